@@ -1,0 +1,78 @@
+"""The one place that imports numba: the decorator for kernels, and three machine instructions.
+
+Kernels are compiled at their first call, never at import, and kept on disk where numba finds a writable place
+(``NUMBA_CACHE_DIR``, else beside the source, else the user's cache directory). They release the interpreter's lock.
+numba notices a change in the file that defines a kernel, not in the files of the helpers it calls; whoever edits a
+helper must clear that place (the tests use one that is named after the content of this folder).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+__all__ = ["JIT", "kernel", "load64", "prefetch", "trailing_zeros"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+JIT: bool = not cast("Any", numba.config).DISABLE_JIT
+"""False where ``NUMBA_DISABLE_JIT=1`` is set; the plain-Python twins of the kernels are used then."""
+
+
+def kernel(function: F) -> F:
+    """Compile a function to machine code at its first call."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    compiled: Any
+    try:
+        compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # numba has found no place to keep compiled code: compile in every process
+        compiled = numba.njit(**options)(function)
+    return cast("F", compiled)
+
+
+def _load64(typing_context: Any, data: Any, index: Any) -> Any:
+    """Load 8 bytes of a uint8 array, from any index, as a little-endian number."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _element(context, builder, signature, arguments)
+        return builder.load(builder.bitcast(pointer, ir.IntType(64).as_pointer()), align=1)
+
+    return types.uint64(data, index), generate
+
+
+def _prefetch(typing_context: Any, data: Any, index: Any) -> Any:
+    """Ask the processor to bring an element of an array into its cache."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = builder.bitcast(_element(context, builder, signature, arguments), cgutils.voidptr_t)
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
+        function = cast("Any", cgutils).get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(function, [pointer, number(0), number(3), number(1)])  # read, keep in all caches, data
+        return context.get_dummy_value()
+
+    return types.void(data, index), generate
+
+
+def _trailing_zeros(typing_context: Any, value: Any) -> Any:
+    """Count the zero bits below the lowest set bit of a uint64 that is not 0."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.uint64(types.uint64), generate
+
+
+def _element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.gep(array.data, [context.cast(builder, arguments[1], signature.args[1], types.intp)])
+
+
+load64: Any = intrinsic(_load64)
+prefetch: Any = intrinsic(_prefetch)
+trailing_zeros: Any = intrinsic(_trailing_zeros)

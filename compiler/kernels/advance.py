@@ -1,0 +1,125 @@
+"""One step of the NFA on sorted lists of positions: the kernels' twin of :mod:`compiler.powerset`.
+
+Children of ascending positions ascend (see :mod:`compiler.nfa`), so what a step reaches comes as three sorted lists: the
+loops that stay, the children that were entered by the word, and the MANY children of those. One merge gives the set;
+nothing is sorted but accept tags.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.kernels._jit import kernel
+from compiler.nfa import MANY, ONE
+
+__all__ = ["advance", "begin"]
+
+END = np.int32(2**31 - 1)
+
+
+@kernel
+def begin(program: Any, work: Any) -> Any:
+    """Write the start set into ``work``: the root and what epsilon moves reach from it."""
+    work.entered[0] = 0
+    _close(program, work, 0, 1)
+
+
+@kernel
+def advance(program: Any, members: Any, first: Any, last: Any, symbol: Any, work: Any) -> Any:
+    """Write the set that one word leads to from ``members[first:last]`` into ``work.members`` and ``work.tags``."""
+    labels, children = program.labels, program.children
+    loops = 0
+    entered = 0
+    for i in range(first, last):
+        position = members[i]
+        if labels[position] == MANY:
+            work.loops[loops] = position
+            loops += 1
+        low, high = children[position], children[position + 1]
+        if low < high and labels[low] == MANY:
+            low += 1
+        if low < high and labels[low] == ONE:
+            work.entered[entered] = low
+            entered += 1
+            low += 1
+        if symbol == 0 or low == high:
+            continue
+        end = high
+        while low < high:
+            middle = (low + high) >> 1
+            if labels[middle] < symbol:
+                low = middle + 1
+            else:
+                high = middle
+        if low < end and labels[low] == symbol:
+            work.entered[entered] = low
+            entered += 1
+    _close(program, work, loops, entered)
+
+
+@kernel
+def _close(program: Any, work: Any, loops: Any, entered: Any) -> Any:
+    """Merge loops, entered positions and the MANY children of those; keep live positions and all accept tags."""
+    labels, children, live = program.labels, program.children, program.live
+    epsilon = 0
+    for i in range(entered):
+        child = children[work.entered[i]]
+        if child < children[work.entered[i] + 1] and labels[child] == MANY:
+            work.epsilon[epsilon] = child
+            epsilon += 1
+    work.loops[loops] = END
+    work.entered[entered] = END
+    work.epsilon[epsilon] = END
+    a = b = c = members = tags = 0
+    while True:
+        position = min(work.loops[a], work.entered[b], work.epsilon[c])
+        if position == END:
+            break
+        # A loop may stay and be entered anew; the word's children are never loops.
+        a += work.loops[a] == position
+        b += work.entered[b] == position
+        c += work.epsilon[c] == position
+        if live[position]:
+            work.members[members] = position
+            members += 1
+        for i in range(program.tag_offsets[position], program.tag_offsets[position + 1]):
+            work.tags[tags] = program.tags[i]
+            tags += 1
+    sort(work.tags, tags)
+    work.counts[0] = members
+    work.counts[1] = tags
+
+
+@kernel
+def sort(values: Any, n: Any) -> Any:
+    """Sort ``values[:n]`` in place: by insertion if short, else by heap."""
+    if n > 48:
+        for root in range(n // 2 - 1, -1, -1):
+            _sift(values, root, n)
+        for last in range(n - 1, 0, -1):
+            values[0], values[last] = values[last], values[0]
+            _sift(values, 0, last)
+        return
+    for i in range(1, n):
+        value = values[i]
+        j = i
+        while j > 0 and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
+
+
+@kernel
+def _sift(values: Any, root: Any, n: Any) -> Any:
+    value = values[root]
+    while 2 * root + 1 < n:
+        child = 2 * root + 1
+        if child + 1 < n and values[child + 1] > values[child]:
+            child += 1
+        if values[child] <= value:
+            break
+        values[root] = values[child]
+        root = child
+    values[root] = value

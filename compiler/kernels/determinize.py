@@ -1,0 +1,299 @@
+"""Subset construction inside the kernel: a transition that is not in the cache is built without leaving it.
+
+States and accept sets are hash-consed: equal ones get one number. Each function that adds something first makes sure
+that everything it may add has room, and else returns which table must grow; nothing is ever half added.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.kernels._jit import kernel
+from compiler.kernels.advance import advance, begin
+from compiler.kernels.words import GOLDEN
+from compiler.tables import (
+    DEFAULTS,
+    DISPLACEMENT_SHIFT,
+    EXPANDED,
+    FINAL,
+    GROW_MEMBERS,
+    GROW_SETS,
+    GROW_STATES,
+    GROW_TAGS,
+    GROW_TRANSITIONS,
+    MEMBERS,
+    MISSES,
+    PROBES,
+    SETS,
+    START,
+    STATES,
+    TAGS,
+    TARGET,
+    TRANSITIONS,
+    WANTED,
+)
+
+__all__ = ["build", "build_start", "lookup", "rehash", "rehash_transitions"]
+
+EXPAND_LIMIT = 16
+"""A state with up to this many literals enters them all in the transition table when its default is built."""
+NOT_BUILT = np.int32(-1)
+ONES = np.uint64(0xFFFFFFFF)
+
+
+@kernel
+def build_start(program: Any, cache: Any, work: Any) -> Any:
+    """Build the start state; return 0, or the table that must grow."""
+    begin(program, work)
+    state = _intern(program, cache, work)
+    if state < 0:
+        return -state
+    cache.meta[START] = state
+    return 0
+
+
+@kernel
+def build(program: Any, cache: Any, work: Any, state: Any, symbol: Any) -> Any:
+    """Return the successor of a state with its FINAL bit, building what is missing; or less the table that must grow."""
+    meta = cache.meta
+    meta[MISSES] += 1
+    first, last = cache.state_end[state - 1], cache.state_end[state]
+    default = np.int64(cache.state_default[state])
+    if default == NOT_BUILT:
+        literals = _count_literals(program, cache.members, first, last)
+        if literals <= EXPAND_LIMIT and _crowded(cache, literals):
+            return -GROW_TRANSITIONS
+        advance(program, cache.members, first, last, 0, work)
+        default = _intern(program, cache, work)
+        if default < 0:
+            return default
+        if literals <= EXPAND_LIMIT:
+            if not _expand(program, cache, state, first, last):
+                return -GROW_TRANSITIONS
+            default |= EXPANDED
+        cache.state_default[state] = default
+        meta[DEFAULTS] += 1
+    if symbol == 0:
+        return default & (TARGET | FINAL)
+    found = lookup(cache, state, symbol)
+    if found == 0 and default & EXPANDED:
+        return default & (TARGET | FINAL)
+    if found != 0 and found & TARGET != TARGET:
+        return found
+    if found == 0 and _crowded(cache, 1):
+        return -GROW_TRANSITIONS
+    advance(program, cache.members, first, last, symbol, work)
+    target = _intern(program, cache, work)
+    if target < 0:
+        return target
+    if not _enter(cache, state, symbol, target):
+        return -GROW_TRANSITIONS
+    return target
+
+
+@kernel
+def lookup(cache: Any, state: Any, symbol: Any) -> Any:
+    """Return the transition's target with its FINAL bit, 0 if there is none, TARGET if it is known but not built."""
+    mixed = _mix(cache, state, symbol)
+    slot = mixed >> np.uint64(cache.transition_shift)
+    check = (mixed << np.uint64(64 - cache.transition_shift)) >> np.uint64(32)
+    for displacement in range(PROBES):
+        entry = cache.transitions[slot + np.uint64(displacement)]
+        if entry == np.uint64(0):
+            return np.int64(0)
+        if entry >> np.uint64(32) == check and (entry & ONES) >> np.uint64(DISPLACEMENT_SHIFT) == np.uint64(
+            displacement
+        ):
+            return np.int64(entry & np.uint64(TARGET | FINAL))
+    return np.int64(0)
+
+
+@kernel
+def _mix(cache: Any, state: Any, symbol: Any) -> Any:
+    """Scramble (state, symbol) reversibly; the result's top bits are its home slot."""
+    key_bits_free = np.uint64(cache.key_shift)
+    return ((np.uint64(state) << np.uint64(cache.symbol_bits) | np.uint64(symbol)) << key_bits_free) * GOLDEN
+
+
+@kernel
+def _enter(cache: Any, state: Any, symbol: Any, target: Any) -> Any:
+    """Store a transition, replacing one that was not built; False where no slot is near enough."""
+    mixed = _mix(cache, state, symbol)
+    return _place(cache.transitions, cache.transition_shift, mixed, target, cache.meta)
+
+
+@kernel
+def _place(transitions: Any, shift: Any, mixed: Any, target: Any, meta: Any) -> Any:
+    slot = mixed >> np.uint64(shift)
+    check = (mixed << np.uint64(64 - shift)) >> np.uint64(32)
+    for displacement in range(PROBES):
+        at = slot + np.uint64(displacement)
+        entry = transitions[at]
+        tag = check << np.uint64(32) | np.uint64(displacement) << np.uint64(DISPLACEMENT_SHIFT)
+        if entry == np.uint64(0):
+            meta[TRANSITIONS] += 1
+        elif entry & ~np.uint64(TARGET | FINAL) != tag:
+            continue
+        transitions[at] = tag | np.uint64(target)
+        return True
+    return False
+
+
+@kernel
+def _crowded(cache: Any, more: Any) -> Any:
+    """Tell whether that many transitions more would fill over half of the table."""
+    return 2 * (cache.meta[TRANSITIONS] + more) > cache.transitions.size - PROBES + 1
+
+
+@kernel
+def _count_literals(program: Any, members: Any, first: Any, last: Any) -> Any:
+    """Count the literal children of a state's members, a few more than EXPAND_LIMIT at most."""
+    count = 0
+    for i in range(first, last):
+        low, high = program.children[members[i]], program.children[members[i] + 1]
+        while low < high and program.labels[low] < 0:
+            low += 1
+        count += high - low
+        if count > EXPAND_LIMIT:
+            break
+    return count
+
+
+@kernel
+def _expand(program: Any, cache: Any, state: Any, first: Any, last: Any) -> Any:
+    """Enter all literals of a state as transitions that are not built yet."""
+    for i in range(first, last):
+        position = cache.members[i]
+        for child in range(program.children[position], program.children[position + 1]):
+            label = program.labels[child]
+            if label > 0 and lookup(cache, state, label) == 0 and not _enter(cache, state, label, TARGET):
+                return False
+    return True
+
+
+@kernel
+def _intern(program: Any, cache: Any, work: Any) -> Any:
+    """Return the number of the state in ``work`` with its FINAL bit, adding it if new; or less the table that must grow."""
+    meta = cache.meta
+    members, tags = work.counts[0], work.counts[1]
+    accept = _intern_set(cache, work, tags)
+    if accept < 0:
+        return accept
+    hashed = _hash(work.members, members) ^ np.int32(accept * 40503)
+    mask = cache.state_slots.size - 1
+    slot = np.int64(hashed) & mask
+    while cache.state_slots[slot] != 0:
+        state = np.int64(cache.state_slots[slot])
+        if (
+            cache.state_hash[state] == hashed
+            and cache.state_set[state] == accept
+            and _same(cache.members, cache.state_end[state - 1], cache.state_end[state], work.members, members)
+        ):
+            return state | _final_bit(program, work, members, tags)
+        slot = (slot + 1) & mask
+    if meta[STATES] >= cache.state_end.size or meta[STATES] > cache.state_limit:
+        return np.int64(-GROW_STATES)
+    if meta[MEMBERS] + members > cache.members.size:
+        meta[WANTED] = meta[MEMBERS] + members
+        return np.int64(-GROW_MEMBERS)
+    state = meta[STATES]
+    start = meta[MEMBERS]
+    for i in range(members):
+        cache.members[start + i] = work.members[i]
+    cache.state_end[state] = start + members
+    cache.state_hash[state] = hashed
+    cache.state_set[state] = accept
+    cache.state_default[state] = NOT_BUILT
+    cache.state_slots[slot] = state
+    meta[MEMBERS] = start + members
+    meta[STATES] = state + 1
+    return state | _final_bit(program, work, members, tags)
+
+
+@kernel
+def _intern_set(cache: Any, work: Any, tags: Any) -> Any:
+    """Return the number of the accept set in ``work``, adding it if new; or less the table that must grow."""
+    meta = cache.meta
+    hashed = _hash(work.tags, tags)
+    mask = cache.set_slots.size - 1
+    slot = np.int64(hashed) & mask
+    while cache.set_slots[slot] != 0:
+        accept = np.int64(cache.set_slots[slot])
+        if cache.set_hash[accept] == hashed and _same(
+            cache.tags, cache.set_end[accept - 1], cache.set_end[accept], work.tags, tags
+        ):
+            return accept
+        slot = (slot + 1) & mask
+    if meta[SETS] >= cache.set_end.size:
+        return np.int64(-GROW_SETS)
+    if meta[TAGS] + tags > cache.tags.size:
+        meta[WANTED] = meta[TAGS] + tags
+        return np.int64(-GROW_TAGS)
+    accept = meta[SETS]
+    start = meta[TAGS]
+    for i in range(tags):
+        cache.tags[start + i] = work.tags[i]
+    cache.set_end[accept] = start + tags
+    cache.set_hash[accept] = hashed
+    cache.set_slots[slot] = accept
+    meta[TAGS] = start + tags
+    meta[SETS] = accept + 1
+    return accept
+
+
+@kernel
+def _final_bit(program: Any, work: Any, members: Any, tags: Any) -> Any:
+    """FINAL if all members only loop and nothing is accepted but by them: no word can change such a state."""
+    own = 0
+    for i in range(members):
+        position = work.members[i]
+        if program.live[position] != 3:
+            return np.int64(0)
+        own += program.tag_offsets[position + 1] - program.tag_offsets[position]
+    return np.int64(FINAL) if own == tags else np.int64(0)
+
+
+@kernel
+def _hash(values: Any, n: Any) -> Any:
+    hashed = np.uint64(n)
+    for i in range(n):
+        hashed = (hashed ^ np.uint64(values[i])) * GOLDEN
+        hashed ^= hashed >> np.uint64(32)
+    return np.int32(hashed & np.uint64(0x7FFFFFFF))
+
+
+@kernel
+def _same(pool: Any, first: Any, last: Any, values: Any, n: Any) -> Any:
+    if last - first != n:
+        return False
+    for i in range(n):
+        if pool[first + i] != values[i]:
+            return False
+    return True
+
+
+@kernel
+def rehash(slots: Any, hashes: Any, count: Any) -> Any:
+    """Enter numbers 1 to count - 1 into an empty table of slots, by their hashes."""
+    mask = slots.size - 1
+    for number in range(1, count):
+        slot = np.int64(hashes[number]) & mask
+        while slots[slot] != 0:
+            slot = (slot + 1) & mask
+        slots[slot] = number
+
+
+@kernel
+def rehash_transitions(old: Any, old_shift: Any, new: Any, new_shift: Any) -> Any:
+    """Enter all transitions into an empty larger table; home slot and check together give back the mixed key."""
+    meta = np.zeros(TRANSITIONS + 1, np.int64)
+    for at in range(old.size):
+        entry = old[at]
+        if entry != np.uint64(0):
+            home = np.uint64(at) - ((entry & ONES) >> np.uint64(DISPLACEMENT_SHIFT))
+            mixed = home << np.uint64(old_shift) | (entry >> np.uint64(32)) << np.uint64(old_shift - 32)
+            if not _place(new, new_shift, mixed, entry & np.uint64(TARGET | FINAL), meta):
+                return False
+    return True

@@ -1,0 +1,51 @@
+"""Patterns as the compiler knows them: sequences of tokens, whatever the dialect they were written in.
+
+A token is a literal word (``bytes``), :data:`Wildcard.ONE` for exactly one word or :data:`Wildcard.MANY` for zero or
+more. Runs of wildcards have many spellings and one meaning; :func:`normalize` picks one spelling, so that equal
+patterns become equal automata and no ``MANY`` is ever followed by a wildcard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from itertools import groupby
+
+__all__ = ["Pattern", "Token", "Wildcard", "normalize"]
+
+
+class Wildcard(Enum):
+    """The two tokens that stand for words they do not name."""
+
+    ONE = "*"
+    MANY = "#"
+
+    def __repr__(self) -> str:
+        return str(self.value)
+
+
+Token = bytes | Wildcard
+Pattern = Sequence[Token]
+
+
+def normalize(pattern: Pattern) -> tuple[Token, ...]:
+    """Return the equal pattern in which every run of wildcards is its ``ONE`` tokens, then at most one ``MANY``.
+
+    ``#.#`` is ``#`` because zero or more twice is zero or more, and ``#.*`` is ``*.#`` because both say at least one.
+
+    >>> normalize([Wildcard.MANY, Wildcard.ONE, Wildcard.MANY, b"a"])
+    (*, #, b'a')
+    """
+    return tuple(_normalized(pattern))
+
+
+def _normalized(pattern: Pattern) -> Iterator[Token]:
+    for wild, run in groupby(pattern, key=lambda token: isinstance(token, Wildcard)):
+        tokens = list(run)
+        if wild:
+            many = tokens.count(Wildcard.MANY)
+            yield from [Wildcard.ONE] * (len(tokens) - many)
+            if many:
+                yield Wildcard.MANY
+        else:
+            yield from tokens

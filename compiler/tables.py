@@ -1,0 +1,160 @@
+"""The flat tables that kernels read and fill.
+
+Two values: a :class:`Program`, made once from an NFA, immutable and shared; and a :class:`Cache`, the lazy DFA's states,
+accept sets and transitions, owned by one walker at a time. Both are NamedTuples of arrays, which a kernel takes as one
+argument and is compiled for once. :mod:`compiler.cache` makes, grows and clears caches.
+
+The transition table
+    maps (state, symbol) to a state by open addressing in entries of 8 bytes. With S bits of symbol and T bits of state,
+    the number ``state << S | symbol`` is multiplied by an odd constant modulo 2^(S + T), which is a bijection. The top
+    bits of the product are the home slot; the next 32 are kept in the entry as its check. As the table never has fewer
+    than 2^(S + T - 32) slots, home and check together *are* the key: a hit is exact, although no key is stored.
+    The entry's low half holds the displacement from the home slot (4 bits), FINAL (1 bit) and the target (27 bits).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.nfa import MANY, Nfa
+
+__all__ = ["Cache", "Program", "Work", "make_program", "make_work"]
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+Uint64s = npt.NDArray[np.uint64]
+
+# Slots of Cache.meta.
+STATES, MEMBERS, SETS, TAGS, TRANSITIONS, DEFAULTS = range(6)
+"""Entries in use of each growing table."""
+ROW, WORDS, MISSES = 6, 7, 8
+"""The row to resume at, words read, and transitions built."""
+WANTED = 9
+"""How many entries the table that must grow needs free."""
+START = 10
+"""The start state with its FINAL bit, or 0 where it is not built yet."""
+META = 12
+
+# What a walk returns.
+DONE = 0
+GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS = 1, 2, 3, 4, 5
+
+SCRAMBLE = 0x9E3779B97F4A7C15
+"""The odd multiplier of all hashing here: 2^64 over the golden ratio (Knuth's multiplicative hashing)."""
+TARGET_BITS = 27
+TARGET = (1 << TARGET_BITS) - 1
+"""Mask of a state number; also the target that means "a literal of this state, not built yet"."""
+FINAL = 1 << TARGET_BITS
+"""Set beside a state number if no further word can change that state."""
+EXPANDED = 1 << 28
+"""Set beside a default successor if every literal of the state is in the transition table."""
+DISPLACEMENT_SHIFT = 28
+PROBES = 16
+"""An entry lies at most this many slots, less one, behind its home slot."""
+
+
+class Program(NamedTuple):
+    """An NFA as kernels read it."""
+
+    separator: np.uint64
+    """The separator byte, eight times."""
+    labels: Int32s
+    children: Int32s
+    tag_offsets: Int32s
+    tags: Int32s
+    live: npt.NDArray[np.uint8]
+    """1 for a position from which a word leads on, 3 if all that it does is loop."""
+    words: Uint64s
+    """Hash table of the literal words: pairs (first 8 bytes or hash, length << 32 | symbol); length counts from 1."""
+    word_shift: np.int64
+    """64 less the binary logarithm of the table's slots."""
+    word_data: npt.NDArray[np.uint8]
+    word_offsets: Int32s
+
+
+class Cache(NamedTuple):
+    """The lazy DFA. State and set numbers count from 1; entry 0 of each table is a sentinel."""
+
+    meta: Int64s
+    state_end: Int32s
+    """The members of state s are ``members[state_end[s - 1]:state_end[s]]``."""
+    state_hash: Int32s
+    state_set: Int32s
+    """The accept set of a state."""
+    state_default: Int32s
+    """The default successor with FINAL and EXPANDED bits, or -1 where it is not built yet."""
+    state_slots: Int32s
+    """Hash table of states by their members and accept set."""
+    members: Int32s
+    set_end: Int32s
+    """The accept tags of set s are ``tags[set_end[s - 1]:set_end[s]]``."""
+    set_hash: Int32s
+    set_slots: Int32s
+    tags: Int32s
+    transitions: Uint64s
+    """2^b slots and PROBES - 1 more, so that probing never wraps."""
+    transition_shift: np.int64
+    """64 - b."""
+    symbol_bits: np.int64
+    key_shift: np.int64
+    """64 - (bits of a symbol + bits of a state)."""
+    state_limit: np.int64
+    """The cache is full when it has this many states."""
+
+
+class Work(NamedTuple):
+    """Scratch space of one walker; its contents mean nothing between calls."""
+
+    current: Int32s
+    loops: Int32s
+    entered: Int32s
+    epsilon: Int32s
+    members: Int32s
+    tags: Int32s
+    counts: Int64s
+    """How many entries of ``members`` and of ``tags`` the last step wrote."""
+
+
+def make_program(nfa: Nfa, separator: bytes) -> Program:
+    """Lay an NFA out for kernels; its own arrays are shared, not copied."""
+    from compiler.kernels.words import fill_words
+
+    slots = 1 << max(3, (2 * len(nfa.symbols)).bit_length())
+    words = np.zeros(2 * slots, np.uint64)
+    shift = np.int64(64 - (slots.bit_length() - 1))
+    fill_words(words, shift, nfa.symbols.data, nfa.symbols.offsets)
+    children = np.diff(nfa.children)
+    loops = nfa.labels == MANY
+    first_is_many = np.zeros(len(nfa), np.bool_)
+    has = np.flatnonzero(children)
+    first_is_many[has] = nfa.labels[nfa.children[has]] == MANY
+    leads_on = children - first_is_many > 0
+    return Program(
+        separator=np.uint64(separator[0] * 0x0101010101010101),
+        labels=nfa.labels,
+        children=nfa.children,
+        tag_offsets=nfa.tag_offsets,
+        tags=nfa.tags,
+        live=np.where(leads_on, 1, np.where(loops, 3, 0)).astype(np.uint8),
+        words=words,
+        word_shift=shift,
+        word_data=nfa.symbols.data,
+        word_offsets=nfa.symbols.offsets,
+    )
+
+
+def make_work(program: Program) -> Work:
+    """Allocate scratch space; pages that are never used are never made resident."""
+    positions = len(program.labels) + 1
+    return Work(
+        current=np.empty(positions, np.int32),
+        loops=np.empty(positions, np.int32),
+        entered=np.empty(positions, np.int32),
+        epsilon=np.empty(positions, np.int32),
+        members=np.empty(positions, np.int32),
+        tags=np.empty(len(program.tags) + 1, np.int32),
+        counts=np.zeros(2, np.int64),
+    )

@@ -1,0 +1,260 @@
+"""The kernels against their plain-Python twins: the same automaton state for state, the same answers key for key."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler import Nfa, Token, Wildcard, build_nfa
+from compiler.cache import empty_cache, nbytes
+from compiler.lazy import Column, LazyDfa, Simulator
+from compiler.powerset import default_successor, is_final, start, successor
+from compiler.tables import make_program
+from compiler.twin import Twin
+
+TOKENS = st.sampled_from([b"a", b"b", b"c", b"", b"longer-than-8", b"longer-than-9", Wildcard.ONE, Wildcard.MANY])
+PATTERNS = st.lists(st.lists(TOKENS, max_size=6), min_size=1, max_size=12)
+WORDS = st.sampled_from([b"a", b"b", b"c", b"", b"longer-than-8", b"longer-than-9", b"longer-than-", b"other", b"a\0"])
+KEYS = st.lists(st.lists(WORDS, max_size=8), max_size=60)
+
+
+def column(keys: Sequence[bytes | None]) -> Column:
+    """Lay keys out as Arrow does."""
+    offsets = np.zeros(len(keys) + 1, np.int32)
+    np.cumsum([len(key or b"") for key in keys], out=offsets[1:])
+    data = np.frombuffer(b"".join(key or b"" for key in keys), np.uint8)
+    return Column(offsets, data, np.array([key is not None for key in keys], np.bool_))
+
+
+def answers(machine: LazyDfa | Simulator | Twin, keys: Sequence[bytes | None]) -> list[list[int] | None]:
+    """Match keys and spell the result out."""
+    found = machine.run([column(keys)])
+    sets = [found.tags[a:b].tolist() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
+    return [None if number < 0 else sets[number] for number in found.set_ids.tolist()]
+
+
+def assert_same_automaton(nfa: Nfa, machine: LazyDfa) -> None:
+    """Hold every state and transition that the kernel has built to the pure step."""
+    known = machine.snapshot()
+    assert known is not None
+    if known.start is not None:
+        assert known.states[known.start] == start(nfa)
+    assert len(set(known.states)) == len(known.states)
+    for state, target in known.defaults.items():
+        assert known.states[target] == default_successor(nfa, known.states[state])
+    for (state, symbol), target in known.successors.items():
+        assert known.states[target] == successor(nfa, known.states[state], symbol)
+    for state in known.final:
+        assert is_final(nfa, known.states[state])
+    reached = set(known.defaults.values()) | set(known.successors.values())
+    assert {state for state in reached if is_final(nfa, known.states[state])} <= known.final
+
+
+@given(PATTERNS, KEYS, st.sampled_from([0, 1200, 1500, 2000, 3000, 5000, 1 << 20]))
+@settings(max_examples=300, deadline=None)
+def test_same_answers_with_any_cache(patterns: list[list[Token]], words: list[list[bytes]], capacity: int) -> None:
+    """The lazy DFA, the simulation and the twin agree on every key, and a batch agrees with itself when run again."""
+    nfa = build_nfa(patterns)
+    keys: list[bytes | None] = [b".".join(key) for key in words]
+    keys[::7] = [None] * len(keys[::7])
+    machine = LazyDfa(nfa, b".", capacity)
+    expected = answers(Twin(nfa, b".", 1 << 20), keys)
+    assert answers(machine, keys) == expected
+    assert answers(machine, keys) == expected
+    assert answers(Simulator(nfa, b"."), keys) == expected
+    assert answers(Twin(nfa, b".", capacity), keys) == expected
+    assert machine.counters().bytes <= capacity
+
+
+@given(PATTERNS, KEYS)
+@settings(max_examples=200, deadline=None)
+def test_same_automaton_state_for_state(patterns: list[list[Token]], words: list[list[bytes]]) -> None:
+    nfa = build_nfa(patterns)
+    machine = LazyDfa(nfa, b".", 1 << 20)
+    machine.run([column([b".".join(key) for key in words])])
+    assert_same_automaton(nfa, machine)
+
+
+def _three_words(n: int) -> Iterator[list[Token]]:
+    for i in range(n):
+        yield [b"w%d" % i, Wildcard.ONE, b"z"]
+
+
+def test_same_automaton_when_it_is_large() -> None:
+    """Tables that grow many times: 2^11 states of ``#.a.*^10``, and a root with 300 literals beside few-literal states."""
+    many: list[list[Token]] = [
+        [Wildcard.MANY, b"a", *[Wildcard.ONE] * 10],
+        *_three_words(300),
+    ]
+    nfa = build_nfa(many)
+    rng = np.random.default_rng(1)
+    keys = [b".".join(rng.choice([b"a", b"b", b"z", b"w7", b"w299"], 14)) for _ in range(3000)]
+    keys += [b"w%d.x.z" % i for i in range(300)]
+    machine = LazyDfa(nfa, b".", 64 << 20)
+    assert answers(machine, keys) == answers(Twin(nfa, b".", 64 << 20), keys)
+    assert machine.counters().states > 2000
+    assert_same_automaton(nfa, machine)
+
+
+def test_a_full_cache_is_cleared_and_given_up_on() -> None:
+    """Counters prove that clears and fallbacks happened, and the bound held, while answers stayed right."""
+    nfa = build_nfa([[Wildcard.MANY, b"a", *[Wildcard.ONE] * 12]])
+    keys: list[bytes | None] = [b".".join(b"ab"[i : i + 1] for i in bits) for bits in product((0, 1), repeat=13)]
+    machine = LazyDfa(nfa, b".", 20_000)
+    assert answers(machine, keys) == [[0] if key and key.startswith(b"a") else [] for key in keys]
+    counters = machine.counters()
+    assert counters.clears >= 3
+    assert 0 < counters.fallbacks < len(keys)
+    assert counters.bytes <= 20_000
+    assert answers(machine, [b"b.b"]) == [[]]
+    assert machine.counters().fallbacks == counters.fallbacks  # the next batch has tried the DFA again
+
+
+def test_clearing_that_pays_goes_on() -> None:
+    """A cache that is too small for all keys and large enough for runs of them clears and never falls back."""
+    nfa = build_nfa([[b"w%d" % i, Wildcard.ONE, b"x%d" % i] for i in range(400)])
+    keys: list[bytes | None] = [b"w%d.q.x%d" % (i, i) for i in range(400) for _ in range(50)]
+    machine = LazyDfa(nfa, b".", 12_000)
+    assert answers(machine, keys) == [[i] for i in range(400) for _ in range(50)]
+    assert machine.counters().clears > 3
+    assert machine.counters().fallbacks == 0
+
+
+def test_one_key_that_outgrows_the_cache_is_simulated() -> None:
+    """A key of 2,000 words that makes a new state with most of them must not starve its neighbours of the DFA."""
+    nfa = build_nfa([[Wildcard.MANY, b"a", *[Wildcard.ONE] * 11]])
+    rng = np.random.default_rng(2)
+    long = b".".join(rng.choice([b"a", b"b"], 2000))
+    keys: list[bytes | None] = [b"b.a", long, b"a" + b".b" * 11]
+    machine = LazyDfa(nfa, b".", 6000)
+    assert answers(machine, keys) == [[], [0] if long.split(b".")[-12] == b"a" else [], [0]]
+    assert machine.counters().fallbacks >= 1
+
+
+def test_the_smallest_cache_is_about_a_kilobyte() -> None:
+    nfa = build_nfa([[b"a"]])
+    smallest = nbytes(empty_cache(make_program(nfa, b"."), 0))
+    assert smallest < 1200
+    assert LazyDfa(nfa, b".", smallest - 1).counters().bytes == 0
+    assert LazyDfa(nfa, b".", smallest).counters().bytes == smallest
+
+
+@pytest.mark.parametrize("length", range(1, 41))
+def test_words_that_differ_in_one_byte_only(length: int) -> None:
+    """Words of 1 to 40 bytes that share all bytes but one, at every place, are told apart."""
+    word = bytes(range(97, 97 + 25)) * 2
+    variants: list[bytes] = [word[:i] + b"_" + word[i + 1 : length] for i in range(length)]
+    nfa = build_nfa([[v] for v in variants[::2]])
+    keys = [*variants, word[:length], word[: length - 1], word[: length + 1]]
+    expected = [[i // 2] if i % 2 == 0 and i < length else [] for i in range(len(keys))]
+    assert answers(LazyDfa(nfa, b".", 1 << 20), keys) == expected
+    assert answers(Simulator(nfa, b"."), keys) == expected
+
+
+def test_awkward_bytes() -> None:
+    """Embedded zero bytes, bytes that are no UTF-8, dots alone, and a key of a megabyte at the end of its buffer."""
+    nfa = build_nfa([[b"a\0"], [b"a"], [b"\xff\xfe"], [b"", b""], [b"", Wildcard.MANY], [Wildcard.MANY, b"z" * 9]])
+    keys: list[bytes | None] = [
+        b"a\0",
+        b"a",
+        b"\xff\xfe",
+        b".",
+        b"..",
+        b"",
+        b"x." * 500_000 + b"z" * 9,
+        b"." * 1_000_000,
+    ]
+    expected = [[0], [1], [2], [3, 4], [4], [], [5], [4]]
+    for machine in (LazyDfa(nfa, b".", 1 << 20), Simulator(nfa, b".")):
+        assert answers(machine, keys) == expected
+        for key, tags in zip(keys, expected, strict=True):
+            assert answers(machine, [key]) == [tags]  # alone, its last word ends where the buffer ends
+
+
+def test_an_empty_column_and_no_column() -> None:
+    machine = LazyDfa(build_nfa([[b"a"]]), b".", 1 << 20)
+    assert answers(machine, []) == []
+    assert len(machine.run([]).set_ids) == 0
+
+
+def test_kernels_compile_for_one_signature_each() -> None:
+    """Whatever the caller's arrays are like (writable or not, with nulls or without), nothing is compiled twice."""
+    from compiler.kernels import simulate, walk
+
+    nfa = build_nfa([[b"a"]])
+    plain = column([b"a", b"b"])
+    writable = Column(plain.offsets.copy(), plain.data.copy(), None)
+    shifted = np.empty(4 * 3 + 1, np.uint8)[1:].view(np.int32)  # a buffer that begins at an odd address
+    shifted[:] = plain.offsets
+    for machine in (LazyDfa(nfa, b".", 1 << 20), Simulator(nfa, b".")):
+        machine.run([plain, writable, Column(shifted, plain.data, plain.valid)])
+    assert len(walk.walk.signatures) == 1  # type: ignore[attr-defined]
+    assert len(simulate.simulate.signatures) == 1  # type: ignore[attr-defined]
+
+
+def test_threads_may_share_a_machine() -> None:
+    nfa = build_nfa([[b"a", Wildcard.MANY], [Wildcard.MANY, b"b"]])
+    machine = LazyDfa(nfa, b".", 3000)
+    keys = [b"a.%d.b" % i for i in range(500)] + [b"x.%d" % i for i in range(500)]
+    results: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(answers(machine, keys) == [[0, 1]] * 500 + [[]] * 500))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 8
+
+
+def test_pickles_without_its_cache() -> None:
+    nfa = build_nfa([[b"w%d" % i] for i in range(1000)])
+    machine = LazyDfa(nfa, b".", 1 << 20)
+    keys: list[bytes | None] = [b"w%d" % i for i in range(0, 2000, 3)]
+    before = len(pickle.dumps(machine))
+    expected = answers(machine, keys)
+    assert len(pickle.dumps(machine)) == before
+    copy = pickle.loads(pickle.dumps(machine))
+    assert copy.counters().states == 0
+    assert answers(copy, keys) == expected
+
+
+def test_importing_compiles_nothing_and_is_light() -> None:
+    """An import loads neither numba nor networkx: both come with the first use."""
+    code = (
+        "import sys, dfa_router; print([m for m in ('numba', 'networkx', 'pyspark', 'graphviz') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_without_the_jit_the_twin_answers() -> None:
+    """With NUMBA_DISABLE_JIT=1 the same calls give the same answers, from plain Python."""
+    code = """
+import dfa_router as dr
+bindings = [("a.*.b", "x"), ("#.b", "y"), ("a.#", "z"), ("", "e")]
+keys = ["a.q.b", "", "a", "b", "a.b", "q", None]
+for engine in ("dfa", "nfa"):
+    router = dr.compile(bindings, engine=engine)
+    print(router.match_batch(keys).destinations().to_pylist(), router.match("a.q.b"), router.any("q"))
+"""
+    runs = []
+    for disabled in ("0", "1"):
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
+        runs.append(
+            subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+            ).stdout
+        )
+    assert runs[0] == runs[1]
+    assert "[['x', 'y', 'z'], ['e'], ['z'], ['y'], ['y', 'z'], [], None] ('x', 'y', 'z') False" in runs[0]
