@@ -55,8 +55,8 @@ class Snapshot(NamedTuple):
 
 def empty_cache(program: Program, capacity: int) -> Cache:
     """Make the smallest cache that can grow to ``capacity`` bytes; it may itself be larger than a tiny capacity."""
-    # A state takes 24 bytes beside its members, so the capacity bounds their number, and that the bits to name one.
-    states = min(TARGET - 1, max(8, capacity // 24))
+    # A state takes 32 bytes beside its members, so the capacity bounds their number, and that the bits to name one.
+    states = min(TARGET - 1, max(8, capacity // 32))
     symbol_bits = max(1, (len(program.word_offsets) - 1).bit_length())
     key_bits = symbol_bits + states.bit_length()
     slot_bits = max(5, key_bits - 32)
@@ -64,8 +64,7 @@ def empty_cache(program: Program, capacity: int) -> Cache:
         meta=_meta(),
         state_end=np.zeros(8, np.int32),
         state_hash=np.zeros(8, np.int32),
-        state_set=np.zeros(8, np.int32),
-        state_default=np.zeros(8, np.int32),
+        info=np.zeros(16, np.uint64),
         state_slots=np.zeros(16, np.int32),
         members=np.zeros(32, np.int32),
         set_end=np.zeros(8, np.int32),
@@ -107,7 +106,7 @@ def grown(cache: Cache, table: int, capacity: int) -> Cache | None:
     if table in (GROW_MEMBERS, GROW_TAGS):
         return _longer_pool(cache, "members" if table == GROW_MEMBERS else "tags", room)
     if table == GROW_STATES:
-        return _more_entries(cache, ("state_end", "state_hash", "state_set", "state_default"), "state", room)
+        return _more_entries(cache, ("state_end", "state_hash", "info"), "state", room)
     return _more_entries(cache, ("set_end", "set_hash"), "set", room)
 
 
@@ -115,22 +114,23 @@ def snapshot(cache: Cache) -> Snapshot:
     """Read a cache: the states that it holds and the transitions between them."""
     meta = cache.meta
     members, tags = cache.members.tolist(), cache.tags.tolist()
+    info = cache.info.tolist()
     state_end, set_end = cache.state_end.tolist(), cache.set_end.tolist()
     states = []
     for state in range(1, int(meta[STATES])):
-        accept = int(cache.state_set[state])
+        accept = info[2 * state] >> 32
         states.append(
             State(
                 tuple(members[state_end[state - 1] : state_end[state]]),
                 tuple(tags[set_end[accept - 1] : set_end[accept]]),
             )
         )
-    known = [*cache.state_default[1 : len(states) + 1].tolist(), int(meta[START])]
+    known = [*(info[2 * state] & 0xFFFFFFFF for state in range(1, len(states) + 1)), int(meta[START])]
     successors = {}
     slot_bits, symbol_bits = 64 - int(cache.transition_shift), int(cache.symbol_bits)
     for slot, entry in enumerate(cache.transitions.tolist()):
         target = entry & (TARGET | FINAL)
-        if target & TARGET in (0, TARGET):
+        if not target:
             continue
         known.append(target)
         home = slot - (entry >> DISPLACEMENT_SHIFT & PROBES - 1)
@@ -140,9 +140,9 @@ def snapshot(cache: Cache) -> Snapshot:
     return Snapshot(
         start=int(meta[START] & TARGET) - 1 if meta[START] else None,
         states=tuple(states),
-        defaults={state: (target & TARGET) - 1 for state, target in enumerate(known[: len(states)]) if target >= 0},
+        defaults={state: (target & TARGET) - 1 for state, target in enumerate(known[: len(states)]) if target},
         successors=successors,
-        final=frozenset((target & TARGET) - 1 for target in known if target > 0 and target & FINAL),
+        final=frozenset((target & TARGET) - 1 for target in known if target & FINAL),
     )
 
 
@@ -164,7 +164,7 @@ def _more_transitions(cache: Cache, room: int) -> Cache | None:
     while 8 * (slots + PROBES - 1) <= room:
         transitions = np.zeros(slots + PROBES - 1, np.uint64)
         shift = np.int64(64 - (slots.bit_length() - 1))
-        if rehash_transitions(cache.transitions, cache.transition_shift, transitions, shift):
+        if rehash_transitions(cache.transitions, cache.transition_shift, transitions, shift, cache.meta):
             return cache._replace(transitions=transitions, transition_shift=shift)
         slots *= 2
     return None
@@ -175,16 +175,16 @@ def _more_entries(cache: Cache, names: tuple[str, ...], kind: str, room: int) ->
     from compiler.kernels.determinize import rehash
 
     size = 2 * len(getattr(cache, names[0]))
-    if 4 * size * (len(names) + 2) > room or size > 2 * cache.state_limit:
-        return None
     slots = np.zeros(2 * size, np.int32)
+    if slots.nbytes + 2 * sum(getattr(cache, name).nbytes for name in names) > room or size > 2 * cache.state_limit:
+        return None
     rehash(slots, getattr(cache, f"{kind}_hash"), cache.meta[STATES if kind == "state" else SETS])
-    tables = {name: _longer(getattr(cache, name), size) for name in names}
+    tables = {name: _longer(getattr(cache, name), 2 * len(getattr(cache, name))) for name in names}
     return _replaced(cache, {**tables, f"{kind}_slots": slots})
 
 
-def _longer(old: npt.NDArray[np.int32], size: int) -> npt.NDArray[np.int32]:
-    new = np.zeros(size, np.int32)
+def _longer(old: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    new = np.zeros(size, old.dtype)
     new[: len(old)] = old
     return new
 

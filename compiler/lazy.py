@@ -13,7 +13,7 @@ is the same machine in plain Python.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from compiler.cache import Snapshot, cleared, empty_cache, grown, nbytes, snapsh
 from compiler.errors import CapacityError
 from compiler.nfa import Nfa
 from compiler.tables import (
+    BLOCK,
     DEFAULTS,
     DONE,
     MISSES,
@@ -35,6 +36,7 @@ from compiler.tables import (
     Cache,
     Program,
     Work,
+    frozen,
     make_program,
     make_work,
 )
@@ -49,7 +51,6 @@ WORDS_PER_STATE = 10
 """A cache has paid if it read this many words per state it built (the measure and the figure of regex-automata)."""
 
 NO_NULLS = np.empty(0, np.bool_)
-NO_NULLS.flags.writeable = False
 
 
 class Column(NamedTuple):
@@ -124,8 +125,10 @@ class LazyDfa:
         with self._lock:
             found = _Collector()
             for column in columns:
-                self._keys += len(column.offsets) - 1
-                self._run(_normal(column), found)
+                out = found.column(len(column.offsets) - 1)
+                self._keys += len(out)
+                for first, last, part in _normal(column):
+                    self._run(part, first, last, found, out)
             self._flush(found)
             return found.sets()
 
@@ -154,12 +157,11 @@ class LazyDfa:
         with self._lock:
             return None if self._cache is None else snapshot(self._cache)
 
-    def _run(self, column: Column, found: _Collector) -> None:
-        from compiler.kernels.walk import BLOCK, walk
+    def _run(self, column: Column, row: int, rows: int, found: _Collector, out: Int32s) -> None:
+        """Match the keys ``row`` to ``rows`` of a column."""
+        from compiler.kernels.walk import walk
 
-        rows = len(column.offsets) - 1
-        out = found.column(rows)
-        row, block, unpaid, full_at = 0, BLOCK, 0, -1
+        block, unpaid, full_at = BLOCK, 0, -1
         while row < rows:
             if self._cache is None or unpaid >= UNPAID_CLEARS:
                 self._simulate(column, row, rows, found, out)
@@ -233,9 +235,10 @@ class Simulator:
         with self._lock:
             found = _Collector()
             for column in columns:
-                rows = len(column.offsets) - 1
-                self._keys += rows
-                simulate_rows(self._program, self._work, _normal(column), 0, rows, found, found.column(rows))
+                out = found.column(len(column.offsets) - 1)
+                self._keys += len(out)
+                for first, last, part in _normal(column):
+                    simulate_rows(self._program, self._work, part, first, last, found, out)
             return found.sets()
 
     def counters(self) -> Counters:
@@ -305,13 +308,20 @@ def _single(machine: LazyDfa | Simulator, key: bytes) -> tuple[int, ...]:
     return tuple(found.tags[found.offsets[number] : found.offsets[number + 1]].tolist())
 
 
-def _normal(column: Column) -> Column:
-    """Give every column the same types (read-only, aligned, a mask that may be empty), so that kernels compile once."""
-    valid = NO_NULLS if column.valid is None else column.valid
-    return Column(_frozen(column.offsets), _frozen(column.data), _frozen(valid))
+def _normal(column: Column) -> Iterator[tuple[int, int, Column]]:
+    """Cut a column into at most two parts that kernels may read: (first row, row behind the last, keys).
 
+    Kernels may look PADDING bytes beyond a key, so the keys at the end of the buffer are copied to one that has them.
+    """
+    from compiler.kernels.words import PADDING
 
-def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    view = np.require(array, requirements=("C", "A")).view()
-    view.flags.writeable = False
-    return view
+    offsets, data, valid = column
+    rows = len(offsets) - 1
+    safe = int(np.searchsorted(offsets[1:], len(data) - PADDING, side="right"))
+    mask = frozen(NO_NULLS if valid is None else valid)
+    if safe:
+        yield 0, safe, Column(frozen(offsets), frozen(data), mask)
+    if safe < rows:
+        tail = np.zeros(int(offsets[-1] - offsets[safe]) + PADDING, np.uint8)
+        tail[: len(tail) - PADDING] = data[offsets[safe] : offsets[-1]]
+        yield safe, rows, Column(frozen(offsets - offsets[safe]), frozen(tail), mask)

@@ -14,14 +14,14 @@ The transition table
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from compiler.nfa import MANY, Nfa
 
-__all__ = ["Cache", "Program", "Work", "make_program", "make_work"]
+__all__ = ["Cache", "Program", "Work", "frozen", "make_program", "make_work"]
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -38,6 +38,11 @@ START = 10
 """The start state with its FINAL bit, or 0 where it is not built yet."""
 META = 12
 
+BLOCK = 128
+"""Keys that are walked together."""
+LINE = 8
+"""Numbers that are kept of each of these: one line of the processor's cache."""
+
 # What a walk returns.
 DONE = 0
 GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS = 1, 2, 3, 4, 5
@@ -46,11 +51,9 @@ SCRAMBLE = 0x9E3779B97F4A7C15
 """The odd multiplier of all hashing here: 2^64 over the golden ratio (Knuth's multiplicative hashing)."""
 TARGET_BITS = 27
 TARGET = (1 << TARGET_BITS) - 1
-"""Mask of a state number; also the target that means "a literal of this state, not built yet"."""
+"""Mask of a state number."""
 FINAL = 1 << TARGET_BITS
 """Set beside a state number if no further word can change that state."""
-EXPANDED = 1 << 28
-"""Set beside a default successor if every literal of the state is in the transition table."""
 DISPLACEMENT_SHIFT = 28
 PROBES = 16
 """An entry lies at most this many slots, less one, behind its home slot."""
@@ -59,8 +62,7 @@ PROBES = 16
 class Program(NamedTuple):
     """An NFA as kernels read it."""
 
-    separator: np.uint64
-    """The separator byte, eight times."""
+    separator: np.uint8
     labels: Int32s
     children: Int32s
     tag_offsets: Int32s
@@ -82,10 +84,9 @@ class Cache(NamedTuple):
     state_end: Int32s
     """The members of state s are ``members[state_end[s - 1]:state_end[s]]``."""
     state_hash: Int32s
-    state_set: Int32s
-    """The accept set of a state."""
-    state_default: Int32s
-    """The default successor with FINAL and EXPANDED bits, or -1 where it is not built yet."""
+    info: Uint64s
+    """Two entries for each state: its accept set << 32 | its default successor with FINAL bit, or 0 where that is not
+    built yet; and its filter, in which bit ``symbol & 63`` is set for each of its literals."""
     state_slots: Int32s
     """Hash table of states by their members and accept set."""
     members: Int32s
@@ -116,16 +117,21 @@ class Work(NamedTuple):
     tags: Int32s
     counts: Int64s
     """How many entries of ``members`` and of ``tags`` the last step wrote."""
+    keys: Uint64s
+    """A line of LINE numbers for each of the BLOCK keys that are walked together."""
+    active: Uint64s
+    asking: Uint64s
 
 
 def make_program(nfa: Nfa, separator: bytes) -> Program:
     """Lay an NFA out for kernels; its own arrays are shared, not copied."""
-    from compiler.kernels.words import fill_words
+    from compiler.kernels.words import PADDING, fill_words
 
     slots = 1 << max(3, (2 * len(nfa.symbols)).bit_length())
     words = np.zeros(2 * slots, np.uint64)
     shift = np.int64(64 - (slots.bit_length() - 1))
-    fill_words(words, shift, nfa.symbols.data, nfa.symbols.offsets)
+    word_data = np.concatenate((nfa.symbols.data, np.zeros(PADDING, np.uint8)))
+    fill_words(words, shift, frozen(word_data), frozen(nfa.symbols.offsets))
     children = np.diff(nfa.children)
     loops = nfa.labels == MANY
     first_is_many = np.zeros(len(nfa), np.bool_)
@@ -133,17 +139,28 @@ def make_program(nfa: Nfa, separator: bytes) -> Program:
     first_is_many[has] = nfa.labels[nfa.children[has]] == MANY
     leads_on = children - first_is_many > 0
     return Program(
-        separator=np.uint64(separator[0] * 0x0101010101010101),
-        labels=nfa.labels,
-        children=nfa.children,
-        tag_offsets=nfa.tag_offsets,
-        tags=nfa.tags,
-        live=np.where(leads_on, 1, np.where(loops, 3, 0)).astype(np.uint8),
-        words=words,
+        separator=np.uint8(separator[0]),
+        labels=frozen(nfa.labels),
+        children=frozen(nfa.children),
+        tag_offsets=frozen(nfa.tag_offsets),
+        tags=frozen(nfa.tags),
+        live=frozen(np.where(leads_on, 1, np.where(loops, 3, 0)).astype(np.uint8)),
+        words=frozen(words),
         word_shift=shift,
-        word_data=nfa.symbols.data,
-        word_offsets=nfa.symbols.offsets,
+        word_data=frozen(word_data),
+        word_offsets=frozen(nfa.symbols.offsets),
     )
+
+
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a read-only, aligned, contiguous view, or a copy where there can be none.
+
+    To numba, a read-only array is of another type than a writable one, and each costs a compilation: whatever a kernel
+    only reads is handed to it like this, wherever it came from.
+    """
+    view = np.require(array, requirements=("C", "A")).view()
+    view.flags.writeable = False
+    return view
 
 
 def make_work(program: Program) -> Work:
@@ -157,4 +174,7 @@ def make_work(program: Program) -> Work:
         members=np.empty(positions, np.int32),
         tags=np.empty(len(program.tags) + 1, np.int32),
         counts=np.zeros(2, np.int64),
+        keys=np.zeros(BLOCK * LINE, np.uint64),
+        active=np.zeros(BLOCK, np.uint64),
+        asking=np.zeros(BLOCK, np.uint64),
     )

@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = ["JIT", "kernel", "load64", "prefetch", "trailing_zeros"]
+__all__ = ["JIT", "equal64", "inlined", "kernel", "load64", "prefetch", "trailing_zeros"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,14 +24,32 @@ JIT: bool = not cast("Any", numba.config).DISABLE_JIT
 """False where ``NUMBA_DISABLE_JIT=1`` is set; the plain-Python twins of the kernels are used then."""
 
 
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    # Kernels allocate nothing and keep nothing, so they need not count references to the arrays that they were given.
+    # numba would count at every use of an array in a tuple: 43 % of the time of building states.
+    "_nrt": False,
+}
+
+
 def kernel(function: F) -> F:
     """Compile a function to machine code at its first call."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     compiled: Any
     try:
-        compiled = numba.njit(cache=True, **options)(function)
+        compiled = numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # numba has found no place to keep compiled code: compile in every process
-        compiled = numba.njit(**options)(function)
+        compiled = numba.njit(**_OPTIONS)(function)
+    return cast("F", compiled)
+
+
+def inlined(function: F) -> F:
+    """Compile a small helper into the kernels that call it.
+
+    A call hands over every field of every array of its arguments, dozens of words on the stack, which a step that
+    should take nanoseconds cannot afford.
+    """
+    compiled: Any = numba.njit(forceinline=True, **_OPTIONS)(function)
     return cast("F", compiled)
 
 
@@ -43,6 +61,20 @@ def _load64(typing_context: Any, data: Any, index: Any) -> Any:
         return builder.load(builder.bitcast(pointer, ir.IntType(64).as_pointer()), align=1)
 
     return types.uint64(data, index), generate
+
+
+def _equal64(typing_context: Any, data: Any, index: Any, byte: Any) -> Any:
+    """Compare 64 bytes of a uint8 array, from any index, with one byte: bit i of the result is for byte i."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _element(context, builder, signature, arguments)
+        lanes = ir.VectorType(ir.IntType(8), 64)
+        loaded = builder.load(builder.bitcast(pointer, lanes.as_pointer()), align=1)
+        single = builder.insert_element(lanes(ir.Undefined), arguments[2], ir.IntType(32)(0))
+        every = builder.shuffle_vector(single, lanes(ir.Undefined), ir.VectorType(ir.IntType(32), 64)([0] * 64))
+        return builder.bitcast(builder.icmp_unsigned("==", loaded, every), ir.IntType(64))
+
+    return types.uint64(data, index, types.uint8), generate
 
 
 def _prefetch(typing_context: Any, data: Any, index: Any) -> Any:
@@ -73,6 +105,7 @@ def _element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return builder.gep(array.data, [context.cast(builder, arguments[1], signature.args[1], types.intp)])
 
 
+equal64: Any = intrinsic(_equal64)
 load64: Any = intrinsic(_load64)
 prefetch: Any = intrinsic(_prefetch)
 trailing_zeros: Any = intrinsic(_trailing_zeros)

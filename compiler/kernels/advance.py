@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels._jit import kernel
+from compiler.kernels._jit import inlined, kernel
 from compiler.nfa import MANY, ONE
 
-__all__ = ["advance", "begin"]
+__all__ = ["advance", "begin", "close", "enter"]
 
 END = np.int32(2**31 - 1)
 
@@ -23,15 +23,22 @@ END = np.int32(2**31 - 1)
 def begin(program: Any, work: Any) -> Any:
     """Write the start set into ``work``: the root and what epsilon moves reach from it."""
     work.entered[0] = 0
-    _close(program, work, 0, 1)
+    work.counts[0], work.counts[1] = 0, 1
+    close(program, work)
 
 
 @kernel
 def advance(program: Any, members: Any, first: Any, last: Any, symbol: Any, work: Any) -> Any:
     """Write the set that one word leads to from ``members[first:last]`` into ``work.members`` and ``work.tags``."""
+    enter(program, members, first, last, symbol, work)
+    close(program, work)
+
+
+@kernel
+def enter(program: Any, members: Any, first: Any, last: Any, symbol: Any, work: Any) -> Any:
+    """Collect the loops that stay and the children that one word enters; return how many it enters as a literal."""
     labels, children = program.labels, program.children
-    loops = 0
-    entered = 0
+    loops = entered = literals = 0
     for i in range(first, last):
         position = members[i]
         if labels[position] == MANY:
@@ -44,25 +51,37 @@ def advance(program: Any, members: Any, first: Any, last: Any, symbol: Any, work
             work.entered[entered] = low
             entered += 1
             low += 1
-        if symbol == 0 or low == high:
-            continue
-        end = high
-        while low < high:
-            middle = (low + high) >> 1
-            if labels[middle] < symbol:
-                low = middle + 1
-            else:
-                high = middle
-        if low < end and labels[low] == symbol:
-            work.entered[entered] = low
-            entered += 1
-    _close(program, work, loops, entered)
+        if symbol != 0:
+            child = _child(labels, low, high, symbol)
+            if child >= 0:
+                work.entered[entered] = child
+                entered += 1
+                literals += 1
+    work.counts[0] = loops
+    work.counts[1] = entered
+    return literals
+
+
+@inlined
+def _child(labels: Any, low: Any, high: Any, symbol: Any) -> Any:
+    """Return the child between ``low`` and ``high`` that the symbol enters, -1 if there is none."""
+    end = high
+    while low < high:
+        middle = (low + high) >> 1
+        if labels[middle] < symbol:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and labels[low] == symbol else np.int32(-1)
 
 
 @kernel
-def _close(program: Any, work: Any, loops: Any, entered: Any) -> Any:
-    """Merge loops, entered positions and the MANY children of those; keep live positions and all accept tags."""
+def close(program: Any, work: Any) -> Any:
+    """Merge loops, entered positions and the MANY children of those: live positions into ``work.members``, all accept
+    tags into ``work.tags``. ``counts`` says how many loops and entered positions there are, and then how many of these.
+    """
     labels, children, live = program.labels, program.children, program.live
+    loops, entered = work.counts[0], work.counts[1]
     epsilon = 0
     for i in range(entered):
         child = children[work.entered[i]]

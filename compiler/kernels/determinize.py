@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from compiler.kernels._jit import kernel
-from compiler.kernels.advance import advance, begin
+from compiler.kernels.advance import advance, begin, close, enter
 from compiler.kernels.words import GOLDEN
 from compiler.tables import (
     DEFAULTS,
     DISPLACEMENT_SHIFT,
-    EXPANDED,
     FINAL,
     GROW_MEMBERS,
     GROW_SETS,
@@ -35,12 +34,10 @@ from compiler.tables import (
     WANTED,
 )
 
-__all__ = ["build", "build_start", "lookup", "rehash", "rehash_transitions"]
+__all__ = ["build", "build_start", "rehash", "rehash_transitions"]
 
-EXPAND_LIMIT = 16
-"""A state with up to this many literals enters them all in the transition table when its default is built."""
-NOT_BUILT = np.int32(-1)
 ONES = np.uint64(0xFFFFFFFF)
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
@@ -55,59 +52,37 @@ def build_start(program: Any, cache: Any, work: Any) -> Any:
 
 
 @kernel
-def build(program: Any, cache: Any, work: Any, state: Any, symbol: Any) -> Any:
-    """Return the successor of a state with its FINAL bit, building what is missing; or less the table that must grow."""
+def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any) -> Any:
+    """Return the successor of a state with its FINAL bit, building what is missing; or less the table that must grow.
+
+    The symbol's transition is not in the table: either the symbol is no literal of the state, or it was never read here.
+    """
     meta = cache.meta
-    meta[MISSES] += 1
+    state, symbol = np.int64(from_state), np.int64(with_symbol)
     first, last = cache.state_end[state - 1], cache.state_end[state]
-    default = np.int64(cache.state_default[state])
-    if default == NOT_BUILT:
-        literals = _count_literals(program, cache.members, first, last)
-        if literals <= EXPAND_LIMIT and _crowded(cache, literals):
-            return -GROW_TRANSITIONS
+    default = np.int64(cache.info[2 * state] & ONES)
+    if default == 0:
         advance(program, cache.members, first, last, 0, work)
         default = _intern(program, cache, work)
         if default < 0:
             return default
-        if literals <= EXPAND_LIMIT:
-            if not _expand(program, cache, state, first, last):
-                return -GROW_TRANSITIONS
-            default |= EXPANDED
-        cache.state_default[state] = default
+        cache.info[2 * state] |= np.uint64(default)
         meta[DEFAULTS] += 1
-    if symbol == 0:
-        return default & (TARGET | FINAL)
-    found = lookup(cache, state, symbol)
-    if found == 0 and default & EXPANDED:
-        return default & (TARGET | FINAL)
-    if found != 0 and found & TARGET != TARGET:
-        return found
-    if found == 0 and _crowded(cache, 1):
-        return -GROW_TRANSITIONS
-    advance(program, cache.members, first, last, symbol, work)
-    target = _intern(program, cache, work)
-    if target < 0:
-        return target
-    if not _enter(cache, state, symbol, target):
-        return -GROW_TRANSITIONS
+        meta[MISSES] += 1
+    if symbol == 0 or not cache.info[2 * state + 1] >> np.uint64(symbol & 63) & np.uint64(1):
+        return default
+    if 2 * (meta[TRANSITIONS] + 1) > cache.transitions.size - PROBES + 1:
+        return np.int64(-GROW_TRANSITIONS)
+    target = default
+    if enter(program, cache.members, first, last, symbol, work) > 0:
+        close(program, work)
+        target = _intern(program, cache, work)
+        if target < 0:
+            return target
+    if not _place(cache.transitions, cache.transition_shift, _mix(cache, state, symbol), target, meta):
+        return np.int64(-GROW_TRANSITIONS)
+    meta[MISSES] += 1
     return target
-
-
-@kernel
-def lookup(cache: Any, state: Any, symbol: Any) -> Any:
-    """Return the transition's target with its FINAL bit, 0 if there is none, TARGET if it is known but not built."""
-    mixed = _mix(cache, state, symbol)
-    slot = mixed >> np.uint64(cache.transition_shift)
-    check = (mixed << np.uint64(64 - cache.transition_shift)) >> np.uint64(32)
-    for displacement in range(PROBES):
-        entry = cache.transitions[slot + np.uint64(displacement)]
-        if entry == np.uint64(0):
-            return np.int64(0)
-        if entry >> np.uint64(32) == check and (entry & ONES) >> np.uint64(DISPLACEMENT_SHIFT) == np.uint64(
-            displacement
-        ):
-            return np.int64(entry & np.uint64(TARGET | FINAL))
-    return np.int64(0)
 
 
 @kernel
@@ -115,13 +90,6 @@ def _mix(cache: Any, state: Any, symbol: Any) -> Any:
     """Scramble (state, symbol) reversibly; the result's top bits are its home slot."""
     key_bits_free = np.uint64(cache.key_shift)
     return ((np.uint64(state) << np.uint64(cache.symbol_bits) | np.uint64(symbol)) << key_bits_free) * GOLDEN
-
-
-@kernel
-def _enter(cache: Any, state: Any, symbol: Any, target: Any) -> Any:
-    """Store a transition, replacing one that was not built; False where no slot is near enough."""
-    mixed = _mix(cache, state, symbol)
-    return _place(cache.transitions, cache.transition_shift, mixed, target, cache.meta)
 
 
 @kernel
@@ -142,38 +110,6 @@ def _place(transitions: Any, shift: Any, mixed: Any, target: Any, meta: Any) -> 
 
 
 @kernel
-def _crowded(cache: Any, more: Any) -> Any:
-    """Tell whether that many transitions more would fill over half of the table."""
-    return 2 * (cache.meta[TRANSITIONS] + more) > cache.transitions.size - PROBES + 1
-
-
-@kernel
-def _count_literals(program: Any, members: Any, first: Any, last: Any) -> Any:
-    """Count the literal children of a state's members, a few more than EXPAND_LIMIT at most."""
-    count = 0
-    for i in range(first, last):
-        low, high = program.children[members[i]], program.children[members[i] + 1]
-        while low < high and program.labels[low] < 0:
-            low += 1
-        count += high - low
-        if count > EXPAND_LIMIT:
-            break
-    return count
-
-
-@kernel
-def _expand(program: Any, cache: Any, state: Any, first: Any, last: Any) -> Any:
-    """Enter all literals of a state as transitions that are not built yet."""
-    for i in range(first, last):
-        position = cache.members[i]
-        for child in range(program.children[position], program.children[position + 1]):
-            label = program.labels[child]
-            if label > 0 and lookup(cache, state, label) == 0 and not _enter(cache, state, label, TARGET):
-                return False
-    return True
-
-
-@kernel
 def _intern(program: Any, cache: Any, work: Any) -> Any:
     """Return the number of the state in ``work`` with its FINAL bit, adding it if new; or less the table that must grow."""
     meta = cache.meta
@@ -188,7 +124,7 @@ def _intern(program: Any, cache: Any, work: Any) -> Any:
         state = np.int64(cache.state_slots[slot])
         if (
             cache.state_hash[state] == hashed
-            and cache.state_set[state] == accept
+            and np.int64(cache.info[2 * state] >> np.uint64(32)) == accept
             and _same(cache.members, cache.state_end[state - 1], cache.state_end[state], work.members, members)
         ):
             return state | _final_bit(program, work, members, tags)
@@ -204,8 +140,8 @@ def _intern(program: Any, cache: Any, work: Any) -> Any:
         cache.members[start + i] = work.members[i]
     cache.state_end[state] = start + members
     cache.state_hash[state] = hashed
-    cache.state_set[state] = accept
-    cache.state_default[state] = NOT_BUILT
+    cache.info[2 * state] = np.uint64(accept) << np.uint64(32)
+    cache.info[2 * state + 1] = _filter(program, work, members)
     cache.state_slots[slot] = state
     meta[MEMBERS] = start + members
     meta[STATES] = state + 1
@@ -256,6 +192,19 @@ def _final_bit(program: Any, work: Any, members: Any, tags: Any) -> Any:
 
 
 @kernel
+def _filter(program: Any, work: Any, members: Any) -> Any:
+    """Set the bit of each literal of the members, by the low bits of its symbol."""
+    bits = np.uint64(0)
+    for i in range(members):
+        for child in range(program.children[work.members[i]], program.children[work.members[i] + 1]):
+            if program.labels[child] > 0:
+                bits |= np.uint64(1) << np.uint64(program.labels[child] & 63)
+                if bits == ALL:
+                    return bits
+    return bits
+
+
+@kernel
 def _hash(values: Any, n: Any) -> Any:
     hashed = np.uint64(n)
     for i in range(n):
@@ -286,9 +235,9 @@ def rehash(slots: Any, hashes: Any, count: Any) -> Any:
 
 
 @kernel
-def rehash_transitions(old: Any, old_shift: Any, new: Any, new_shift: Any) -> Any:
+def rehash_transitions(old: Any, old_shift: Any, new: Any, new_shift: Any, meta: Any) -> Any:
     """Enter all transitions into an empty larger table; home slot and check together give back the mixed key."""
-    meta = np.zeros(TRANSITIONS + 1, np.int64)
+    meta[TRANSITIONS] = 0
     for at in range(old.size):
         entry = old[at]
         if entry != np.uint64(0):

@@ -12,7 +12,7 @@ import numpy as np
 
 from compiler.kernels._jit import kernel
 from compiler.kernels.advance import advance, begin
-from compiler.kernels.words import scan_word, symbol_at
+from compiler.kernels.words import name_word, symbol_of, word_end
 
 __all__ = ["simulate"]
 
@@ -37,10 +37,6 @@ def simulate(
     Set s is written to ``tags[set_end[s - 1]:set_end[s]]``, from set ``counts[0]`` on; ``set_end`` has an entry for
     every key. Returns the row at which ``tags`` has no room for ``counts[1]`` tags, or ``stop``.
     """
-    begin(program, work)
-    members, accepted = work.counts[0], work.counts[1]
-    start = work.members[:members].copy()
-    start_tags = work.tags[:accepted].copy()
     current = work.current
     while row < stop:
         if valid.size > 0 and not valid[row]:
@@ -48,23 +44,21 @@ def simulate(
             row += 1
             continue
         at, end = np.int64(offsets[row]), np.int64(offsets[row + 1])
-        n = start.size
-        current[:n] = start
-        found = start_tags.size
-        work.tags[:found] = start_tags
+        begin(program, work)
+        n, found = work.counts[0], work.counts[1]
+        _copy(work.members, n, current, 0)
         more = at < end  # an empty key has no words
         while more:
             if n == 0:
                 found = 0
                 break
-            name, length = scan_word(data, at, end, program.separator)
-            symbol = symbol_at(
-                program.words, program.word_shift, program.word_data, program.word_offsets, name, length, data, at
-            )
+            word = np.uint64(at)
+            length = word_end(data, at, end, program.separator) - word
+            symbol = symbol_of(program, name_word(data, word, length), length, data, word)
             advance(program, current, 0, n, np.int64(symbol), work)
             n, found = work.counts[0], work.counts[1]
-            current[:n] = work.members[:n]
-            at += length + 1
+            _copy(work.members, n, current, 0)
+            at += np.int64(length) + 1
             more = at <= end  # a separator at the very end is followed by one more word, the empty one
         number = counts[0]
         if not _equals_last(set_end, tags, number, work.tags, found):
@@ -72,12 +66,18 @@ def simulate(
             if first + found > tags.size:
                 counts[1] = first + found
                 return row
-            tags[first : first + found] = work.tags[:found]
+            _copy(work.tags, found, tags, first)
             set_end[number] = first + found
             counts[0] = number = number + 1
         out[row] = base + number - 1
         row += 1
     return row
+
+
+@kernel
+def _copy(values: Any, n: Any, to: Any, at: Any) -> Any:
+    for i in range(n):
+        to[at + i] = values[i]
 
 
 @kernel

@@ -3,6 +3,10 @@
 All keys of a block are advanced by one word before any is advanced by the next, in three passes: name the words, look
 the words up, look the transitions up. The misses of one pass then overlap in the memory system, which pays as soon as
 the tables outgrow the first-level cache.
+
+Three words in four are no literal of the state that reads them, even where they are literals of other states. A state
+therefore carries a filter of 64 bits, one set for each of its literals (Bloom's filter with one hash function): where
+the word's bit is not set, the default successor is right, and the transition table is not asked.
 """
 
 from __future__ import annotations
@@ -11,25 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels._jit import kernel, prefetch
+from compiler.kernels._jit import equal64, kernel, load64, prefetch, trailing_zeros
 from compiler.kernels.determinize import build, build_start
-from compiler.kernels.words import GOLDEN, scan_word, symbol_at
-from compiler.tables import (
-    DISPLACEMENT_SHIFT,
-    DONE,
-    EXPANDED,
-    FINAL,
-    PROBES,
-    ROW,
-    START,
-    TARGET,
-    WORDS,
-)
+from compiler.kernels.words import GOLDEN, ONES, below, hash_word, same_word, word_end
+from compiler.tables import DISPLACEMENT_SHIFT, DONE, FINAL, LINE, PROBES, ROW, START, TARGET, WORDS
 
-__all__ = ["BLOCK", "walk"]
+__all__ = ["walk"]
 
-BLOCK = 128
-"""Keys that are walked together."""
+# What is known of a key of the block.
+BEGIN, END, MASK, NAME, LENGTH, STATE, MIXED = (np.uint64(i) for i in range(7))
+"""Where its next word begins; where it ends; the separators and the end from there on, a bit per byte; its next word's
+name, later symbol; that word's length; its state; the mixed key of its transition."""
+
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+LOW_HALF = np.uint64(0xFFFFFFFF)
+NUMBER = np.uint64(TARGET)
+STOP = np.uint64(FINAL)
+PAYLOAD = np.uint64(TARGET | FINAL)
+NEXT_SLOT = np.uint64(1 << DISPLACEMENT_SHIFT)
 
 
 @kernel
@@ -57,87 +61,145 @@ def walk(
         status = build_start(program, cache, work)
         if status != DONE:
             return status
-    start = meta[START]
-    cursor = np.empty(BLOCK, np.int64)
-    ends = np.empty(BLOCK, np.int64)
-    names = np.empty(BLOCK, np.uint64)
-    lengths = np.empty(BLOCK, np.int64)
-    states = np.empty(BLOCK, np.int64)
-    symbols = np.empty(BLOCK, np.uint64)
-    mixed = np.empty(BLOCK, np.uint64)
-    active = np.empty(BLOCK, np.int64)
+    # Every array is taken out of its tuple here, once: inside a loop, numba would count a reference each time. Indices
+    # are unsigned: a signed one may count from the end, and finding out takes three instructions.
+    start = np.uint64(meta[START])
+    words, word_shift, word_mask = (
+        program.words,
+        np.uint64(program.word_shift),
+        np.uint64((program.words.size >> 1) - 1),
+    )
+    info, transitions, shift = cache.info, cache.transitions, np.uint64(cache.transition_shift)
+    symbol_bits, key_shift, check_shift = (
+        np.uint64(cache.symbol_bits),
+        np.uint64(cache.key_shift),
+        np.uint64(64) - shift,
+    )
     separator = program.separator
-    words, word_shift = program.words, np.uint64(program.word_shift)
-    transitions, shift = cache.transitions, np.uint64(cache.transition_shift)
-    key_shift, symbol_bits = np.uint64(cache.key_shift), np.uint64(cache.symbol_bits)
-    check_shift = np.uint64(64) - shift
+    keys, active, asking = work.keys, work.active, work.asking
     while row < stop:
         meta[ROW] = row
-        count = min(block, stop - row)
-        n = 0
-        for k in range(count):
-            i = row + k
-            states[k] = start
-            if valid.size > 0 and not valid[i]:
-                states[k] = 0
-                continue
-            cursor[k] = offsets[i]
-            ends[k] = offsets[i + 1]
-            if cursor[k] < ends[k] and not start & FINAL:
-                active[n] = k
-                n += 1
-        while n > 0:
-            meta[WORDS] += n
+        count = np.uint64(min(block, stop - row))
+        first_row = np.uint64(row)
+        n = np.uint64(0)
+        begin = np.uint64(offsets[first_row])
+        for i in range(count):
+            k = np.uint64(LINE) * i
+            end = np.uint64(offsets[first_row + i + ONE])
+            keys[k + BEGIN] = begin
+            keys[k + LENGTH] = np.uint64(0) - ONE  # the first word begins one byte behind a separator that is not there
+            keys[k + BEGIN] = begin
+            keys[k + END] = end
+            keys[k + STATE] = start
+            keys[k + MASK] = np.uint64(0)
+            active[n] = k
+            n += np.uint64(begin < end)
+            begin = end
+        if valid.size > 0:
+            n = _without_nulls(valid, row, active, n)
+        while True:
+            # Pass 1: name the next word of each key that has one and whose state it could change.
+            m = np.uint64(0)
             for j in range(n):
                 k = active[j]
-                name, length = scan_word(data, cursor[k], ends[k], separator)
-                names[k] = name
-                lengths[k] = length
-                prefetch(words, np.int64(np.uint64(2) * ((name * GOLDEN) >> word_shift)))
-            for j in range(n):
-                k = active[j]
-                symbol = symbol_at(
-                    words, word_shift, program.word_data, program.word_offsets, names[k], lengths[k], data, cursor[k]
-                )
-                symbols[k] = symbol
-                mixed[k] = ((np.uint64(states[k]) << symbol_bits | symbol) << key_shift) * GOLDEN
-                if symbol != np.uint64(0):
-                    prefetch(transitions, np.int64(mixed[k] >> shift))
-            m = 0
-            for j in range(n):
-                k = active[j]
-                state = states[k]
-                target = np.int64(0)
-                if symbols[k] != np.uint64(0):
-                    slot = mixed[k] >> shift
-                    tag = ((mixed[k] << check_shift) >> np.uint64(32)) << np.uint64(32)
-                    for _ in range(PROBES):
-                        entry = transitions[slot]
-                        if entry & ~np.uint64(TARGET | FINAL) == tag:
-                            target = np.int64(entry & np.uint64(TARGET | FINAL))
-                            break
-                        if entry == np.uint64(0):
-                            break
-                        slot += np.uint64(1)
-                        tag += np.uint64(1 << DISPLACEMENT_SHIFT)
-                if target == 0:
-                    default = np.int64(cache.state_default[state])
-                    if default >= 0 and (default & EXPANDED or symbols[k] == np.uint64(0)):
-                        target = default & (TARGET | FINAL)
-                if target == 0 or target & TARGET == TARGET:
-                    target = build(program, cache, work, state, np.int64(symbols[k]))
-                    if target < 0:
-                        return -target
-                states[k] = target & TARGET
-                cursor[k] += lengths[k] + 1
+                state = keys[k + STATE]
+                length = keys[k + LENGTH]
+                begin = keys[k + BEGIN] + length + ONE
+                end = keys[k + END]
+                keys[k + STATE] = state & NUMBER
                 # A separator at the very end is followed by one more word, the empty one.
-                if cursor[k] <= ends[k] and not target & FINAL:
-                    active[m] = k
-                    m += 1
+                if begin > end or state & STOP != np.uint64(0):
+                    continue
+                mask = keys[k + MASK] >> (length & np.uint64(63)) >> ONE
+                if mask == np.uint64(0):
+                    mask = equal64(data, begin, separator)
+                    if end - begin < np.uint64(64):
+                        mask = mask & below(end - begin) | ONE << (end - begin)
+                length = trailing_zeros(mask) if mask != np.uint64(0) else word_end(data, begin, end, separator) - begin
+                if length <= np.uint64(8):
+                    name = load64(data, begin) & ONES >> (np.uint64(64) - np.uint64(8) * max(length, ONE))
+                    name = name if length != np.uint64(0) else np.uint64(0)
+                else:
+                    name = hash_word(data, begin, length)
+                prefetch(words, TWO * (name * GOLDEN >> word_shift))
+                keys[k + BEGIN] = begin
+                keys[k + MASK] = mask
+                keys[k + NAME] = name
+                keys[k + LENGTH] = length
+                active[m] = k
+                m += ONE
             n = m
-        for k in range(count):
-            state = states[k] & TARGET
-            out[row + k] = base + cache.state_set[state] - 1 if state != 0 else -1
-        row += count
+            if n == np.uint64(0):
+                break
+            meta[WORDS] += n
+            # Pass 2: find each word's symbol, and the state where its default successor is right.
+            asked = np.uint64(0)
+            for j in range(n):
+                k = active[j]
+                name, length = keys[k + NAME], keys[k + LENGTH]
+                slot = name * GOLDEN >> word_shift
+                symbol = np.uint64(0)
+                while True:
+                    entry = words[TWO * slot + ONE]
+                    if entry == np.uint64(0):
+                        break
+                    if words[TWO * slot] == name and entry >> np.uint64(32) == length + ONE:
+                        symbol = entry & LOW_HALF
+                        if length <= np.uint64(8) or same_word(program, symbol, data, keys[k + BEGIN], length):
+                            break
+                        symbol = np.uint64(0)
+                    slot = (slot + ONE) & word_mask
+                state = keys[k + STATE]
+                default = info[TWO * state] & LOW_HALF
+                literal = info[TWO * state + ONE] >> (symbol & np.uint64(63)) & ONE
+                if default != np.uint64(0) and (literal == np.uint64(0) or symbol == np.uint64(0)):
+                    prefetch(info, TWO * (default & NUMBER))
+                    keys[k + STATE] = default
+                else:
+                    mixed = ((state << symbol_bits | symbol) << key_shift) * GOLDEN
+                    prefetch(transitions, mixed >> shift)
+                    keys[k + MIXED] = mixed
+                    keys[k + NAME] = symbol
+                    asking[asked] = k
+                    asked += ONE
+            # Pass 3: find the successors of the others, building those that are not in the table.
+            for j in range(asked):
+                k = asking[j]
+                mixed = keys[k + MIXED]
+                slot = mixed >> shift
+                tag = mixed << check_shift >> np.uint64(32) << np.uint64(32)
+                target = np.uint64(0)
+                for _ in range(PROBES):
+                    entry = transitions[slot]
+                    if entry & ~PAYLOAD == tag or entry == np.uint64(0):
+                        target = entry & PAYLOAD
+                        break
+                    slot += ONE
+                    tag += NEXT_SLOT
+                if target == np.uint64(0):
+                    built = build(program, cache, work, keys[k + STATE], keys[k + NAME])
+                    if built < 0:
+                        return -built
+                    target = np.uint64(built)
+                prefetch(info, TWO * (target & NUMBER))
+                keys[k + STATE] = target
+        for i in range(count):
+            state = keys[np.uint64(LINE) * i + STATE] & NUMBER
+            out[first_row + i] = base + np.int64(info[TWO * state] >> np.uint64(32)) - 1
+        if valid.size > 0:
+            for i in range(count):
+                if not valid[first_row + i]:
+                    out[first_row + i] = -1
+        row += np.int64(count)
     meta[ROW] = row
     return DONE
+
+
+@kernel
+def _without_nulls(valid: Any, row: Any, active: Any, n: Any) -> Any:
+    """Take the keys that are null out of the active ones."""
+    m = np.uint64(0)
+    for j in range(n):
+        active[m] = active[j]
+        m += np.uint64(valid[np.uint64(row) + active[j] // np.uint64(LINE)])
+    return m
