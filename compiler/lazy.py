@@ -4,7 +4,8 @@ States and transitions are built when a key first needs them and kept; a key tha
 look-up per word. When a table cannot grow within the capacity, everything is thrown away and begun again, as regex
 engines do (RE2, Rust's regex-automata): clearing is cheap to be right about, and keys are short. Where clearing does
 not pay, because states are made about as fast as words are read, the rest of the batch is simulated on the NFA, and
-the next batch tries the DFA again. Results depend on none of this.
+the next batch tries the DFA again. A small set can be simulated so fast that building states is not worth while long
+before the cache is full: :mod:`compiler.pace` notices. Results depend on none of this.
 
 This module decides; :mod:`compiler.kernels.walk` and :mod:`compiler.kernels.simulate` do. :class:`compiler.twin.Twin`
 is the same machine in plain Python.
@@ -19,13 +20,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from compiler.bits import BitProgram, bit_program
 from compiler.cache import Snapshot, cleared, empty_cache, grown, nbytes, snapshot
 from compiler.errors import CapacityError
 from compiler.nfa import Nfa
+from compiler.pace import Pace
 from compiler.tables import (
     BLOCK,
     DEFAULTS,
     DONE,
+    MEMBERS,
     MISSES,
     ROW,
     SETS,
@@ -103,6 +107,8 @@ class LazyDfa:
         self._program = make_program(nfa, separator)
         cache = empty_cache(self._program, capacity)
         self._cache = cache if nbytes(cache) <= capacity else None
+        self._bits = bit_program(nfa)
+        self._pace = None if self._bits is None else Pace(lanes=len(self._bits.start))
         self._work = make_work(self._program)
         self._lock = threading.Lock()
         self._keys = self._clears = self._fallbacks = 0
@@ -161,16 +167,37 @@ class LazyDfa:
         """Match the keys ``row`` to ``rows`` of a column."""
         from compiler.kernels.walk import walk
 
-        block, unpaid, full_at = BLOCK, 0, -1
+        unpaid, full_at, block = 0, -1, BLOCK
+        stretch_row = stretch_end = row
+        words = misses = 0
         while row < rows:
             if self._cache is None or unpaid >= UNPAID_CLEARS:
                 self._simulate(column, row, rows, found, out)
                 return
-            stop = rows if block > 1 else min(rows, row + BLOCK)
+            pace = self._pace
+            if pace is not None and pace.pause:
+                stop = min(rows, row + pace.pause)
+                pace.pause -= stop - row
+                self._flush(found)  # the numbers that rows have so far must not be given to other sets
+                self._simulate(column, row, stop, found, out)
+                row = stop
+                continue
+            meta = self._cache.meta
+            if row >= stretch_end:
+                stretch_end = min(rows, row + (pace.stretch if pace is not None else rows))
+                stretch_row, words, misses = row, int(meta[WORDS]), int(meta[MISSES])
+            stop = stretch_end if block > 1 else min(stretch_end, row + BLOCK)
             status = walk(self._program, self._cache, self._work, *column, row, stop, block, found.base, out)
-            row = int(self._cache.meta[ROW])
+            row = int(meta[ROW])
             if status == DONE:
                 block = BLOCK
+                if pace is not None and row >= stretch_end:
+                    pace.compare(
+                        keys=row - stretch_row,
+                        words=int(meta[WORDS]) - words,
+                        builds=int(meta[MISSES]) - misses,
+                        members=float(meta[MEMBERS] / meta[STATES]),
+                    )
                 continue
             larger = grown(self._cache, status, self._capacity)
             if larger is not None:
@@ -203,7 +230,7 @@ class LazyDfa:
 
     def _simulate(self, column: Column, row: int, stop: int, found: _Collector, out: Int32s) -> None:
         self._fallbacks += stop - row
-        simulate_rows(self._program, self._work, column, row, stop, found, out)
+        simulate_rows(self._program, self._bits, self._work, column, row, stop, found, out)
 
 
 class Simulator:
@@ -214,6 +241,7 @@ class Simulator:
         self._nfa = nfa
         self._separator = separator
         self._program = make_program(nfa, separator)
+        self._bits = bit_program(nfa)
         self._work = make_work(self._program)
         self._lock = threading.Lock()
         self._keys = 0
@@ -238,7 +266,7 @@ class Simulator:
                 out = found.column(len(column.offsets) - 1)
                 self._keys += len(out)
                 for first, last, part in _normal(column):
-                    simulate_rows(self._program, self._work, part, first, last, found, out)
+                    simulate_rows(self._program, self._bits, self._work, part, first, last, found, out)
             return found.sets()
 
     def counters(self) -> Counters:
@@ -247,16 +275,27 @@ class Simulator:
 
 
 def simulate_rows(
-    program: Program, work: Work, column: Column, row: int, stop: int, found: _Collector, out: Int32s
+    program: Program,
+    bits: BitProgram | None,
+    work: Work,
+    column: Column,
+    row: int,
+    stop: int,
+    found: _Collector,
+    out: Int32s,
 ) -> None:
-    """Simulate keys ``row`` to ``stop`` and hand their accept sets over."""
+    """Simulate keys ``row`` to ``stop``, as bits where the set is small, and hand their accept sets over."""
+    from compiler.kernels.bits import simulate_bits
     from compiler.kernels.simulate import simulate
 
     set_end = np.empty(stop - row, np.int32)
     tags = np.empty(max(64, 4 * (stop - row)), np.int32)
     counts = np.zeros(2, np.int64)
     while True:
-        row = simulate(program, work, *column, row, stop, found.base, out, set_end, tags, counts)
+        if bits is None:
+            row = simulate(program, work, *column, row, stop, found.base, out, set_end, tags, counts)
+        else:
+            row = simulate_bits(program, bits, work, *column, row, stop, found.base, out, set_end, tags, counts)
         if row == stop:
             break
         larger = np.empty(max(2 * len(tags), int(counts[1])), np.int32)

@@ -43,6 +43,9 @@ BLOCK = 128
 LINE = 8
 """Numbers that are kept of each of these: one line of the processor's cache."""
 
+LANES = 64
+"""Machine words that the bit-parallel simulation may take."""
+
 # What a walk returns.
 DONE = 0
 GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS = 1, 2, 3, 4, 5
@@ -121,6 +124,8 @@ class Work(NamedTuple):
     """A line of LINE numbers for each of the BLOCK keys that are walked together."""
     active: Uint64s
     asking: Uint64s
+    lanes: Uint64s
+    """The active bits of the bit-parallel simulation."""
 
 
 def make_program(nfa: Nfa, separator: bytes) -> Program:
@@ -177,4 +182,5 @@ def make_work(program: Program) -> Work:
         keys=np.zeros(BLOCK * LINE, np.uint64),
         active=np.zeros(BLOCK, np.uint64),
         asking=np.zeros(BLOCK, np.uint64),
+        lanes=np.zeros(LANES, np.uint64),
     )

@@ -14,7 +14,7 @@ from compiler.kernels._jit import kernel
 from compiler.kernels.advance import advance, begin
 from compiler.kernels.words import name_word, symbol_of, word_end
 
-__all__ = ["simulate"]
+__all__ = ["put_set", "simulate"]
 
 
 @kernel
@@ -46,7 +46,7 @@ def simulate(
         at, end = np.int64(offsets[row]), np.int64(offsets[row + 1])
         begin(program, work)
         n, found = work.counts[0], work.counts[1]
-        _copy(work.members, n, current, 0)
+        _copy(work.members, n, current)
         more = at < end  # an empty key has no words
         while more:
             if n == 0:
@@ -57,37 +57,43 @@ def simulate(
             symbol = symbol_of(program, name_word(data, word, length), length, data, word)
             advance(program, current, 0, n, np.int64(symbol), work)
             n, found = work.counts[0], work.counts[1]
-            _copy(work.members, n, current, 0)
+            _copy(work.members, n, current)
             at += np.int64(length) + 1
             more = at <= end  # a separator at the very end is followed by one more word, the empty one
-        number = counts[0]
-        if not _equals_last(set_end, tags, number, work.tags, found):
-            first = set_end[number - 1] if number > 0 else 0
-            if first + found > tags.size:
-                counts[1] = first + found
-                return row
-            _copy(work.tags, found, tags, first)
-            set_end[number] = first + found
-            counts[0] = number = number + 1
-        out[row] = base + number - 1
+        number = put_set(work, found, set_end, tags, counts)
+        if number < 0:
+            return row
+        out[row] = base + number
         row += 1
     return row
 
 
 @kernel
-def _copy(values: Any, n: Any, to: Any, at: Any) -> Any:
-    for i in range(n):
-        to[at + i] = values[i]
+def put_set(work: Any, found: Any, set_end: Any, tags: Any, counts: Any) -> Any:
+    """Write the first ``found`` tags in ``work`` as a set, unless they equal the last one; return the set's number.
+
+    Returns -1 where ``tags`` has no room, with the room that is needed in ``counts[1]``.
+    """
+    number = counts[0]
+    first = np.int64(set_end[number - 1]) if number > 0 else 0
+    if number > 0:
+        last = np.int64(set_end[number - 2]) if number > 1 else 0
+        same = first - last == found
+        for i in range(found):
+            same = same and tags[last + i] == work.tags[i]
+        if same:
+            return number - 1
+    if first + found > tags.size:
+        counts[1] = first + found
+        return -1
+    for i in range(found):
+        tags[first + i] = work.tags[i]
+    set_end[number] = first + found
+    counts[0] = number + 1
+    return number
 
 
 @kernel
-def _equals_last(set_end: Any, tags: Any, number: Any, values: Any, n: Any) -> Any:
-    if number == 0:
-        return False
-    first = set_end[number - 2] if number > 1 else 0
-    if set_end[number - 1] - first != n:
-        return False
+def _copy(values: Any, n: Any, to: Any) -> Any:
     for i in range(n):
-        if tags[first + i] != values[i]:
-            return False
-    return True
+        to[i] = values[i]

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -16,11 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler import Nfa, Token, Wildcard, build_nfa
+from compiler.bits import bit_program
 from compiler.cache import empty_cache, nbytes
 from compiler.lazy import Column, LazyDfa, Simulator
 from compiler.powerset import default_successor, is_final, start, successor
 from compiler.tables import make_program
 from compiler.twin import Twin
+
+M = TypeVar("M", LazyDfa, Simulator)
 
 TOKENS = st.sampled_from([b"a", b"b", b"c", b"", b"longer-than-8", b"longer-than-9", Wildcard.ONE, Wildcard.MANY])
 PATTERNS = st.lists(st.lists(TOKENS, max_size=6), min_size=1, max_size=12)
@@ -60,6 +64,14 @@ def assert_same_automaton(nfa: Nfa, machine: LazyDfa) -> None:
     assert {state for state in reached if is_final(nfa, known.states[state])} <= known.final
 
 
+def without_bits(machine: M) -> M:
+    """Switch the bit-parallel simulation off, as it is for sets that are too large for it."""
+    machine._bits = None
+    if isinstance(machine, LazyDfa):
+        machine._pace = None
+    return machine
+
+
 @given(PATTERNS, KEYS, st.sampled_from([0, 1200, 1500, 2000, 3000, 5000, 1 << 20]))
 @settings(max_examples=300, deadline=None)
 def test_same_answers_with_any_cache(patterns: list[list[Token]], words: list[list[bytes]], capacity: int) -> None:
@@ -71,7 +83,9 @@ def test_same_answers_with_any_cache(patterns: list[list[Token]], words: list[li
     expected = answers(Twin(nfa, b".", 1 << 20), keys)
     assert answers(machine, keys) == expected
     assert answers(machine, keys) == expected
+    assert answers(without_bits(LazyDfa(nfa, b".", capacity)), keys) == expected
     assert answers(Simulator(nfa, b"."), keys) == expected
+    assert answers(without_bits(Simulator(nfa, b".")), keys) == expected
     assert answers(Twin(nfa, b".", capacity), keys) == expected
     assert machine.counters().bytes <= capacity
 
@@ -100,7 +114,7 @@ def test_same_automaton_when_it_is_large() -> None:
     rng = np.random.default_rng(1)
     keys = [b".".join(rng.choice([b"a", b"b", b"z", b"w7", b"w299"], 14)) for _ in range(3000)]
     keys += [b"w%d.x.z" % i for i in range(300)]
-    machine = LazyDfa(nfa, b".", 64 << 20)
+    machine = without_bits(LazyDfa(nfa, b".", 64 << 20))
     assert answers(machine, keys) == answers(Twin(nfa, b".", 64 << 20), keys)
     assert machine.counters().states > 2000
     assert_same_automaton(nfa, machine)
@@ -110,7 +124,7 @@ def test_a_full_cache_is_cleared_and_given_up_on() -> None:
     """Counters prove that clears and fallbacks happened, and the bound held, while answers stayed right."""
     nfa = build_nfa([[Wildcard.MANY, b"a", *[Wildcard.ONE] * 12]])
     keys: list[bytes | None] = [b".".join(b"ab"[i : i + 1] for i in bits) for bits in product((0, 1), repeat=13)]
-    machine = LazyDfa(nfa, b".", 20_000)
+    machine = without_bits(LazyDfa(nfa, b".", 20_000))
     assert answers(machine, keys) == [[0] if key and key.startswith(b"a") else [] for key in keys]
     counters = machine.counters()
     assert counters.clears >= 3
@@ -124,7 +138,7 @@ def test_clearing_that_pays_goes_on() -> None:
     """A cache that is too small for all keys and large enough for runs of them clears and never falls back."""
     nfa = build_nfa([[b"w%d" % i, Wildcard.ONE, b"x%d" % i] for i in range(400)])
     keys: list[bytes | None] = [b"w%d.q.x%d" % (i, i) for i in range(400) for _ in range(50)]
-    machine = LazyDfa(nfa, b".", 12_000)
+    machine = without_bits(LazyDfa(nfa, b".", 12_000))
     assert answers(machine, keys) == [[i] for i in range(400) for _ in range(50)]
     assert machine.counters().clears > 3
     assert machine.counters().fallbacks == 0
@@ -136,7 +150,7 @@ def test_one_key_that_outgrows_the_cache_is_simulated() -> None:
     rng = np.random.default_rng(2)
     long = b".".join(rng.choice([b"a", b"b"], 2000))
     keys: list[bytes | None] = [b"b.a", long, b"a" + b".b" * 11]
-    machine = LazyDfa(nfa, b".", 6000)
+    machine = without_bits(LazyDfa(nfa, b".", 6000))
     assert answers(machine, keys) == [[], [0] if long.split(b".")[-12] == b"a" else [], [0]]
     assert machine.counters().fallbacks >= 1
 
@@ -189,17 +203,47 @@ def test_an_empty_column_and_no_column() -> None:
 
 def test_kernels_compile_for_one_signature_each() -> None:
     """Whatever the caller's arrays are like (writable or not, with nulls or without), nothing is compiled twice."""
-    from compiler.kernels import simulate, walk
+    from compiler.kernels.bits import simulate_bits
+    from compiler.kernels.simulate import simulate
+    from compiler.kernels.walk import walk
 
     nfa = build_nfa([[b"a"]])
     plain = column([b"a", b"b"])
     writable = Column(plain.offsets.copy(), plain.data.copy(), None)
     shifted = np.empty(4 * 3 + 1, np.uint8)[1:].view(np.int32)  # a buffer that begins at an odd address
     shifted[:] = plain.offsets
-    for machine in (LazyDfa(nfa, b".", 1 << 20), Simulator(nfa, b".")):
+    for machine in (LazyDfa(nfa, b".", 1 << 20), Simulator(nfa, b"."), without_bits(Simulator(nfa, b"."))):
         machine.run([plain, writable, Column(shifted, plain.data, plain.valid)])
-    assert len(walk.walk.signatures) == 1  # type: ignore[attr-defined]
-    assert len(simulate.simulate.signatures) == 1  # type: ignore[attr-defined]
+    kernels: list[Any] = [walk, simulate, simulate_bits]
+    assert [len(kernel.signatures) for kernel in kernels] == [1, 1, 1]
+
+
+def test_a_set_that_makes_states_for_every_word_is_simulated_early() -> None:
+    """64 patterns of stars behind a hash: the DFA is given up after a few thousand states, far below its bound."""
+    rng = np.random.default_rng(3)
+    nfa = build_nfa([[Wildcard.MANY, rng.choice([b"a", b"b"]), *[Wildcard.ONE] * (3 + i % 5)] for i in range(64)])
+    keys = [b".".join(rng.choice([b"a", b"b", b"c"], 20)) for _ in range(5000)]
+    machine = LazyDfa(nfa, b".", 64 << 20)
+    assert answers(machine, keys) == answers(Simulator(nfa, b"."), keys)
+    assert machine.counters().fallbacks > 4000
+    assert machine.counters().states < 5000
+
+
+def test_a_small_set_whose_words_repeat_stays_with_the_dfa() -> None:
+    nfa = build_nfa([[b"w%d" % i, Wildcard.ONE] for i in range(200)])
+    keys = [b"w%d.x" % (i % 300) for i in range(50_000)]
+    machine = LazyDfa(nfa, b".", 1 << 20)
+    assert answers(machine, keys) == [[i % 300] if i % 300 < 200 else [] for i in range(50_000)]
+    assert machine.counters().fallbacks == 0
+
+
+def test_patterns_that_no_machine_word_holds_are_simulated_all_the_same() -> None:
+    """63 tokens fit beside the end bit; 64 do not, and the whole set goes by active sets."""
+    for length in (62, 63, 64, 65):
+        nfa = build_nfa([[b"a"] * length, [Wildcard.MANY, b"b"]])
+        assert (bit_program(nfa) is None) == (length > 63)
+        keys = [b".".join([b"a"] * n) for n in (length - 1, length, length + 1)] + [b"a.b"]
+        assert answers(Simulator(nfa, b"."), keys) == [[], [0], [], [1]]
 
 
 def test_threads_may_share_a_machine() -> None:

@@ -1,0 +1,74 @@
+"""When to walk the DFA and when to simulate: a running comparison of what the two cost, by counting.
+
+For a small set the bit-parallel simulation costs a known time per word, whatever happens. The DFA costs less per word
+that it knows and far more per transition that it must build. After each stretch of keys the counters say what the DFA
+has cost. A DFA that loses is given some transitions to learn by, as a new one always begins with building; if it still
+loses, keys are simulated until that has taken PAUSE times as long as the trial did, and then it is tried again with more
+to learn by. What is lost by trying is therefore bounded by a share of what simulating costs anyway.
+
+Counting instead of timing makes the choice, and with it the counters, the same in every run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Pace"]
+
+SHORTEST, LONGEST = 16, 1 << 16
+"""Keys of a stretch: the first is as short as possible, and each that the DFA wins doubles the next."""
+LESSON = 1024
+"""Transitions that a losing DFA may build in its first trial; each further trial allows four times as many."""
+PAUSE = 32
+
+# Nanoseconds, measured with `dfa-router bench engine` on its workloads `hard` and `nservicebus`.
+KNOWN_WORD = 12.0
+BUILD, BUILD_MEMBER = 600.0, 25.0
+"""Building a transition, and what each NFA position of a state adds."""
+SIMULATED_WORD, SIMULATED_LANE = 10.0, 1.2
+
+
+@dataclass(slots=True)
+class Pace:
+    """The state of the comparison; it goes on from batch to batch.
+
+    >>> pace = Pace(lanes=8)
+    >>> pace.compare(keys=16, words=160, builds=1, members=1.0)
+    >>> pace.stretch, pace.pause
+    (32, 0)
+    >>> pace.compare(keys=32, words=320, builds=300, members=1.0)
+    >>> pace.stretch, pace.pause
+    (32, 0)
+    >>> pace.compare(keys=32, words=800, builds=790, members=1.0)
+    >>> pace.stretch, pace.pause
+    (16, 45367)
+    """
+
+    lanes: int
+    """Machine words of the bit-parallel simulation."""
+    stretch: int = SHORTEST
+    """Keys to walk before the next comparison."""
+    pause: int = 0
+    """Keys still to simulate before the DFA is tried again."""
+    lesson: int = LESSON
+    builds: int = 0
+    spent: float = 0.0
+    """Transitions built and nanoseconds spent in this trial, since the DFA has last won."""
+
+    def compare(self, *, keys: int, words: int, builds: int, members: float) -> None:
+        """Take note of a stretch of keys: how many words they had, and how many transitions were built for them.
+
+        ``members`` is the mean number of NFA positions in a state.
+        """
+        walked = KNOWN_WORD * words + (BUILD + BUILD_MEMBER * members) * builds
+        simulated = (SIMULATED_WORD + SIMULATED_LANE * self.lanes) * words
+        if walked <= simulated:
+            self.stretch = min(2 * self.stretch, LONGEST)
+            self.builds, self.spent = 0, 0.0
+            return
+        self.builds += builds
+        self.spent += walked
+        if self.builds >= self.lesson:
+            self.pause = int(PAUSE * self.spent / simulated * keys)
+            self.stretch, self.lesson = SHORTEST, 4 * self.lesson
+            self.builds, self.spent = 0, 0.0
