@@ -85,7 +85,9 @@ class Dfa:
         return graph
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        return {"text/plain": str(self)}
+        from viz import mimebundle
+
+        return mimebundle(self, str(self))
 
 
 def build_dfa(nfa: Nfa, *, max_states: int = 10_000, max_bytes: int = 64 << 20) -> Dfa:

@@ -146,7 +146,9 @@ class Nfa:
         return graph
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        return {"text/plain": str(self)}
+        from viz import mimebundle
+
+        return mimebundle(self, str(self))
 
 
 def build_nfa(patterns: Iterable[Pattern]) -> Nfa:

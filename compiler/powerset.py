@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from compiler.nfa import MANY, ONE, OTHER, ROOT, Nfa
 
-__all__ = ["State", "default_successor", "is_final", "literals", "start", "successor"]
+__all__ = ["State", "default_successor", "is_final", "literal_successors", "literals", "start", "successor"]
 
 
 class State(NamedTuple):
@@ -48,6 +48,20 @@ def literals(nfa: Nfa, state: State) -> tuple[int, ...]:
     """Return the symbols on which the state has a successor of its own, ascending."""
     found = {nfa.label(child) for position in state.positions for child in nfa.successors(position)}
     return tuple(sorted(found - {ONE, MANY}))
+
+
+def literal_successors(nfa: Nfa, state: State) -> dict[int, State]:
+    """Return every literal's successor by symbol, ascending: what :func:`successor` gives, in one pass over the children.
+
+    A state with n literals costs n steps here and n^2 in n calls.
+    """
+    any_word = list(_any_word(nfa, state))
+    children: dict[int, list[int]] = {}
+    for position in state.positions:
+        for child in nfa.successors(position):
+            if nfa.label(child) not in (ONE, MANY):
+                children.setdefault(nfa.label(child), []).append(child)
+    return {symbol: _closure(nfa, [*any_word, *children[symbol]]) for symbol in sorted(children)}
 
 
 def is_final(nfa: Nfa, state: State) -> bool:

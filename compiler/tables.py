@@ -38,6 +38,8 @@ START = 10
 """The start state with its FINAL bit, or 0 where it is not built yet."""
 META = 12
 
+PADDING = 72
+"""Bytes that must be readable behind the last key that a kernel is given."""
 BLOCK = 128
 """Keys that are walked together."""
 LINE = 8
@@ -130,7 +132,7 @@ class Work(NamedTuple):
 
 def make_program(nfa: Nfa, separator: bytes) -> Program:
     """Lay an NFA out for kernels; its own arrays are shared, not copied."""
-    from compiler.kernels.words import PADDING, fill_words
+    from compiler.kernels.words import fill_words
 
     slots = 1 << max(3, (2 * len(nfa.symbols)).bit_length())
     words = np.zeros(2 * slots, np.uint64)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.lazy import Column, Counters, Sets
 from compiler.nfa import OTHER, Nfa
 from compiler.powerset import State, default_successor, is_final, literals, start, successor
+from compiler.sets import Column, Sets
+from compiler.walker import Counters
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -64,7 +65,7 @@ class Twin:
         with self._lock:
             return self._match(key)
 
-    def run(self, columns: Iterable[Column]) -> Sets:
+    def run(self, columns: Iterable[Column], *, threads: int = 1) -> Sets:  # noqa: ARG002  # Python runs one at a time
         """Match every key of every column; the answer runs over all of them in order."""
         with self._lock:
             numbers: dict[tuple[int, ...], int] = {}

@@ -16,10 +16,7 @@ import numpy as np
 from compiler.kernels._jit import equal64, inlined, kernel, load64, trailing_zeros
 from compiler.tables import SCRAMBLE
 
-__all__ = ["PADDING", "below", "fill_words", "name_word", "symbol_of", "word_end"]
-
-PADDING = 72
-"""Bytes that must be readable behind the last key."""
+__all__ = ["below", "fill_words", "name_word", "symbol_of", "word_end"]
 
 GOLDEN = np.uint64(SCRAMBLE)
 LONG = np.uint64(0xD6E8FEB86659FD93)

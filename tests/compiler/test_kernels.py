@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from compiler import Nfa, Token, Wildcard, build_nfa
 from compiler.bits import bit_program
 from compiler.cache import empty_cache, nbytes
-from compiler.lazy import Column, LazyDfa, Simulator
+from compiler.lazy import LazyDfa, Simulator
 from compiler.powerset import default_successor, is_final, start, successor
+from compiler.sets import Column
 from compiler.tables import make_program
 from compiler.twin import Twin
 
@@ -66,9 +67,10 @@ def assert_same_automaton(nfa: Nfa, machine: LazyDfa) -> None:
 
 def without_bits(machine: M) -> M:
     """Switch the bit-parallel simulation off, as it is for sets that are too large for it."""
-    machine._bits = None
-    if isinstance(machine, LazyDfa):
-        machine._pace = None
+    inner = machine._machine if isinstance(machine, Simulator) else machine
+    inner._bits = None
+    for walker in inner._walkers:
+        walker._bits = walker._pace = None
     return machine
 
 
@@ -244,6 +246,29 @@ def test_patterns_that_no_machine_word_holds_are_simulated_all_the_same() -> Non
         assert (bit_program(nfa) is None) == (length > 63)
         keys = [b".".join([b"a"] * n) for n in (length - 1, length, length + 1)] + [b"a.b"]
         assert answers(Simulator(nfa, b"."), keys) == [[], [0], [], [1]]
+
+
+@pytest.mark.parametrize("capacity", [3000, 60_000, 1 << 20])
+def test_several_threads_for_one_batch(capacity: int) -> None:
+    """The same answers in the same order as one thread gives, over columns cut anywhere, and one bound for all caches."""
+    nfa = build_nfa([[b"w%d" % i, Wildcard.ONE, Wildcard.MANY] for i in range(3000)])
+    keys = [b"w%d.x.%d" % (i % 5000, i) if i % 11 else None for i in range(30_000)]
+    columns = [column(keys[:7]), column([]), column(keys[7:20_000]), column(keys[20_000:])]
+    one = LazyDfa(nfa, b".", capacity).run(columns)
+    machine = LazyDfa(nfa, b".", capacity)
+    machine.run(columns)  # the first cache has the whole capacity, and must give some of it up
+    for threads in (2, 3, 7):
+        several = machine.run(columns, threads=threads)
+        for row in range(0, len(keys), 17):
+            left, right = one.set_ids[row], several.set_ids[row]
+            assert (left < 0) == (right < 0)
+            if left >= 0:
+                a = one.tags[one.offsets[left] : one.offsets[left + 1]]
+                b = several.tags[several.offsets[right] : several.offsets[right + 1]]
+                assert a.tolist() == b.tolist()
+        assert machine.counters().bytes <= capacity
+        assert machine.counters().capacity == capacity
+    assert machine.counters().keys == 4 * len(keys)
 
 
 def test_threads_may_share_a_machine() -> None:

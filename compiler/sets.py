@@ -1,0 +1,120 @@
+"""What goes into a machine and comes out: columns of keys, and a set of accept tags for each.
+
+A result is a set number per key and a table of sets. Sets are handed over in portions while a batch is matched (when a
+cache is cleared, when keys are simulated), so equal sets may occur more than once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.errors import CapacityError
+from compiler.tables import PADDING, frozen
+
+__all__ = ["Collector", "Column", "Sets", "joined", "readable", "shares"]
+
+Int32s = npt.NDArray[np.int32]
+
+NO_NULLS = np.empty(0, np.bool_)
+MOST_PAIRS = 2**31 - 1
+"""The most entries of all sets of a batch: their offsets have 32 bits."""
+
+
+class Column(NamedTuple):
+    """Keys as bytes: key i is ``data[offsets[i]:offsets[i + 1]]``, and null where ``valid[i]`` is False."""
+
+    offsets: Int32s
+    data: npt.NDArray[np.uint8]
+    valid: npt.NDArray[np.bool_] | None
+
+
+class Sets(NamedTuple):
+    """A set number per key, -1 for null, and the sets: set s is ``tags[offsets[s]:offsets[s + 1]]``, ascending."""
+
+    set_ids: Int32s
+    offsets: Int32s
+    tags: Int32s
+
+
+class Collector:
+    """The answer of one run as it grows: set numbers per key, and the accept sets that they refer to."""
+
+    def __init__(self) -> None:
+        self.base = 0
+        """The number that the next set handed over will get."""
+        self._ids: list[Int32s] = []
+        self._offsets: list[Int32s] = [np.zeros(1, np.int32)]
+        self._tags: list[Int32s] = []
+        self._pairs = 0
+
+    def column(self, rows: int) -> Int32s:
+        """Return the array to write the set numbers of the next column into."""
+        self._ids.append(np.empty(rows, np.int32))
+        return self._ids[-1]
+
+    def add(self, ends: Int32s, tags: Int32s) -> None:
+        """Take sets over: set i of these is ``tags[ends[i]:ends[i + 1]]``. The arrays are copied."""
+        if self._pairs + len(tags) > MOST_PAIRS:
+            raise CapacityError("the accept sets of this batch have over 2^31 entries: match it in smaller batches")
+        self._offsets.append(ends[1:] + np.int32(self._pairs))
+        self._tags.append(tags.copy())
+        self._pairs += len(tags)
+        self.base += len(ends) - 1
+
+    def sets(self) -> Sets:
+        """Return everything as one answer."""
+        return Sets(
+            np.concatenate(self._ids) if self._ids else np.empty(0, np.int32),
+            np.concatenate(self._offsets),
+            np.concatenate(self._tags) if self._tags else np.empty(0, np.int32),
+        )
+
+
+def joined(parts: Sequence[Sets]) -> Sets:
+    """Put the answers for consecutive keys together."""
+    if len(parts) == 1:
+        return parts[0]
+    found = Collector()
+    for part in parts:
+        out = found.column(len(part.set_ids))
+        np.add(part.set_ids, found.base, out=out)
+        out[part.set_ids < 0] = -1
+        found.add(part.offsets, part.tags)
+    return found.sets()
+
+
+def shares(columns: Sequence[Column], count: int) -> list[list[Column]]:
+    """Cut columns into ``count`` runs of consecutive keys, as equal as can be."""
+    rows = sum(len(column.offsets) - 1 for column in columns)
+    bounds = [rows * i // count for i in range(count + 1)]
+    cut: list[list[Column]] = [[] for _ in range(count)]
+    start = 0
+    for offsets, data, valid in columns:
+        stop = start + len(offsets) - 1
+        for share, low, high in zip(cut, bounds[:-1], bounds[1:], strict=True):
+            first, last = max(low, start) - start, min(high, stop) - start
+            if first < last:
+                share.append(Column(offsets[first : last + 1], data, None if valid is None else valid[first:last]))
+        start = stop
+    return cut
+
+
+def readable(column: Column) -> Iterator[tuple[int, int, Column]]:
+    """Cut a column into at most two parts that kernels may read: (first row, row behind the last, keys).
+
+    Kernels may look PADDING bytes beyond a key, so the keys at the end of the buffer are copied to one that has them.
+    """
+    offsets, data, valid = column
+    rows = len(offsets) - 1
+    safe = int(np.searchsorted(offsets[1:], len(data) - PADDING, side="right"))
+    mask = frozen(NO_NULLS if valid is None else valid)
+    if safe:
+        yield 0, safe, Column(frozen(offsets), frozen(data), mask)
+    if safe < rows:
+        tail = np.zeros(int(offsets[-1] - offsets[safe]) + PADDING, np.uint8)
+        tail[: len(tail) - PADDING] = data[offsets[safe] : offsets[-1]]
+        yield safe, rows, Column(frozen(offsets - offsets[safe]), frozen(tail), mask)

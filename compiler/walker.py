@@ -1,0 +1,220 @@
+"""One walker: a cache of the lazy DFA, scratch space, and the policy of when to grow, clear, simulate and try again.
+
+A walker is used by one thread at a time; what several share, the NFA's tables, is never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.bits import BitProgram
+from compiler.cache import Snapshot, cleared, empty_cache, grown, nbytes, snapshot
+from compiler.pace import Pace
+from compiler.sets import Collector, Column, Sets, readable
+from compiler.tables import (
+    BLOCK,
+    DEFAULTS,
+    DONE,
+    MEMBERS,
+    MISSES,
+    ROW,
+    SETS,
+    STATES,
+    TAGS,
+    TRANSITIONS,
+    WORDS,
+    Cache,
+    Program,
+    Work,
+    make_work,
+)
+
+__all__ = ["Counters", "Walker", "simulate_rows"]
+
+Int32s = npt.NDArray[np.int32]
+
+UNPAID_CLEARS = 3
+"""After this many clears in a row that did not pay, a batch gives up on the DFA."""
+WORDS_PER_STATE = 10
+"""A cache has paid if it read this many words per state it built (the measure and the figure of regex-automata)."""
+
+
+class Counters(NamedTuple):
+    """What a cache holds and how it has fared; see ``dfa_router.CacheStats`` for each."""
+
+    states: int = 0
+    transitions: int = 0
+    accept_sets: int = 0
+    bytes: int = 0
+    capacity: int = 0
+    keys: int = 0
+    words: int = 0
+    hits: int = 0
+    misses: int = 0
+    clears: int = 0
+    fallbacks: int = 0
+
+
+class Walker:
+    """A bounded cache and everything needed to match keys with it."""
+
+    def __init__(self, program: Program, bits: BitProgram | None, capacity: int) -> None:
+        """Begin with an empty cache, or with none where not even an empty one fits into ``capacity`` bytes."""
+        self._program = program
+        self._bits = bits
+        self._capacity = capacity
+        cache = empty_cache(program, capacity)
+        self._cache = cache if nbytes(cache) <= capacity else None
+        self._pace = None if bits is None else Pace(lanes=len(bits.start))
+        self._work = make_work(program)
+        self._keys = self._clears = self._fallbacks = 0
+        self._words_at_clear = 0
+
+    def run(self, columns: Iterable[Column]) -> Sets:
+        """Match every key of every column; the answer runs over all of them in order."""
+        found = Collector()
+        for column in columns:
+            out = found.column(len(column.offsets) - 1)
+            self._keys += len(out)
+            for first, last, part in readable(column):
+                self._run(part, first, last, found, out)
+        self._flush(found)
+        return found.sets()
+
+    def counters(self) -> Counters:
+        """Describe the cache."""
+        if self._cache is None:
+            return Counters(capacity=self._capacity, keys=self._keys, fallbacks=self._fallbacks)
+        meta = self._cache.meta
+        return Counters(
+            states=int(meta[STATES]) - 1,
+            transitions=int(meta[TRANSITIONS] + meta[DEFAULTS]),
+            accept_sets=int(meta[SETS]) - 1,
+            bytes=nbytes(self._cache),
+            capacity=self._capacity,
+            keys=self._keys,
+            words=int(meta[WORDS]),
+            hits=int(meta[WORDS] - meta[MISSES]),
+            misses=int(meta[MISSES]),
+            clears=self._clears,
+            fallbacks=self._fallbacks,
+        )
+
+    def snapshot(self) -> Snapshot | None:
+        """Return what the cache knows now; None where there is no cache."""
+        return None if self._cache is None else snapshot(self._cache)
+
+    def bound(self, capacity: int) -> None:
+        """Bound the cache anew, throwing away what it holds if that is too large already."""
+        self._capacity = capacity
+        if self._cache is None or nbytes(self._cache) > capacity:
+            counts = None if self._cache is None else (self._cache.meta[WORDS], self._cache.meta[MISSES])
+            cache = empty_cache(self._program, capacity)
+            self._cache = cache if nbytes(cache) <= capacity else None
+            if self._cache is not None and counts is not None:
+                self._cache.meta[WORDS], self._cache.meta[MISSES] = counts
+                self._words_at_clear = int(counts[0])
+
+    def _run(self, column: Column, row: int, rows: int, found: Collector, out: Int32s) -> None:
+        """Match the keys ``row`` to ``rows`` of a column."""
+        from compiler.kernels.walk import walk
+
+        unpaid, full_at, block = 0, -1, BLOCK
+        stretch_row = stretch_end = row
+        words = misses = 0
+        while row < rows:
+            if self._cache is None or unpaid >= UNPAID_CLEARS:
+                self._simulate(column, row, rows, found, out)
+                return
+            pace = self._pace
+            if pace is not None and pace.pause:
+                stop = min(rows, row + pace.pause)
+                pace.pause -= stop - row
+                self._flush(found)  # the numbers that rows have so far must not be given to other sets
+                self._simulate(column, row, stop, found, out)
+                row = stop
+                continue
+            meta = self._cache.meta
+            if row >= stretch_end:
+                stretch_end = min(rows, row + (pace.stretch if pace is not None else rows))
+                stretch_row, words, misses = row, int(meta[WORDS]), int(meta[MISSES])
+            stop = stretch_end if block > 1 else min(stretch_end, row + BLOCK)
+            status = walk(self._program, self._cache, self._work, *column, row, stop, block, found.base, out)
+            row = int(meta[ROW])
+            if status == DONE:
+                block = BLOCK
+                if pace is not None and row >= stretch_end:
+                    pace.compare(
+                        keys=row - stretch_row,
+                        words=int(meta[WORDS]) - words,
+                        builds=int(meta[MISSES]) - misses,
+                        members=float(meta[MEMBERS] / meta[STATES]),
+                    )
+                continue
+            larger = grown(self._cache, status, self._capacity)
+            if larger is not None:
+                self._cache = larger
+                continue
+            unpaid = 0 if self._paid(self._cache) else unpaid + 1
+            self._flush(found)
+            self._clear(self._cache)
+            if row == full_at and block == 1:  # this key alone outgrows the cache
+                self._simulate(column, row, row + 1, found, out)
+                row += 1
+            elif row == full_at:
+                block = 1
+            full_at = row
+
+    def _paid(self, cache: Cache) -> bool:
+        words = cache.meta[WORDS] - self._words_at_clear
+        return bool(words >= WORDS_PER_STATE * (cache.meta[STATES] - 1))
+
+    def _clear(self, cache: Cache) -> None:
+        self._cache = cleared(cache)
+        self._words_at_clear = int(cache.meta[WORDS])
+        self._clears += 1
+
+    def _flush(self, found: Collector) -> None:
+        """Hand the cache's accept sets over, as the answers so far refer to them."""
+        cache = self._cache
+        if cache is not None:
+            found.add(cache.set_end[: cache.meta[SETS]], cache.tags[: cache.meta[TAGS]])
+
+    def _simulate(self, column: Column, row: int, stop: int, found: Collector, out: Int32s) -> None:
+        self._fallbacks += stop - row
+        simulate_rows(self._program, self._bits, self._work, column, row, stop, found, out)
+
+
+def simulate_rows(
+    program: Program,
+    bits: BitProgram | None,
+    work: Work,
+    column: Column,
+    row: int,
+    stop: int,
+    found: Collector,
+    out: Int32s,
+) -> None:
+    """Simulate keys ``row`` to ``stop``, as bits where the set is small, and hand their accept sets over."""
+    from compiler.kernels.bits import simulate_bits
+    from compiler.kernels.simulate import simulate
+
+    set_end = np.empty(stop - row, np.int32)
+    tags = np.empty(max(64, 4 * (stop - row)), np.int32)
+    counts = np.zeros(2, np.int64)
+    while True:
+        if bits is None:
+            row = simulate(program, work, *column, row, stop, found.base, out, set_end, tags, counts)
+        else:
+            row = simulate_bits(program, bits, work, *column, row, stop, found.base, out, set_end, tags, counts)
+        if row == stop:
+            break
+        larger = np.empty(max(2 * len(tags), int(counts[1])), np.int32)
+        larger[: len(tags)] = tags
+        tags = larger
+    ends = set_end[: counts[0]]
+    found.add(np.concatenate((np.zeros(1, np.int32), ends)), tags[: ends[-1] if len(ends) else 0])
