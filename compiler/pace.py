@@ -21,11 +21,12 @@ LESSON = 1024
 """Transitions that a losing DFA may build in its first trial; each further trial allows four times as many."""
 PAUSE = 32
 
-# Nanoseconds, measured with `dfa-router bench engine` on its workloads `hard` and `nservicebus`.
-KNOWN_WORD = 12.0
+# Nanoseconds, fitted to `dfa-router bench engine` on its workloads `hard`, `nservicebus` and `throughput`.
+KNOWN_WORD = 9.0
 BUILD, BUILD_MEMBER = 600.0, 25.0
 """Building a transition, and what each NFA position of a state adds."""
-SIMULATED_WORD, SIMULATED_LANE = 10.0, 1.2
+SIMULATED_KEY, SIMULATED_WORD, SIMULATED_LANE = 70.0, 9.0, 0.3
+"""Simulating a key, each of its words, and what each machine word of the set adds to that."""
 
 
 @dataclass(slots=True)
@@ -41,7 +42,7 @@ class Pace:
     (32, 0)
     >>> pace.compare(keys=32, words=800, builds=790, members=1.0)
     >>> pace.stretch, pace.pause
-    (16, 45367)
+    (16, 62317)
     """
 
     lanes: int
@@ -61,7 +62,7 @@ class Pace:
         ``members`` is the mean number of NFA positions in a state.
         """
         walked = KNOWN_WORD * words + (BUILD + BUILD_MEMBER * members) * builds
-        simulated = (SIMULATED_WORD + SIMULATED_LANE * self.lanes) * words
+        simulated = SIMULATED_KEY * keys + (SIMULATED_WORD + SIMULATED_LANE * self.lanes) * words
         if walked <= simulated:
             self.stretch = min(2 * self.stretch, LONGEST)
             self.builds, self.spent = 0, 0.0

@@ -106,7 +106,7 @@ def close(program: Any, work: Any) -> Any:
         for i in range(program.tag_offsets[position], program.tag_offsets[position + 1]):
             work.tags[tags] = program.tags[i]
             tags += 1
-    sort(work.tags, tags)
+    sort(work.tags, np.int64(tags))
     work.counts[0] = members
     work.counts[1] = tags
 
@@ -116,10 +116,10 @@ def sort(values: Any, n: Any) -> Any:
     """Sort ``values[:n]`` in place: by insertion if short, else by heap."""
     if n > 48:
         for root in range(n // 2 - 1, -1, -1):
-            _sift(values, root, n)
+            _sift(values, np.int64(root), n)
         for last in range(n - 1, 0, -1):
             values[0], values[last] = values[last], values[0]
-            _sift(values, 0, last)
+            _sift(values, np.int64(0), np.int64(last))
         return
     for i in range(1, n):
         value = values[i]

@@ -70,8 +70,8 @@ def simulate_bits(
                     work.tags[found] = bits.tags[i]
                     found += 1
         if not bits.in_order:
-            sort(work.tags, found)
-        number = put_set(work, found, set_end, tags, counts)
+            sort(work.tags, np.int64(found))
+        number = put_set(work, np.int64(found), set_end, tags, counts)
         if number < 0:
             return row
         out[row] = base + number

@@ -59,10 +59,11 @@ def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any
     """
     meta = cache.meta
     state, symbol = np.int64(from_state), np.int64(with_symbol)
-    first, last = cache.state_end[state - 1], cache.state_end[state]
+    # Integers are of one type wherever a helper is called: each further combination would be compiled anew.
+    first, last = np.int64(cache.state_end[state - 1]), np.int64(cache.state_end[state])
     default = np.int64(cache.info[2 * state] & ONES)
     if default == 0:
-        advance(program, cache.members, first, last, 0, work)
+        advance(program, cache.members, first, last, np.int64(0), work)
         default = _intern(program, cache, work)
         if default < 0:
             return default
@@ -79,7 +80,7 @@ def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any
         target = _intern(program, cache, work)
         if target < 0:
             return target
-    if not _place(cache.transitions, cache.transition_shift, _mix(cache, state, symbol), target, meta):
+    if not _place(cache.transitions, cache.transition_shift, _mix(cache, state, symbol), np.uint64(target), meta):
         return np.int64(-GROW_TRANSITIONS)
     meta[MISSES] += 1
     return target

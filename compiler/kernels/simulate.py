@@ -53,14 +53,14 @@ def simulate(
                 found = 0
                 break
             word = np.uint64(at)
-            length = word_end(data, at, end, program.separator) - word
+            length = word_end(data, word, np.uint64(end), program.separator) - word
             symbol = symbol_of(program, name_word(data, word, length), length, data, word)
-            advance(program, current, 0, n, np.int64(symbol), work)
+            advance(program, current, np.int64(0), np.int64(n), np.int64(symbol), work)
             n, found = work.counts[0], work.counts[1]
             _copy(work.members, n, current)
             at += np.int64(length) + 1
             more = at <= end  # a separator at the very end is followed by one more word, the empty one
-        number = put_set(work, found, set_end, tags, counts)
+        number = put_set(work, np.int64(found), set_end, tags, counts)
         if number < 0:
             return row
         out[row] = base + number

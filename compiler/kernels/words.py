@@ -32,7 +32,6 @@ def below(n: Any) -> Any:
 @kernel
 def word_end(data: Any, at: Any, stop: Any, separator: Any) -> Any:
     """Return where the word that begins at ``at`` ends, in a key that ends at ``stop``."""
-    at, stop = np.uint64(at), np.uint64(stop)
     while stop - at >= np.uint64(64):
         found = equal64(data, at, separator)
         if found != np.uint64(0):
