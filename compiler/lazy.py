@@ -21,8 +21,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from compiler.bits import bit_program
 from compiler.cache import Snapshot
 from compiler.nfa import Nfa
@@ -68,7 +66,11 @@ class LazyDfa:
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
-        return _single(self, key)
+        walker = self._idle.get()
+        try:
+            return walker.match(key)
+        finally:
+            self._idle.put(walker)
 
     def run(self, columns: Iterable[Column], *, threads: int = 1) -> Sets:
         """Match every key of every column; the answer runs over all of them in order.
@@ -152,11 +154,3 @@ class Simulator:
     def counters(self) -> Counters:
         """Count the keys; there is no cache to describe."""
         return Counters(keys=self._machine.counters().keys)
-
-
-def _single(machine: LazyDfa, key: bytes) -> tuple[int, ...]:
-    """Match one key as a column of one."""
-    column = Column(np.array([0, len(key)], np.int32), np.frombuffer(key, np.uint8), None)
-    found = machine.run([column])
-    number = found.set_ids[0]
-    return tuple(found.tags[found.offsets[number] : found.offsets[number + 1]].tolist())

@@ -27,5 +27,7 @@ def compile_kernels() -> None:
     # A pattern of over 63 tokens keeps a set from being simulated as bits.
     large = build_nfa([[b"word%d" % i, b"a-rather-long-word"] for i in range(100)] + [[b"a"] * 64])
     for nfa in (small, large):
-        LazyDfa(nfa, b".", 1 << 20).run([column])
+        machine = LazyDfa(nfa, b".", 1 << 20)
+        machine.run([column])
+        machine.match(b"word1.x")
         Simulator(nfa, b".").run([column])

@@ -6,7 +6,7 @@ A walker is used by one thread at a time; what several share, the NFA's tables, 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,10 @@ from compiler.tables import (
     DONE,
     MEMBERS,
     MISSES,
+    PADDING,
     ROW,
     SETS,
+    START,
     STATES,
     TAGS,
     TRANSITIONS,
@@ -36,6 +38,8 @@ from compiler.tables import (
 __all__ = ["Counters", "Walker", "simulate_rows"]
 
 Int32s = npt.NDArray[np.int32]
+
+_PADDED = bytes(PADDING)
 
 UNPAID_CLEARS = 3
 """After this many clears in a row that did not pay, a batch gives up on the DFA."""
@@ -73,6 +77,10 @@ class Walker:
         self._work = make_work(program)
         self._keys = self._clears = self._fallbacks = 0
         self._words_at_clear = 0
+        self._one: Any = None
+        """What the walk of a single key needs of the cache as it is; None where that must be found out anew."""
+        self._tags: dict[int, tuple[int, ...]] = {}
+        """The accept sets that single keys have asked for, by their number in the cache."""
 
     def run(self, columns: Iterable[Column]) -> Sets:
         """Match every key of every column; the answer runs over all of them in order."""
@@ -84,6 +92,50 @@ class Walker:
                 self._run(part, first, last, found, out)
         self._flush(found)
         return found.sets()
+
+    def match(self, key: bytes) -> tuple[int, ...]:
+        """Return the accept tags of a key, ascending."""
+        from compiler.kernels.single import MISSING, walk_one
+
+        cache = self._cache
+        if cache is not None and cache.meta[START] and not (self._pace is not None and self._pace.pause):
+            if self._one is None:
+                self._one = self._arguments(cache)
+            accept = walk_one(*self._one, np.frombuffer(key + _PADDED, np.uint8), len(key))
+            if accept != MISSING:
+                self._keys += 1
+                tags = self._tags.get(accept)
+                if tags is None:
+                    end = cache.set_end
+                    tags = self._tags[accept] = tuple(cache.tags[end[accept - 1] : end[accept]].tolist())
+                return tags
+        found = self.run([Column(np.array([0, len(key)], np.int32), np.frombuffer(key, np.uint8), None)])
+        number = found.set_ids[0]
+        return tuple(found.tags[found.offsets[number] : found.offsets[number + 1]].tolist())
+
+    def _arguments(self, cache: Cache) -> tuple[Any, ...]:
+        """Return what the walk of a single key needs of the program and of the cache as it is now."""
+        program = self._program
+        scalars = np.array(
+            [
+                program.separator,
+                program.word_shift,
+                cache.transition_shift,
+                cache.symbol_bits,
+                cache.key_shift,
+                cache.meta[START],
+            ],
+            np.int64,
+        )
+        return (
+            program.words,
+            program.word_data,
+            program.word_offsets,
+            cache.info,
+            cache.transitions,
+            scalars,
+            cache.meta,
+        )
 
     def counters(self) -> Counters:
         """Describe the cache."""
@@ -112,6 +164,8 @@ class Walker:
         """Bound the cache anew, throwing away what it holds if that is too large already."""
         self._capacity = capacity
         if self._cache is None or nbytes(self._cache) > capacity:
+            self._one = None
+            self._tags.clear()
             counts = None if self._cache is None else (self._cache.meta[WORDS], self._cache.meta[MISSES])
             cache = empty_cache(self._program, capacity)
             self._cache = cache if nbytes(cache) <= capacity else None
@@ -157,7 +211,7 @@ class Walker:
                 continue
             larger = grown(self._cache, status, self._capacity)
             if larger is not None:
-                self._cache = larger
+                self._cache, self._one = larger, None
                 continue
             unpaid = 0 if self._paid(self._cache) else unpaid + 1
             self._flush(found)
@@ -174,7 +228,8 @@ class Walker:
         return bool(words >= WORDS_PER_STATE * (cache.meta[STATES] - 1))
 
     def _clear(self, cache: Cache) -> None:
-        self._cache = cleared(cache)
+        self._cache, self._one = cleared(cache), None
+        self._tags.clear()
         self._words_at_clear = int(cache.meta[WORDS])
         self._clears += 1
 

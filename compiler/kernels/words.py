@@ -84,9 +84,14 @@ def symbol_of(program: Any, name: Any, length: Any, data: Any, at: Any) -> Any:
 @kernel
 def same_word(program: Any, symbol: Any, data: Any, at: Any, length: Any) -> Any:
     """Compare a literal word of this length with the bytes at ``at``."""
-    begin = np.uint64(program.word_offsets[symbol - np.uint64(1)])
+    return same_bytes(program.word_data, np.uint64(program.word_offsets[symbol - np.uint64(1)]), data, at, length)
+
+
+@kernel
+def same_bytes(left: Any, left_at: Any, right: Any, right_at: Any, length: Any) -> Any:
+    """Compare two runs of bytes."""
     for i in range(length):
-        if program.word_data[begin + i] != data[at + i]:
+        if left[left_at + i] != right[right_at + i]:
             return False
     return True
 

@@ -83,6 +83,9 @@ def test_same_answers_with_any_cache(patterns: list[list[Token]], words: list[li
     keys[::7] = [None] * len(keys[::7])
     machine = LazyDfa(nfa, b".", capacity)
     expected = answers(Twin(nfa, b".", 1 << 20), keys)
+    single = LazyDfa(nfa, b".", capacity)
+    for _ in range(2):  # once to build what is missing, and once on known ground
+        assert [None if key is None else list(single.match(key)) for key in keys] == expected
     assert answers(machine, keys) == expected
     assert answers(machine, keys) == expected
     assert answers(without_bits(LazyDfa(nfa, b".", capacity)), keys) == expected
@@ -173,7 +176,9 @@ def test_words_that_differ_in_one_byte_only(length: int) -> None:
     nfa = build_nfa([[v] for v in variants[::2]])
     keys = [*variants, word[:length], word[: length - 1], word[: length + 1]]
     expected = [[i // 2] if i % 2 == 0 and i < length else [] for i in range(len(keys))]
-    assert answers(LazyDfa(nfa, b".", 1 << 20), keys) == expected
+    machine = LazyDfa(nfa, b".", 1 << 20)
+    assert answers(machine, keys) == expected
+    assert [list(machine.match(key)) for key in keys] == expected
     assert answers(Simulator(nfa, b"."), keys) == expected
 
 
@@ -195,6 +200,7 @@ def test_awkward_bytes() -> None:
         assert answers(machine, keys) == expected
         for key, tags in zip(keys, expected, strict=True):
             assert answers(machine, [key]) == [tags]  # alone, its last word ends where the buffer ends
+            assert machine.match(key or b"") == tuple(tags)
 
 
 def test_an_empty_column_and_no_column() -> None:
@@ -207,6 +213,7 @@ def test_kernels_compile_for_one_signature_each() -> None:
     """Whatever the caller's arrays are like (writable or not, with nulls or without), nothing is compiled twice."""
     from compiler.kernels.bits import simulate_bits
     from compiler.kernels.simulate import simulate
+    from compiler.kernels.single import walk_one
     from compiler.kernels.walk import walk
 
     nfa = build_nfa([[b"a"]])
@@ -216,8 +223,9 @@ def test_kernels_compile_for_one_signature_each() -> None:
     shifted[:] = plain.offsets
     for machine in (LazyDfa(nfa, b".", 1 << 20), Simulator(nfa, b"."), without_bits(Simulator(nfa, b"."))):
         machine.run([plain, writable, Column(shifted, plain.data, plain.valid)])
-    kernels: list[Any] = [walk, simulate, simulate_bits]
-    assert [len(kernel.signatures) for kernel in kernels] == [1, 1, 1]
+        machine.match(b"a")
+    kernels: list[Any] = [walk, walk_one, simulate, simulate_bits]
+    assert [len(kernel.signatures) for kernel in kernels] == [1, 1, 1, 1]
 
 
 def test_a_set_that_makes_states_for_every_word_is_simulated_early() -> None:
