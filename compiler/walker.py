@@ -99,9 +99,8 @@ class Walker:
 
         cache = self._cache
         if cache is not None and cache.meta[START] and not (self._pace is not None and self._pace.pause):
-            if self._one is None:
-                self._one = self._arguments(cache)
-            accept = walk_one(*self._one, np.frombuffer(key + _PADDED, np.uint8), len(key))
+            one = self._one = self._one or self._arguments(cache)
+            accept = walk_one(np.frombuffer(key + _PADDED, np.uint8), len(key), *one)
             if accept != MISSING:
                 self._keys += 1
                 tags = self._tags.get(accept)
@@ -113,7 +112,7 @@ class Walker:
         number = found.set_ids[0]
         return tuple(found.tags[found.offsets[number] : found.offsets[number + 1]].tolist())
 
-    def _arguments(self, cache: Cache) -> tuple[Any, ...]:
+    def _arguments(self, cache: Cache) -> Any:
         """Return what the walk of a single key needs of the program and of the cache as it is now."""
         program = self._program
         scalars = np.array(

@@ -25,6 +25,8 @@ NEXT_SLOT = np.uint64(1 << DISPLACEMENT_SHIFT)
 
 @kernel
 def walk_one(
+    data: Any,
+    length: Any,
     words: Any,
     word_data: Any,
     word_offsets: Any,
@@ -32,8 +34,6 @@ def walk_one(
     transitions: Any,
     scalars: Any,
     meta: Any,
-    data: Any,
-    length: Any,
 ) -> Any:
     """Return the accept set of the key ``data[:length]``, or MISSING; ``scalars`` are those of ``Walker._arguments``."""
     separator = np.uint8(scalars[0])

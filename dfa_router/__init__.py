@@ -1,0 +1,70 @@
+"""Routing patterns of message brokers, compiled.
+
+Binding patterns such as ``*.stock.#`` become one automaton that answers for a whole column of routing keys:
+
+>>> import dfa_router as dr
+>>> router = dr.compile([("forex.*", "fx"), ("stock.#", "equities"), ("#", "audit")])
+>>> router.match("stock.nyse.ibm")
+('equities', 'audit')
+>>> router.match_batch(["forex.usd", "weather"]).destinations().to_pylist()
+[['fx', 'audit'], ['audit']]
+"""
+
+from __future__ import annotations
+
+from dfa_router.bindings import Binding
+from dfa_router.dialects import Dialect
+from dfa_router.engines import engine_info, engines
+from dfa_router.errors import (
+    BindingError,
+    CapacityError,
+    DefinitionsError,
+    EnvironmentLacksError,
+    FileFormatError,
+    InputError,
+    JobError,
+    KeyTypeError,
+    MessagesError,
+    OptionError,
+    PatternError,
+    PublishRefusedError,
+    RouterError,
+    UnknownNameError,
+)
+from dfa_router.matcher import CacheStats, EngineInfo
+from dfa_router.rabbitmq import Route, Topology, load_definitions
+from dfa_router.results import Matches
+from dfa_router.router import Router, compile
+from dfa_router.stored import load
+
+__all__ = [
+    "Binding",
+    "BindingError",
+    "CacheStats",
+    "CapacityError",
+    "DefinitionsError",
+    "Dialect",
+    "EngineInfo",
+    "EnvironmentLacksError",
+    "FileFormatError",
+    "InputError",
+    "JobError",
+    "KeyTypeError",
+    "Matches",
+    "MessagesError",
+    "OptionError",
+    "PatternError",
+    "PublishRefusedError",
+    "Route",
+    "Router",
+    "RouterError",
+    "Topology",
+    "UnknownNameError",
+    "compile",
+    "engine_info",
+    "engines",
+    "load",
+    "load_definitions",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,152 @@
+"""The Arrow boundary: columns of keys in, as the one layout that kernels know.
+
+A kernel is compiled per type of its arguments, so every form a key column may come in (string, large_string, binary,
+dictionary, sliced, chunked, a plain list) becomes the same one here: 32-bit offsets into bytes and an optional validity
+mask. Plain string columns are not copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dfa_router.errors import KeyTypeError
+from dfa_router.matcher import KeyColumn
+
+__all__ = ["dictionary_of", "key_array", "key_columns"]
+
+_LIMIT = 2**31 - 1
+"""The most bytes that one chunk's 32-bit offsets can address."""
+
+
+def key_array(keys: Any) -> pa.ChunkedArray:
+    """Return the keys as a chunked Arrow column of strings or bytes, perhaps dictionary-encoded.
+
+    Raises :class:`KeyTypeError` for anything else; the text names the type that was found.
+    """
+    if isinstance(keys, pa.ChunkedArray):
+        column = keys
+    elif isinstance(keys, pa.Array):
+        column = pa.chunked_array([keys])
+    elif isinstance(keys, Iterable) and not isinstance(keys, str | bytes):
+        column = pa.chunked_array([_from_python(list(keys))])
+    else:
+        raise KeyTypeError(f"keys is {_named(keys)}: expected an Arrow array of strings or a list of str")
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (_is_text(kind) or pa.types.is_null(kind)):
+        raise KeyTypeError(f"keys is an Arrow column of {column.type}: cast it to string first")
+    return column
+
+
+def dictionary_of(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, np.ndarray[Any, np.dtype[np.int64]]] | None:
+    """For a dictionary column return its distinct keys and each row's index into them (-1 for null), else None."""
+    if not pa.types.is_dictionary(column.type):
+        return None
+    unified = column.unify_dictionaries()
+    if unified.num_chunks == 0:
+        return pa.chunked_array([], type=column.type.value_type), np.empty(0, np.int64)
+    # Indices may be null, and a valid index may lead to a null value: the first is -1 here, the second a null key.
+    indices = pc.fill_null(pa.chunked_array([chunk.indices for chunk in unified.chunks]).cast(pa.int64()), -1)
+    return pa.chunked_array([unified.chunk(0).dictionary]), indices.to_numpy()
+
+
+def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:
+    """Yield the chunks of a column of strings or bytes as offsets and bytes."""
+    for chunk in column.chunks:
+        if pa.types.is_null(chunk.type):
+            yield KeyColumn(np.zeros(len(chunk) + 1, np.int32), np.empty(0, np.uint8), np.zeros(len(chunk), np.bool_))
+        else:
+            for part in _addressable(_plain(chunk)):
+                yield _buffers(part)
+
+
+def _buffers(chunk: pa.Array) -> KeyColumn:
+    """Look into a string or binary array with 32-bit offsets, wherever it begins in its buffers."""
+    valid, offsets, data = chunk.buffers()
+    rows = len(chunk)
+    if offsets is None or offsets.size == 0:  # an empty array may come without buffers
+        starts = np.zeros(rows + 1, np.int32)
+    else:
+        starts = np.frombuffer(offsets, np.int32, rows + 1, chunk.offset * 4)
+    return KeyColumn(
+        starts,
+        np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8),
+        None if valid is None or chunk.null_count == 0 else chunk.is_valid().to_numpy(zero_copy_only=False),
+    )
+
+
+def _plain(chunk: pa.Array) -> pa.Array:
+    """Replace view types by plain ones, keeping large ones as they are."""
+    if pa.types.is_string_view(chunk.type):
+        return chunk.cast(pa.large_string())
+    if pa.types.is_binary_view(chunk.type):
+        return chunk.cast(pa.large_binary())
+    return chunk
+
+
+def _addressable(chunk: pa.Array) -> Iterator[pa.Array]:
+    """Cut an array with 64-bit offsets into ones with 32-bit offsets; pass others through."""
+    small = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}.get(chunk.type)
+    if small is None:
+        yield chunk
+        return
+    start, rows = 0, len(chunk)
+    offsets = np.frombuffer(chunk.buffers()[1], np.int64, rows + 1, chunk.offset * 8) if rows else np.zeros(1, np.int64)
+    while start < rows:
+        stop = int(np.searchsorted(offsets, offsets[start] + _LIMIT, side="right")) - 1
+        if stop <= start:
+            raise KeyTypeError(
+                f"key {start} has {offsets[start + 1] - offsets[start]} bytes: at most {_LIMIT} can be matched"
+            )
+        # Text is cast through bytes: a cast between text types would refuse keys that are no valid UTF-8.
+        part = chunk.slice(start, min(stop, rows) - start)
+        yield (
+            part.view(pa.large_binary()).cast(pa.binary()) if pa.types.is_large_string(part.type) else part.cast(small)
+        )
+        start = min(stop, rows)
+
+
+def _from_python(keys: Sequence[Any]) -> pa.Array:
+    """Make a column from Python strings, bytes and None."""
+    encoded: list[bytes | None] = []
+    for row, key in enumerate(keys):
+        if key is None or isinstance(key, bytes):
+            encoded.append(key)
+        elif isinstance(key, str):
+            encoded.append(_utf8(key, row))
+        else:
+            raise KeyTypeError(f"keys[{row}] is {_named(key)}: expected str, bytes or None")
+    return pa.array(encoded, pa.binary())
+
+
+def _utf8(key: str, row: int) -> bytes:
+    try:
+        return key.encode()
+    except UnicodeEncodeError as error:
+        raise KeyTypeError(
+            f"keys[{row}] is {key!r}, with a lone surrogate at character {error.start}: pass the key as bytes"
+        ) from None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return any(
+        check(kind)
+        for check in (
+            pa.types.is_string,
+            pa.types.is_large_string,
+            pa.types.is_string_view,
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+            pa.types.is_binary_view,
+        )
+    )
+
+
+def _named(value: object) -> str:
+    return (
+        f"{value!r} ({type(value).__name__})" if isinstance(value, str | bytes | int | float) else type(value).__name__
+    )

@@ -1,0 +1,67 @@
+"""Binding sets: the (pattern, destination) pairs that a router is compiled from.
+
+A binding's position in the set is its identity: results name it, and it never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from dfa_router.dialects import Dialect
+from dfa_router.errors import BindingError, PatternError
+
+__all__ = ["Binding", "binding_set", "pattern_bytes"]
+
+
+class Binding(NamedTuple):
+    """A pattern and who gets the messages that match it."""
+
+    pattern: str
+    destination: str
+
+
+def binding_set(bindings: Iterable[tuple[str, str]]) -> tuple[Binding, ...]:
+    """Check and freeze a binding list.
+
+    Raises :class:`BindingError` for an entry that is no pair of strings; the text names its position.
+
+    >>> binding_set([("stock.#", "equities")])
+    (Binding(pattern='stock.#', destination='equities'),)
+    """
+    if isinstance(bindings, str | bytes) or not isinstance(bindings, Iterable):
+        raise BindingError(
+            f"bindings is {bindings!r}: expected a list of (pattern, destination) pairs, such as [('stock.#', 'q')]"
+        )
+    checked = []
+    for position, entry in enumerate(bindings):
+        if not isinstance(entry, tuple | list) or len(entry) != 2 or not all(isinstance(part, str) for part in entry):
+            raise BindingError(
+                f"binding {position} is {entry!r}: expected a (pattern, destination) pair of strings, such as ('stock.#', 'q')"
+            )
+        checked.append(Binding(*entry))
+    return tuple(checked)
+
+
+def pattern_bytes(pattern: str, position: int, dialect: Dialect) -> bytes:
+    """Return the pattern as the bytes that travel in the protocol.
+
+    Raises :class:`PatternError` where the protocol could not carry it; the text names the binding.
+    """
+    try:
+        encoded = pattern.encode()
+    except UnicodeEncodeError as error:
+        raise PatternError(
+            f"binding {position}: the pattern {pattern!r} has a lone surrogate at character {error.start}, "
+            "which has no UTF-8 form: remove it"
+        ) from None
+    if dialect.max_bytes is not None and len(encoded) > dialect.max_bytes:
+        raise PatternError(
+            f"binding {position}: the pattern {_shortened(pattern)!r} has {len(encoded)} bytes, but {dialect.name} carries "
+            f"at most {dialect.max_bytes}: shorten it, no broker would accept it"
+        )
+    return encoded
+
+
+def _shortened(text: str, limit: int = 40) -> str:
+    return text if len(text) <= limit else text[:limit] + "..."

@@ -1,0 +1,78 @@
+"""The exceptions of ``dfa_router``, one tree under :class:`RouterError`.
+
+::
+
+    RouterError                      anything this project raises on purpose
+    ├── InputError                   (ValueError) what the caller handed over is wrong
+    │   ├── PatternError             a binding pattern
+    │   ├── CapacityError            an automaton would outgrow its limit
+    │   ├── FileFormatError          a file of a compiled router: .kind and .section say what is wrong, and where
+    │   ├── BindingError             an entry of a binding list, or a change to one
+    │   ├── KeyTypeError             (TypeError) a routing key that is neither text nor bytes
+    │   ├── OptionError              an unknown engine, dialect or option, or a value out of range
+    │   ├── DefinitionsError         a RabbitMQ definitions file: file, place, remedy
+    │   ├── UnknownNameError         (LookupError) an exchange or vhost that a topology does not have
+    │   ├── PublishRefusedError      an exchange that no client may publish to
+    │   └── MessagesError            a message log: a missing column, an unknown format
+    ├── JobError                     a Spark job that failed, or lost rows
+    └── EnvironmentLacksError        (RuntimeError) Java, an extra, a broker: what to install
+
+``InputError`` and its branches mean "change the input"; ``EnvironmentLacksError`` means "change the machine".
+"""
+
+from __future__ import annotations
+
+from compiler.errors import CapacityError, FileFormatError, InputError, PatternError, RouterError
+
+__all__ = [
+    "BindingError",
+    "CapacityError",
+    "DefinitionsError",
+    "EnvironmentLacksError",
+    "FileFormatError",
+    "InputError",
+    "JobError",
+    "KeyTypeError",
+    "MessagesError",
+    "OptionError",
+    "PatternError",
+    "PublishRefusedError",
+    "RouterError",
+    "UnknownNameError",
+]
+
+
+class BindingError(InputError):
+    """An entry of a binding list is not a (pattern, destination) pair, or a change to one does not fit."""
+
+
+class KeyTypeError(InputError, TypeError):
+    """A routing key is neither ``str`` nor ``bytes``, or a batch of keys is no column of strings."""
+
+
+class OptionError(InputError):
+    """An unknown engine, dialect or option, or an option's value out of range."""
+
+
+class DefinitionsError(InputError):
+    """A RabbitMQ definitions file cannot be used; the text names file, place and remedy."""
+
+
+class UnknownNameError(InputError, LookupError):
+    """A topology has no vhost or exchange of that name; the text lists near ones."""
+
+
+class MessagesError(InputError):
+    """A message log cannot be read: a missing column, an unknown format, an output that exists."""
+
+
+class PublishRefusedError(InputError):
+    """The exchange is internal: the broker lets no client publish to it."""
+
+
+class JobError(RouterError):
+    """A Spark job failed, or its result does not have as many rows as its input."""
+
+
+class EnvironmentLacksError(RouterError, RuntimeError):
+    """The machine lacks something (Java, an extra, a broker); the text says what to install."""

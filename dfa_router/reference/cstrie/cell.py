@@ -1,0 +1,78 @@
+"""A reference that can be compared and set in one step.
+
+Compare-and-set is what the whole trie rests on, and Python has none of its own. The package ``cereggii`` has one for
+references in C (``AtomicRef``); where it is not installed a cell with a lock does the same. That makes the trie's
+*code* lock-free in either case, and its *execution* only with cereggii: a thread that is stopped inside the locked
+cell's two instructions holds up those that want this cell, and no others.
+
+References are compared by identity: two equal nodes are two nodes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Generic, Protocol, TypeVar
+
+from dfa_router.errors import EnvironmentLacksError, OptionError
+
+__all__ = ["Cell", "CellFactory", "LockedCell", "cell_factory"]
+
+T = TypeVar("T")
+
+
+class Cell(Protocol[T]):
+    """A reference with an atomic read and compare-and-set."""
+
+    def get(self) -> T:
+        """Return the present value."""
+
+    def compare_and_set(self, expected: T, new: T, /) -> bool:
+        """Set the new value if the present one is ``expected``, and tell whether it was."""
+
+
+CellFactory = Callable[[Any], Cell[Any]]
+
+
+class LockedCell(Generic[T]):
+    """A cell whose compare-and-set takes a lock for two instructions; a read takes none."""
+
+    __slots__ = ("_lock", "_value")
+
+    def __init__(self, value: T) -> None:
+        self._lock = threading.Lock()
+        self._value = value
+
+    def get(self) -> T:
+        """Return the present value: reading one attribute is atomic in Python."""
+        return self._value
+
+    def compare_and_set(self, expected: T, new: T, /) -> bool:
+        """Set the new value if the present one is ``expected``, and tell whether it was."""
+        with self._lock:
+            if self._value is not expected:
+                return False
+            self._value = new
+            return True
+
+
+def cell_factory(cells: str = "auto") -> CellFactory:
+    """Return what makes cells: cereggii's ``AtomicRef`` ("atomic"), :class:`LockedCell` ("locked"), or the better one.
+
+    >>> cell = cell_factory("locked")("a")
+    >>> cell.compare_and_set("b", "c"), cell.get()
+    (False, 'a')
+    """
+    if cells not in ("auto", "atomic", "locked"):
+        raise OptionError(f"cells is {cells!r}: expected 'auto', 'atomic' (needs cereggii) or 'locked'")
+    installed = find_spec("cereggii") is not None
+    if cells == "atomic" and not installed:
+        raise EnvironmentLacksError(
+            "cells='atomic' needs the package cereggii: pip install 'dfa-router[atomics]', or use cells='auto'"
+        )
+    if cells == "locked" or not installed:
+        return LockedCell
+    factory: CellFactory = import_module("cereggii").AtomicRef
+    return factory

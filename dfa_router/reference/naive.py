@@ -1,0 +1,59 @@
+"""The specification: what it means that a pattern matches a key.
+
+:func:`matches` is the definition, by recursion over the words of the pattern, as short as it can be said. Everything else in
+this project is checked against it, and a live broker checks it. It is exponential in the number of ``#`` and meant for
+judging, not for speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dfa_router.dialects import AMQP, Dialect
+from dfa_router.matcher import EngineInfo, EngineSpec
+
+__all__ = ["ENGINE", "Naive", "matches"]
+
+
+def matches(pattern: bytes, key: bytes, dialect: Dialect = AMQP) -> bool:
+    """Tell whether ``pattern`` matches ``key``.
+
+    >>> matches(b"*.stock.#", b"usd.stock"), matches(b"*.stock.#", b"stock.nasdaq")
+    (True, False)
+    """
+
+    def rest(pattern: list[bytes], key: list[bytes]) -> bool:
+        if not pattern:
+            return not key
+        first, *others = pattern
+        if first == dialect.many:
+            return any(rest(others, key[skipped:]) for skipped in range(len(key) + 1))
+        return bool(key) and first in (dialect.one, key[0]) and rest(others, key[1:])
+
+    return rest(_words(pattern, dialect), _words(key, dialect))
+
+
+def _words(text: bytes, dialect: Dialect) -> list[bytes]:
+    return text.split(dialect.separator) if text else []
+
+
+class Naive:
+    """Every pattern tested against every key by the definition."""
+
+    def __init__(self, patterns: Sequence[bytes], dialect: Dialect) -> None:
+        self._patterns = tuple(patterns)
+        self._dialect = dialect
+
+    def positions(self, key: bytes) -> tuple[int, ...]:
+        """Return the positions of the patterns that match, ascending."""
+        return tuple(i for i, pattern in enumerate(self._patterns) if matches(pattern, key, self._dialect))
+
+    def any(self, key: bytes) -> bool:
+        """Tell whether any pattern matches."""
+        return any(matches(pattern, key, self._dialect) for pattern in self._patterns)
+
+
+ENGINE = EngineSpec(
+    info=EngineInfo(name="naive", summary="the specification: a recursive definition, tried on every pattern"),
+    build=Naive,
+)

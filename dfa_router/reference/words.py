@@ -1,0 +1,110 @@
+"""Words, wildcards and the one-pattern test that the matchers of this package share.
+
+The specification in :mod:`~dfa_router.reference.naive` has a splitter and a test of its own, so that a mistake here
+shows as a disagreement. A wildcard becomes an object rather than a word: a key may well hold the word ``*``, and a
+table indexed by words must not take it for the wildcard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, final
+
+from dfa_router.dialects import Dialect
+from dfa_router.errors import BindingError
+
+__all__ = ["END", "MANY", "ONE", "Token", "Wildcard", "check_free", "check_held", "fits", "tokens_of", "words_of"]
+
+
+@final
+class Wildcard:
+    """What stands in a pattern in the place of a word, compared by identity."""
+
+    __slots__ = ("_name", "_text")
+
+    def __init__(self, name: str, text: str) -> None:
+        self._name = name
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __reduce__(self) -> str:
+        # Pickled by name, so that it comes back as the same object.
+        return self._name
+
+
+ONE: Final = Wildcard("ONE", "*")
+"""Exactly one word."""
+MANY: Final = Wildcard("MANY", "#")
+"""Zero or more words."""
+END: Final = Wildcard("END", "end")
+"""No word at all: where a structure hangs subscriptions on words, those of the pattern without words hang here."""
+
+Token = bytes | Wildcard
+
+
+def words_of(text: bytes, dialect: Dialect) -> list[bytes]:
+    """Split a key into words; the empty key has none.
+
+    >>> from dfa_router.dialects import AMQP
+    >>> words_of(b"a..b", AMQP), words_of(b"", AMQP)
+    ([b'a', b'', b'b'], [])
+    """
+    return text.split(dialect.separator) if text else []
+
+
+def tokens_of(pattern: bytes, dialect: Dialect) -> tuple[Token, ...]:
+    """Split a pattern into literal words and wildcards.
+
+    >>> from dfa_router.dialects import AMQP
+    >>> tokens_of(b"a*.*.#", AMQP)
+    (b'a*', *, #)
+    """
+    return tuple(
+        ONE if word == dialect.one else MANY if word == dialect.many else word for word in words_of(pattern, dialect)
+    )
+
+
+def fits(tokens: Sequence[Token], words: Sequence[bytes]) -> bool:
+    """Tell whether one pattern matches one key, in O(len(tokens) * len(words)) steps and no space.
+
+    Only the latest ``#`` is ever retried with one word more: whatever an earlier one could take instead, the latest can
+    take too. It is how shells match ``*`` in file names.
+
+    >>> fits((b"a", MANY, b"c"), (b"a", b"b", b"c", b"c"))
+    True
+    """
+    at_token = at_word = 0
+    after_many, resume_word = -1, 0
+    while at_word < len(words):
+        token = tokens[at_token] if at_token < len(tokens) else None
+        if token is MANY:
+            at_token += 1
+            after_many, resume_word = at_token, at_word
+        elif token is ONE or (token is not None and token == words[at_word]):
+            at_token += 1
+            at_word += 1
+        elif after_many >= 0:
+            resume_word += 1
+            at_token, at_word = after_many, resume_word
+        else:
+            return False
+    return all(token is MANY for token in tokens[at_token:])
+
+
+def check_free(taken: bool, position: int) -> None:
+    """Raise :class:`BindingError` if a position is to be used a second time."""
+    if taken:
+        raise BindingError(
+            f"position {position} already holds a binding: positions are never reused, take the next one"
+        )
+
+
+def check_held(held: bool, position: int, pattern: bytes) -> None:
+    """Raise :class:`BindingError` if the binding to be removed is not there."""
+    if not held:
+        raise BindingError(
+            f"there is no binding {pattern!r} at position {position} to remove: "
+            "pass the pattern it was added with, and remove it once"
+        )

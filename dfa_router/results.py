@@ -1,0 +1,101 @@
+"""What a batch answers: a set of bindings per key, kept compact.
+
+Most keys of a log lead to few distinct sets of bindings, so a result is a set number per key and a table of sets;
+lists per key are made from it only when asked for, with one ``take``.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dfa_router.matcher import SetBatch
+
+__all__ = ["Matches"]
+
+
+class Matches:
+    """The matching bindings of each key of a batch, in the order of the keys.
+
+    A null key has a null row everywhere. Set numbers belong to this object alone: equal sets of two batches may have
+    different numbers, and within one batch equal sets may repeat.
+
+    >>> import dfa_router as dr
+    >>> matches = dr.compile([("a.*", "x"), ("#", "y")]).match_batch(["a.b", None, "c"])
+    >>> matches.bindings().to_pylist()
+    [[0, 1], None, [1]]
+    >>> matches.destinations().to_pylist()
+    [['x', 'y'], None, ['y']]
+    >>> matches.pair_count
+    3
+    """
+
+    __slots__ = ("__dict__", "_batch", "_codes", "_names")
+
+    def __init__(self, batch: SetBatch, codes: npt.NDArray[np.int32], names: pa.Array) -> None:
+        """Wrap a batch; ``codes[position]`` is the destination of a binding as an index into ``names``."""
+        self._batch = batch
+        self._codes = codes
+        self._names = names
+
+    def __len__(self) -> int:
+        return len(self._batch.set_ids)
+
+    def __repr__(self) -> str:
+        return f"<Matches: {len(self)} keys, {self.pair_count} pairs, {len(self.sets)} sets>"
+
+    @cached_property
+    def set_ids(self) -> pa.Int32Array:
+        """For each key the number of its set in :attr:`sets`; null for a null key."""
+        ids = self._batch.set_ids
+        nulls = ids < 0
+        return pa.array(ids, pa.int32(), mask=nulls) if nulls.any() else pa.array(ids, pa.int32())
+
+    @cached_property
+    def sets(self) -> pa.ListArray:
+        """The sets: ``sets[set_ids[i]]`` holds the ascending binding positions of key ``i``."""
+        return pa.ListArray.from_arrays(
+            pa.array(self._batch.offsets, pa.int32()), pa.array(self._batch.positions, pa.int32())
+        )
+
+    @property
+    def pair_count(self) -> int:
+        """The number of (key, matching binding) pairs: the sum of the row lengths."""
+        sizes = np.diff(self._batch.offsets).astype(np.int64)
+        if not len(sizes):
+            return 0
+        ids = self._batch.set_ids
+        return int(sizes[ids[ids >= 0]].sum())
+
+    def bindings(self) -> pa.ListArray:
+        """Return a list of int32 per key: the positions of the matching bindings, ascending."""
+        return self.sets.take(self.set_ids)
+
+    def destinations(self) -> pa.ListArray:
+        """Return a list of strings per key: the destinations, once each, in order of their first matching binding."""
+        return self._destination_sets.take(self.set_ids)
+
+    @cached_property
+    def _destination_sets(self) -> pa.ListArray:
+        """The sets again, as destinations without repetition."""
+        codes = self._codes[self._batch.positions]
+        sets = np.repeat(np.arange(len(self._batch.offsets) - 1), np.diff(self._batch.offsets))
+        # A pair (set, destination) is kept where it occurs first; np.unique returns first occurrences.
+        _, first = np.unique(sets * np.int64(max(1, len(self._names))) + codes, return_index=True)
+        first.sort()
+        offsets = np.zeros(len(self._batch.offsets), np.int32)
+        np.cumsum(np.bincount(sets[first], minlength=len(offsets) - 1), out=offsets[1:])
+        return pa.ListArray.from_arrays(
+            pa.array(offsets, pa.int32()), self._names.take(pa.array(codes[first], pa.int32()))
+        )
+
+
+def name_table(destinations: Any) -> tuple[npt.NDArray[np.int32], pa.Array]:
+    """Number the distinct destinations: a code per binding, and the Arrow column of names that codes point into."""
+    numbers: dict[str, int] = {}
+    codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in destinations), np.int32)
+    return codes, pa.array(list(numbers), pa.string())

@@ -1,0 +1,301 @@
+"""The public interface: compile, Router, Matches, CacheStats, and what they say to wrong input."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import threading
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dfa_router as dr
+from dfa_router.arrow import key_array, key_columns
+
+ENGINES = ("dfa", "nfa", "naive")
+BINDINGS = [("forex.*", "fx"), ("stock.#", "equities"), ("#", "audit"), ("stock.nyse.*", "fx")]
+KEYS = ["forex.usd", "stock.nyse.ibm", None, "", "weather", "stock"]
+POSITIONS = [[0, 2], [1, 2, 3], None, [2], [2], [1, 2]]
+DESTINATIONS = [["fx", "audit"], ["equities", "audit", "fx"], None, ["audit"], ["audit"], ["equities", "audit"]]
+
+
+@pytest.fixture(params=ENGINES)
+def router(request: pytest.FixtureRequest) -> dr.Router:
+    return dr.compile(BINDINGS, engine=request.param)
+
+
+def test_single_keys(router: dr.Router) -> None:
+    assert router.match("stock.nyse.ibm") == ("equities", "audit", "fx")
+    assert router.match_bindings("stock.nyse.ibm") == (1, 2, 3)
+    assert router.match(b"stock.nyse.ibm") == router.match("stock.nyse.ibm")
+    assert router.any("x")
+    assert not dr.compile([("a", "q")], engine=router.engine.name).any("b")
+
+
+def test_remembered_answers_are_the_same_and_bounded() -> None:
+    """A key that was asked for before, thousands of others in between, and keys that no dictionary can hold."""
+    router = dr.compile([("a.*", "x"), ("a.1", "y")])
+    for _ in range(2):
+        assert router.match("a.1") == ("x", "y")
+        assert router.match(b"a.1") == ("x", "y")
+        assert router.match("") == ()
+    for i in range(5000):
+        assert router.match(f"a.{i}") == (("x", "y") if i == 1 else ("x",))
+    assert len(router._recent or ()) <= 1024
+    assert router.match("a." + "b" * 1000) == ("x",)
+    wrong: Any
+    for wrong in (["a"], {}, None, 5):
+        with pytest.raises(dr.KeyTypeError, match="expected str or bytes"):
+            router.match(wrong)
+
+
+def test_a_batch_in_every_form(router: dr.Router) -> None:
+    """The same answer however the column is laid out: types, slices, chunks, dictionaries, a list."""
+    plain = pa.array(KEYS)
+    padded = pa.array(["other", *KEYS, "stock", None])
+    forms: list[Any] = [
+        KEYS,
+        tuple(KEYS),
+        (key for key in KEYS),
+        [None if key is None else key.encode() for key in KEYS],
+        plain,
+        plain.cast(pa.large_string()),
+        plain.cast(pa.string_view()),
+        plain.cast(pa.binary()),
+        plain.cast(pa.large_binary()),
+        padded.slice(1, len(KEYS)),
+        padded.cast(pa.large_string()).slice(1, len(KEYS)),
+        plain.dictionary_encode(),
+        padded.dictionary_encode().slice(1, len(KEYS)),
+        padded.cast(pa.large_string()).dictionary_encode().slice(1, len(KEYS)),
+        pa.chunked_array([plain[:2], plain[2:2], plain[2:]]),
+        pa.chunked_array([plain[:2].dictionary_encode(), plain[2:].dictionary_encode()]),
+    ]
+    for form in forms:
+        matches = router.match_batch(form)
+        assert matches.bindings().to_pylist() == POSITIONS, form
+        assert matches.destinations().to_pylist() == DESTINATIONS, form
+
+
+def test_a_dictionary_may_hold_null_as_a_value(router: dr.Router) -> None:
+    """A row is null by its index or by the value that its index leads to."""
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0], pa.int8()), pa.array(["forex.a", None]))
+    assert router.match_batch(column).bindings().to_pylist() == [[0, 2], None, None, [0, 2]]
+
+
+def test_empty_batches(router: dr.Router) -> None:
+    forms: tuple[Any, ...] = (
+        [],
+        pa.array([], pa.string()),
+        pa.chunked_array([], pa.string()),
+        pa.array([], pa.string()).dictionary_encode(),
+    )
+    for empty in forms:
+        matches = router.match_batch(empty)
+        assert len(matches) == matches.pair_count == 0
+        assert matches.bindings().to_pylist() == matches.destinations().to_pylist() == []
+    assert router.match_batch(pa.nulls(2)).bindings().to_pylist() == [None, None]
+    assert router.match_batch([None]).pair_count == 0
+
+
+def test_the_compact_form(router: dr.Router) -> None:
+    matches = router.match_batch(KEYS)
+    assert matches.set_ids.type == pa.int32()
+    assert matches.set_ids.null_count == 1
+    assert [None if s is None else matches.sets[s].as_py() for s in matches.set_ids.to_pylist()] == POSITIONS
+    assert matches.bindings().type.value_type == pa.int32()
+    assert matches.destinations().type.value_type == pa.string()
+    assert matches.pair_count == 9
+    assert len(matches) == len(KEYS)
+
+
+def test_no_bindings_at_all(router: dr.Router) -> None:
+    none = dr.compile([], engine=router.engine.name)
+    assert none.match("a") == ()
+    assert none.match_batch(["a", None]).destinations().to_pylist() == [[], None]
+
+
+def test_a_destination_is_named_once_in_order_of_its_first_match(router: dr.Router) -> None:
+    many = dr.compile([("#", "b"), ("a", "a"), ("*", "b"), ("a.#", "c"), ("#.a", "a")], engine=router.engine.name)
+    assert many.match("a") == ("b", "a", "c")
+    assert many.match_batch(["a"]).destinations().to_pylist() == [["b", "a", "c"]]
+    assert many.match_batch(["a"]).pair_count == 5
+
+
+def test_pickles(router: dr.Router) -> None:
+    copy = pickle.loads(pickle.dumps(router))
+    assert copy.match_batch(KEYS).destinations().to_pylist() == DESTINATIONS
+
+
+def test_threads_share_a_router(router: dr.Router) -> None:
+    found: list[bool] = []
+
+    def work() -> None:
+        for _ in range(20):
+            found.append(router.match_batch(KEYS * 10).bindings().to_pylist() == POSITIONS * 10)
+            found.append(router.match_bindings("stock") == (1, 2))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 160
+    assert all(found)
+
+
+def test_threads_of_one_batch(router: dr.Router) -> None:
+    assert router.match_batch(KEYS * 5000, threads=2).bindings().to_pylist() == POSITIONS * 5000
+    wrong: Any
+    for wrong in (0, -1, 1.5, True, "2"):
+        with pytest.raises(dr.OptionError, match="expected a number of threads from 1 up"):
+            router.match_batch(KEYS, threads=wrong)
+
+
+def test_stats_count_what_happened() -> None:
+    router = dr.compile(BINDINGS, cache_bytes=1 << 20)
+    assert dataclasses.asdict(router.stats()).keys() >= {
+        "states",
+        "transitions",
+        "bytes",
+        "hits",
+        "misses",
+        "clears",
+        "fallbacks",
+    }
+    router.match_batch(["stock.a.b"] * 1000)
+    stats = router.stats()
+    assert stats.keys == 1000
+    assert stats.words == stats.hits + stats.misses
+    assert stats.misses < 500
+    assert 0 < stats.bytes <= stats.capacity == 1 << 20
+    assert dr.compile(BINDINGS, engine="naive").stats() == dr.CacheStats()
+
+
+def test_results_do_not_depend_on_what_came_before() -> None:
+    """Numbers of sets are a batch's own; the sets behind them are the same in every order and after every history."""
+    router = dr.compile(BINDINGS, cache_bytes=2000)
+    first = router.match_batch(KEYS).bindings()
+    router.match_batch([f"stock.{i}.{i}" for i in range(1000)])
+    assert router.match_batch(KEYS).bindings() == first
+    assert router.match_batch(KEYS[::-1]).bindings().to_pylist() == POSITIONS[::-1]
+
+
+WORDS = st.sampled_from(["a", "b", "c", "", "é", "longer-than-eight"])
+TOKENS = st.one_of(WORDS, st.sampled_from(["*", "#", "#"]))
+SETS = st.lists(st.lists(TOKENS, max_size=6).map(".".join), max_size=10)
+
+
+@given(SETS, st.lists(st.lists(WORDS, max_size=7).map(".".join), max_size=30), st.randoms())
+@settings(max_examples=200, deadline=None)
+def test_all_engines_agree_whatever_the_cache_and_the_order(patterns: list[str], keys: list[str], random: Any) -> None:
+    """Random sets, caches from a few states to unbounded, keys in two orders: one answer."""
+    bindings = [(pattern, f"q{i % 3}") for i, pattern in enumerate(patterns)]
+    expected = dr.compile(bindings, engine="naive").match_batch(keys).bindings().to_pylist()
+    order = list(range(len(keys)))
+    random.shuffle(order)
+    for engine, cache_bytes in [("nfa", 0), *(("dfa", size) for size in (1100, 1400, 2500, 10_000, 1 << 40))]:
+        router = dr.compile(bindings, engine=engine, cache_bytes=cache_bytes)
+        assert router.match_batch(keys).bindings().to_pylist() == expected
+        shuffled = router.match_batch([keys[i] for i in order]).bindings().to_pylist()
+        assert shuffled == [expected[i] for i in order]
+        assert router.stats().bytes <= cache_bytes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"bindings": [("a",)]}, dr.BindingError, "binding 0 is ('a',): expected a (pattern, destination) pair"),
+        ({"bindings": [("a", "b"), ("a", 1)]}, dr.BindingError, "binding 1 is ('a', 1): expected"),
+        ({"bindings": "a.b"}, dr.BindingError, "bindings is 'a.b': expected a list of (pattern, destination) pairs"),
+        ({"bindings": 7}, dr.BindingError, "bindings is 7: expected a list of (pattern, destination) pairs"),
+        ({"bindings": [("a" * 256, "q")]}, dr.PatternError, "has 256 bytes, but amqp carries at most 255: shorten it"),
+        ({"bindings": [("é" * 128, "q")]}, dr.PatternError, "has 256 bytes"),
+        ({"bindings": [("a\ud800", "q")]}, dr.PatternError, "has a lone surrogate at character 1"),
+        ({"engine": "trai"}, dr.OptionError, "unknown engine 'trai': use one of dfa, nfa"),
+        ({"dialect": "amqq"}, dr.OptionError, "unknown dialect 'amqq': use one of 'amqp'"),
+        ({"cache_bytes": -1}, dr.OptionError, "cache_bytes is -1: expected a number of bytes"),
+        ({"cache_bytes": 1.5}, dr.OptionError, "cache_bytes is 1.5: expected a number of bytes"),
+        ({"speed": 1}, dr.OptionError, "engine 'dfa' has no option 'speed'; its options: "),
+    ],
+)
+def test_wrong_input_is_named(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as caught:
+        dr.compile(**{"bindings": [("a", "b")], **arguments})
+    assert message in str(caught.value)
+    assert isinstance(caught.value, dr.RouterError)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("a.b", "keys is 'a.b' (str): expected an Arrow array of strings or a list of str"),
+        (5, "keys is 5 (int): expected"),
+        ([1], "keys[0] is 1 (int): expected str, bytes or None"),
+        (["a", "\ud800"], "keys[1] is '\\ud800', with a lone surrogate at character 0"),
+        (pa.array([1, 2]), "keys is an Arrow column of int64: cast it to string first"),
+        (pa.array([1, 2]).dictionary_encode(), "keys is an Arrow column of dictionary"),
+    ],
+)
+def test_wrong_keys_are_named(keys: Any, message: str) -> None:
+    with pytest.raises(dr.KeyTypeError) as caught:
+        dr.compile([("a", "b")]).match_batch(keys)
+    assert message in str(caught.value)
+
+
+def test_a_single_wrong_key_is_named() -> None:
+    with pytest.raises(dr.KeyTypeError, match="the routing key is None"):
+        dr.compile([("a", "b")]).match(None)  # type: ignore[arg-type]
+
+
+def test_keys_over_the_protocols_limit_are_matched_as_usual(router: dr.Router) -> None:
+    router = dr.compile([("a.#", "q")], engine=router.engine.name)
+    assert router.match("a." * 10_000) == ("q",)
+
+
+def test_keys_that_are_no_utf8_are_matched_as_bytes() -> None:
+    router = dr.compile([("*.b", "q")])
+    column = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(np.array([0, 3, 4], np.int32)), pa.py_buffer(b"\xff.bc")]
+    )
+    for form in (column, column.cast(pa.binary()), pa.array([b"\xff.b", b"c"], pa.large_binary())):
+        assert router.match_batch(form).destinations().to_pylist() == [["q"], []]
+    assert router.match(b"\xff.b") == ("q",)
+
+
+def test_plain_columns_are_not_copied() -> None:
+    array = pa.array(["abc", "def"])
+    (column,) = key_columns(key_array(array))
+    assert column.data.ctypes.data == array.buffers()[2].address
+    assert column.offsets.ctypes.data == array.buffers()[1].address
+
+
+def test_large_offsets_are_cut_into_addressable_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the limit lowered to 10 bytes: parts of at most that, nothing lost, and a longer key is an error that names it."""
+    monkeypatch.setattr("dfa_router.arrow._LIMIT", 10)
+    array = pa.array(["aaaa", "bbbb", None, "cccc", "dddddddddd", ""], pa.large_string())[1:]
+    parts = list(key_columns(key_array(array)))
+    assert [len(part.offsets) - 1 for part in parts] == [3, 2]
+    assert dr.compile([("cccc", "q")]).match_batch(array).bindings().to_pylist() == [[], None, [0], [], []]
+    with pytest.raises(dr.KeyTypeError, match="key 1 has 11 bytes: at most 10 can be matched"):
+        list(key_columns(key_array(pa.array(["a", "b" * 11], pa.large_string()))))
+
+
+def test_engines_are_listed_and_described() -> None:
+    assert {"dfa", "nfa", "naive"} <= set(dr.engines())
+    for name in dr.engines():
+        info = dr.engine_info(name)
+        assert info.name == name
+        assert info.summary
+    with pytest.raises(dr.OptionError, match="unknown engine"):
+        dr.engine_info("no")
+
+
+def test_everything_exported_is_there() -> None:
+    assert sorted(dr.__all__) == dr.__all__
+    assert all(hasattr(dr, name) for name in dr.__all__)
