@@ -1,0 +1,22 @@
+"""``dfa-router bench``: the benchmarks, each a command."""
+
+from __future__ import annotations
+
+import click
+
+from dfa_router.cli.bench_engine import engine
+from dfa_router.cli.bench_seeds import seeds
+
+__all__ = ["bench"]
+
+
+@click.group(short_help="Measure the engines and what they are compared with.")
+def bench() -> None:
+    """Measure the engines and what they are compared with.
+
+    Each benchmark writes its figures as CSV and as a page of tables, with the machine's name.
+    """
+
+
+bench.add_command(engine)
+bench.add_command(seeds)

@@ -1,0 +1,42 @@
+"""``dfa-router bench seeds``: the founding documents' tables, measured again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+__all__ = ["seeds"]
+
+
+@click.command(short_help="Measure the founding documents' tables again.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("benchmarks"),
+    show_default=True,
+    help="The folder for seeds.csv, seeds.md and the plots; files of an earlier run are replaced.",
+)
+@click.option("--quick", is_flag=True, help="The same tables with less of everything, in less than a minute.")
+@click.option("--plots/--no-plots", default=True, show_default=True, help="Draw plots, which needs matplotlib.")
+@click.pass_context
+def seeds(context: click.Context, *, out: Path, quick: bool, plots: bool) -> None:
+    """Measure the founding documents' tables again: every matcher, in one run on this machine.
+
+    Latency, throughput, memory, and mixes of reads and writes of Tyler Treat's articles, RabbitMQ's factor for
+    splitting keys once, and the skipfilter's case, each beside the published figure. Takes some minutes.
+
+    \b
+    Example:
+      dfa-router bench seeds --quick --out /tmp/figures
+    """  # noqa: D301 - click wants the control character itself
+    from dfa_router.bench.seeds import Scale, run, write
+    from dfa_router.bench.seeds.plots import check_installed
+
+    terminal = context.obj.terminal
+    if plots:
+        check_installed()  # before the run, not after it
+    with terminal.progress() as report:
+        rows = list(run(Scale.quick() if quick else Scale.full(), report))
+    for path in write(rows, out, quick=quick, plots=plots):
+        terminal.show(f"wrote {path}")

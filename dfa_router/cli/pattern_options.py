@@ -1,0 +1,60 @@
+"""The options by which drawing commands take patterns and keys, and what they mean."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dfa_router.errors import PatternError
+
+__all__ = ["checked_text", "pattern_options", "read_patterns"]
+
+
+def checked_text(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Pass on the text of patterns or keys; a shell may hand over bytes that are none."""
+    for text in value if isinstance(value, tuple) else [value or ""]:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise click.BadParameter(f"{text!r} is no valid UTF-8: type it as UTF-8 text", context, parameter) from None
+    return value
+
+
+def pattern_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--pattern`` and ``--patterns-from``, which arrive as ``patterns`` and ``patterns_from``."""
+    command = click.option(
+        "--patterns-from",
+        metavar="FILE",
+        help="A file of patterns, one per line; - is stdin. An empty line is the pattern with no words.",
+    )(command)
+    return click.option(
+        "-p",
+        "--pattern",
+        "patterns",
+        multiple=True,
+        callback=checked_text,
+        metavar="PATTERN",
+        help="A binding pattern; give it once for each.",
+    )(command)
+
+
+def read_patterns(patterns: tuple[str, ...], patterns_from: str | None) -> list[str]:
+    """Return all patterns that were given, in order; raises :class:`PatternError` for a file that cannot be read."""
+    if patterns_from is None:
+        return list(patterns)
+    try:
+        raw = sys.stdin.buffer.read() if patterns_from == "-" else Path(patterns_from).read_bytes()
+    except OSError as error:
+        raise PatternError(
+            f"cannot read the patterns in {patterns_from}: {error.strerror}: name a text file"
+        ) from error
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise PatternError(f"{patterns_from}:{line}: no valid UTF-8: save the file as UTF-8") from error
+    return [*patterns, *(line.removesuffix("\r") for line in text.removesuffix("\n").split("\n") if text)]

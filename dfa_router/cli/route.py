@@ -1,0 +1,219 @@
+"""``dfa-router route``: a message log through a topology, on Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dfa_router.automaton import prepare
+from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.engines import engine_info, engines
+from dfa_router.rabbitmq import Topology, load_definitions
+from dfa_router.router import DEFAULT_CACHE_BYTES, compile
+
+if TYPE_CHECKING:
+    from dfa_router.spark.job import Summary
+
+__all__ = ["route"]
+
+_FORMATS = ("parquet", "jsonl", "csv")
+_ENGINES = [
+    info.name
+    for info in map(engine_info, engines())
+    if info.complete_many and not info.needs_topics and {"amqp", "exact"} <= set(info.dialects)
+]
+"""The matchers that can do whatever a topology asks of them."""
+
+
+@click.command(
+    short_help="Route a message log through a RabbitMQ topology, on Spark.",
+    epilog="Example: dfa-router route --definitions defs.json --messages log.parquet --out routed",
+)
+@click.option("--definitions", required=True, metavar="FILE", help="What 'rabbitmqctl export_definitions' wrote.")
+@click.option(
+    "--messages",
+    required=True,
+    metavar="PATH",
+    help="A file, a folder, a pattern such as 'logs/*.jsonl', or a URI that Spark can read, with the columns exchange, "
+    "routing_key and perhaps vhost.",
+)
+@click.option("--out", required=True, metavar="FOLDER", help="Where the result goes: the messages, with their queues.")
+@click.option("--format", "kind", type=click.Choice(_FORMATS), help="Of the messages.  [default: by their file names]")
+@click.option(
+    "--out-format", "out_kind", type=click.Choice(_FORMATS), help="Of the result.  [default: as the messages]"
+)
+@click.option(
+    "--vhost",
+    default="/",
+    show_default=True,
+    help="Of messages without a vhost column, and of definitions that name no vhost.",
+)
+@click.option("--master", default="local[*]", show_default=True, help="The Spark master.")
+@click.option("--engine", type=click.Choice(_ENGINES), default="dfa", show_default=True, help="The matcher.")
+@click.option(
+    "--cache-bytes",
+    type=click.IntRange(min=0),
+    default=DEFAULT_CACHE_BYTES,
+    show_default=True,
+    help="The bound on the automata's caches in each Python worker. A smaller one is slower, never different.",
+)
+@click.option(
+    "--fail-on", type=click.Choice(["unroutable"]), help="Exit with 1 if there is a message that nobody gets."
+)
+@click.option("--overwrite", is_flag=True, help="Replace the result if it exists.")
+@click.option(
+    "--top", type=click.IntRange(min=0), default=10, show_default=True, help="Length of the summary's lists; 0 is all."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object on stdout.")
+@click.pass_context
+def route(
+    context: click.Context,
+    *,
+    definitions: str,
+    messages: str,
+    out: str,
+    kind: str | None,
+    out_kind: str | None,
+    vhost: str,
+    master: str,
+    engine: str,
+    cache_bytes: int,
+    fail_on: str | None,
+    overwrite: bool,
+    top: int,
+    as_json: bool,
+) -> None:
+    """Tell for every message of a log which queues get it.
+
+    The result has all rows and columns of the log, and these: queues, routed (false: nobody gets it), not_simulated
+    (exchanges on the way whose type is not simulated) and problem (what was wrong with this row). In CSV, lists are
+    JSON text. No row is dropped: a line that cannot be read is kept, and says so in problem.
+    """
+    terminal = context.obj.terminal
+    topology = load_definitions(definitions, vhost)
+    compile((), engine=engine, cache_bytes=cache_bytes)  # the cheap checks before Spark starts, which takes seconds
+    from dfa_router.spark import local_session
+    from dfa_router.spark.job import check_output, route_log
+    from dfa_router.spark.logs import format_of
+
+    check_output(messages, out, overwrite=overwrite)
+    kind = format_of(messages, kind)
+    with terminal.progress() as report, ThreadPoolExecutor(1) as meanwhile:
+        # Spark's workers would each compile the kernels, all at once; so they are compiled here, while Java starts.
+        compiled = meanwhile.submit(prepare)
+        if report is not None:
+            report("starting Spark", 0, 0)
+        session = local_session(master, app_name="dfa-router route")
+        if report is not None and not compiled.done():
+            report("compiling kernels, for the first time here", 0, 0)
+        compiled.result()
+        session.sparkContext.setLogLevel("ERROR" if terminal.verbose else "OFF")  # failures come back as errors
+        try:
+            summary = route_log(
+                session,
+                topology,
+                messages,
+                out,
+                kind=kind,
+                out_kind=out_kind or kind,
+                engine=engine,
+                cache_bytes=cache_bytes,
+                vhost=vhost,
+                overwrite=overwrite,
+                top=top,
+                report=report,
+            )
+        finally:
+            session.stop()
+    for part in _parts(summary):
+        terminal.show(part)
+    if as_json:
+        click.echo(json.dumps(_machine(summary, topology), ensure_ascii=False))
+    if fail_on == "unroutable" and summary.unroutable:
+        context.exit(ExitCode.FOUND)
+
+
+def _machine(summary: Summary, topology: Topology) -> dict[str, object]:
+    keys = [{"exchange": name, "routing_key": key, "messages": count} for name, key, count in summary.unroutable_keys]
+    return {
+        **asdict(summary),
+        "unroutable_keys": keys,
+        "messages_per_second": round(summary.messages_per_second),
+        "warnings": [asdict(warning) for warning in topology.warnings],
+    }
+
+
+def _parts(summary: Summary) -> Iterator[RenderableType]:
+    yield _totals(summary)
+    if summary.copies_per_queue:
+        more = f"{summary.other_queues:,} more queues" if summary.other_queues else None
+        yield from _counts("copies per queue", "queue", summary.copies_per_queue, more, summary.other_copies)
+    if summary.unroutable_keys:
+        yield _title("most frequent unroutable keys")
+        table = _table("exchange", "routing key", "messages")
+        for name, key, count in summary.unroutable_keys:
+            table.add_row(_name(name), _name(key), f"{count:,}")
+        yield table
+    if summary.not_simulated:
+        yield from _counts("exchanges that are not simulated", "exchange", summary.not_simulated)
+    if summary.problems:
+        yield from _counts("problems", "problem", summary.problems)
+    rate = f"{summary.messages_per_second:,.0f} messages/s"
+    yield f"\n{rate} ({summary.seconds:.1f} s, reading and writing included)"
+    yield f"the result lies in {summary.out}"
+
+
+def _totals(summary: Summary) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    rows = [
+        ("messages", summary.messages),
+        ("routed", summary.routed),
+        ("unroutable", summary.unroutable),
+        ("undecided (they reach exchanges that are not simulated)", summary.undecided),
+        ("rows with problems", summary.problem_rows),
+        ("copies in all queues", summary.copies),
+    ]
+    for label, count in rows:
+        table.add_row(label, f"{count:,}")
+    return table
+
+
+def _counts(
+    title: str, what: str, counts: dict[str, int], more: str | None = None, more_count: int = 0
+) -> Iterator[RenderableType]:
+    yield _title(title)
+    table = _table(what, "messages")
+    for name, count in counts.items():
+        table.add_row(_name(name), f"{count:,}")
+    if more is not None:
+        table.add_row(Text(more, style="italic"), f"{more_count:,}")
+    yield table
+
+
+def _title(title: str) -> Text:
+    return Text(f"\n{title}", style="bold")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for number, column in enumerate(columns):
+        last = number == len(columns) - 1
+        table.add_column(column, justify="right" if last else "left", no_wrap=last, overflow="fold")
+    return table
+
+
+def _name(text: str | None) -> Text:
+    """Return a name as it can be told apart: null and the empty one included."""
+    if text is None:
+        return Text("null", style="italic")
+    return Text(text or '""')

@@ -1,0 +1,52 @@
+"""``dfa-router show``: automata and a match as text, in the terminal."""
+
+from __future__ import annotations
+
+import shutil
+
+import click
+
+from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
+from dfa_router.errors import PatternError
+
+__all__ = ["show"]
+
+
+@click.command(short_help="Draw automata and a match in the terminal.")
+@pattern_options
+@click.option("--key", callback=checked_text, help="A routing key to match, word by word.")
+@click.option("--dfa/--no-dfa", default=True, show_default=True, help="Show the complete DFA, if it is small.")
+@click.option("--width", type=click.IntRange(min=20), help="Columns to fill.  [default: the terminal's]")
+@click.pass_context
+def show(
+    context: click.Context,
+    *,
+    patterns: tuple[str, ...],
+    patterns_from: str | None,
+    key: str | None,
+    dfa: bool,
+    width: int | None,
+) -> None:
+    r"""Draw the NFA of patterns as a tree, its DFA as a table, and the match of a key step by step.
+
+    \b
+    Example:
+      dfa-router show -p 'a.b.c' -p 'a.#.c' --key a.d.d.c
+    """
+    from compiler import CapacityError, build_dfa
+    from viz.patterns import nfa_of
+    from viz.terminal import show as draw
+
+    chosen = read_patterns(patterns, patterns_from)
+    if not chosen:
+        raise PatternError("there is nothing to show: give patterns with --pattern or --patterns-from")
+    nfa = nfa_of(chosen)
+    complete = None
+    if dfa:
+        try:
+            complete = build_dfa(nfa, max_states=100)
+        except CapacityError:
+            context.obj.terminal.show(
+                "The complete DFA has more than 100 states and is left out; 'render' can draw a part."
+            )
+    click.echo(draw(nfa, key, dfa=complete, names=chosen, width=width or shutil.get_terminal_size().columns))

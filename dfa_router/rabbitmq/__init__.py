@@ -1,0 +1,30 @@
+"""RabbitMQ topologies: read from a definitions file, asked who gets a message.
+
+>>> from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+>>> topology = topology_of(
+...     exchanges=[Exchange(name="market", type="topic")],
+...     queues=[Queue(name="equities")],
+...     bindings=[Binding(source="market", destination="equities", routing_key="stock.#")],
+... )
+>>> topology.route("market", "stock.nyse.ibm").queues
+('equities',)
+"""
+
+from __future__ import annotations
+
+from dfa_router.rabbitmq.definitions import load_definitions, topology_of
+from dfa_router.rabbitmq.routing import Route, TopologyRouter
+from dfa_router.rabbitmq.topology import Binding, Exchange, Policy, Queue, Topology, TopologyWarning
+
+__all__ = [
+    "Binding",
+    "Exchange",
+    "Policy",
+    "Queue",
+    "Route",
+    "Topology",
+    "TopologyRouter",
+    "TopologyWarning",
+    "load_definitions",
+    "topology_of",
+]

@@ -1,0 +1,224 @@
+"""Routing of Arrow columns: who gets each message of a batch, and what was wrong with a row.
+
+No row is lost: a row that cannot be routed (no key, no such exchange) has no queues and a sentence in ``problem``; a row
+that is odd but can be routed (a key longer than AMQP carries, bytes that are no UTF-8) has both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dfa_router.arrow import key_array
+from dfa_router.errors import MessagesError
+from dfa_router.rabbitmq.routing import Node, TopologyRouter
+from dfa_router.rabbitmq.topology import no_exchange
+from dfa_router.rabbitmq.walk import Sets, Stop, compact, expand, walk
+
+__all__ = ["RoutedColumns", "route_columns"]
+
+MAX_KEY_BYTES = 255
+
+_UTF8 = (
+    r"^(?:[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
+    r"|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})*$"
+)
+"""Well-formed UTF-8 (Unicode's table 3-7), for a regular expression engine that reads bytes."""
+
+
+class RoutedColumns(NamedTuple):
+    """A row per message, as Arrow arrays of one length."""
+
+    queues: pa.ListArray
+    """list<string>: the queues that get a copy, sorted; empty, never null, where none does."""
+    routed: pa.BooleanArray
+    """Whether any queue gets the message."""
+    not_simulated: pa.ListArray
+    """list<string>: exchanges on the way whose type is not simulated."""
+    problem: pa.StringArray
+    """What was wrong with the row, or null."""
+
+
+class _Problems:
+    """Sentences about rows; joined where a row has several."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self._columns: list[pa.StringArray] = []
+
+    def add(self, where: npt.NDArray[np.bool_], text: str) -> None:
+        if where.any():
+            self._columns.append(pc.if_else(pa.array(where), text, pa.scalar(None, pa.string())))
+
+    def add_column(self, texts: pa.StringArray) -> None:
+        if texts.null_count < len(texts):
+            self._columns.append(texts)
+
+    def column(self) -> pa.StringArray:
+        joined = pa.nulls(self._rows, pa.string())
+        for texts in self._columns:
+            # Not null_handling="skip" over all columns: pyarrow 26 leaves out the rows where each of them is null.
+            joined = pc.coalesce(pc.binary_join_element_wise(joined, texts, "; "), joined, texts)
+        return joined
+
+
+def route_columns(
+    router: TopologyRouter, exchanges: Any, keys: Any, vhosts: Any = None, *, vhost: str = "/"
+) -> RoutedColumns:
+    """Route a batch of messages.
+
+    ``exchanges``, ``keys`` and ``vhosts`` are Arrow columns of text or bytes (or lists) of one length; without
+    ``vhosts`` all messages are of vhost ``vhost``.
+
+    >>> from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+    >>> topology = topology_of(exchanges=[Exchange(name="x", type="topic")], queues=[Queue(name="q")],
+    ...                        bindings=[Binding(source="x", destination="q", routing_key="a.#")])
+    >>> columns = topology.compile().route_columns(["x", "x", "y"], ["a.b", None, "a"])
+    >>> columns.queues.to_pylist()
+    [['q'], [], []]
+    >>> columns.problem.to_pylist()[1]
+    'routing_key is null'
+    """
+    exchange_column, key_column = _bytes_array(exchanges), _bytes_array(keys)
+    vhost_column = None if vhosts is None else _bytes_array(vhosts)
+    rows = len(exchange_column)
+    if len(key_column) != rows or (vhost_column is not None and len(vhost_column) != rows):
+        raise MessagesError("exchanges, keys and vhosts differ in length: expected one of each per message")
+    problems = _Problems(rows)
+    starts = _starts(router, exchange_column, vhost_column, vhost, problems)
+    starts[_check_keys(key_column, problems)] = -1
+    queue_count = len(router.queue_names)
+
+    def visit(number: int, at: npt.NDArray[np.int64]) -> Stop:
+        node = router.nodes[number]
+        matcher = router.exchange_router(number)
+        if matcher is None:  # collected beside the queues: values from queue_count upwards are nodes
+            alone = Sets(np.array([0, 1]), np.array([queue_count + number]))
+            return Stop(np.zeros(len(at), np.int64), alone, Sets(np.zeros(2, np.int64), np.empty(0, np.int64)))
+        matches = matcher.match_batch(key_column if len(at) == rows else key_column.take(pa.array(at)))
+        patterns = Sets(matches.sets.offsets.to_numpy(), matches.sets.values.to_numpy())
+        return _stop(node, matches.set_ids.to_numpy().astype(np.int64), patterns, queue_count)
+
+    def exchange_name(number: int) -> str:
+        return router.nodes[number].name
+
+    walked = walk(starts, router.ranks, visit, queue_count + len(router.nodes))
+    sizes = np.diff(walked.sets.offsets)
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    is_queue = walked.sets.values < queue_count
+    queues = _lists(owners[is_queue], walked.sets.values[is_queue], len(sizes), router.queue_names.__getitem__)
+    unknown = _lists(owners[~is_queue], walked.sets.values[~is_queue] - queue_count, len(sizes), exchange_name)
+    has_queue = np.bincount(owners[is_queue], minlength=len(sizes)) > 0
+    set_ids = pa.array(walked.set_ids)
+    return RoutedColumns(
+        queues.take(set_ids), pa.array(has_queue[walked.set_ids]), unknown.take(set_ids), problems.column()
+    )
+
+
+def _stop(node: Node, set_ids: npt.NDArray[np.int64], patterns: Sets, queue_count: int) -> Stop:
+    """Turn sets of matching patterns into what they lead to."""
+    sets = len(patterns.offsets) - 1
+    owners, matching = expand(np.arange(sets), patterns)
+    which, targets = expand(matching, Sets(node.offsets, node.targets))
+    owners = owners[which]
+    is_queue = targets < queue_count
+    onward_owners, onward = owners[~is_queue], targets[~is_queue] - queue_count
+    if node.alternate >= 0:
+        empty = np.setdiff1d(np.arange(sets), owners)
+        onward_owners = np.concatenate([onward_owners, empty])
+        onward = np.concatenate([onward, np.full(len(empty), node.alternate)])
+    return Stop(set_ids, _grouped(owners[is_queue], targets[is_queue], sets), _grouped(onward_owners, onward, sets))
+
+
+def _grouped(owners: npt.NDArray[np.int64], values: npt.NDArray[np.int64], sets: int) -> Sets:
+    """Return the distinct values of each owner."""
+    width = int(values.max(initial=0)) + 1
+    pairs = np.unique(owners * width + values)
+    offsets = np.searchsorted(pairs, np.arange(sets + 1) * width).astype(np.int64)
+    return Sets(offsets, pairs % width)
+
+
+def _lists(
+    owners: npt.NDArray[np.int64], values: npt.NDArray[np.integer[Any]], sets: int, name: Callable[[int], str]
+) -> pa.ListArray:
+    """Return a list of names per set; only the names that occur are made, not those of all queues there are."""
+    offsets = np.zeros(sets + 1, np.int32)
+    np.cumsum(np.bincount(owners, minlength=sets), out=offsets[1:])
+    used, places = np.unique(values, return_inverse=True)
+    names = pa.array(list(map(name, used.tolist())), pa.string())
+    return pa.ListArray.from_arrays(pa.array(offsets), names.take(pa.array(places)))
+
+
+def _starts(
+    router: TopologyRouter,
+    exchanges: pa.Array,
+    vhosts: pa.Array | None,
+    vhost: str,
+    problems: _Problems,
+) -> npt.NDArray[np.int64]:
+    """Return the node that each row is published to, or -1, with the reason among the problems."""
+    names, exchange_ids = _coded(exchanges)
+    if vhosts is None:
+        places, vhost_ids = [vhost.encode()], np.zeros(len(exchanges), np.int64)
+    else:
+        places, vhost_ids = _coded(vhosts)
+        problems.add(vhost_ids < 0, "vhost is null")
+    problems.add(exchange_ids < 0, "exchange is null")
+    usable = (exchange_ids >= 0) & (vhost_ids >= 0)
+    starts = np.full(len(exchanges), -1, np.int64)
+    width = max(1, len(names))
+    pairs, which = compact((vhost_ids * width + exchange_ids)[usable], len(places) * width)
+    found = [_start(router, places[pair // width], names[pair % width]) for pair in pairs.tolist()]
+    starts[usable] = np.array([number for number, _ in found], np.int64)[which]
+    texts = np.full(len(exchanges), len(found), np.int64)
+    texts[usable] = which
+    problems.add_column(pa.array([text for _, text in found] + [None], pa.string()).take(pa.array(texts)))
+    return starts
+
+
+def _start(router: TopologyRouter, vhost: bytes, exchange: bytes) -> tuple[int, str | None]:
+    place = (vhost.decode(errors="replace"), exchange.decode(errors="replace"))
+    number = router.node_numbers.get(place)
+    if number is None:
+        return -1, no_exchange(place[1], place[0], router.vhosts, router.node_numbers)
+    if router.nodes[number].internal:
+        return -1, f"exchange {place[1]!r} is internal: the broker lets no client publish to it"
+    return number, None
+
+
+def _check_keys(keys: pa.Array, problems: _Problems) -> npt.NDArray[np.bool_]:
+    """Note what is wrong with keys; return which are null."""
+    null: npt.NDArray[np.bool_] = keys.is_null().to_numpy(zero_copy_only=False)
+    problems.add(null, "routing_key is null")
+    too_long = pc.greater(pc.binary_length(keys), MAX_KEY_BYTES)
+    problems.add(pc.fill_null(too_long, False).to_numpy(zero_copy_only=False), "routing_key is over AMQP's 255 bytes")
+    try:
+        keys.view(pa.string()).validate(full=True)
+    except pa.ArrowInvalid:
+        valid = pc.fill_null(pc.match_substring_regex(keys, _UTF8), True)
+        problems.add(~valid.to_numpy(zero_copy_only=False), "routing_key is not valid UTF-8")
+    return null
+
+
+def _bytes_array(column: Any) -> pa.BinaryArray:
+    """Return a text or binary column as one array of bytes with 32-bit offsets."""
+    chunked = key_array(column)
+    if pa.types.is_dictionary(chunked.type):
+        chunked = chunked.cast(chunked.type.value_type)
+    array = chunked.combine_chunks()
+    if pa.types.is_string(array.type):
+        return array.view(pa.binary())
+    if pa.types.is_large_string(array.type):
+        array = array.view(pa.large_binary())
+    return array if pa.types.is_binary(array.type) else array.cast(pa.binary())
+
+
+def _coded(column: pa.Array) -> tuple[list[bytes], npt.NDArray[np.int64]]:
+    """Return the distinct values and for each row the number of its value, or -1 for null."""
+    encoded = column.dictionary_encode()
+    return encoded.dictionary.to_pylist(), pc.fill_null(encoded.indices, -1).to_numpy().astype(np.int64)

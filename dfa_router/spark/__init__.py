@@ -1,0 +1,14 @@
+"""Routing on Spark: DataFrames of messages in, DataFrames with their queues out.
+
+Needs the extra ``dfa-router[spark]``.
+"""
+
+from __future__ import annotations
+
+from dfa_router.spark.session import local_session, require_spark
+
+require_spark()
+
+from dfa_router.spark.route import route  # noqa: E402  (after the check, whose error names what to install)
+
+__all__ = ["local_session", "route"]

@@ -1,0 +1,48 @@
+"""Watching a Spark job while the thread that started it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+__all__ = ["Report", "watched"]
+
+Report = Callable[[str, int, int], None]
+"""Called with what runs, the number of finished tasks, and the number of tasks known by now."""
+
+_SECONDS = 0.25
+
+
+@contextmanager
+def watched(session: SparkSession, label: str, report: Report | None) -> Iterator[None]:
+    """Report the tasks of the jobs that run within, from a thread, a few times a second."""
+    if report is None:
+        yield
+        return
+    report(label, 0, 0)
+    done = Event()
+    context = session.sparkContext
+
+    def watch() -> None:
+        while not done.wait(_SECONDS):
+            report(label, *_tasks(context))
+
+    watcher = Thread(target=watch, name="dfa-router progress", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _tasks(context: SparkContext) -> tuple[int, int]:
+    """Return how many tasks of the running jobs are finished, and how many there are."""
+    tracker = context.statusTracker()
+    jobs = filter(None, map(tracker.getJobInfo, tracker.getActiveJobsIds()))
+    stages = [stage for job in jobs for number in job.stageIds if (stage := tracker.getStageInfo(number)) is not None]
+    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)

@@ -1,0 +1,155 @@
+"""A Spark session on this machine that works without being set up.
+
+:func:`local_session` finds Java, starts Spark with this Python for its workers, and avoids the settings that are known
+to hurt. Every setting can be overridden, except the LZ4 codec for Arrow batches, which is refused: Spark runs it in
+pure Java, and a job of one second was still running after four minutes.
+
+It is a convenience. :func:`dfa_router.spark.route` takes DataFrames of any session, such as one that a cluster's
+notebook provides.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import site
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dfa_router.errors import EnvironmentLacksError, OptionError
+from dfa_router.spark.java import DISTURBING, Java, find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["local_session"]
+
+_CODEC = "spark.sql.execution.arrow.compression.codec"
+_INSTALL = "pip install 'dfa-router[spark]'"
+
+
+def local_session(
+    master: str = "local[*]", *, app_name: str = "dfa-router", java: Java | None = None, **conf: object
+) -> SparkSession:
+    """Return a Spark session, the running one if there is one, as ``SparkSession.builder.getOrCreate()`` does.
+
+    ``master`` is usually ``local[n]``. Another one is passed on as it is; then nothing is bound to the loopback
+    interface and the cluster's configuration folders are read. ``java`` defaults to what
+    :func:`dfa_router.spark.java.find_java` finds. ``conf`` are Spark settings by their full names, which win over ours:
+    ``local_session("local[2]", **{"spark.driver.memory": "4g"})``.
+
+    The process's environment is the same afterwards: what Spark's launcher needs to see differently, such as JAVA_HOME,
+    is changed while it starts only. Threads that read ``os.environ`` in these seconds see the changes.
+
+    Raises :class:`EnvironmentLacksError` where PySpark, pandas or Java is missing or has a version that does not do,
+    naming what to install, and :class:`OptionError` for a setting that is not Spark's or is known to hang.
+    """
+    require_spark()
+    settings = _settings(master, app_name, conf)
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    # Launched by spark-submit, or asked for a second session: the JVM is there and takes no environment any more.
+    if "PYSPARK_GATEWAY_PORT" in os.environ or SparkSession.getActiveSession() is not None:
+        return builder.getOrCreate()
+    chosen = java or find_java()
+    with _environment(_launch_environment(master, chosen)):
+        try:
+            return builder.getOrCreate()
+        except PySparkRuntimeError as error:
+            if error.getErrorClass() != "JAVA_GATEWAY_EXITED":
+                raise
+            raise EnvironmentLacksError(
+                f"Spark did not start with Java {chosen.version} in {chosen.home} (found by {chosen.source}): "
+                "what it said stands above. Set JAVA_HOME to another Java 17, 21 or 25"
+            ) from error
+
+
+def require_spark() -> None:
+    """Raise :class:`EnvironmentLacksError` unless PySpark and a pandas that it supports are installed."""
+    missing = [name for name in ("pyspark", "pandas") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise EnvironmentLacksError(f"Spark support needs {' and '.join(missing)}: {_INSTALL}")
+    for name, below in (("pyspark", 5), ("pandas", 3)):
+        version = importlib.metadata.version(name)
+        if int(version.split(".")[0]) >= below:
+            raise EnvironmentLacksError(f"{name} {version} is not supported, only versions below {below}: {_INSTALL}")
+
+
+def _settings(master: str, app_name: str, conf: Mapping[str, object]) -> dict[str, str]:
+    strange = [name for name in conf if not name.startswith("spark.")]
+    if strange:
+        raise OptionError(f"{strange[0]!r} is no Spark setting: give full names, such as 'spark.driver.memory'")
+    if str(conf.get(_CODEC, "none")).lower() == "lz4":
+        raise OptionError(f"{_CODEC}=lz4 is pure Java and hundreds of times slower: use 'none' or 'zstd'")
+    settings = {
+        "spark.master": master,
+        "spark.app.name": app_name,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # 200, the default, is 200 tasks for each shuffle of a few megabytes.
+        "spark.sql.shuffle.partitions": str(min(os.cpu_count() or 1, 8)),
+        # A crash in native code shows the worker's Python stack.
+        "spark.python.worker.faulthandler.enabled": "true",
+    }
+    if _is_local(master):
+        settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    for name, value in conf.items():
+        settings[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    if "spark.log.level" not in conf:
+        quiet = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+        options = settings.get("spark.driver.extraJavaOptions", "")
+        settings["spark.driver.extraJavaOptions"] = f"{quiet} {options}".rstrip()
+    return settings
+
+
+def _launch_environment(master: str, java: Java) -> dict[str, str | None]:
+    """Return what differs in the environment of Spark's launcher; None removes a variable."""
+    import pyspark
+
+    changes: dict[str, str | None] = {
+        "JAVA_HOME": str(java.home),
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        # Without it workers run the python3 of PATH, which is another one and lacks our packages.
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYSPARK_SUBMIT_ARGS": None,
+    }
+    changes |= dict.fromkeys(DISTURBING)
+    if _is_local(master):
+        changes |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": None, "HADOOP_CONF_DIR": None}
+    here = str(Path(__file__).parents[2])
+    if here not in site.getsitepackages():
+        # Run from a checkout: workers must find the packages where this process found them.
+        changes["PYTHONPATH"] = os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH"))))
+    return changes
+
+
+def _is_local(master: str) -> bool:
+    return master.startswith("local")
+
+
+@contextmanager
+def _environment(changes: Mapping[str, str | None]) -> Iterator[None]:
+    """Change ``os.environ`` for a while; other variables that are set meanwhile stay."""
+    before = {name: os.environ.get(name) for name in changes}
+    _apply(changes)
+    try:
+        yield
+    finally:
+        _apply(before)
+
+
+def _apply(changes: Mapping[str, str | None]) -> None:
+    for name, value in changes.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

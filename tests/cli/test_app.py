@@ -1,0 +1,210 @@
+"""The command line: exit codes, messages for people and for machines, and what Ctrl-C leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dfa_router.cli import ExitCode, main
+
+DEFINITIONS: dict[str, Any] = {
+    "vhosts": [{"name": "/"}],
+    "exchanges": [{"name": "x", "vhost": "/", "type": "topic"}],
+    "queues": [{"name": "q", "vhost": "/"}],
+    "bindings": [
+        {"vhost": "/", "source": "x", "destination": destination, "destination_type": "queue", "routing_key": key}
+        for destination, key in (("q", "a.#"), ("unknown", "b"))
+    ],
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Return a folder with definitions and a log."""
+    (tmp_path / "defs.json").write_text(json.dumps(DEFINITIONS))
+    keys = ["a.b", "a.c", "b", "nobody", "nobody"]
+    (tmp_path / "log.jsonl").write_text(
+        "".join(json.dumps({"exchange": "x", "routing_key": key}) + "\n" for key in keys)
+    )
+    return tmp_path
+
+
+def arguments(files: Path, *more: str, messages: str = "log.jsonl") -> list[str]:
+    """Return the arguments of the route command for the folder."""
+    paths = [
+        "--definitions",
+        str(files / "defs.json"),
+        "--messages",
+        str(files / messages),
+        "--out",
+        str(files / "out"),
+    ]
+    return ["route", *paths, *more]
+
+
+def run(capsys: pytest.CaptureFixture[str], *line: str) -> tuple[int, str, str]:
+    """Run a command in this process; return its exit code, stdout and stderr."""
+    with pytest.raises(SystemExit) as end:
+        main(line)
+    captured = capsys.readouterr()
+    return int(end.value.code or 0), captured.out, captured.err
+
+
+def test_help_tells_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "--help")
+    assert code == ExitCode.OK
+    assert "Exit codes: 0 fine" in out
+    assert "route" in out
+    code, out, _ = run(capsys, "route", "--help")
+    assert code == ExitCode.OK
+    for option in ("--definitions", "--messages", "--out", "--master", "--fail-on", "--json", "--overwrite"):
+        assert option in out
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    import dfa_router
+
+    assert run(capsys, "--version")[:2] == (0, f"dfa-router, version {dfa_router.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["rout"], "No such command 'rout'"),
+        (["route", "--definitions", "x"], "Missing option '--messages'"),
+        (["route", "--engine", "fast"], "'fast' is not one of"),
+        (["route", "--cache-bytes", "-1"], "-1 is not in the range"),
+        (["--loud"], "No such option"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(capsys: pytest.CaptureFixture[str], line: list[str], said: str) -> None:
+    code, out, err = run(capsys, *line)
+    assert (code, out) == (ExitCode.USAGE, "")
+    assert said in err
+
+
+def test_wrong_input_is_told_before_spark_starts(capsys: pytest.CaptureFixture[str], files: Path) -> None:
+    """Each with exit code 2, a message without a traceback, and nothing on stdout."""
+    (files / "bad.json").write_text('{"exchanges": [}')
+    (files / "out").mkdir()
+    cases = [
+        (
+            ["route", "--definitions", str(files / "none.json"), *arguments(files)[3:]],
+            "none.json: there is no such file",
+        ),
+        (["route", "--definitions", str(files / "bad.json"), *arguments(files)[3:]], "bad.json: line 1, column 16"),
+        (arguments(files), "out: exists already; choose another folder with --out, or pass --overwrite"),
+        (arguments(files, "--overwrite", messages="none.csv"), "none.csv: there is no such file or folder"),
+        (arguments(files, "--overwrite", messages="defs"), "defs: there is no such file or folder"),
+    ]
+    for line, said in cases:
+        code, out, err = run(capsys, *line)
+        assert (code, out) == (ExitCode.USAGE, ""), line
+        assert said in err.replace("\n", " "), line
+        assert "Traceback" not in err
+        assert "Spark" not in err
+
+
+def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str], files: Path) -> None:
+    code, _, err = run(capsys, "--debug", *arguments(files, messages="none.csv"))
+    assert code == ExitCode.USAGE
+    assert "Traceback" in err
+    assert "there is no such file or folder" in err
+
+
+def test_warnings_are_shown_and_quiet_hides_them(capsys: pytest.CaptureFixture[str], files: Path) -> None:
+    line = arguments(files, messages="none.csv")
+    assert "undeclared-queue 'unknown'" in run(capsys, *line)[2]
+    assert "undeclared-queue" not in run(capsys, "-q", *line)[2]
+
+
+def test_without_click_the_message_names_the_extra(files: Path) -> None:
+    code = (
+        "import sys\nsys.modules['click'] = None\nfrom dfa_router.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit as end:\n    print(end.code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "3\n"
+    assert done.stderr == "dfa-router needs click for its commands: pip install 'dfa-router[cli]'\n"
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Return what starts the command in a process of its own, as users do; colours and terminal away."""
+    started: list[subprocess.Popen[str]] = []
+
+    def starter(*line: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dfa_router", *line],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"NO_COLOR": "1", "COLUMNS": "100"},
+            cwd=Path(__file__).parents[2],
+        )
+        started.append(process)
+        return process
+
+    yield starter
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.spark
+def test_a_log_is_routed(files: Path, start: Callable[..., subprocess.Popen[str]]) -> None:
+    process = start(*arguments(files, "--json", "--fail-on", "unroutable", "--master", "local[1]"))
+    out, err = process.communicate(timeout=280)
+    assert process.returncode == ExitCode.FOUND, err
+    summary = json.loads(out)
+    assert (summary["messages"], summary["routed"], summary["unroutable"]) == (5, 3, 2)
+    assert summary["copies_per_queue"] == {"q": 2, "unknown": 1}
+    assert summary["unroutable_keys"] == [{"exchange": "x", "routing_key": "nobody", "messages": 2}]
+    assert summary["out"] == str(files / "out")
+    assert [warning["kind"] for warning in summary["warnings"]] == ["undeclared-queue"]
+    for part in (
+        "undeclared-queue",
+        "routing ...",
+        "copies per queue",
+        "most frequent unroutable keys",
+        "messages/s",
+        str(files / "out"),
+    ):
+        assert part in err, part
+    rows = [json.loads(line) for file in (files / "out").glob("part-*") for line in file.read_text().splitlines()]
+    assert sorted((row["routing_key"], *row["queues"]) for row in rows) == [
+        ("a.b", "q"), ("a.c", "q"), ("b", "unknown"), ("nobody",), ("nobody",),
+    ]  # fmt: skip
+
+
+@pytest.mark.spark
+def test_interrupting_leaves_nothing_behind(files: Path, start: Callable[..., subprocess.Popen[str]]) -> None:
+    """Ctrl-C while Spark routes: exit code 130, no result, no draft of one."""
+    keys = ".".join(["a"] * 60)
+    row = json.dumps({"exchange": "x", "routing_key": keys}) + "\n"
+    (files / "log.jsonl").write_text(row * 20_000)
+    slow = dict(DEFINITIONS) | {
+        "bindings": [one | {"routing_key": "#.a.#.a.#.b"} for one in DEFINITIONS["bindings"]],
+    }
+    (files / "defs.json").write_text(json.dumps(slow))
+    process = start(*arguments(files, "--engine", "naive", "--master", "local[1]"))
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("routing"):
+            break
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=200)
+    assert process.returncode == ExitCode.INTERRUPTED, err
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert sorted(path.name for path in files.iterdir()) == ["defs.json", "log.jsonl"]

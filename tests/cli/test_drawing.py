@@ -1,0 +1,154 @@
+"""The commands that draw: files, pages, the terminal, and what they say when they cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from dfa_router.cli import ExitCode, main
+
+FOUR = ["-p", "a.b.c", "-p", "a.*.b.c", "-p", "a.#.c", "-p", "b.b.c"]
+KEY = ["--key", "a.d.d.d.c"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *line: str) -> tuple[int, str, str]:
+    """Run a command in this process; return its exit code, stdout and stderr."""
+    with pytest.raises(SystemExit) as end:
+        main(line)
+    captured = capsys.readouterr()
+    return int(end.value.code or 0), captured.out, captured.err
+
+
+@pytest.mark.parametrize("what", ["nfa", "dfa", "minimal", "cache", "trie", "bitmaps"])
+def test_render_draws_each_thing(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key = [] if what == "trie" else KEY
+    code, out, err = run(capsys, "render", what, *FOUR, *key, "--out", str(tmp_path / "x.svg"))
+    assert (code, out) == (ExitCode.OK, "")
+    assert "wrote" in err
+    assert "<svg" in (tmp_path / "x.svg").read_text(encoding="utf-8")
+
+
+def test_render_takes_patterns_from_a_topology(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    definitions = {
+        "vhosts": [{"name": "/"}],
+        "exchanges": [{"name": "x", "vhost": "/", "type": "topic"}],
+        "queues": [{"name": "q", "vhost": "/"}],
+        "bindings": [
+            {"vhost": "/", "source": "x", "destination": "q", "destination_type": "queue", "routing_key": key}
+            for key in ("stock.#", "forex.*")
+        ],
+    }
+    (tmp_path / "defs.json").write_text(json.dumps(definitions))
+    source = ["--definitions", str(tmp_path / "defs.json")]
+    assert run(capsys, "render", "topology", *source, "--out", str(tmp_path / "t.dot"))[0] == 0
+    assert "stock.#, forex.*" in (tmp_path / "t.dot").read_text()
+    assert run(capsys, "render", "nfa", *source, "--exchange", "x", "--out", str(tmp_path / "n.tex"))[0] == 0
+    assert r"stock.\#" in (tmp_path / "n.tex").read_text()
+    code, _, err = run(capsys, "render", "nfa", *source, "--exchange", "y", "--out", str(tmp_path / "n.svg"))
+    assert code == ExitCode.USAGE
+    assert "no exchange 'y'" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (["render", "nfa", "--out", "x.svg"], "give --pattern"),
+        (["render", "nfa", "-p", "a", "--out", "x.gif"], "should end in one of .svg, .png, .pdf, .dot, .tex"),
+        (["render", "topology", "--out", "x.svg"], "needs --definitions FILE"),
+        (["render", "dfa", "-p", "#.a" + ".*" * 9, "--out", "x.svg"], "states are more than the 250"),
+        (["render", "dfa", "-p", "#.a" + ".*" * 20, "--out", "x.svg"], "with 'cache' and --key"),
+        (["render", "nfa", "-p", "a", "--key", "a", "--key", "b", "--out", "x.svg"], "'cache' takes several"),
+        (["render", "nfa", "-p", "a", "--out", "no/such/folder/x.dot"], "choose a file in a folder that exists"),
+        (["render", "nfa", "--patterns-from", "nofile", "--out", "x.svg"], "cannot read the patterns in nofile"),
+        (["teach", "-p", "x" * 256, "--out", "x.html"], "AMQP carries at most 255"),
+        (["teach", "--out", "no/such/folder/x.html"], "choose a file in a folder that exists"),
+        (["show"], "give patterns with --pattern"),
+        (["show", "-p", "\udcff"], "no valid UTF-8"),
+    ],
+)
+def test_what_cannot_be_done_says_what_to_do(
+    line: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *line)
+    assert (code, out) == (ExitCode.USAGE, "")
+    assert message in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+def test_a_missing_renderer_is_a_lack_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code, _, err = run(capsys, "render", "nfa", "-p", "a", "--out", str(tmp_path / "x.png"))
+    assert code == ExitCode.ENVIRONMENT
+    assert "install Graphviz" in err
+
+
+def test_a_blow_up_is_drawn_along_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(
+        capsys, "render", "dfa", "-p", "#.a" + ".*" * 20, "--key", "a.b", "--out", str(tmp_path / "x.svg")
+    )
+    assert code == 0
+    assert "3 states" in err
+
+
+def test_teach_writes_a_page_in_time(tmp_path: Path) -> None:
+    started = os.times()
+    command = [sys.executable, "-m", "dfa_router", "teach", *FOUR, *KEY, "--out", str(tmp_path / "page.html")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    ended = os.times()
+    # Processor time, as other work on the machine is no fault of the command.
+    assert ended.children_user - started.children_user + ended.children_system - started.children_system < 3
+    assert "open it in a browser" in done.stderr
+    assert "Step through a match" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_show_fits_the_terminal_and_prints_to_stdout(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = run(capsys, "show", *FOUR, *KEY)
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert "✓ a.#.c  accepts" in out
+
+
+def test_show_leaves_a_large_dfa_out_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "show", "-p", "#.a" + ".*" * 9)
+    assert code == 0
+    assert "NFA: 12 positions" in out
+    assert "more than 100 states" in err
+
+
+def test_play_serves_until_it_is_interrupted() -> None:
+    command = [sys.executable, "-m", "dfa_router", "play", "--no-open", *FOUR, *KEY]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#p=a\.b\.c&p=.*&key=a\.d\.d\.d\.c", address)
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            assert b"Step through a match" in answer.read()
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert err.endswith("stopped\n")
+
+
+def test_a_port_in_use_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    from viz.server import serve
+
+    with serve(["a"], "a") as taken:
+        code, _, err = run(capsys, "play", "--no-open", "--port", str(taken.server_port))
+    assert code == ExitCode.USAGE
+    assert "choose another --port" in err

@@ -1,0 +1,51 @@
+"""The notebooks of the teaching guide run from top to bottom, and say what the committed ones say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+NOTEBOOKS = sorted((REPOSITORY / "examples" / "teaching").glob("*.ipynb"))
+
+
+def _said(notebook: Any) -> list[tuple[str, str]]:
+    """Return the kinds and texts of all outputs; pages, which are long, and pictures by their kind alone."""
+    said: list[tuple[str, str]] = []
+    for cell in notebook.cells:
+        streams: dict[str, str] = {}
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if output["output_type"] == "stream":  # a kernel sends it in pieces, as it likes
+                streams[output["name"]] = streams.get(output["name"], "") + output["text"]
+            else:
+                said.append(
+                    ("picture" if "image/svg+xml" in data else output["output_type"], data.get("text/plain", ""))
+                )
+        said += streams.items()
+    return said
+
+
+def test_there_are_five() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["1-patterns", "2-nfa", "3-dfa", "4-lazy-cache", "5-blow-up"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_and_says_what_it_said(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    nbformat = pytest.importorskip("nbformat", reason="needs nbformat and nbclient: pip install 'dfa-router[dev]'")
+    nbclient = pytest.importorskip("nbclient", reason="needs nbclient and ipykernel: pip install 'dfa-router[dev]'")
+    config = pytest.importorskip("traitlets.config")
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    notebook = nbformat.read(path, as_version=4)
+    committed = _said(notebook)
+    nbclient.NotebookClient(
+        notebook,
+        timeout=120,
+        resources={"metadata": {"path": str(REPOSITORY)}},
+        config=config.Config({"KernelManager": {"transport": "ipc"}}),
+    ).execute()
+    nbformat.validate(notebook)
+    assert _said(notebook) == committed
