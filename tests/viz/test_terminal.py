@@ -1,0 +1,73 @@
+"""The terminal drawing: narrow, whole, and words as words."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler import build_dfa
+from compiler.errors import InputError
+from tests.viz.material import ATTACKS, FOUR, KEY, random_sets
+from viz import show
+from viz.patterns import nfa_of
+from viz.terminal import cells, show_match, show_nfa
+
+
+def test_the_four_patterns_in_eighty_columns() -> None:
+    text = show(nfa_of(FOUR), KEY, dfa=build_dfa(nfa_of(FOUR)), names=FOUR, width=80)
+    assert max(map(cells, text.splitlines())) <= 80
+    assert "…" not in text, "nothing is cut"
+    assert " │    ├─ε─(3)↻\n │    │    └─c─(7)  ✓ a.#.c\n" in text
+    assert "> 0    {0}        a→2, b→3, other→∅\n" in text
+    assert text.endswith(
+        "Match of a.d.d.d.c\n"
+        "   word  NFA positions  DFA  transition\n"
+        "   start {0}              0\n"
+        "1  a     {1,3}            1  built\n"
+        "2  d     {3,4}            2  built\n"
+        "3  d     {3}              3  built\n"
+        "4  d     {3}              3  built\n"
+        "5  c     {3,7}            4  built\n"
+        "✓ a.#.c  accepts\n"
+        "✗ a.b.c  failed at word 2, d\n"
+        "✗ a.*.b.c  failed at word 3, d\n"
+        "✗ b.b.c  failed at word 1, a\n"
+        "The DFA looked up 5 words; a trie with backtracking 7, entering 9 nodes."
+    )
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+def test_no_line_is_wider_than_asked(width: int) -> None:
+    patterns = [f"{word.replace('.', '')}.#" for word in ATTACKS]
+    nfa = nfa_of(patterns)
+    for key in (f"{ATTACKS[0]}..x", f"日本語.{'x' * 200}", ""):
+        text = show(nfa, key, dfa=build_dfa(nfa), names=patterns, width=width)
+        assert max(map(cells, text.splitlines())) <= width
+
+
+def test_attacking_words_cannot_drive_the_terminal() -> None:
+    patterns = [word.replace(".", "") for word in [*ATTACKS, "\x1b[31mred", "\x9b2J", "\r"]]
+    text = show(nfa_of(patterns), patterns[-3], names=patterns, width=200)
+    assert not {character for character in text if ord(character) < 32 and character != "\n"}
+    assert not set(text) & set("\x7f\x9b\u202e\u200b")
+    assert "␛[31mred" in text
+
+
+def test_a_cached_transition_is_told_from_a_built_one() -> None:
+    lines = show_match(nfa_of(["#.a"]), "b.b.b").splitlines()
+    assert [line.split()[-1] for line in lines if line[:1].isdigit()] == ["built", "cached", "cached"]
+
+
+def test_large_automata_are_cut_and_say_so() -> None:
+    text = show_nfa(nfa_of([f"w{i}" for i in range(1000)]))
+    assert len(text.splitlines()) < 420
+    assert "positions more" in text
+    with pytest.raises(InputError, match="words, more than the 400"):
+        show_match(nfa_of(["#"]), ".".join(["a"] * 500))
+
+
+def test_random_sets_end_with_the_bindings_that_accept() -> None:
+    for patterns, key in random_sets(6, 100):
+        nfa = nfa_of(patterns)
+        lines = show_match(nfa, key, width=200).splitlines()
+        accepted = [int(line.split()[1]) for line in lines if line.startswith("✓")]
+        assert tuple(accepted) == build_dfa(nfa).match(key.encode().split(b".") if key else [])

@@ -1,0 +1,112 @@
+"""Where a key goes in a graph: the nodes it visits, and the edges with the numbers of the words that took them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import networkx as nx
+
+from compiler import Nfa
+from viz.patterns import words_of
+from viz.walk import accepted_moves, members, steps
+
+__all__ = ["KeyPath", "key_path"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyPath:
+    """The path of a key; word numbers count from 1."""
+
+    words: tuple[bytes, ...]
+    nodes: Mapping[Hashable, tuple[int, ...]]
+    """For each node the number of words read when the key was there."""
+    edges: Mapping[tuple[Hashable, Hashable], tuple[int, ...]]
+    """For each edge the words that took it; an epsilon move belongs to the word before it."""
+    numbered: bool
+    """Whether the edges of one word after the other make one path, so that numbers on them can be read."""
+    end: Hashable | None
+    """The last node of a single path; None where the graph does not hold it, or there are several."""
+    tags: tuple[int, ...] | None
+    """What the key is accepted by; None where the graph does not say."""
+
+
+def key_path(graph: nx.MultiDiGraph, nfa: Nfa | None, key: str | bytes | Sequence[bytes]) -> KeyPath:
+    """Follow a key through an automaton.
+
+    In an NFA the path is the runs that accept or, where none does, all that are tried; in a DFA it is one path, which
+    ends early where a cache has not built the next transition. Raises ``TypeError`` for a graph that reads no keys.
+    """
+    words = words_of(key) if isinstance(key, str | bytes) else list(key)
+    kind = graph.graph.get("kind")
+    if kind == "nfa" and nfa is not None:
+        return _nfa_path(nfa, words)
+    if kind in ("dfa", "cache", "minimal"):
+        return _dfa_path(graph, words)
+    raise TypeError(f"a key has no path through a {kind or 'graph'}: leave key out, or draw an automaton")
+
+
+def _nfa_path(nfa: Nfa, words: Sequence[bytes]) -> KeyPath:
+    nodes: defaultdict[Hashable, list[int]] = defaultdict(list)
+    edges: defaultdict[tuple[Hashable, Hashable], list[int]] = defaultdict(list)
+    read = steps(nfa, words)
+    for number, moves in enumerate(accepted_moves(nfa, read)):
+        if number == 0:
+            nodes[0].append(0)
+        for tail, head in sorted(moves):
+            edges[tail, head].append(number)
+            nodes[head].append(number)
+    if not read[-1].state.tags:
+        for number, step in enumerate(read):
+            for position in members(nfa, step.state):
+                if number not in nodes[position]:
+                    nodes[position].append(number)
+    return KeyPath(
+        words=tuple(words),
+        nodes={node: tuple(dict.fromkeys(numbers)) for node, numbers in nodes.items()},
+        edges={edge: tuple(numbers) for edge, numbers in edges.items()},
+        numbered=bool(read[-1].state.tags),
+        end=None,
+        tags=read[-1].state.tags,
+    )
+
+
+def _dfa_path(graph: nx.MultiDiGraph, words: Sequence[bytes]) -> KeyPath:
+    nodes: defaultdict[Hashable, list[int]] = defaultdict(list)
+    edges: defaultdict[tuple[Hashable, Hashable], list[int]] = defaultdict(list)
+    node: Hashable | None = next((node for node, data in graph.nodes(data=True) if data.get("start")), None)
+    if node is not None:
+        nodes[node].append(0)
+    for number, word in enumerate(words, 1):
+        if node is None:
+            break
+        target = _successor(graph, node, word.decode("utf-8", "backslashreplace"))
+        if target is None and not graph.nodes[node].get("unknown"):
+            target = node  # a final state of a cache: it has no transitions because it needs none
+        elif target is not None:
+            edges[node, target].append(number)
+        if target is not None:
+            nodes[target].append(number)
+        node = target
+    return KeyPath(
+        words=tuple(words),
+        nodes={node: tuple(numbers) for node, numbers in nodes.items()},
+        edges={edge: tuple(numbers) for edge, numbers in edges.items()},
+        numbered=True,
+        end=node,
+        tags=graph.nodes[node]["tags"] if node is not None else None,
+    )
+
+
+def _successor(graph: nx.MultiDiGraph, node: Hashable, word: str) -> Hashable | None:
+    default: Hashable | None = None
+    target: Hashable
+    for _, target, data in graph.out_edges(node, data=True):
+        if data["kind"] == "literal" and data["label"] == word:
+            return target
+        if data["kind"] == "default":
+            default = target
+    pending = graph.nodes[node].get("unknown", ())
+    # A literal whose transition is not built is unknown, even where the default is known.
+    return None if word in pending[: len(pending) - (bool(pending) and pending[-1] == "*")] else default

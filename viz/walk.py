@@ -1,0 +1,135 @@
+"""What happens while a key is read: the NFA's moves and the DFA's states, step by step.
+
+Everything that shows a match reads it from here: pictures of a path, the terminal drawing and the page. The states come
+from :mod:`compiler.powerset`, the one step of subset construction that the engine is built on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from compiler import powerset
+from compiler.nfa import MANY, ONE, OTHER, ROOT, Nfa
+from compiler.powerset import State
+
+__all__ = ["Step", "accepted_moves", "ends", "failures", "members", "path_of", "steps"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One word read, or the beginning."""
+
+    word: bytes | None
+    """None for the beginning."""
+    symbol: int
+    """The literal of the state before that the word is, or ``OTHER`` for the default successor."""
+    state: State
+    """The DFA state after the word."""
+    moves: tuple[tuple[int, int], ...]
+    """The NFA's moves, epsilon moves included, as pairs of positions."""
+    final: bool
+    """Whether no further word can change the state, so that an engine stops here."""
+
+
+def steps(nfa: Nfa, words: Sequence[bytes]) -> list[Step]:
+    """Read a key: one step for the beginning and one for each word.
+
+    >>> from viz.patterns import nfa_of
+    >>> [step.state.positions for step in steps(nfa_of(["a.#.c"]), [b"a", b"x", b"c"])]
+    [(0,), (2,), (2,), (2,)]
+    """
+    state = powerset.start(nfa)
+    read = [
+        Step(word=None, symbol=OTHER, state=state, moves=tuple(_free(nfa, ROOT)), final=powerset.is_final(nfa, state))
+    ]
+    for word in words:
+        symbol = nfa.symbol_of.get(word, OTHER)
+        if symbol not in powerset.literals(nfa, state):
+            symbol = OTHER
+        moves = tuple(_moves(nfa, state, symbol))
+        state = powerset.successor(nfa, state, symbol)
+        read.append(Step(word=word, symbol=symbol, state=state, moves=moves, final=powerset.is_final(nfa, state)))
+    return read
+
+
+@lru_cache(maxsize=8)
+def ends(nfa: Nfa) -> dict[int, int]:
+    """Return for each accept tag the position where its pattern ends."""
+    return {tag: position for position in range(len(nfa)) for tag in nfa.tags_of(position)}
+
+
+def members(nfa: Nfa, state: State) -> tuple[int, ...]:
+    """Return a state's NFA positions for people: those that can still move, and those where a pattern has ended.
+
+    A state keeps only the former, and the accept tags instead of the latter; a picture shows both.
+    """
+    last = ends(nfa)
+    return tuple(sorted({*state.positions, *(last[tag] for tag in state.tags)}))
+
+
+def path_of(nfa: Nfa, tag: int) -> tuple[int, ...]:
+    """Return the positions from the root to the end of a pattern."""
+    parents = _parents(nfa)
+    path = [ends(nfa)[tag]]
+    while path[-1] != ROOT:
+        path.append(parents[path[-1]])
+    return tuple(reversed(path))
+
+
+def failures(nfa: Nfa, read: Sequence[Step]) -> dict[int, int]:
+    """Return for each binding that does not match the step at which that became certain.
+
+    The step's word is the one at which the pattern failed; one past the last step means that the key ended too soon.
+    """
+    failed = {}
+    active = [{position for pair in step.moves for position in pair[1:]} | {*step.state.positions} for step in read]
+    for tag in range(len(nfa.tags)):
+        if tag not in read[-1].state.tags:
+            path = set(path_of(nfa, tag))
+            gone = (number for number, positions in enumerate(active) if not path & positions)
+            failed[tag] = next(gone, len(read))
+    return failed
+
+
+def accepted_moves(nfa: Nfa, read: Sequence[Step]) -> list[set[tuple[int, int]]]:
+    """Return for each step the moves that lie on a run to an accepting end; all moves if no binding accepts."""
+    wanted = {ends(nfa)[tag] for tag in read[-1].state.tags}
+    if not wanted:
+        return [set(step.moves) for step in read]
+    kept: list[set[tuple[int, int]]] = []
+    for step in reversed(read):
+        free = {(p, q) for p, q in step.moves if q in wanted and nfa.label(q) == MANY and p != q}
+        reading = {
+            (p, q)
+            for p, q in step.moves
+            if (p, q) not in free and (q in wanted or any(q == before for before, _ in free))
+        }
+        kept.append(free | reading)
+        wanted = {p for p, _ in reading}
+    return kept[::-1]
+
+
+def _moves(nfa: Nfa, state: State, symbol: int) -> list[tuple[int, int]]:
+    moves = []
+    for position in state.positions:
+        if nfa.loops(position):
+            moves.append((position, position))
+        for child in nfa.successors(position):
+            if nfa.label(child) == ONE or (symbol != OTHER and nfa.label(child) == symbol):
+                moves.append((position, child))  # noqa: PERF401 - two reasons to append, in the order of the children
+    return [*moves, *(free for _, target in moves for free in _free(nfa, target))]
+
+
+def _free(nfa: Nfa, position: int) -> list[tuple[int, int]]:
+    return [(position, child) for child in nfa.successors(position) if nfa.label(child) == MANY]
+
+
+@lru_cache(maxsize=8)
+def _parents(nfa: Nfa) -> tuple[int, ...]:
+    parents = [-1] * len(nfa)
+    for position in range(len(nfa)):
+        for child in nfa.successors(position):
+            parents[child] = position
+    return tuple(parents)
