@@ -1,0 +1,52 @@
+# The recipes set up what they need in .venv, which takes a minute or two the first time. `make help` lists them.
+
+BIN := .venv/bin
+SOURCES := $(wildcard compiler dfa_router viz tests examples benchmarks)
+
+DEMO := examples/demo
+LOG := build/demo/messages.parquet
+ROUTED := build/demo/routed.parquet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+
+help:  ## list the recipes
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: .venv/.ready-demo $(LOG)  ## route a million messages through a RabbitMQ topology on Spark
+	rm -rf $(ROUTED)
+	$(BIN)/dfa-router route --definitions $(DEMO)/definitions.json --messages $(LOG) --out $(ROUTED)
+
+test: .venv/.ready-dev  ## run all tests; ARGS="-k trie" is passed on to pytest
+	$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/.ready-dev  ## style, types, and who imports what
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(SOURCES)
+	$(BIN)/lint-imports
+
+bench: .venv/.ready-bench  ## measure the engines, and what people use today
+	$(BIN)/dfa-router bench engine $(ARGS)
+	$(BIN)/dfa-router bench seeds $(ARGS)
+
+clean:  ## remove what was made, all but .venv
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/dfa-router/tests-numba-*
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A new version of either file means a new installation, into the same environment.
+.venv/.ready-demo: pyproject.toml scripts/setup.sh
+	scripts/setup.sh cli spark
+	@touch $@
+
+.venv/.ready-bench: pyproject.toml scripts/setup.sh
+	scripts/setup.sh cli bench
+	@touch $@
+
+.venv/.ready-dev: pyproject.toml scripts/setup.sh
+	scripts/setup.sh all
+	@touch $@
+
+$(LOG): .venv/.ready-demo $(DEMO)/make_log.py $(DEMO)/vocabulary.py $(DEMO)/definitions.json
+	$(BIN)/python -m examples.demo.make_log --out $@
