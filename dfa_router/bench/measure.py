@@ -1,0 +1,55 @@
+"""How things are timed: one core, medians, and rounds in which all contestants take turns.
+
+Machines are noisy, and noise lasts: two figures that were taken minutes apart say little about each other. All
+contestants of a table therefore run in the same rounds, one after another, and what is quoted is the ratio of medians.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+__all__ = ["machine", "medians", "pinned"]
+
+
+@contextlib.contextmanager
+def pinned() -> Iterator[int | None]:
+    """Keep this process on one core while it measures, where the system can; yields the core's number."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield None
+        return
+    before = os.sched_getaffinity(0)
+    core = max(before)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield core
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def medians(contestants: Mapping[str, Callable[[], object]], *, rounds: int) -> dict[str, float]:
+    """Time each contestant once a round, taking turns, and return the median seconds of each."""
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(rounds):
+        for name, run in contestants.items():
+            started = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - started)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def machine() -> str:
+    """Name the processor, the number of cores, and the versions that matter, in a line."""
+    from importlib.metadata import version
+
+    model = platform.processor() or platform.machine()
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy", "pyarrow"))
+    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {libraries}"
