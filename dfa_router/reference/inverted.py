@@ -20,7 +20,7 @@ so does unsubscribing, O(topics). Space is a compressed bitmap per topic.
 
 Deviations: the bitmaps are roaring bitmaps. A key outside the space is an error or, with ``unknown="add"``, becomes a
 topic that is tested against every subscription once and never given up, so an endless stream of new keys grows the
-index without end. The whitepaper lets ``forex.*`` match ``forex`` in this section and not in its next; here ``*`` is
+index without end. Without ``topics`` the space is empty at first and keys are added. The whitepaper lets ``forex.*`` match ``forex`` in this section and not in its next; here ``*`` is
 exactly one word. ``any`` asks whether the bitmap is empty.
 """
 
@@ -31,7 +31,6 @@ from collections.abc import Iterable, Sequence
 from pyroaring import BitMap
 
 from dfa_router.dialects import Dialect
-from dfa_router.errors import OptionError
 from dfa_router.matcher import EngineInfo, EngineSpec
 from dfa_router.reference.topic_space import adds_unknown, outside, topic_bytes
 from dfa_router.reference.words import Token, check_free, check_held, fits, tokens_of, words_of
@@ -43,18 +42,18 @@ class InvertedBitmap:
     """A bitmap of matching positions for each topic."""
 
     def __init__(
-        self, patterns: Sequence[bytes], dialect: Dialect, *, topics: Iterable[bytes | str] = (), unknown: str = "error"
+        self,
+        patterns: Sequence[bytes],
+        dialect: Dialect,
+        *,
+        topics: Iterable[bytes | str] | None = None,
+        unknown: str | None = None,
     ) -> None:
         self._dialect = dialect
-        self._adds_unknown = adds_unknown(unknown)
+        self._adds_unknown = adds_unknown(unknown or ("add" if topics is None else "error"))
         self._subscriptions: dict[int, tuple[Token, ...]] = {}
-        self._rows = {topic: BitMap() for topic in topic_bytes(topics)}
+        self._rows = {topic: BitMap() for topic in topic_bytes(topics or ())}
         self._topics = [(words_of(topic, dialect), row) for topic, row in self._rows.items()]
-        if not self._topics and not self._adds_unknown:
-            raise OptionError(
-                "the engine 'inverted' needs the topic space: pass topics=[every key that may come], "
-                "or unknown='add' to have each key added when it is first met"
-            )
         for position, pattern in enumerate(patterns):
             self.add(position, pattern)
 

@@ -98,6 +98,12 @@ def test_a_key_outside_the_topic_space_is_an_error_or_added(engine: str) -> None
     assert adding.match("forex.eur") == ("fx", "late")
 
 
+def test_without_a_topic_space_keys_are_added_and_with_an_empty_one_they_are_refused() -> None:
+    assert dr.compile([("a.*", "q")], engine="inverted").match("a.b") == ("q",)
+    with pytest.raises(dr.InputError, match="outside the topic space"):
+        dr.compile([("a.*", "q")], engine="inverted", topics=[]).match("a.b")
+
+
 def test_the_topic_space_may_be_text_or_bytes() -> None:
     router = dr.compile([("a", "q")], engine="inverted", topics=["a", b"\xff", "a"])
     assert router.match(b"\xff") == ()
@@ -108,7 +114,6 @@ def test_the_topic_space_may_be_text_or_bytes() -> None:
     ("engine", "options", "message"),
     [
         ("nothing", {}, "unknown engine 'nothing'"),
-        ("inverted", {}, "needs the topic space"),
         ("inverted", {"topics": "a.b"}, "in a list"),
         ("inverted", {"topics": [7]}, r"topics\[0\] is 7"),
         ("inverted", {"topics": ["a"], "unknown": "ignore"}, "'error' or 'add'"),
