@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import click
@@ -43,7 +43,7 @@ def app(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> N
     """
     context.ensure_object(_Settings).debug = debug
     context.obj.terminal = Terminal(quiet=quiet, verbose=verbose)
-    _log_to_stderr(quiet=quiet, verbose=verbose)
+    context.call_on_close(_log_to_stderr(quiet=quiet, verbose=verbose))
 
 
 app.add_command(route)
@@ -86,14 +86,24 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else ExitCode.OK  # an int where a command ended by context.exit
 
 
-def _log_to_stderr(*, quiet: bool, verbose: bool) -> None:
-    """Show the library's log on stderr."""
-    log = logging.getLogger("dfa_router")
-    handler = logging.StreamHandler()
+def _log_to_stderr(*, quiet: bool, verbose: bool) -> Callable[[], None]:
+    """Show the library's log on stderr; return what puts the process's logging back as it was."""
+    log, queries, root = logging.getLogger("dfa_router"), logging.getLogger("DataFrameQueryContextLogger"), logging.root
+    handler, silent = logging.StreamHandler(), logging.NullHandler()
+    before = log.level, log.propagate, queries.level
     handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
-    log.handlers = [handler]
+    log.addHandler(handler)
     log.propagate = False
-    # PySpark and py4j log what they also raise: a failed query as ten kilobytes of JSON, an interrupt with its stack.
-    logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
-    logging.getLogger().addHandler(logging.NullHandler())
     log.setLevel(logging.ERROR if quiet else logging.INFO if verbose else logging.WARNING)
+    # PySpark and py4j log what they also raise: a failed query as ten kilobytes of JSON, an interrupt with its stack.
+    queries.setLevel(logging.CRITICAL)
+    root.addHandler(silent)
+
+    def restore() -> None:
+        log.removeHandler(handler)
+        root.removeHandler(silent)
+        log.propagate = before[1]
+        log.setLevel(before[0])
+        queries.setLevel(before[2])
+
+    return restore
