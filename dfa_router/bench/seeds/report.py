@@ -38,14 +38,14 @@ THROUGHPUT = """\
 
 MEMORY = """\
 Bytes per subscription with 1,000 random ones of five words, of the Python objects, arrays and bitmaps that the engine
-alone holds; its topic space, where it needs one, is not counted. Generated code is left out: its states are functions,
-whose size Python does not tell. Treat's chart of memory has no figures but that the optimised bitmap takes 4.5 times
+alone holds; its topic space, where it needs one, is not counted. The states of generated code are functions, whose size
+Python does not tell: there it is what was allocated while building and is still held. Treat's chart of memory has no figures but that the optimised bitmap takes 4.5 times
 less than the plain one; there the topics grow with the subscriptions."""
 
 MIX = """\
 Threads over 1,000 subscriptions, in milliseconds for the whole workload. At 50-50 half of the threads read and half
-write; at 90-10 each thread does both. All but the CS-trie hold one lock. The word cache is left out: each write drops
-it, and the read after it asks every subscription."""
+write; at 90-10 each thread does both. All but the CS-trie hold one lock. The word cache did a fiftieth of the work, and
+its time is multiplied: each write drops it, and the read after it asks every subscription."""
 
 INSERTS = """\
 Threads that insert beside threads that look up, as in "Breaking and Entering", from an empty structure; in

@@ -63,15 +63,16 @@ def _steps(scale: Scale) -> Iterator[tuple[str, Callable[[], Iterator[Row]]]]:
         yield f"throughput of {one.label}", partial(throughput, one, scale.seconds)
     yield "throughput of a column", partial(columns, "dfa", scale.column)
     for one in CONTESTANTS:
-        if one.engine != "codegen":  # its states are functions, whose size Python does not tell
-            yield f"memory of {one.label}", partial(memory, one, scale.subscriptions)
-    # Each write drops the word cache, and the read after it asks every subscription five times: minutes, and no news.
-    dynamic = [one for one in CONTESTANTS if one.dynamic and "split" not in one.options and one.engine != "word_cache"]
+        yield f"memory of {one.label}", partial(memory, one, scale.subscriptions)
+    dynamic = [one for one in CONTESTANTS if one.dynamic and "split" not in one.options]
     for reads_in_ten in (5, 9):
         for threads in THREADS:
             for one in dynamic:
                 label = f"{reads_in_ten}0 % reads in {threads} threads of {one.label}"
-                yield label, partial(mix, one, reads_in_ten, threads, scale.operations, scale.subscriptions)
+                # Each write drops the word cache, and the read after it asks every subscription five times: minutes.
+                share = 50 if one.engine == "word_cache" else 1
+                mixed = partial(mix, one, reads_in_ten, threads, scale.operations, scale.subscriptions, share=share)
+                yield label, mixed
     for lookups in (1, 3):
         for inserters in INSERTERS:
             for one in CONTESTANTS:

@@ -21,8 +21,14 @@ __all__ = ["inserts", "mix"]
 Work = Callable[[], None]
 
 
-def mix(contestant: Contestant, reads_in_ten: int, threads: int, operations: int, subscriptions: int) -> Iterator[Row]:
-    """Measure a mix over so many subscriptions: at 5 half of the threads read and half write, else each does both."""
+def mix(
+    contestant: Contestant, reads_in_ten: int, threads: int, operations: int, subscriptions: int, *, share: int = 1
+) -> Iterator[Row]:
+    """Measure a mix over so many subscriptions: at 5 half of the threads read and half write, else each does both.
+
+    With a ``share`` of n only an n-th of the operations is done, and the time is multiplied.
+    """
+    operations = max(1, operations // share)
     topics = random_topics(subscriptions, seed=2)
     fresh = random_topics(threads * operations, seed=3)
 
@@ -42,9 +48,9 @@ def mix(contestant: Contestant, reads_in_ten: int, threads: int, operations: int
         matcher=contestant.label,
         measure=f"{10 * reads_in_ten}-{100 - 10 * reads_in_ten} reads and writes",
         condition=f"{threads} threads",
-        value=_median(works) * 1e3,
+        value=_median(works) * 1e3 * share,
         unit="ms",
-        note=f"{operations} operations a thread",
+        note=f"{operations} operations a thread" + (f", times {share}" if share > 1 else ""),
     )
 
 
