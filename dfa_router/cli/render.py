@@ -50,7 +50,7 @@ def render(
     no_other: bool,
     max_nodes: int | None,
 ) -> None:
-    r"""Draw WHAT into a file, in the format that the file's name ends in.
+    """Draw WHAT into a file, in the format that the file's name ends in.
 
     \b
     nfa       the NFA of the patterns, with an accept tag per binding
@@ -66,7 +66,7 @@ def render(
       dfa-router render nfa -p 'a.b.c' -p 'a.#.c' --out nfa.svg
       dfa-router render dfa -p 'a.b.c' -p 'a.#.c' --key a.d.c --out match.png
       dfa-router render topology --definitions defs.json --out topology.svg
-    """
+    """  # noqa: D301 - click wants the control character itself
     from viz.model import MAX_NODES, drawing
     from viz.pictures import FORMATS, save
 

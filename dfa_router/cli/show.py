@@ -27,12 +27,12 @@ def show(
     dfa: bool,
     width: int | None,
 ) -> None:
-    r"""Draw the NFA of patterns as a tree, its DFA as a table, and the match of a key step by step.
+    """Draw the NFA of patterns as a tree, its DFA as a table, and the match of a key step by step.
 
     \b
     Example:
       dfa-router show -p 'a.b.c' -p 'a.#.c' --key a.d.d.c
-    """
+    """  # noqa: D301 - click wants the control character itself
     from compiler import CapacityError, build_dfa
     from viz.patterns import nfa_of
     from viz.terminal import show as draw

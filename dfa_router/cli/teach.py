@@ -23,7 +23,7 @@ __all__ = ["teach"]
 def teach(
     context: click.Context, *, patterns: tuple[str, ...], patterns_from: str | None, key: str | None, out: str
 ) -> None:
-    r"""Write a page that steps through the match of a routing key.
+    """Write a page that steps through the match of a routing key.
 
     It shows the NFA and the lazy DFA side by side, the subset construction row by row, and what a trie would have done.
     The key can be changed in the page. It is one file that opens from disk and needs no network. Without patterns it
@@ -32,7 +32,7 @@ def teach(
     \b
     Example:
       dfa-router teach --pattern 'a.#.c' --pattern 'a.*.b.c' --key a.d.b.c --out page.html
-    """
+    """  # noqa: D301 - click wants the control character itself
     from viz.examples import EXAMPLES
     from viz.teaching import teach as write_page
 
