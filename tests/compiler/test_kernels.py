@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import count, islice, product
 from typing import Any, TypeVar
 
 import numpy as np
@@ -180,6 +180,33 @@ def test_words_that_differ_in_one_byte_only(length: int) -> None:
     assert answers(machine, keys) == expected
     assert [list(machine.match(key)) for key in keys] == expected
     assert answers(Simulator(nfa, b"."), keys) == expected
+
+
+def test_words_that_collide_in_the_hash_are_told_apart() -> None:
+    """Sixteen-byte words of one length and one hash: only their bytes tell which is the literal."""
+    from compiler.kernels.words import LONG
+
+    def mixed(first: bytes) -> int:
+        value = int.from_bytes(first, "little")
+        return (value ^ value >> 29) * int(LONG) % 2**64
+
+    def colliding(word: bytes) -> Iterator[bytes]:
+        """Words of the same hash: for any other first half there is one second half that makes up for it."""
+        for i in count():
+            first = b"other%03d" % i
+            second = (mixed(word[:8]) + int.from_bytes(word[8:], "little") - mixed(first)) % 2**64
+            other = first + second.to_bytes(8, "little")
+            if b"." not in other:
+                yield other
+
+    word = b"literal-sixteen!"
+    others = list(islice(colliding(word), 20))
+    nfa = build_nfa([[word], [others[0]]])
+    expected = [[0], [0], [1], *([[]] * 19)]
+    keys = [word, word, *others]
+    for machine in (LazyDfa(nfa, b".", 1 << 20), Simulator(nfa, b"."), without_bits(Simulator(nfa, b"."))):
+        assert answers(machine, keys) == expected
+        assert [list(machine.match(key)) for key in keys] == expected
 
 
 def test_awkward_bytes() -> None:
