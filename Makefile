@@ -1,7 +1,7 @@
 # The recipes set up what they need in .venv, which takes a minute or two the first time. `make help` lists them.
 
 BIN := .venv/bin
-SOURCES := $(wildcard compiler dfa_router viz tests examples benchmarks)
+SOURCES := compiler dfa_router viz tests examples
 
 DEMO := examples/demo
 LOG := build/demo/messages.parquet
