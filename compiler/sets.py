@@ -68,7 +68,7 @@ class Collector:
     def sets(self) -> Sets:
         """Return everything as one answer."""
         return Sets(
-            np.concatenate(self._ids) if self._ids else np.empty(0, np.int32),
+            self._ids[0] if len(self._ids) == 1 else np.concatenate([np.empty(0, np.int32), *self._ids]),
             np.concatenate(self._offsets),
             np.concatenate(self._tags) if self._tags else np.empty(0, np.int32),
         )
@@ -79,11 +79,15 @@ def joined(parts: Sequence[Sets]) -> Sets:
     if len(parts) == 1:
         return parts[0]
     found = Collector()
+    ids = found.column(sum(len(part.set_ids) for part in parts))
+    start = 0
     for part in parts:
-        out = found.column(len(part.set_ids))
+        out = ids[start : start + len(part.set_ids)]
         np.add(part.set_ids, found.base, out=out)
-        out[part.set_ids < 0] = -1
+        if part.set_ids.min(initial=0) < 0:
+            out[part.set_ids < 0] = -1
         found.add(part.offsets, part.tags)
+        start += len(out)
     return found.sets()
 
 
