@@ -104,14 +104,15 @@ class Router:
         self._dialect = dialect
         self._table = name_table(())
         # Answers of match() that were asked for lately; an engine that is to be measured, or may change, has none.
-        self._recent: dict[str | bytes, tuple[str, ...]] | None = {} if "cache_bytes" in info.options else None
+        self._recent: dict[str | bytes, tuple[str, ...]] = {}
+        self._remembers = "cache_bytes" in info.options
 
     def __getstate__(self) -> dict[str, Any]:
         flat = isinstance(self._matcher, AutomatonMatcher)  # the others are asked for their bindings one by one anyway
         return {
             **self.__dict__,
             "_bindings": stored(self._bindings) if flat else self._bindings,
-            "_recent": None if self._recent is None else {},
+            "_recent": {},
         }
 
     def __repr__(self) -> str:
@@ -154,17 +155,18 @@ class Router:
 
         The lazy DFA's router remembers its latest answers here, a thousand or so, outside of ``cache_bytes``.
         """
-        recent = self._recent
-        if recent is not None and key.__hash__ is not None:
-            found = recent.get(key)
-            if found is not None:
-                return found
-        answer = tuple(dict.fromkeys(self._bindings[position].destination for position in self.match_bindings(key)))
-        if recent is not None and len(key) <= _RECENT_BYTES:
-            if len(recent) >= _RECENT:
-                recent.clear()  # as the automaton's own cache: no order to keep, nothing to lock
-            recent[key] = answer
+        try:
+            return self._recent[key]
+        except (KeyError, TypeError):  # not asked for lately; or no key at all, which the next line says
+            answer = self._match(key)
+        if self._remembers and len(key) <= _RECENT_BYTES:
+            if len(self._recent) >= _RECENT:
+                self._recent.clear()  # as the automaton's own cache: no order to keep, nothing to lock
+            self._recent[key] = answer
         return answer
+
+    def _match(self, key: str | bytes) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._bindings[position].destination for position in self.match_bindings(key)))
 
     def match_bindings(self, key: str | bytes) -> tuple[int, ...]:
         """Return the positions of the bindings that match the key, ascending."""
@@ -296,7 +298,7 @@ def key_bytes(key: str | bytes) -> bytes:
     if isinstance(key, bytes):
         return key
     if not isinstance(key, str):
-        raise KeyTypeError(f"the routing key is {key!r} ({type(key).__name__}): expected str or bytes")
+        raise KeyTypeError(f"the routing key is {key!r} ({type(key).__name__}): expected str or bytes") from None
     try:
         return key.encode()
     except UnicodeEncodeError as error:
