@@ -39,10 +39,13 @@ def engine(
     """  # noqa: D301 - click wants the control character itself
     from dfa_router.bench.engine import WORKLOADS, run, write
     from dfa_router.bench.measure import pinned
+    from dfa_router.bench.plotting import check_installed
 
     unknown = sorted(set(workloads) - set(WORKLOADS))
     if unknown:
         raise click.BadParameter(f"no workload {unknown[0]!r}: use {', '.join(WORKLOADS)}", param_hint="WORKLOADS")
+    if plots:
+        check_installed()  # before the run, not after it
     terminal = context.obj.terminal
     names = workloads or tuple(WORKLOADS)
     rows = []

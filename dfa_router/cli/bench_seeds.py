@@ -30,8 +30,8 @@ def seeds(context: click.Context, *, out: Path, quick: bool, plots: bool) -> Non
     Example:
       dfa-router bench seeds --quick --out /tmp/figures
     """  # noqa: D301 - click wants the control character itself
+    from dfa_router.bench.plotting import check_installed
     from dfa_router.bench.seeds import Scale, run, write
-    from dfa_router.bench.seeds.plots import check_installed
 
     terminal = context.obj.terminal
     if plots:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dfa_router.bench.engine.suite import Row
 from dfa_router.bench.measure import machine
+from dfa_router.bench.plotting import new_figure
 
 __all__ = ["write"]
 
@@ -73,17 +74,10 @@ def _table(rows: Sequence[Row]) -> str:
 
 def _draw(rows: Sequence[Row], path: Path) -> Path:
     """Draw a panel of horizontal bars per workload, on one logarithmic scale."""
-    from dfa_router.bench.seeds.plots import check_installed
-
-    check_installed()
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    mpl.rcParams |= {"svg.hashsalt": "dfa-router", "svg.fonttype": "none", "font.size": 9}
     groups = [
         (name, [row for row in group if row.ratio]) for name, group in groupby(rows, key=lambda row: row.workload)
     ]
-    figure = Figure(figsize=(8, 0.6 + sum(0.5 + 0.22 * len(some) for _, some in groups)), layout="constrained")
+    figure = new_figure(8, 0.6 + sum(0.5 + 0.22 * len(some) for _, some in groups))
     panels = figure.subplots(len(groups), 1, sharex=True, squeeze=False, height_ratios=[1 + len(s) for _, s in groups])[
         :, 0
     ]

@@ -6,35 +6,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dfa_router.bench.plotting import new_figure
 from dfa_router.bench.seeds.rows import Row
-from dfa_router.errors import EnvironmentLacksError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["check_installed", "draw"]
+__all__ = ["draw"]
 
 TRIES = ("trie", "cstrie", "cstrie, locked cells")
 
 
-def check_installed() -> None:
-    """Raise :class:`EnvironmentLacksError` if there is no matplotlib."""
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        raise EnvironmentLacksError(
-            "plots need matplotlib, which is not installed: pip install 'dfa-router[bench]', or leave the plots out"
-        )
-
-
 def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
     """Draw every plot into the folder as SVG and return the paths."""
-    check_installed()
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    # The same figures give the same bytes, so that a new run shows as a difference only where something differs.
-    mpl.rcParams |= {"svg.hashsalt": "dfa-router", "svg.fonttype": "none", "font.size": 9}
     paths = []
     for name, (columns, panels) in {
         "latency": (2, [_latency_panel(rows, "cold"), _latency_panel(rows, "hot")]),
@@ -45,7 +29,7 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
     }.items():
         drawn = [panel for some in panels for panel in some]
         height = -(-len(drawn) // columns)
-        figure = Figure(figsize=(6.2 * columns, 3.6 * height), layout="constrained")
+        figure = new_figure(6.2 * columns, 3.6 * height)
         for number, panel in enumerate(drawn):
             panel(figure.add_subplot(height, columns, number + 1))
         path = folder / f"seeds-{name}.svg"
