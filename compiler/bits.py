@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from compiler.nfa import MANY, ONE, ROOT, Nfa
+from compiler.nfa import MANY, ONE, Nfa
 from compiler.tables import LANES, frozen
 
 __all__ = ["BitProgram", "bit_program"]
@@ -33,6 +33,7 @@ class BitProgram(NamedTuple):
     """For each symbol a row of lanes."""
     loops: npt.NDArray[np.uint64]
     start: npt.NDArray[np.uint64]
+    """For each root a row of lanes."""
     ends: npt.NDArray[np.uint64]
     """The bits at which a pattern is matched."""
     tag_offsets: npt.NDArray[np.int32]
@@ -50,7 +51,7 @@ def bit_program(nfa: Nfa) -> BitProgram | None:
     lanes = 0
     room = 0
     firsts = []
-    for _, path in paths:
+    for _, _, path in paths:
         if len(path) + 1 > room:
             lanes, room = lanes + 1, 64
         firsts.append(64 * lanes - room)
@@ -58,12 +59,12 @@ def bit_program(nfa: Nfa) -> BitProgram | None:
     rows = len(nfa.symbols) + 1
     if lanes > LANES or 8 * lanes * rows > TABLE_BYTES:
         return None
-    accepts, loops, start, ends = (np.zeros((n, lanes), np.uint64) for n in (rows, 1, 1, 1))
+    accepts, loops, start, ends = (np.zeros((n, lanes), np.uint64) for n in (rows, 1, len(nfa.roots), 1))
     tags: list[tuple[int, ...]] = [()] * (64 * lanes)
-    for first, (position, path) in zip(firsts, paths, strict=True):
-        _set(start, 0, first)
+    for first, (root, position, path) in zip(firsts, paths, strict=True):
+        _set(start, root, first)
         if path and path[0] == MANY:
-            _set(start, 0, first + 1)
+            _set(start, root, first + 1)
         for bit, label in enumerate(path, first):
             if label == MANY:
                 _set(loops, 0, bit)
@@ -85,23 +86,23 @@ def bit_program(nfa: Nfa) -> BitProgram | None:
     )
 
 
-def _paths(nfa: Nfa) -> list[tuple[int, list[int]]] | None:
-    """Return each distinct pattern's last position and its labels, in the order of its first tag; None if too large."""
+def _paths(nfa: Nfa) -> list[tuple[int, int, list[int]]] | None:
+    """Return each distinct pattern's root, last position and labels, in the order of its first tag; None if too large."""
     positions = np.flatnonzero(np.diff(nfa.tag_offsets))
     if len(positions) > 64 * LANES:
         return None
     parents = np.zeros(len(nfa), np.int64)
-    parents[1:] = np.repeat(np.arange(len(nfa)), np.diff(nfa.children))
+    parents[len(nfa.roots) :] = np.repeat(np.arange(len(nfa)), np.diff(nfa.children))
     paths = []
     for position in sorted(positions.tolist(), key=lambda p: nfa.tags_of(p)[0]):
         path = []
         at = position
-        while at != ROOT:
+        while at not in nfa.roots:
             path.append(nfa.label(at))
             at = int(parents[at])
         if len(path) > 63:
             return None
-        paths.append((position, path[::-1]))
+        paths.append((at, position, path[::-1]))
     return paths
 
 

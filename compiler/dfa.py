@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from compiler.errors import CapacityError
-from compiler.nfa import Nfa
+from compiler.nfa import ROOT, Nfa
 from compiler.powerset import State, default_successor, is_final, literals, start, successor
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["START", "Dfa", "build_dfa"]
-
-START = 0
-"""The number of the start state."""
+__all__ = ["Dfa", "build_dfa"]
 
 _STATE_BYTES, _ITEM_BYTES = 200, 36
 """What a state and each of its positions, tags and literal successors take in CPython, roughly: lists, tuples, ints."""
@@ -31,6 +28,8 @@ class Dfa:
     """A complete DFA: every state has a successor for every word; made by :func:`build_dfa`."""
 
     nfa: Nfa
+    starts: tuple[int, ...]
+    """The states before the first word, one for each root of the NFA."""
     states: tuple[State, ...]
     """The NFA positions and accept tags of each state, in order of discovery; state 0 is the start."""
     defaults: tuple[int, ...]
@@ -56,7 +55,7 @@ class Dfa:
         >>> build_dfa(build_nfa([[b"a", Wildcard.MANY], [b"b"]])).match([b"a", b"x"])
         (0,)
         """
-        state = START
+        state = self.starts[self.nfa.root(words[0]) if words else ROOT]
         for word in words:
             symbol = self.nfa.symbol_of.get(word)
             state = self.defaults[state] if symbol is None else self.successors[state].get(symbol, self.defaults[state])
@@ -77,7 +76,7 @@ class Dfa:
         graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(kind="dfa")
         for number, state in enumerate(self.states):
             dead = not state.positions and not state.tags
-            graph.add_node(number, start=number == START, positions=state.positions, tags=state.tags, dead=dead)
+            graph.add_node(number, start=number in self.starts, positions=state.positions, tags=state.tags, dead=dead)
         for number in range(len(self)):
             for symbol, target in self.successors[number].items():
                 graph.add_edge(number, target, kind="literal", label=self.nfa.word(symbol))
@@ -112,7 +111,7 @@ def build_dfa(nfa: Nfa, *, max_states: int = 10_000, max_bytes: int = 64 << 20) 
         return numbers[state]
 
     states: list[State] = []
-    number(start(nfa))
+    starts = tuple(number(start(nfa, root)) for root in nfa.roots)
     for state in states:  # grows while it is walked
         default = default_successor(nfa, state)
         defaults.append(number(default))
@@ -120,7 +119,7 @@ def build_dfa(nfa: Nfa, *, max_states: int = 10_000, max_bytes: int = 64 << 20) 
         used += _ITEM_BYTES * len(rows[-1])
         if used > max_bytes:
             raise CapacityError(_advice(f"more than {max_bytes} bytes (max_bytes)"))
-    return Dfa(nfa=nfa, states=tuple(states), defaults=tuple(defaults), successors=tuple(rows))
+    return Dfa(nfa=nfa, starts=starts, states=tuple(states), defaults=tuple(defaults), successors=tuple(rows))
 
 
 def _advice(limit: str) -> str:

@@ -6,8 +6,8 @@ final ``!`` says that no further word can change the state.
 
 from __future__ import annotations
 
-from compiler.dfa import START, Dfa
-from compiler.nfa import ROOT, Nfa
+from compiler.dfa import Dfa
+from compiler.nfa import Nfa
 
 __all__ = ["dump_dfa", "dump_nfa"]
 
@@ -21,7 +21,7 @@ def dump_nfa(nfa: Nfa, limit: int | None = None) -> str:
             f"{_quoted(nfa.word(nfa.label(child)), nfa.label(child) > 0)}->{child}"
             for child in nfa.successors(position)
         ]
-        lines.append(_line(position == ROOT, position, moves, nfa.tags_of(position)))
+        lines.append(_line(position in nfa.roots, position, moves, nfa.tags_of(position)))
     return "\n".join([*lines, *_others(len(nfa), limit, "positions")])
 
 
@@ -43,7 +43,7 @@ def dump_dfa(dfa: Dfa, limit: int | None = None) -> str:
             f"{_quoted(dfa.nfa.word(symbol), True)}->{target}" for symbol, target in dfa.successors[number].items()
         ]
         moves.append(f"*->{dfa.defaults[number]}" + "!" * dfa.is_final(number))
-        lines.append(_line(number == START, number, moves, state.tags))
+        lines.append(_line(number in dfa.starts, number, moves, state.tags))
     return "\n".join([*lines, *_others(len(dfa), limit, "states")])
 
 

@@ -19,8 +19,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from compiler.dfa import START, Dfa
-from compiler.nfa import Nfa
+from compiler.dfa import Dfa
+from compiler.nfa import ROOT, Nfa
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -35,6 +35,8 @@ class MinimalDfa:
     """A complete DFA with as few states as its answers allow; made by :func:`minimize`."""
 
     nfa: Nfa
+    starts: tuple[int, ...]
+    """The states before the first word, one for each root of the NFA."""
     members: tuple[tuple[int, ...], ...]
     """For each state the states of the DFA that it stands for, ascending; state 0 holds that DFA's start."""
     tags: tuple[tuple[int, ...], ...]
@@ -52,7 +54,7 @@ class MinimalDfa:
 
     def match(self, words: list[bytes]) -> tuple[int, ...]:
         """Return the accept tags of a key given as its words, ascending."""
-        state = START
+        state = self.starts[self.nfa.root(words[0]) if words else ROOT]
         for word in words:
             symbol = self.nfa.symbol_of.get(word)
             state = self.defaults[state] if symbol is None else self.successors[state].get(symbol, self.defaults[state])
@@ -69,7 +71,7 @@ class MinimalDfa:
         graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(kind="minimal")
         for number, members in enumerate(self.members):
             dead = not self.tags[number] and not self.successors[number] and self.defaults[number] == number
-            graph.add_node(number, start=number == START, members=members, tags=self.tags[number], dead=dead)
+            graph.add_node(number, start=number in self.starts, members=members, tags=self.tags[number], dead=dead)
         for number, row in enumerate(self.successors):
             for symbol, target in row.items():
                 graph.add_edge(number, target, kind="literal", label=self.nfa.word(symbol))
@@ -104,6 +106,7 @@ def minimize(dfa: Dfa) -> MinimalDfa:
     defaults = tuple(merged[dfa.defaults[states[0]]] for states in members)
     return MinimalDfa(
         nfa=dfa.nfa,
+        starts=tuple(merged[state] for state in dfa.starts),
         members=tuple(map(tuple, members)),
         tags=tuple(dfa.states[states[0]].tags for states in members),
         defaults=defaults,

@@ -11,6 +11,10 @@ we want to know which binding matched (RabbitMQ's 2011 articles on topic routing
     a.b.c, a.#.c     (0) --a--> (1) --ε--> (2 loops) --c--> (4) tag 1
                                  └---b---> (3) ----c-------> (5) tag 0
 
+Some dialects keep keys apart that begin with a certain byte, ``$`` in MQTT: no wildcard that begins a pattern may match in
+them. Such an automaton has a second root for these keys, and only patterns that begin with a literal word of that kind hang
+there. Nothing else needs to know of the rule: a key begins at its root, and every step after is the same.
+
 Positions are numbered level by level and, within a level, by parent and token. Three facts follow that the rest of the
 compiler stands on: the children of a position are consecutive numbers; children of ascending positions ascend, so
 subset construction merges sorted lists and never sorts; and the whole trie is two arrays, ``labels`` and ``children``.
@@ -35,12 +39,14 @@ from compiler.pattern import Pattern, Wildcard, normalize
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["MANY", "ONE", "OTHER", "ROOT", "Nfa", "build_nfa"]
+__all__ = ["MANY", "ONE", "OTHER", "RESERVED", "ROOT", "Nfa", "build_nfa"]
 
 Int32s = npt.NDArray[np.int32]
 
 ROOT = 0
-"""The position where every key begins."""
+"""The position where keys begin."""
+RESERVED = 1
+"""The position where keys that begin with the reserved byte begin, in an automaton that has one."""
 OTHER = 0
 """The symbol of every word that is no literal of any pattern; literal words have symbols from 1 on."""
 ONE = -1
@@ -70,12 +76,14 @@ class Nfa:
 
     symbols: Symbols
     labels: Int32s
-    """How each position is entered: a symbol, ``ONE`` or ``MANY``; the root's entry is ``OTHER`` and means nothing."""
+    """How each position is entered: a symbol, ``ONE`` or ``MANY``; a root's entry is ``OTHER`` and means nothing."""
     children: Int32s
     """The children of p are ``range(children[p], children[p + 1])``, ordered MANY, ONE, then by symbol."""
     tag_offsets: Int32s
     tags: Int32s
     """The accept tags of p are ``tags[tag_offsets[p]:tag_offsets[p + 1]]``, ascending."""
+    reserved: bytes = b""
+    """The byte whose keys begin at a root of their own, or nothing."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -99,6 +107,15 @@ class Nfa:
         """The symbol of each literal word; a word that is not in here is ``OTHER``."""
         return {self.symbols.word(symbol): symbol for symbol in range(1, len(self.symbols) + 1)}
 
+    @property
+    def roots(self) -> range:
+        """The positions where keys begin: one, or two with a reserved byte."""
+        return range(int(self.children[0]))
+
+    def root(self, key: bytes) -> int:
+        """Return where a key begins; its first word will do."""
+        return RESERVED if self.reserved and key.startswith(self.reserved) else ROOT
+
     def successors(self, position: int) -> range:
         """Return the children of a position."""
         return range(int(self.children[position]), int(self.children[position + 1]))
@@ -113,7 +130,7 @@ class Nfa:
 
     def loops(self, position: int) -> bool:
         """Tell whether a position stays active on every word."""
-        return position != ROOT and self.label(position) == MANY
+        return self.label(position) == MANY
 
     def live(self, position: int) -> bool:
         """Tell whether any word leads on from a position; its epsilon move is not counted."""
@@ -135,7 +152,9 @@ class Nfa:
 
         graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(kind="nfa")
         for position in range(len(self)):
-            graph.add_node(position, start=position == ROOT, loops=self.loops(position), tags=self.tags_of(position))
+            graph.add_node(
+                position, start=position in self.roots, loops=self.loops(position), tags=self.tags_of(position)
+            )
         for position in range(len(self)):
             if self.loops(position):
                 graph.add_edge(position, position, kind="loop", label="*")
@@ -151,8 +170,10 @@ class Nfa:
         return mimebundle(self, str(self))
 
 
-def build_nfa(patterns: Iterable[Pattern]) -> Nfa:
+def build_nfa(patterns: Iterable[Pattern], *, reserved: bytes = b"") -> Nfa:
     """Build the NFA of the patterns; the accept tag of a pattern is its number in the order given.
+
+    Where a ``reserved`` byte is given, keys that begin with it match no pattern that begins with a wildcard.
 
     A million five-word patterns take about three seconds, most of it in reading their tokens.
 
@@ -166,7 +187,8 @@ def build_nfa(patterns: Iterable[Pattern]) -> Nfa:
     words: dict[bytes, int] = {}
     codes = array("i")
     lengths = array("i")
-    for pattern in patterns:
+    apart = array("i")
+    for number, pattern in enumerate(patterns):
         before = len(codes)
         tokens = normalize(pattern) if Wildcard.MANY in pattern else pattern
         for token in tokens:
@@ -175,8 +197,13 @@ def build_nfa(patterns: Iterable[Pattern]) -> Nfa:
             else:
                 codes.append(ONE if token is Wildcard.ONE else MANY)
         lengths.append(len(codes) - before)
-    labels, parents, ends = _grow(np.asarray(codes, np.int32), np.asarray(lengths, np.int64))
-    children = (np.searchsorted(parents[1:], np.arange(len(labels) + 1)) + 1).astype(np.int32)
+        if reserved and tokens and isinstance(tokens[0], bytes) and tokens[0].startswith(reserved):
+            apart.append(number)
+    begins = np.zeros(len(lengths), np.int64)
+    begins[np.asarray(apart, np.int64)] = RESERVED
+    roots = 2 if reserved else 1
+    labels, parents, ends = _grow(np.asarray(codes, np.int32), np.asarray(lengths, np.int64), begins, roots)
+    children = (np.searchsorted(parents[roots:], np.arange(len(labels) + 1)) + roots).astype(np.int32)
     tag_offsets = np.zeros(len(labels) + 1, np.int32)
     np.cumsum(np.bincount(ends, minlength=len(labels)), out=tag_offsets[1:])
     return Nfa(
@@ -185,16 +212,21 @@ def build_nfa(patterns: Iterable[Pattern]) -> Nfa:
         children=children,
         tag_offsets=tag_offsets,
         tags=np.argsort(ends, kind="stable").astype(np.int32),
+        reserved=reserved,
     )
 
 
-def _grow(codes: Int32s, lengths: npt.NDArray[np.int64]) -> tuple[Int32s, Int32s, Int32s]:
-    """Insert all patterns into the trie at once, a level at a time: labels, parents and each pattern's last position."""
+def _grow(
+    codes: Int32s, lengths: npt.NDArray[np.int64], at: npt.NDArray[np.int64], roots: int
+) -> tuple[Int32s, Int32s, Int32s]:
+    """Insert all patterns into the trie at once, a level at a time: labels, parents and each pattern's last position.
+
+    Pattern i begins at ``at[i]``, one of the roots.
+    """
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.zeros(0, np.int64)
-    at = np.zeros(len(lengths), np.int64)
-    labels = [np.array([OTHER], np.int32)]
-    parents = [np.array([-1], np.int32)]
-    positions = 1
+    labels = [np.full(roots, OTHER, np.int32)]
+    parents = [np.full(roots, -1, np.int32)]
+    positions = roots
     for level in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > level)
         # MANY and ONE are -2 and -1: adding 2 makes every code sortable below its parent's number.

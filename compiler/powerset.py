@@ -29,9 +29,9 @@ class State(NamedTuple):
     """Accept tags, ascending."""
 
 
-def start(nfa: Nfa) -> State:
-    """Return the state before the first word."""
-    return _closure(nfa, [ROOT])
+def start(nfa: Nfa, root: int = ROOT) -> State:
+    """Return the state before the first word of a key that begins at this root."""
+    return _closure(nfa, [root])
 
 
 def successor(nfa: Nfa, state: State, symbol: int) -> State:

@@ -36,6 +36,8 @@ WANTED = 9
 """How many entries the table that must grow needs free."""
 START = 10
 """The start state with its FINAL bit, or 0 where it is not built yet."""
+START_RESERVED = 11
+"""The start state of keys that begin with the reserved byte."""
 META = 12
 
 PADDING = 72
@@ -68,6 +70,8 @@ class Program(NamedTuple):
     """An NFA as kernels read it."""
 
     separator: np.uint8
+    reserved: np.int64
+    """The byte whose keys begin at the second root; -1 where there is one root."""
     labels: Int32s
     children: Int32s
     tag_offsets: Int32s
@@ -147,6 +151,7 @@ def make_program(nfa: Nfa, separator: bytes) -> Program:
     leads_on = children - first_is_many > 0
     return Program(
         separator=np.uint8(separator[0]),
+        reserved=np.int64(nfa.reserved[0] if nfa.reserved else -1),
         labels=frozen(nfa.labels),
         children=frozen(nfa.children),
         tag_offsets=frozen(nfa.tag_offsets),

@@ -106,7 +106,7 @@ class Twin:
         import networkx as nx
 
         graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(kind="cache")
-        first = start(self._nfa)
+        starts = {start(self._nfa, root) for root in self._nfa.roots}
         for state, number in self._states.items():
             unknown = [
                 self._nfa.word(symbol)
@@ -115,7 +115,7 @@ class Twin:
             ]
             graph.add_node(
                 number,
-                start=state == first,
+                start=state in starts,
                 positions=state.positions,
                 tags=state.tags,
                 dead=not state.positions and not state.tags,
@@ -131,7 +131,7 @@ class Twin:
     def _match(self, key: bytes) -> tuple[int, ...]:
         self._keys += 1
         words = key.split(self._separator) if key else []
-        state = start(self._nfa)
+        state = start(self._nfa, self._nfa.root(key))
         kept = self._keep(state)
         for word in words:
             if is_final(self._nfa, state):

@@ -17,14 +17,14 @@ All of it is whole-array arithmetic: it takes about a second for a million bindi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import Defect
-from compiler.nfa import MANY, OTHER, ROOT, Nfa
+from compiler.nfa import MANY, OTHER, RESERVED, Nfa
 
 __all__ = ["ascends", "flaws", "misspelt", "parents_of", "path_to", "repeated"]
 
@@ -65,9 +65,10 @@ def flaws(nfa: Nfa) -> Iterator[tuple[Defect, str, str]]:
     if not ascends(nfa.tag_offsets, bindings):
         yield Defect.OFFSETS, "tag_offsets", f"expected offsets that ascend from 0 to {bindings}"
     # Positions number from 0; a tree is numbered level by level if parents ascend and each comes before its children.
-    if nfa.children[0] != 1 or nfa.children[-1] != n or np.any(nfa.children[1:] < nfa.children[:-1]):
-        yield Defect.TREE, "children", f"expected offsets that ascend from 1 to {n}"
-    if np.any(nfa.children[:-1] <= np.arange(n)):
+    roots = 2 if nfa.reserved else 1
+    if nfa.children[0] != roots or nfa.children[-1] != n or np.any(nfa.children[1:] < nfa.children[:-1]):
+        yield Defect.TREE, "children", f"expected offsets that ascend from {roots} to {n}"
+    if np.any(nfa.children[roots - 1 : -1] <= np.arange(roots - 1, n)):
         yield Defect.TREE, "children", "a position comes before its parent"
     yield from _label_flaws(nfa, words)
     yield from _tag_flaws(nfa, bindings)
@@ -75,16 +76,24 @@ def flaws(nfa: Nfa) -> Iterator[tuple[Defect, str, str]]:
 
 
 def _label_flaws(nfa: Nfa, words: int) -> Iterator[tuple[Defect, str, str]]:
-    labels = nfa.labels
-    if labels[ROOT] != OTHER:
-        yield Defect.LABELS, "labels", f"the root's is {labels[ROOT]}, expected {OTHER}"
-    entered = labels[1:]
+    labels, roots = nfa.labels, len(nfa.roots)
+    if np.any(labels[:roots] != OTHER):
+        yield Defect.LABELS, "labels", f"a root's is not {OTHER}"
+    entered = labels[roots:]
     if np.any(entered < MANY) or np.any(entered == OTHER) or np.any(entered > words):
         yield Defect.LABELS, "labels", f"one is none of the {words} literal words and no wildcard"
     firsts = np.zeros(len(labels) + 1, np.bool_)
     firsts[nfa.children] = True
-    if np.any((entered[1:] <= entered[:-1]) & ~firsts[2:-1]):
+    if np.any((entered[1:] <= entered[:-1]) & ~firsts[roots + 1 : -1]):
         yield Defect.LABELS, "labels", "those of siblings do not ascend"
+    if nfa.reserved:
+        below = labels[nfa.children[RESERVED] : nfa.children[RESERVED + 1]]
+        if np.any(below < OTHER):
+            yield Defect.LABELS, "labels", f"a wildcard begins a pattern of keys that begin with {nfa.reserved!r}"
+        for root in nfa.roots:
+            words_there = (nfa.symbols.word(label) for label in map(nfa.label, nfa.successors(root)) if label > OTHER)
+            if any(nfa.root(word) != root for word in words_there):
+                yield Defect.LABELS, "labels", "a literal word begins patterns at the wrong root"
     # A wildcard below MANY would be the first child.
     many = np.flatnonzero(labels == MANY)
     many = many[nfa.children[many] < nfa.children[many + 1]]
@@ -105,7 +114,7 @@ def _tag_flaws(nfa: Nfa, bindings: int) -> Iterator[tuple[Defect, str, str]]:
     if np.any((tags[1:] <= tags[:-1]) & ~firsts[1:-1]):
         yield Defect.TAGS, "tags", "those of a position do not ascend"
     leaves = nfa.children[1:] == nfa.children[:-1]
-    leaves[ROOT] = False
+    leaves[: len(nfa.roots)] = False
     if np.any(leaves & (nfa.tag_offsets[1:] == nfa.tag_offsets[:-1])):
         yield Defect.TAGS, "tag_offsets", "no pattern ends at a leaf"
 
@@ -147,29 +156,37 @@ _LOW_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 
 
 def parents_of(nfa: Nfa) -> npt.NDArray[np.int32]:
-    """Return the parent of every position; the root's is itself."""
-    parents = np.zeros(len(nfa), np.int32)
-    parents[1:] = np.repeat(np.arange(len(nfa), dtype=np.int32), np.diff(nfa.children))
+    """Return the parent of every position; a root's is itself."""
+    roots = len(nfa.roots)
+    parents = np.arange(len(nfa), dtype=np.int32)
+    parents[roots:] = np.repeat(np.arange(len(nfa), dtype=np.int32), np.diff(nfa.children))
     return parents
 
 
 def path_to(nfa: Nfa, parents: npt.NDArray[np.int32], position: int) -> list[int]:
     """Return the labels on the way from the root to a position."""
     path = []
-    while position != ROOT:
+    while position not in nfa.roots:
         path.append(nfa.label(position))
         position = int(parents[position])
     return path[::-1]
 
 
 def misspelt(
-    nfa: Nfa, data: Array, offsets: Array, *, separator: bytes, one: bytes | None, many: bytes | None
+    nfa: Nfa,
+    data: Array,
+    offsets: Array,
+    *,
+    separator: bytes,
+    one: bytes | None,
+    many: bytes | None,
+    special: Collection[bytes] = (),
 ) -> dict[int, int]:
     """Return the bindings whose pattern is not, byte by byte, what the path to their tag spells, and where that ends.
 
     Pattern b is ``data[offsets[b]:offsets[b + 1]]``; the NFA has no flaws. A pattern that was normalised on its way into
     the automaton is among the results, though nothing is wrong with it, and so is one of
-    over 256 tokens or a million bytes.
+    over 256 tokens or a million bytes, or with one of the ``special`` words, which may not mean themselves.
 
     >>> from compiler import Wildcard, build_nfa
     >>> nfa = build_nfa([[b"a", b"b"], [b"a", Wildcard.MANY]])
@@ -184,7 +201,7 @@ def misspelt(
     begins = np.cumsum([0, *(len(text) for text in spelt)])
     lengths = np.concatenate(([len(text) for text in spelt], np.diff(offsets_of_words)))
     lengths[[i for i, text in enumerate(wildcards) if text is None or separator in text]] = _IMPOSSIBLE
-    lengths[3:][_no_words(nfa, separator, one, many)] = _IMPOSSIBLE
+    lengths[3:][_no_words(nfa, separator, (one, many, *special))] = _IMPOSSIBLE
     tokens = (
         np.concatenate((np.frombuffer(b"".join(spelt), np.uint8), nfa.symbols.data)),
         np.concatenate((begins[:-1], offsets_of_words[:-1] + begins[-1])),
@@ -198,9 +215,7 @@ def misspelt(
     while first < len(ends):
         fitting = int(np.searchsorted(offsets, offsets[first] + _BATCH_BYTES, side="right")) - 1
         rows = np.arange(first, min(first + _BATCH, fitting, len(ends)))
-        wrong += (
-            _misspelt(rows, ends, nfa.labels, parents, tokens, (data, offsets), separator[0]) if len(rows) else [first]
-        )
+        wrong += _misspelt(rows, ends, nfa, parents, tokens, (data, offsets), separator[0]) if len(rows) else [first]
         first += max(1, len(rows))
     return {binding: int(ends[binding]) for binding in wrong}
 
@@ -208,7 +223,7 @@ def misspelt(
 def _misspelt(
     rows: Array,
     ends: Array,
-    labels: Array,
+    nfa: Nfa,
     parents: Array,
     spelt: tuple[Array, Array, Array],
     patterns: tuple[Array, Array],
@@ -220,10 +235,11 @@ def _misspelt(
     """
     tokens, starts, lengths = spelt
     data, offsets = patterns
+    labels, roots = nfa.labels, len(nfa.roots)
     wrong = np.zeros(len(rows), np.bool_)
     at, stop, begin = ends[rows], offsets[rows + 1].astype(np.int64), offsets[rows].astype(np.int64)
-    wrong[(at == ROOT) & (stop > begin)] = True
-    left = np.flatnonzero(at != ROOT)
+    wrong[(at < roots) & (stop > begin)] = True
+    left = np.flatnonzero(at >= roots)
     wrong[left[stop[left] == begin[left]]] = True  # an empty pattern has no words, not an empty one
     left = left[stop[left] > begin[left]]
     for _ in range(_DEEP):
@@ -243,7 +259,7 @@ def _misspelt(
         if np.any(differs):
             wrong[left[np.repeat(np.arange(len(left)), length)[differs]]] = True
         at[left] = parents[at[left]]
-        arrived = at[left] == ROOT
+        arrived = at[left] < roots
         wrong[left[arrived & (start > begin[left])]] = True
         left, start = left[~arrived], start[~arrived]
         inside = start > begin[left]
@@ -259,13 +275,13 @@ def _misspelt(
     return found
 
 
-def _no_words(nfa: Nfa, separator: bytes, one: bytes | None, many: bytes | None) -> list[int]:
-    """Return the literal words that no pattern of the dialect can have: wildcards, and what a separator would split."""
+def _no_words(nfa: Nfa, separator: bytes, special: Iterable[bytes | None]) -> list[int]:
+    """Return the literal words that a pattern may not have as such: special ones, and what a separator would split."""
     data, offsets = nfa.symbols.data, nfa.symbols.offsets
     split = np.searchsorted(offsets, np.flatnonzero(data == separator[0]), side="right") - 1
     lengths = np.diff(offsets)
     found = set(split.tolist())
-    for wildcard in (one, many):
+    for wildcard in special:
         if wildcard is not None:
             candidates = np.flatnonzero(lengths == len(wildcard))
             for k, byte in enumerate(wildcard):

@@ -25,6 +25,7 @@ from compiler.tables import (
     ROW,
     SETS,
     START,
+    START_RESERVED,
     STATES,
     TAGS,
     TRANSITIONS,
@@ -123,6 +124,8 @@ class Walker:
                 cache.symbol_bits,
                 cache.key_shift,
                 cache.meta[START],
+                program.reserved,
+                cache.meta[START_RESERVED],
             ],
             np.int64,
         )

@@ -13,11 +13,13 @@ Binding patterns such as ``*.stock.#`` become one automaton that answers for a w
 from __future__ import annotations
 
 from dfa_router.bindings import Binding
-from dfa_router.dialects import Dialect
+from dfa_router.convert import convert
+from dfa_router.dialects import AMQP, AMQP_4_3_5, MQTT, NATS, SOLACE, Dialect, dialect_named
 from dfa_router.engines import engine_info, engines
 from dfa_router.errors import (
     BindingError,
     CapacityError,
+    ConversionError,
     DefinitionsError,
     EnvironmentLacksError,
     FileFormatError,
@@ -36,12 +38,16 @@ from dfa_router.rabbitmq import Route, Topology, load_definitions
 from dfa_router.results import Matches
 from dfa_router.router import Router, compile
 from dfa_router.stored import load
+from dfa_router.validity import key_problem, pattern_problem
 
 __all__ = [
+    "AMQP",
+    "AMQP_4_3_5",
     "Binding",
     "BindingError",
     "CacheStats",
     "CapacityError",
+    "ConversionError",
     "DefinitionsError",
     "Dialect",
     "EngineInfo",
@@ -50,21 +56,28 @@ __all__ = [
     "InputError",
     "JobError",
     "KeyTypeError",
+    "MQTT",
     "Matches",
     "MessagesError",
+    "NATS",
     "OptionError",
     "PatternError",
     "PublishRefusedError",
     "Route",
     "Router",
     "RouterError",
+    "SOLACE",
     "Topology",
     "UnknownNameError",
     "compile",
+    "convert",
+    "dialect_named",
     "engine_info",
     "engines",
+    "key_problem",
     "load",
     "load_definitions",
+    "pattern_problem",
 ]
 
 __version__ = "0.1.0"

@@ -29,7 +29,6 @@ from types import CodeType
 from typing import Any
 
 from compiler import Nfa
-from compiler.dfa import START
 from compiler.powerset import State, default_successor, literal_successors, start
 from dfa_router.automaton import compile_nfa
 from dfa_router.dialects import Dialect
@@ -132,7 +131,7 @@ class GeneratedCode:
         if len(program.sources) > self._max_states:
             program = self._program = Program(self._nfa)
         steps = program.steps
-        state = START
+        state = 0
         for word in key.split(self._separator) if key else ():
             state = steps[state](word)
         return program.tags(state)

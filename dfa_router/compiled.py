@@ -19,8 +19,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, overload
 
@@ -35,6 +35,8 @@ from compiler.wire import refusal
 from dfa_router.automaton import tokens
 from dfa_router.bindings import Binding
 from dfa_router.dialects import Dialect
+from dfa_router.matcher import EngineInfo
+from dfa_router.validity import pattern_problem
 
 __all__ = ["SCHEMA", "Compiled", "StoredBindings", "Texts", "compiled_of", "sections_of", "stored"]
 
@@ -158,11 +160,11 @@ def sections_of(compiled: Compiled) -> dict[str, Array]:
 
 
 def compiled_of(
-    sections: Mapping[str, Array], engines: Mapping[str, Collection[str]], path: str | os.PathLike[str]
+    sections: Mapping[str, Array], engines: Mapping[str, EngineInfo], path: str | os.PathLike[str]
 ) -> Compiled:
     """Check a router's sections and put it together; raises :class:`FileFormatError` for whatever is wrong with them.
 
-    ``engines`` are those that a file may name, with the names of the dialects that each speaks.
+    ``engines`` are those that a file may name.
     """
     patterns = Texts(sections["pattern_offsets"], sections["pattern_data"])
     names = Texts(sections["name_offsets"], sections["name_data"])
@@ -179,10 +181,12 @@ def compiled_of(
         if compiled.engine not in engines:
             problem = f"its engine is {compiled.engine!r}, expected one of {', '.join(engines)}"
             raise _flaw(Defect.OPTIONS, "about", problem)
-        if compiled.dialect.name not in engines[compiled.engine]:
-            spoken = ", ".join(engines[compiled.engine])
-            problem = f"its dialect is {compiled.dialect.name!r}, expected one of {spoken}"
+        if not engines[compiled.engine].speaks(compiled.dialect):
+            problem = (
+                f"its engine {compiled.engine!r} does not speak the rules of its dialect {compiled.dialect.name!r}"
+            )
             raise _flaw(Defect.OPTIONS, "about", problem)
+        nfa = compiled.nfa
         for kind, section, problem in flaws(nfa):
             raise _flaw(kind, section, problem)
         _check_texts("pattern", patterns, len(nfa.tags))
@@ -219,7 +223,7 @@ def _fingerprint(sections: Mapping[str, Array]) -> npt.NDArray[np.uint8]:
 
 def _described(compiled: Compiled) -> bytes:
     """Describe dialect, engine and options as JSON; bytes as the characters of the same numbers."""
-    dialect = {field.name: getattr(compiled.dialect, field.name) for field in fields(Dialect)}
+    dialect = {name: getattr(compiled.dialect, name) for name in _DIALECT_FIELDS}
     about = {
         "engine": compiled.engine,
         "cache_bytes": compiled.cache_bytes,
@@ -237,29 +241,44 @@ def _read_about(section: npt.NDArray[np.uint8], *, nfa: Nfa, bindings: Sequence[
     try:
         about = json.loads(section.tobytes())
         dialect = about["dialect"]
-        if set(about) != {"engine", "cache_bytes", "dialect"} or set(dialect) != {
-            field.name for field in fields(Dialect)
-        }:
+        if set(about) != {"engine", "cache_bytes", "dialect"} or set(dialect) != set(_DIALECT_FIELDS):
             raise ValueError("a field too many or too few")
-        separator = _bytes(dialect["separator"])
-        if separator is None or len(separator) != 1:
-            raise ValueError("the separator is no single byte")
+        language = _dialect(dialect)
         return Compiled(
-            nfa=nfa,
+            nfa=replace(nfa, reserved=language.reserved or b""),
             bindings=bindings,
             engine=_text(about["engine"]),
             cache_bytes=_size(about["cache_bytes"]),
-            dialect=Dialect(
-                name=_text(dialect["name"]),
-                separator=separator,
-                one=_bytes(dialect["one"]),
-                many=_bytes(dialect["many"]),
-                max_bytes=_size(dialect["max_bytes"]),
-            ),
+            dialect=language,
         )
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         problem = f"expected dialect, engine and cache_bytes as JSON ({type(error).__name__}: {error})"
         raise _flaw(Defect.OPTIONS, "about", problem) from None
+
+
+def _dialect(fields: dict[str, object]) -> Dialect:
+    values = {}
+    for name, read in _DIALECT_FIELDS.items():
+        try:
+            values[name] = read(fields[name])
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"the dialect's {name}: {error}") from None
+    return Dialect(**values)
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _one_of(*values: str) -> Callable[[object], str]:
+    def read(value: object) -> str:
+        if value not in values:
+            raise ValueError(f"{value!r} is none of {', '.join(values)}")
+        return str(value)
+
+    return read
 
 
 def _text(value: object) -> str:
@@ -268,14 +287,42 @@ def _text(value: object) -> str:
     return value
 
 
+def _some_bytes(value: object) -> bytes:
+    return _text(value).encode("latin-1")
+
+
 def _bytes(value: object) -> bytes | None:
-    return None if value is None else _text(value).encode("latin-1")
+    return None if value is None else _some_bytes(value)
 
 
 def _size(value: object) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63):
         raise ValueError(f"{value!r} is no number of bytes")
     return value
+
+
+_DIALECT_FIELDS: dict[str, Callable[[object], Any]] = {
+    "name": _text,
+    "separator": _some_bytes,
+    "one": _bytes,
+    "many": _bytes,
+    "some": _bytes,
+    "tail_only": _flag,
+    "stray_tail": _one_of("literal", "refused"),
+    "inner_wildcards": _one_of("literal", "no prefix", "refused"),
+    "empty_text": _flag,
+    "empty_words": _flag,
+    "wildcard_keys": _flag,
+    "dropped": _some_bytes,
+    "forbidden": _text,
+    "reserved": _bytes,
+    "unseen": _bytes,
+    "shared": _bytes,
+    "max_bytes": _size,
+    "max_words": _size,
+    "max_many": _size,
+}
+"""What reads each field of a dialect."""
 
 
 def _check_texts(kind: str, texts: Texts, count: int | None) -> None:
@@ -310,11 +357,25 @@ def _check_codes(codes: npt.NDArray[np.int32], bindings: int, names: Texts) -> N
 
 def _check_patterns(nfa: Nfa, patterns: Texts, dialect: Dialect) -> None:
     """Check that each pattern is one that the dialect can have, and what the path to its tag says."""
+    if not dialect.lenient:
+        for binding, pattern in enumerate(patterns):
+            wrong = pattern_problem(pattern, dialect)
+            if wrong is not None:
+                raise _flaw(Defect.TEXT, "pattern_data", f"binding {binding} is no pattern of {dialect.name}: {wrong}")
     if dialect.max_bytes is not None and np.any(np.diff(patterns.offsets) > dialect.max_bytes):
         problem = f"a pattern has over {dialect.max_bytes} bytes, which {dialect.name} cannot carry"
         raise _flaw(Defect.TEXT, "pattern_offsets", problem)
+    # Words that may mean something else than they say send their patterns to the comparison token by token.
+    everywhere = None if dialect.tail_only else dialect.many
+    special = [word for word in (dialect.many, dialect.some, dialect.shared) if word is not None and word != everywhere]
     different = misspelt(
-        nfa, patterns.data, patterns.offsets, separator=dialect.separator, one=dialect.one, many=dialect.many
+        nfa,
+        patterns.data,
+        patterns.offsets,
+        separator=dialect.separator,
+        one=dialect.one,
+        many=everywhere,
+        special=special,
     )
     parents = parents_of(nfa) if different else np.empty(0, np.int32)
     for binding, position in different.items():

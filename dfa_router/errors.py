@@ -5,6 +5,7 @@
     RouterError                      anything this project raises on purpose
     ├── InputError                   (ValueError) what the caller handed over is wrong
     │   ├── PatternError             a binding pattern
+    │   │   └── ConversionError      a pattern that has no equal in another dialect
     │   ├── CapacityError            an automaton would outgrow its limit
     │   ├── FileFormatError          a file of a compiled router: .kind and .section say what is wrong, and where
     │   ├── BindingError             an entry of a binding list, or a change to one
@@ -27,6 +28,7 @@ from compiler.errors import CapacityError, FileFormatError, InputError, PatternE
 __all__ = [
     "BindingError",
     "CapacityError",
+    "ConversionError",
     "DefinitionsError",
     "EnvironmentLacksError",
     "FileFormatError",
@@ -44,6 +46,10 @@ __all__ = [
 
 class BindingError(InputError):
     """An entry of a binding list is not a (pattern, destination) pair, or a change to one does not fit."""
+
+
+class ConversionError(PatternError):
+    """A pattern has no equal in another dialect; the text names what cannot be said there."""
 
 
 class KeyTypeError(InputError, TypeError):

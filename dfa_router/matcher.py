@@ -18,6 +18,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from dfa_router.dialects import DIALECTS, Dialect
+
 __all__ = [
     "BatchMatcher",
     "CacheStats",
@@ -138,7 +140,8 @@ class EngineInfo:
 
     name: str
     summary: str
-    dialects: tuple[str, ...] = ("amqp", "exact")
+    rules: bool = False
+    """Whether it knows every rule that a dialect can state; else words, ``one`` and ``many`` anywhere are all it knows."""
     complete_many: bool = True
     """Whether the zero-or-more wildcard works anywhere and any number of times."""
     dynamic: bool = False
@@ -149,6 +152,15 @@ class EngineInfo:
     """Whether every key must belong to a topic space that is given at compilation."""
     options: tuple[str, ...] = ()
     """The keyword options that ``compile`` takes for this engine beside the common ones."""
+
+    def speaks(self, dialect: Dialect) -> bool:
+        """Tell whether the engine can be built for a dialect."""
+        return self.rules or dialect.plain
+
+    @property
+    def dialects(self) -> tuple[str, ...]:
+        """The names of the dialects that it can be built for; others can be given as values."""
+        return tuple(name for name, dialect in DIALECTS.items() if self.speaks(dialect))
 
 
 class EngineSpec(NamedTuple):

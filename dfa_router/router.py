@@ -66,9 +66,10 @@ def compile(
     if unknown:
         known = ", ".join(spec.info.options) or "none"
         raise OptionError(f"engine {engine!r} has no option {min(unknown)!r}; its options: {known}")
-    if language.name not in spec.info.dialects:
+    if not spec.info.speaks(language):
         raise OptionError(
-            f"engine {engine!r} does not speak {language.name!r}: it speaks {', '.join(spec.info.dialects)}"
+            f"engine {engine!r} does not speak {language.name!r}: it speaks {', '.join(spec.info.dialects)}; "
+            "'dfa' speaks all"
         )
     options |= cache_option(spec.info, cache_bytes)
     checked = binding_set(bindings)

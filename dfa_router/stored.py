@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 from compiler.wire import map_file, write_file
 from dfa_router.compiled import SCHEMA, Compiled, compiled_of, sections_of
 from dfa_router.engines import engine_spec, engines, restorer
+from dfa_router.matcher import EngineInfo
 from dfa_router.router import DEFAULT_CACHE_BYTES, Router, cache_option
 
 __all__ = ["StoredRouters", "load", "save_routers"]
@@ -71,10 +72,10 @@ class StoredRouters:
         return _restored(compiled_of(sections, _readable(), self._path), None, None)
 
 
-def _readable() -> dict[str, Collection[str]]:
-    """Return the engines that a file may name, and the dialects that they speak."""
+def _readable() -> dict[str, EngineInfo]:
+    """Return the engines that a file may name."""
     specs = {name: engine_spec(name) for name in engines()}
-    return {name: spec.info.dialects for name, spec in specs.items() if spec.restore}
+    return {name: spec.info for name, spec in specs.items() if spec.restore}
 
 
 def _restored(compiled: Compiled, engine: str | None, cache_bytes: int | None) -> Router:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 
 from compiler import Dfa, Nfa
 from compiler.errors import InputError
-from compiler.nfa import ROOT
 from viz.patterns import words_of
 from viz.text import listed, shown, visible
 from viz.trie_walk import trie_walk
@@ -182,7 +181,7 @@ def cells(text: str) -> int:
 
 
 def _tree(nfa: Nfa, names: Sequence[str] | None) -> Iterator[str]:
-    stack = [(ROOT, "", "", True)]
+    stack = [(root, "", "", True) for root in reversed(nfa.roots)]
     while stack:
         position, lead, branch, last = stack.pop()
         tags = nfa.tags_of(position)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compiler.nfa import MANY, ONE, OTHER, ROOT, Nfa
+from compiler.nfa import MANY, ONE, OTHER, Nfa
 
 __all__ = ["LIMIT", "TrieWalk", "trie_walk"]
 
@@ -46,7 +46,7 @@ def trie_walk(nfa: Nfa, words: Sequence[bytes], limit: int = LIMIT) -> TrieWalk:
     visits = leaves = 0
     reads = [0] * len(words)
     found: set[int] = set()
-    stack = [(ROOT, 0)]
+    stack = [(nfa.root(words[0] if words else b""), 0)]
     while stack and visits < limit:
         node, read = stack.pop()
         visits += 1

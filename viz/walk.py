@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from compiler import powerset
-from compiler.nfa import MANY, ONE, OTHER, ROOT, Nfa
+from compiler.nfa import MANY, ONE, OTHER, Nfa
 from compiler.powerset import State
 
 __all__ = ["Step", "accepted_moves", "ends", "failures", "members", "path_of", "steps"]
@@ -40,9 +40,10 @@ def steps(nfa: Nfa, words: Sequence[bytes]) -> list[Step]:
     >>> [step.state.positions for step in steps(nfa_of(["a.#.c"]), [b"a", b"x", b"c"])]
     [(0,), (2,), (2,), (2,)]
     """
-    state = powerset.start(nfa)
+    root = nfa.root(words[0] if words else b"")
+    state = powerset.start(nfa, root)
     read = [
-        Step(word=None, symbol=OTHER, state=state, moves=tuple(_free(nfa, ROOT)), final=powerset.is_final(nfa, state))
+        Step(word=None, symbol=OTHER, state=state, moves=tuple(_free(nfa, root)), final=powerset.is_final(nfa, state))
     ]
     for word in words:
         symbol = nfa.symbol_of.get(word, OTHER)
@@ -70,10 +71,10 @@ def members(nfa: Nfa, state: State) -> tuple[int, ...]:
 
 
 def path_of(nfa: Nfa, tag: int) -> tuple[int, ...]:
-    """Return the positions from the root to the end of a pattern."""
+    """Return the positions from a root to the end of a pattern."""
     parents = _parents(nfa)
     path = [ends(nfa)[tag]]
-    while path[-1] != ROOT:
+    while path[-1] not in nfa.roots:
         path.append(parents[path[-1]])
     return tuple(reversed(path))
 

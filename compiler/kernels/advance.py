@@ -19,22 +19,22 @@ __all__ = ["advance", "begin", "close", "enter"]
 END = np.int32(2**31 - 1)
 
 
-@kernel
-def begin(program: Any, work: Any) -> Any:
-    """Write the start set into ``work``: the root and what epsilon moves reach from it."""
-    work.entered[0] = 0
+@inlined
+def begin(program: Any, root: Any, work: Any) -> Any:
+    """Write the start set into ``work``: a root and what epsilon moves reach from it."""
+    work.entered[0] = root
     work.counts[0], work.counts[1] = 0, 1
     close(program, work)
 
 
-@kernel
+@inlined
 def advance(program: Any, members: Any, first: Any, last: Any, symbol: Any, work: Any) -> Any:
     """Write the set that one word leads to from ``members[first:last]`` into ``work.members`` and ``work.tags``."""
     enter(program, members, first, last, symbol, work)
     close(program, work)
 
 
-@kernel
+@inlined
 def enter(program: Any, members: Any, first: Any, last: Any, symbol: Any, work: Any) -> Any:
     """Collect the loops that stay and the children that one word enters; return how many it enters as a literal."""
     labels, children = program.labels, program.children
@@ -75,7 +75,7 @@ def _child(labels: Any, low: Any, high: Any, symbol: Any) -> Any:
     return low if low < end and labels[low] == symbol else np.int32(-1)
 
 
-@kernel
+@inlined
 def close(program: Any, work: Any) -> Any:
     """Merge loops, entered positions and the MANY children of those: live positions into ``work.members``, all accept
     tags into ``work.tags``. ``counts`` says how many loops and entered positions there are, and then how many of these.

@@ -37,15 +37,16 @@ def simulate_bits(
     """Match keys ``row`` to ``stop``; the arguments and the result are those of ``simulate``."""
     accepts, loops, start, ends, separator = bits.accepts, bits.loops, bits.start, bits.ends, program.separator
     now = work.lanes
-    lanes = start.size
+    lanes = loops.size
     while row < stop:
         if valid.size > 0 and not valid[row]:
             out[row] = -1
             row += 1
             continue
         at, end = np.uint64(offsets[row]), np.uint64(offsets[row + 1])
+        root = lanes if at < end and np.int64(data[at]) == program.reserved else 0
         for j in range(lanes):
-            now[j] = start[j]
+            now[j] = start[root + j]
         more = at < end
         while more:
             length = word_end(data, at, end, separator) - at

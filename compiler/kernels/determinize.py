@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels._jit import kernel
+from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.advance import advance, begin, close, enter
 from compiler.kernels.words import GOLDEN
 from compiler.tables import (
@@ -27,6 +27,7 @@ from compiler.tables import (
     PROBES,
     SETS,
     START,
+    START_RESERVED,
     STATES,
     TAGS,
     TARGET,
@@ -42,12 +43,13 @@ ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @kernel
 def build_start(program: Any, cache: Any, work: Any) -> Any:
-    """Build the start state; return 0, or the table that must grow."""
-    begin(program, work)
-    state = _intern(program, cache, work)
-    if state < 0:
-        return -state
-    cache.meta[START] = state
+    """Build the state that each root's keys begin in; return 0, or the table that must grow."""
+    for root in range(program.children[0] - 1, -1, -1):
+        begin(program, np.int64(root), work)
+        state = _intern(program, cache, work)
+        if state < 0:
+            return -state
+        cache.meta[START_RESERVED if root else START] = state
     return 0
 
 
@@ -86,14 +88,14 @@ def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any
     return target
 
 
-@kernel
+@inlined
 def _mix(cache: Any, state: Any, symbol: Any) -> Any:
     """Scramble (state, symbol) reversibly; the result's top bits are its home slot."""
     key_bits_free = np.uint64(cache.key_shift)
     return ((np.uint64(state) << np.uint64(cache.symbol_bits) | np.uint64(symbol)) << key_bits_free) * GOLDEN
 
 
-@kernel
+@inlined
 def _place(transitions: Any, shift: Any, mixed: Any, target: Any, meta: Any) -> Any:
     slot = mixed >> np.uint64(shift)
     check = (mixed << np.uint64(64 - shift)) >> np.uint64(32)
@@ -110,7 +112,7 @@ def _place(transitions: Any, shift: Any, mixed: Any, target: Any, meta: Any) -> 
     return False
 
 
-@kernel
+@inlined
 def _intern(program: Any, cache: Any, work: Any) -> Any:
     """Return the number of the state in ``work`` with its FINAL bit, adding it if new; or less the table that must grow."""
     meta = cache.meta
@@ -149,7 +151,7 @@ def _intern(program: Any, cache: Any, work: Any) -> Any:
     return state | _final_bit(program, work, members, tags)
 
 
-@kernel
+@inlined
 def _intern_set(cache: Any, work: Any, tags: Any) -> Any:
     """Return the number of the accept set in ``work``, adding it if new; or less the table that must grow."""
     meta = cache.meta
@@ -180,7 +182,7 @@ def _intern_set(cache: Any, work: Any, tags: Any) -> Any:
     return accept
 
 
-@kernel
+@inlined
 def _final_bit(program: Any, work: Any, members: Any, tags: Any) -> Any:
     """FINAL if all members only loop and nothing is accepted but by them: no word can change such a state."""
     own = 0
@@ -192,7 +194,7 @@ def _final_bit(program: Any, work: Any, members: Any, tags: Any) -> Any:
     return np.int64(FINAL) if own == tags else np.int64(0)
 
 
-@kernel
+@inlined
 def _filter(program: Any, work: Any, members: Any) -> Any:
     """Set the bit of each literal of the members, by the low bits of its symbol."""
     bits = np.uint64(0)
@@ -205,7 +207,7 @@ def _filter(program: Any, work: Any, members: Any) -> Any:
     return bits
 
 
-@kernel
+@inlined
 def _hash(values: Any, n: Any) -> Any:
     hashed = np.uint64(n)
     for i in range(n):
@@ -214,7 +216,7 @@ def _hash(values: Any, n: Any) -> Any:
     return np.int32(hashed & np.uint64(0x7FFFFFFF))
 
 
-@kernel
+@inlined
 def _same(pool: Any, first: Any, last: Any, values: Any, n: Any) -> Any:
     if last - first != n:
         return False

@@ -44,7 +44,7 @@ def simulate(
             row += 1
             continue
         at, end = np.int64(offsets[row]), np.int64(offsets[row + 1])
-        begin(program, work)
+        begin(program, np.int64(at < end and np.int64(data[at]) == program.reserved), work)
         n, found = work.counts[0], work.counts[1]
         _copy(work.members, n, current)
         more = at < end  # an empty key has no words

@@ -39,9 +39,9 @@ def walk_one(
     separator = np.uint8(scalars[0])
     word_shift, shift = np.uint64(scalars[1]), np.uint64(scalars[2])
     symbol_bits, key_shift = np.uint64(scalars[3]), np.uint64(scalars[4])
-    state = np.uint64(scalars[5])
     word_mask, check_shift = np.uint64((words.size >> 1) - 1), np.uint64(64) - shift
     at, stop = np.uint64(0), np.uint64(length)
+    state = np.uint64(scalars[7] if at < stop and np.int64(data[0]) == scalars[6] else scalars[5])
     read = 0
     more = at < stop  # an empty key has no words
     while more and state & STOP == np.uint64(0):

@@ -18,7 +18,7 @@ import numpy as np
 from compiler.kernels._jit import equal64, kernel, load64, prefetch, trailing_zeros
 from compiler.kernels.determinize import build, build_start
 from compiler.kernels.words import GOLDEN, ONES, below, hash_word, same_word, word_end
-from compiler.tables import DISPLACEMENT_SHIFT, DONE, FINAL, LINE, PROBES, ROW, START, TARGET, WORDS
+from compiler.tables import DISPLACEMENT_SHIFT, DONE, FINAL, LINE, PROBES, ROW, START, START_RESERVED, TARGET, WORDS
 
 __all__ = ["walk"]
 
@@ -63,7 +63,7 @@ def walk(
             return status
     # Every array is taken out of its tuple here, once: inside a loop, numba would count a reference each time. Indices
     # are unsigned: a signed one may count from the end, and finding out takes three instructions.
-    start = np.uint64(meta[START])
+    start, start_reserved, reserved = np.uint64(meta[START]), np.uint64(meta[START_RESERVED]), program.reserved
     words, word_shift, word_mask = (
         program.words,
         np.uint64(program.word_shift),
@@ -90,7 +90,7 @@ def walk(
             keys[k + LENGTH] = np.uint64(0) - ONE  # the first word begins one byte behind a separator that is not there
             keys[k + BEGIN] = begin
             keys[k + END] = end
-            keys[k + STATE] = start
+            keys[k + STATE] = start_reserved if np.int64(data[begin]) == reserved and begin < end else start
             keys[k + MASK] = np.uint64(0)
             active[n] = k
             n += np.uint64(begin < end)

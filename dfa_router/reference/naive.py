@@ -16,7 +16,7 @@ __all__ = ["ENGINE", "Naive", "matches"]
 
 
 def matches(pattern: bytes, key: bytes, dialect: Dialect = AMQP) -> bool:
-    """Tell whether ``pattern`` matches ``key``.
+    """Tell whether ``pattern``, which is valid in the dialect, matches ``key``, which is anything.
 
     >>> matches(b"*.stock.#", b"usd.stock"), matches(b"*.stock.#", b"stock.nasdaq")
     (True, False)
@@ -26,15 +26,31 @@ def matches(pattern: bytes, key: bytes, dialect: Dialect = AMQP) -> bool:
         if not pattern:
             return not key
         first, *others = pattern
-        if first == dialect.many:
-            return any(rest(others, key[skipped:]) for skipped in range(len(key) + 1))
+        if first in (dialect.many, dialect.some) and not (others and dialect.tail_only):
+            fewest = 0 if first == dialect.many else 1
+            return any(rest(others, key[taken:]) for taken in range(fewest, len(key) + 1))
         return bool(key) and first in (dialect.one, key[0]) and rest(others, key[1:])
 
-    return rest(_words(pattern, dialect), _words(key, dialect))
+    tokens, words = _words(pattern, dialect), _words(key, dialect)
+    if tokens[1:] and tokens[0] == dialect.shared:
+        tokens = tokens[2:]
+    wild = bool(tokens) and tokens[0] in (dialect.one, dialect.many, dialect.some)
+    if wild and dialect.reserved is not None and key.startswith(dialect.reserved):
+        return False
+    return _is_routed(key, words, dialect) and rest(tokens, words)
 
 
 def _words(text: bytes, dialect: Dialect) -> list[bytes]:
     return text.split(dialect.separator) if text else []
+
+
+def _is_routed(key: bytes, words: list[bytes], dialect: Dialect) -> bool:
+    """Tell whether the broker routes such a key at all."""
+    if not key and not dialect.empty_text:
+        return False
+    if dialect.unseen is not None and key.startswith(dialect.unseen):
+        return False
+    return not set(key) & set(dialect.dropped) and (dialect.empty_words or b"" not in words)
 
 
 class Naive:
@@ -54,6 +70,8 @@ class Naive:
 
 
 ENGINE = EngineSpec(
-    info=EngineInfo(name="naive", summary="the specification: a recursive definition, tried on every pattern"),
+    info=EngineInfo(
+        name="naive", summary="the specification: a recursive definition, tried on every pattern", rules=True
+    ),
     build=Naive,
 )

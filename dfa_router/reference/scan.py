@@ -28,7 +28,17 @@ from collections.abc import Iterator, Sequence
 from dfa_router.dialects import Dialect
 from dfa_router.errors import OptionError
 from dfa_router.matcher import EngineInfo, EngineSpec
-from dfa_router.reference.words import Token, check_free, check_held, fits, tokens_of, words_of
+from dfa_router.reference.words import (
+    Token,
+    Wildcard,
+    check_free,
+    check_held,
+    fits,
+    routed,
+    tokens_of,
+    unseen_by_wildcards,
+    words_of,
+)
 
 __all__ = ["ENGINE", "Scan"]
 
@@ -72,19 +82,24 @@ class Scan:
         return next(self._matching(key), None) is not None
 
     def _matching(self, key: bytes) -> Iterator[bytes]:
-        if self._split_once:
-            words = words_of(key, self._dialect)
-            yield from (pattern for pattern, tokens in self._tokens.items() if fits(tokens, words))
-        else:
-            for pattern in self._subscribers:
-                if fits(tokens_of(pattern, self._dialect), words_of(key, self._dialect)):
-                    yield pattern
+        if not routed(key, self._dialect):
+            return
+        only_literal = unseen_by_wildcards(key, self._dialect)
+        words = words_of(key, self._dialect)
+        for pattern in self._subscribers:
+            if self._split_once:
+                tokens = self._tokens[pattern]
+            else:
+                tokens, words = tokens_of(pattern, self._dialect), words_of(key, self._dialect)
+            if not (only_literal and isinstance(tokens[0], Wildcard)) and fits(tokens, words):
+                yield pattern
 
 
 ENGINE = EngineSpec(
     info=EngineInfo(
         name="scan",
         summary="a hash map of patterns, every entry tested for every key",
+        rules=True,
         dynamic=True,
         options=("split",),
     ),

@@ -32,7 +32,17 @@ from dfa_router.dialects import Dialect
 from dfa_router.errors import OptionError
 from dfa_router.matcher import DynamicMatcher, EngineInfo, EngineSpec
 from dfa_router.reference.trie_branches import BranchIndexedTrie
-from dfa_router.reference.words import MANY, ONE, Token, check_free, check_held, tokens_of, words_of
+from dfa_router.reference.words import (
+    MANY,
+    ONE,
+    Token,
+    check_free,
+    check_held,
+    routed,
+    tokens_of,
+    unseen_by_wildcards,
+    words_of,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -132,13 +142,13 @@ class Trie:
     def positions(self, key: bytes) -> tuple[int, ...]:
         """Collect the positions of every node at which the key can end."""
         accepted: set[int] = set()
-        for node in self._accepting(words_of(key, self._dialect)):
+        for node in self._accepting(key):
             accepted |= node.positions
         return tuple(sorted(accepted))
 
     def any(self, key: bytes) -> bool:
         """Walk up to the first node at which the key can end."""
-        return next(self._accepting(words_of(key, self._dialect)), None) is not None
+        return next(self._accepting(key), None) is not None
 
     def node_count(self) -> int:
         """Count the nodes, the root among them; one for an empty trie."""
@@ -174,10 +184,16 @@ class Trie:
                     stack.append((child, below))
         return graph
 
-    def _accepting(self, words: list[bytes]) -> Iterator[Node]:
+    def _accepting(self, key: bytes) -> Iterator[Node]:
         """Yield the nodes with bindings at which the key can end; one below a ``#`` may come more than once."""
+        if not routed(key, self._dialect):
+            return
+        words = words_of(key, self._dialect)
         visited: set[tuple[Node, int]] = set()
         stack = [(self._root, 0)]
+        if unseen_by_wildcards(key, self._dialect):
+            first = self._root.branches.get(words[0])
+            stack = [(first, 1)] if first is not None else []
         while stack:
             node, read = stack.pop()
             if node.manys > 1:
@@ -211,6 +227,8 @@ def build(
 ) -> DynamicMatcher:
     """Build a backtracking trie, or the branch-indexed one over ``topics``."""
     if topics is not None:
+        if not dialect.plain:
+            raise OptionError(f"a trie with topics does not know the rules of {dialect.name!r}: leave topics out")
         return BranchIndexedTrie(patterns, dialect, topics=topics, unknown=unknown or "error")
     if unknown is not None:
         raise OptionError(
@@ -223,6 +241,7 @@ ENGINE = EngineSpec(
     info=EngineInfo(
         name="trie",
         summary="a trie of words, walked with backtracking at wildcards",
+        rules=True,
         dynamic=True,
         options=("topics", "unknown"),
     ),

@@ -13,7 +13,20 @@ from typing import Final, final
 from dfa_router.dialects import Dialect
 from dfa_router.errors import BindingError
 
-__all__ = ["END", "MANY", "ONE", "Token", "Wildcard", "check_free", "check_held", "fits", "tokens_of", "words_of"]
+__all__ = [
+    "END",
+    "MANY",
+    "ONE",
+    "Token",
+    "Wildcard",
+    "check_free",
+    "check_held",
+    "fits",
+    "routed",
+    "tokens_of",
+    "unseen_by_wildcards",
+    "words_of",
+]
 
 
 @final
@@ -57,13 +70,46 @@ def words_of(text: bytes, dialect: Dialect) -> list[bytes]:
 def tokens_of(pattern: bytes, dialect: Dialect) -> tuple[Token, ...]:
     """Split a pattern into literal words and wildcards.
 
-    >>> from dfa_router.dialects import AMQP
-    >>> tokens_of(b"a*.*.#", AMQP)
-    (b'a*', *, #)
+    >>> from dfa_router.dialects import AMQP, NATS
+    >>> tokens_of(b"a*.*.#", AMQP), tokens_of(b"a.>", NATS)
+    ((b'a*', *, #), (b'a', *, #))
     """
-    return tuple(
-        ONE if word == dialect.one else MANY if word == dialect.many else word for word in words_of(pattern, dialect)
-    )
+    words = words_of(pattern, dialect)
+    if dialect.shared is not None and len(words) > 1 and words[0] == dialect.shared:
+        del words[:2]
+    tokens: list[Token] = []
+    for left, word in zip(range(len(words) - 1, -1, -1), words, strict=True):
+        if word == dialect.one:
+            tokens.append(ONE)
+        elif word in (dialect.many, dialect.some) and (left == 0 or not dialect.tail_only):
+            tokens += [MANY] if word == dialect.many else [ONE, MANY]
+        else:
+            tokens.append(word)
+    return tuple(tokens)
+
+
+def routed(key: bytes, dialect: Dialect) -> bool:
+    """Tell whether a broker of the dialect routes such a key to anyone.
+
+    >>> from dfa_router.dialects import AMQP, NATS
+    >>> routed(b"a..b", AMQP), routed(b"a..b", NATS)
+    (True, False)
+    """
+    if dialect.plain:
+        return True
+    if key == b"":
+        return dialect.empty_text
+    if dialect.unseen is not None and key.startswith(dialect.unseen):
+        return False
+    # A word is empty where two separators meet, or one meets an end of the key.
+    fenced = dialect.separator + key + dialect.separator
+    hole = not dialect.empty_words and 2 * dialect.separator in fenced
+    return not hole and all(key.find(byte) < 0 for byte in dialect.dropped)
+
+
+def unseen_by_wildcards(key: bytes, dialect: Dialect) -> bool:
+    """Tell whether patterns that begin with a wildcard do not match this key, whatever else it is."""
+    return dialect.reserved is not None and key[:1] == dialect.reserved
 
 
 def fits(tokens: Sequence[Token], words: Sequence[bytes]) -> bool:
