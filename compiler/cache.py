@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from compiler.powerset import State
 from compiler.tables import (
+    COUNTS,
     DISPLACEMENT_SHIFT,
     FINAL,
     GROW_MEMBERS,
@@ -21,7 +22,6 @@ from compiler.tables import (
     GROW_TAGS,
     GROW_TRANSITIONS,
     META,
-    MISSES,
     PROBES,
     SCRAMBLE,
     SETS,
@@ -29,7 +29,6 @@ from compiler.tables import (
     STATES,
     TARGET,
     WANTED,
-    WORDS,
     Cache,
     Program,
 )
@@ -85,10 +84,10 @@ def nbytes(cache: Cache) -> int:
 
 
 def cleared(cache: Cache) -> Cache:
-    """Empty a cache, keeping its arrays and its counts of words and misses."""
-    counts = cache.meta[WORDS], cache.meta[MISSES]
+    """Empty a cache, keeping its arrays and what it has counted."""
+    counts = cache.meta[COUNTS]
     cache.meta[:] = _meta()
-    cache.meta[WORDS], cache.meta[MISSES] = counts
+    cache.meta[COUNTS] = counts
     cache.state_slots[:] = 0
     cache.set_slots[:] = 0
     cache.transitions[:] = 0

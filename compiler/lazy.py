@@ -19,11 +19,13 @@ import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from compiler.bits import bit_program
 from compiler.cache import Snapshot
 from compiler.nfa import Nfa
+from compiler.recall import KeyCache
 from compiler.sets import Column, Sets, joined, shares
 from compiler.tables import make_program
 from compiler.walker import Counters, Walker
@@ -40,18 +42,20 @@ class LazyDfa:
     Pickles as its NFA and capacity; the copy begins with an empty cache.
     """
 
-    def __init__(self, nfa: Nfa, separator: bytes, capacity: int) -> None:
+    def __init__(self, nfa: Nfa, separator: bytes, capacity: int, *, key_cache: KeyCache = "off") -> None:
         """Lay the NFA out for the kernels.
 
         ``capacity`` bounds the bytes of all caches together; where not even an empty one fits (about 1 KB, more if there
-        are over a million literal words), every key is simulated.
+        are over a million literal words), every key is simulated. ``key_cache`` says whether whole keys are kept in
+        mind: see :mod:`compiler.recall`.
         """
         self._nfa = nfa
         self._separator = separator
         self._capacity = capacity
         self._program = make_program(nfa, separator)
         self._bits = bit_program(nfa)
-        self._walkers = [Walker(self._program, self._bits, capacity)]
+        self._key_cache: KeyCache = key_cache
+        self._walkers = [Walker(self._program, self._bits, capacity, key_cache)]
         self._idle: queue.SimpleQueue[Walker] = queue.SimpleQueue()
         self._idle.put(self._walkers[0])
         self._sharing = threading.Lock()
@@ -62,7 +66,7 @@ class LazyDfa:
         return self._nfa
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._nfa, self._separator, self._capacity)
+        return partial(type(self), key_cache=self._key_cache), (self._nfa, self._separator, self._capacity)
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
@@ -122,7 +126,7 @@ class LazyDfa:
             for walker in self._walkers:
                 walker.bound(share)
             more = count - len(self._walkers)
-            self._walkers += [Walker(self._program, self._bits, share) for _ in range(more)]
+            self._walkers += [Walker(self._program, self._bits, share, self._key_cache) for _ in range(more)]
             for walker in self._walkers:
                 self._idle.put(walker)
 

@@ -38,7 +38,11 @@ START = 10
 """The start state with its FINAL bit, or 0 where it is not built yet."""
 START_RESERVED = 11
 """The start state of keys that begin with the reserved byte."""
-META = 12
+RECALLS = 12
+"""Keys whose answer the table of whole keys knew."""
+COUNTS = [WORDS, MISSES, RECALLS]
+"""What counts on when a cache is cleared."""
+META = 14
 
 PADDING = 72
 """Bytes that must be readable behind the last key that a kernel is given."""
@@ -130,6 +134,8 @@ class Work(NamedTuple):
     """A line of LINE numbers for each of the BLOCK keys that are walked together."""
     active: Uint64s
     asking: Uint64s
+    unknown: Uint64s
+    """Keys that the table of whole keys does not know."""
     lanes: Uint64s
     """The active bits of the bit-parallel simulation."""
 
@@ -189,5 +195,6 @@ def make_work(program: Program) -> Work:
         keys=np.zeros(BLOCK * LINE, np.uint64),
         active=np.zeros(BLOCK, np.uint64),
         asking=np.zeros(BLOCK, np.uint64),
+        unknown=np.zeros(BLOCK, np.uint64),
         lanes=np.zeros(LANES, np.uint64),
     )

@@ -14,14 +14,17 @@ import numpy.typing as npt
 from compiler.bits import BitProgram
 from compiler.cache import Snapshot, cleared, empty_cache, grown, nbytes, snapshot
 from compiler.pace import Pace
+from compiler.recall import NO_TABLE, KeyCache, Recall, key_table
 from compiler.sets import Collector, Column, Sets, readable
 from compiler.tables import (
     BLOCK,
+    COUNTS,
     DEFAULTS,
     DONE,
     MEMBERS,
     MISSES,
     PADDING,
+    RECALLS,
     ROW,
     SETS,
     START,
@@ -62,22 +65,31 @@ class Counters(NamedTuple):
     misses: int = 0
     clears: int = 0
     fallbacks: int = 0
+    recalls: int = 0
 
 
 class Walker:
     """A bounded cache and everything needed to match keys with it."""
 
-    def __init__(self, program: Program, bits: BitProgram | None, capacity: int) -> None:
-        """Begin with an empty cache, or with none where not even an empty one fits into ``capacity`` bytes."""
+    def __init__(self, program: Program, bits: BitProgram | None, capacity: int, key_cache: KeyCache) -> None:
+        """Begin with an empty cache, or with none where not even an empty one fits into ``capacity`` bytes.
+
+        The table of whole keys takes its room from the same capacity.
+        """
         self._program = program
         self._bits = bits
         self._capacity = capacity
+        self._recall = Recall(key_cache, wanted=key_cache != "off")
+        self._recalled = NO_TABLE
+        """The table of whole keys, made when it is first wanted."""
         cache = empty_cache(program, capacity)
         self._cache = cache if nbytes(cache) <= capacity else None
         self._pace = None if bits is None else Pace(lanes=len(bits.start))
         self._work = make_work(program)
         self._keys = self._clears = self._fallbacks = 0
         self._words_at_clear = 0
+        self._stretch: tuple[int, ...] = (0, 0, 0)
+        """Keys, hits and words since the table of whole keys was judged last."""
         self._one: Any = None
         """What the walk of a single key needs of the cache as it is; None where that must be found out anew."""
         self._tags: dict[int, tuple[int, ...]] = {}
@@ -148,7 +160,7 @@ class Walker:
             states=int(meta[STATES]) - 1,
             transitions=int(meta[TRANSITIONS] + meta[DEFAULTS]),
             accept_sets=int(meta[SETS]) - 1,
-            bytes=nbytes(self._cache),
+            bytes=nbytes(self._cache) + self._recalled.nbytes,
             capacity=self._capacity,
             keys=self._keys,
             words=int(meta[WORDS]),
@@ -156,6 +168,7 @@ class Walker:
             misses=int(meta[MISSES]),
             clears=self._clears,
             fallbacks=self._fallbacks,
+            recalls=int(meta[RECALLS]),
         )
 
     def snapshot(self) -> Snapshot | None:
@@ -165,15 +178,16 @@ class Walker:
     def bound(self, capacity: int) -> None:
         """Bound the cache anew, throwing away what it holds if that is too large already."""
         self._capacity = capacity
+        self._recalled = NO_TABLE
         if self._cache is None or nbytes(self._cache) > capacity:
             self._one = None
             self._tags.clear()
-            counts = None if self._cache is None else (self._cache.meta[WORDS], self._cache.meta[MISSES])
+            counts = None if self._cache is None else self._cache.meta[COUNTS]
             cache = empty_cache(self._program, capacity)
             self._cache = cache if nbytes(cache) <= capacity else None
             if self._cache is not None and counts is not None:
-                self._cache.meta[WORDS], self._cache.meta[MISSES] = counts
-                self._words_at_clear = int(counts[0])
+                self._cache.meta[COUNTS] = counts
+                self._words_at_clear = int(self._cache.meta[WORDS])
 
     def _run(self, column: Column, row: int, rows: int, found: Collector, out: Int32s) -> None:
         """Match the keys ``row`` to ``rows`` of a column."""
@@ -199,8 +213,13 @@ class Walker:
                 stretch_end = min(rows, row + (pace.stretch if pace is not None else rows))
                 stretch_row, words, misses = row, int(meta[WORDS]), int(meta[MISSES])
             stop = stretch_end if block > 1 else min(stretch_end, row + BLOCK)
-            status = walk(self._program, self._cache, self._work, *column, row, stop, block, found.base, out)
+            if self._recall.mode != "off":
+                stop = min(stop, row + self._recall.left)
+            before = row, int(meta[RECALLS]), int(meta[WORDS])
+            table = self._table()
+            status = walk(self._program, self._cache, self._work, *column, row, stop, block, found.base, out, table)
             row = int(meta[ROW])
+            self._keep_count(row - before[0], int(meta[RECALLS]) - before[1], int(meta[WORDS]) - before[2])
             if status == DONE:
                 block = BLOCK
                 if pace is not None and row >= stretch_end:
@@ -211,7 +230,7 @@ class Walker:
                         members=float(meta[MEMBERS] / meta[STATES]),
                     )
                 continue
-            larger = grown(self._cache, status, self._capacity)
+            larger = grown(self._cache, status, self._capacity - self._recalled.nbytes)
             if larger is not None:
                 self._cache, self._one = larger, None
                 continue
@@ -225,12 +244,32 @@ class Walker:
                 block = 1
             full_at = row
 
+    def _table(self) -> npt.NDArray[np.uint64]:
+        """Return the table of whole keys, or one of no slots where it is not wanted now or has no room."""
+        if not self._recall.wanted or self._recall.mode == "off":
+            return NO_TABLE
+        if not len(self._recalled) and self._cache is not None:
+            table = key_table(self._capacity)
+            if nbytes(self._cache) + table.nbytes <= self._capacity:
+                self._recalled = table
+        return self._recalled
+
+    def _keep_count(self, keys: int, hits: int, words: int) -> None:
+        """Note what a walk did; at the end of a stretch, decide about the next."""
+        recall = self._recall
+        self._stretch = tuple(a + b for a, b in zip(self._stretch, (keys, hits, words), strict=True))
+        recall.left -= keys
+        if recall.left <= 0:
+            recall.judge(keys=self._stretch[0], hits=self._stretch[1], words=self._stretch[2])
+            self._stretch = (0, 0, 0)
+
     def _paid(self, cache: Cache) -> bool:
         words = cache.meta[WORDS] - self._words_at_clear
         return bool(words >= WORDS_PER_STATE * (cache.meta[STATES] - 1))
 
     def _clear(self, cache: Cache) -> None:
         self._cache, self._one = cleared(cache), None
+        self._recalled[:] = 0  # it holds numbers of accept sets
         self._tags.clear()
         self._words_at_clear = int(cache.meta[WORDS])
         self._clears += 1

@@ -6,6 +6,7 @@ This is where a dialect's pattern becomes the compiler's tokens.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from compiler import Nfa, Token, Wildcard, build_nfa
 from compiler.lazy import LazyDfa, Simulator
 from compiler.prepare import compile_kernels
+from compiler.recall import KeyCache
 from compiler.screen import Screen
 from compiler.sets import Column
 from compiler.twin import Twin, jit_enabled
@@ -129,15 +131,22 @@ def _with_screened(
     return SetBatch(set_ids, offsets, positions)
 
 
-def _build_dfa(patterns: Sequence[bytes], dialect: Dialect, *, cache_bytes: int) -> AutomatonMatcher:
-    return _restore_dfa(compile_nfa(patterns, dialect), dialect, cache_bytes=cache_bytes)
+def _build_dfa(
+    patterns: Sequence[bytes], dialect: Dialect, *, cache_bytes: int, key_cache: KeyCache = "auto"
+) -> AutomatonMatcher:
+    return _restore_dfa(compile_nfa(patterns, dialect), dialect, cache_bytes=cache_bytes, key_cache=key_cache)
 
 
-def _restore_dfa(nfa: Nfa, dialect: Dialect, *, cache_bytes: int) -> AutomatonMatcher:
+def _restore_dfa(nfa: Nfa, dialect: Dialect, *, cache_bytes: int, key_cache: KeyCache = "auto") -> AutomatonMatcher:
+    if key_cache not in get_args(KeyCache):
+        raise OptionError(f"key_cache is {key_cache!r}: expected one of {', '.join(map(repr, get_args(KeyCache)))}")
     if cache_bytes < 0:
         raise OptionError(f"cache_bytes is {cache_bytes}: expected a number of bytes from 0 up")
-    machine = LazyDfa if jit_enabled() else Twin
-    return AutomatonMatcher(machine(nfa, dialect.separator, cache_bytes), screen_of(dialect))
+    if jit_enabled():
+        machine: LazyDfa | Twin = LazyDfa(nfa, dialect.separator, cache_bytes, key_cache=key_cache)
+    else:
+        machine = Twin(nfa, dialect.separator, cache_bytes)
+    return AutomatonMatcher(machine, screen_of(dialect))
 
 
 def _build_nfa(patterns: Sequence[bytes], dialect: Dialect) -> AutomatonMatcher:
@@ -154,7 +163,7 @@ DFA = EngineSpec(
         name="dfa",
         summary="the lazy DFA: states are built as keys need them and cached within cache_bytes",
         rules=True,
-        options=("cache_bytes",),
+        options=("cache_bytes", "key_cache"),
     ),
     build=_build_dfa,
     restore=_restore_dfa,

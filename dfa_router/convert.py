@@ -165,13 +165,13 @@ def _wildcards(run: Sequence[Token], behind: Token | None, target: Dialect, *, n
 def _endless(ones: int, behind: Token, target: Dialect) -> _NoEqualError:
     """Say why no wildcard of the target stands before a word."""
     assert isinstance(behind, bytes)
-    tail = (target.many or target.some or b"").decode()
+    tail = (target.many or target.some or b"").decode(errors="backslashreplace")
     problem = (
         f"its '#' stands before the word {behind.decode()!r}, and {target.name} has {tail!r} as the last word only"
     )
     if target.one is not None:
         rows = [[*[target.one] * (ones + more), behind] for more in range(3)]
-        examples = ", ".join(repr(target.separator.join(row).decode()) for row in rows)
+        examples = ", ".join(repr(target.separator.join(row).decode(errors="backslashreplace")) for row in rows)
         problem += f": there it would take {examples}, and so on without end"
     return _NoEqualError(problem)
 
@@ -184,7 +184,7 @@ def _written(spelling: _Spelling, shared: Sequence[bytes], source: Dialect, targ
             raise _NoEqualError(
                 f"its word {token.decode()!r} has {target.separator.decode()!r} in it, which separates words there"
             )
-    text = target.separator.join([*shared, *(word for word, _ in spelling)]).decode()
+    text = target.separator.join([*shared, *(word for word, _ in spelling)]).decode(errors="surrogateescape")
     problem = pattern_problem(text, target)
     if problem is not None:
         raise _NoEqualError(f"{_shown(text)} would be refused: {problem}")

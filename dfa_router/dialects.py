@@ -83,11 +83,22 @@ class Dialect:
     """Whether every pattern of at most ``max_bytes`` is valid."""
 
     def __post_init__(self) -> None:
-        if len(self.separator) != 1:
-            raise OptionError(f"the separator of dialect {self.name!r} is {self.separator!r}: expected a single byte")
+        for field_name in ("separator", "one", "many", "some", "dropped", "reserved", "unseen", "shared"):
+            value = getattr(self, field_name)
+            if not isinstance(value, bytes) and not (value is None and field_name not in ("separator", "dropped")):
+                raise OptionError(f"{field_name} of dialect {self.name!r} is {value!r}: expected bytes, such as b'#'")
+        if len(self.separator) != 1 or not self.separator.isascii():
+            # A byte of a longer character would cut texts within it.
+            raise OptionError(f"the separator of dialect {self.name!r} is {self.separator!r}: expected one ASCII byte")
         if self.reserved is not None and len(self.reserved) != 1:
             raise OptionError(
                 f"the reserved byte of dialect {self.name!r} is {self.reserved!r}: expected a single byte"
+            )
+        words = [word for word in (self.one, self.many, self.some, self.shared) if word is not None]
+        if len(set(words)) < len(words) or any(not word or self.separator in word for word in words):
+            raise OptionError(
+                f"the words of dialect {self.name!r} are {words!r}: expected different ones, none of them empty or with "
+                f"the separator {self.separator!r} in it"
             )
         plain = all(getattr(self, name) == value for name, value in _NO_RULES.items())
         object.__setattr__(self, "plain", plain)

@@ -84,6 +84,8 @@ class CacheStats:
     """Times the cache was full and was emptied."""
     fallbacks: int = 0
     """Keys that were simulated on the NFA because clearing did not pay or a key outgrew the cache."""
+    recalls: int = 0
+    """Keys that were answered whole, without reading their words, by the key cache."""
 
 
 class Matcher(Protocol):

@@ -51,7 +51,9 @@ def compile(
 
     ``bindings`` are (pattern, destination) pairs of strings; a binding's position in them is its identity in results.
     ``engine`` is any of :func:`dfa_router.engines`; all answer alike. ``cache_bytes`` bounds the lazy DFA's cache: a
-    smaller one is slower, never different. Further options are the engine's own (:func:`dfa_router.engine_info`).
+    smaller one is slower, never different. Further options are the engine's own (:func:`dfa_router.engine_info`); the
+    lazy DFA has ``key_cache``, "on" or "off", whether batches look keys up whole before they read their words, or
+    "auto", the default: as long as that pays with the keys that come.
 
     Raises :class:`BindingError`, :class:`PatternError` or :class:`OptionError` (all ``RouterError`` and ``ValueError``)
     that name the binding or the option and say what was expected.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from compiler.wire import map_file, write_file
 from dfa_router.compiled import SCHEMA, Compiled, compiled_of, sections_of
@@ -21,13 +22,13 @@ __all__ = ["StoredRouters", "load", "save_routers"]
 Path = str | os.PathLike[str]
 
 
-def load(path: Path, *, engine: str | None = None, cache_bytes: int | None = None) -> Router:
+def load(path: Path, *, engine: str | None = None, cache_bytes: int | None = None, key_cache: str = "auto") -> Router:
     """Return the router that :meth:`Router.save` wrote to a file.
 
     The file is mapped: processes that load the same one share its pages, and a few thousand bindings are ready in
     milliseconds. All of it is checked first, whoever wrote it. Bindings, dialect, engine and ``cache_bytes`` are those
     of the router that was saved; the engine can be changed between those that can be saved (``dfa`` and ``nfa``).
-    The cache is empty. Do not write into the file while it is in use; saving to its path again is safe.
+    ``key_cache`` is that of :func:`compile`. The cache is empty. Do not write into the file while it is in use; saving to its path again is safe.
 
     Raises :class:`FileFormatError` if the file is missing or anything in it is not as it should be (``kind`` and
     ``section`` say what and where), and :class:`OptionError` for an engine that has no such files.
@@ -41,7 +42,7 @@ def load(path: Path, *, engine: str | None = None, cache_bytes: int | None = Non
     """
     if engine is not None:
         restorer(engine)  # refuse it before the file is read
-    return _restored(compiled_of(map_file(path, SCHEMA), _readable(), path), engine, cache_bytes)
+    return _restored(compiled_of(map_file(path, SCHEMA), _readable(), path), engine, cache_bytes, key_cache)
 
 
 def save_routers(path: Path, routers: Mapping[int, Router]) -> None:
@@ -69,7 +70,7 @@ class StoredRouters:
     def router(self, number: int) -> Router:
         """Check a router and return it, a new one at each call; raises :class:`FileFormatError`."""
         sections = {name: self._sections[f"{number}/{name}"] for name in SCHEMA}
-        return _restored(compiled_of(sections, _readable(), self._path), None, None)
+        return _restored(compiled_of(sections, _readable(), self._path), None, None, "auto")
 
 
 def _readable() -> dict[str, EngineInfo]:
@@ -78,10 +79,13 @@ def _readable() -> dict[str, EngineInfo]:
     return {name: spec.info for name, spec in specs.items() if spec.restore}
 
 
-def _restored(compiled: Compiled, engine: str | None, cache_bytes: int | None) -> Router:
+def _restored(compiled: Compiled, engine: str | None, cache_bytes: int | None, key_cache: str) -> Router:
     name = engine or compiled.engine
     info = engine_spec(name).info
     if cache_bytes is None:
         cache_bytes = DEFAULT_CACHE_BYTES if compiled.cache_bytes is None else compiled.cache_bytes
-    matcher = restorer(name)(compiled.nfa, compiled.dialect, **cache_option(info, cache_bytes))
+    options: dict[str, Any] = cache_option(info, cache_bytes)
+    if "key_cache" in info.options:
+        options["key_cache"] = key_cache
+    matcher = restorer(name)(compiled.nfa, compiled.dialect, **options)
     return Router(compiled.bindings, matcher, info, compiled.dialect)

@@ -25,14 +25,14 @@ def pattern_problem(pattern: str, dialect: Dialect) -> str | None:
         return problem
     separator = dialect.separator.decode()
     words = pattern.split(separator) if pattern else []
-    if dialect.shared is not None and len(words) > 1 and words[0] == dialect.shared.decode():
+    if dialect.shared is not None and len(words) > 1 and words[0] == _text(dialect.shared):
         words = words[2:]
-        problem = _share_problem(pattern.split(separator), separator)
+        problem = _share_problem(pattern.split(separator), dialect)
         if problem:
             return problem
     if not dialect.empty_words and "" in words:
         return f"it has an empty word: {dialect.name} has none, so remove the {separator!r} too many"
-    one, many, some = (None if word is None else word.decode() for word in (dialect.one, dialect.many, dialect.some))
+    one, many, some = _wildcards(dialect)
     if dialect.tail_only and dialect.stray_tail == "refused":
         for word in words[:-1]:
             if word in (many, some) and word is not None:
@@ -80,7 +80,7 @@ def key_problem(key: str, dialect: Dialect) -> str | None:
             if word in (dialect.one, dialect.many, dialect.some):
                 return f"its word {word.decode()!r} is a wildcard: publish to one key at a time"
     if dialect.unseen is not None and encoded.startswith(dialect.unseen):
-        return f"it begins with {dialect.unseen.decode()!r}, which no subscription sees"
+        return f"it begins with {_text(dialect.unseen)!r}, which no subscription sees"
     return None
 
 
@@ -106,15 +106,25 @@ def _text_problem(text: str, dialect: Dialect) -> str | None:
     return None
 
 
-def _share_problem(words: list[str], separator: str) -> str | None:
+def _text(word: bytes) -> str:
+    """Return a word as text; one that is no UTF-8 becomes what no pattern has."""
+    return word.decode(errors="surrogateescape")
+
+
+def _wildcards(dialect: Dialect) -> list[str | None]:
+    return [None if word is None else _text(word) for word in (dialect.one, dialect.many, dialect.some)]
+
+
+def _share_problem(words: list[str], dialect: Dialect) -> str | None:
     """Return what is wrong with a shared subscription, given as its words."""
+    separator = dialect.separator.decode()
     shared, group, *rest = words
     form = f"a shared subscription is {separator.join((shared, 'GROUP', 'FILTER'))}"
     if not group:
         return f"its group has no name: {form}"
     if not separator.join(rest):
         return f"it has no filter: {form}"
-    if any(wildcard in group for wildcard in "+#"):
+    if any(wildcard is not None and wildcard in group for wildcard in _wildcards(dialect)):
         return f"its group {group!r} has a wildcard in it: {form}, and a group is a plain name"
     if rest[0] == shared:
         return f"it is shared twice: {form}"

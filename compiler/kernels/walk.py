@@ -17,15 +17,29 @@ import numpy as np
 
 from compiler.kernels._jit import equal64, kernel, load64, prefetch, trailing_zeros
 from compiler.kernels.determinize import build, build_start
+from compiler.kernels.recall import look_up, remember, slot_of
 from compiler.kernels.words import GOLDEN, ONES, below, hash_word, same_word, word_end
-from compiler.tables import DISPLACEMENT_SHIFT, DONE, FINAL, LINE, PROBES, ROW, START, START_RESERVED, TARGET, WORDS
+from compiler.tables import (
+    DISPLACEMENT_SHIFT,
+    DONE,
+    FINAL,
+    LINE,
+    PROBES,
+    RECALLS,
+    ROW,
+    START,
+    START_RESERVED,
+    TARGET,
+    WORDS,
+)
 
 __all__ = ["walk"]
 
 # What is known of a key of the block.
-BEGIN, END, MASK, NAME, LENGTH, STATE, MIXED = (np.uint64(i) for i in range(7))
+BEGIN, END, MASK, NAME, LENGTH, STATE, MIXED, SLOT = (np.uint64(i) for i in range(8))
 """Where its next word begins; where it ends; the separators and the end from there on, a bit per byte; its next word's
-name, later symbol; that word's length; its state; the mixed key of its transition."""
+name, later symbol; that word's length; its state; the mixed key of its transition; its slot in the table of
+whole keys."""
 
 ONE = np.uint64(1)
 TWO = np.uint64(2)
@@ -49,8 +63,11 @@ def walk(
     block: Any,
     base: Any,
     out: Any,
+    recalled: Any,
 ) -> Any:
     """Match keys ``row`` to ``stop`` and write ``base`` + set number - 1 into ``out``, -1 for a null key.
+
+    ``recalled`` is the table of whole keys, of no slots where it is not to be used.
 
     Returns DONE, or the table of the cache that must grow first; ``meta[ROW]`` is then the row to resume at. ``valid``
     is empty where no key is null. ``block`` is at most BLOCK.
@@ -76,17 +93,28 @@ def walk(
         np.uint64(64) - shift,
     )
     separator = program.separator
-    keys, active, asking = work.keys, work.active, work.asking
+    keys, active, asking, unknown = work.keys, work.active, work.asking, work.unknown
+    # A slot is eight numbers: the table has as many slots as an eighth of its size, a power of two.
+    recall_shift = np.uint64(61) - trailing_zeros(np.uint64(recalled.size)) + np.uint64(6)
     while row < stop:
         meta[ROW] = row
         count = np.uint64(min(block, stop - row))
         first_row = np.uint64(row)
-        n = np.uint64(0)
+        n = news = np.uint64(0)
         begin = np.uint64(offsets[first_row])
         for i in range(count):
             k = np.uint64(LINE) * i
             end = np.uint64(offsets[first_row + i + ONE])
-            keys[k + BEGIN] = begin
+            if recalled.size > 0:
+                slot = slot_of(data, begin, end - begin, recall_shift)
+                accept = look_up(recalled, slot, data, begin, end - begin)
+                if accept != np.uint64(0):
+                    out[first_row + i] = base + np.int64(accept) - 1
+                    begin = end
+                    continue
+                keys[k + SLOT] = slot
+                unknown[news] = k
+                news += ONE
             keys[k + LENGTH] = np.uint64(0) - ONE  # the first word begins one byte behind a separator that is not there
             keys[k + BEGIN] = begin
             keys[k + END] = end
@@ -183,9 +211,20 @@ def walk(
                     target = np.uint64(built)
                 prefetch(info, TWO * (target & NUMBER))
                 keys[k + STATE] = target
-        for i in range(count):
-            state = keys[np.uint64(LINE) * i + STATE] & NUMBER
-            out[first_row + i] = base + np.int64(info[TWO * state] >> np.uint64(32)) - 1
+        if recalled.size > 0:
+            meta[RECALLS] += np.int64(count - news)
+            for j in range(news):
+                k = unknown[j]
+                at = first_row + k // np.uint64(LINE)
+                accept = info[TWO * (keys[k + STATE] & NUMBER)] >> np.uint64(32)
+                out[at] = base + np.int64(accept) - 1
+                begin = np.uint64(offsets[at])
+                if valid.size == 0 or valid[at]:
+                    remember(recalled, keys[k + SLOT], data, begin, keys[k + END] - begin, accept)
+        else:
+            for i in range(count):
+                state = keys[np.uint64(LINE) * i + STATE] & NUMBER
+                out[first_row + i] = base + np.int64(info[TWO * state] >> np.uint64(32)) - 1
         if valid.size > 0:
             for i in range(count):
                 if not valid[first_row + i]:
