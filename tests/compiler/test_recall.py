@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler import Wildcard, build_nfa
+from compiler import Token, Wildcard, build_nfa
 from compiler.lazy import LazyDfa
 from compiler.recall import PAUSE, SLOTS, STRETCH, Recall, key_table
 from compiler.sets import Column
 
-PATTERNS = [[b"a", Wildcard.MANY], [Wildcard.ONE, b"b"], [b"c" * 60, Wildcard.ONE], [Wildcard.MANY, b"x"]]
+PATTERNS: list[list[Token]] = [[b"a", Wildcard.MANY], [Wildcard.ONE, b"b"], [b"c" * 60, Wildcard.ONE], [Wildcard.MANY, b"x"]]
 KEYS = st.lists(
     st.sampled_from(
         [
@@ -54,7 +54,8 @@ def test_a_full_cache_forgets_the_keys_too() -> None:
     """Accept sets get new numbers when the cache is cleared: an old number in the table would be another set."""
     rng = random.Random(1)
     words = [b"%d" % i for i in range(3000)]
-    nfa = build_nfa([[word, Wildcard.ONE, Wildcard.MANY] for word in words] + [[b"a"] * 64])  # no simulation as bits
+    patterns: list[list[Token]] = [[word, Wildcard.ONE, Wildcard.MANY] for word in words]
+    nfa = build_nfa([*patterns, [b"a"] * 64])  # too long a pattern to be simulated as bits
     keys: list[bytes | None] = [b"%d.%d" % (rng.randrange(3000), rng.randrange(2)) for _ in range(20_000)]
     machine = LazyDfa(nfa, b".", 150_000, key_cache="on")
     expected = answers(LazyDfa(nfa, b".", 64 << 20), keys)
