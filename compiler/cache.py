@@ -54,21 +54,19 @@ class Snapshot(NamedTuple):
 
 def empty_cache(program: Program, capacity: int) -> Cache:
     """Make the smallest cache that can grow to ``capacity`` bytes; it may itself be larger than a tiny capacity."""
-    # A state takes 32 bytes beside its members, so the capacity bounds their number, and that the bits to name one.
-    states = min(TARGET - 1, max(8, capacity // 32))
+    # A state takes 36 bytes beside its members, so the capacity bounds their number, and that the bits to name one.
+    states = min(TARGET - 1, max(8, capacity // 36))
     symbol_bits = max(1, (len(program.word_offsets) - 1).bit_length())
     key_bits = symbol_bits + states.bit_length()
     slot_bits = max(5, key_bits - 32)
     return Cache(
         meta=_meta(),
         state_end=np.zeros(8, np.int32),
-        state_hash=np.zeros(8, np.int32),
         info=np.zeros(16, np.uint64),
-        state_slots=np.zeros(16, np.int32),
+        state_slots=np.zeros(16, np.uint64),
         members=np.zeros(32, np.int32),
         set_end=np.zeros(8, np.int32),
-        set_hash=np.zeros(8, np.int32),
-        set_slots=np.zeros(16, np.int32),
+        set_slots=np.zeros(16, np.uint64),
         tags=np.zeros(32, np.int32),
         transitions=np.zeros((1 << slot_bits) + PROBES - 1, np.uint64),
         transition_shift=np.int64(64 - slot_bits),
@@ -105,8 +103,8 @@ def grown(cache: Cache, table: int, capacity: int) -> Cache | None:
     if table in (GROW_MEMBERS, GROW_TAGS):
         return _longer_pool(cache, "members" if table == GROW_MEMBERS else "tags", room)
     if table == GROW_STATES:
-        return _more_entries(cache, ("state_end", "state_hash", "info"), "state", room)
-    return _more_entries(cache, ("set_end", "set_hash"), "set", room)
+        return _more_entries(cache, ("state_end", "info"), "state_slots", room)
+    return _more_entries(cache, ("set_end",), "set_slots", room)
 
 
 def snapshot(cache: Cache) -> Snapshot:
@@ -169,17 +167,17 @@ def _more_transitions(cache: Cache, room: int) -> Cache | None:
     return None
 
 
-def _more_entries(cache: Cache, names: tuple[str, ...], kind: str, room: int) -> Cache | None:
+def _more_entries(cache: Cache, names: tuple[str, ...], slots_name: str, room: int) -> Cache | None:
     """Double the tables of states or of sets."""
     from compiler.kernels.determinize import rehash
 
     size = 2 * len(getattr(cache, names[0]))
-    slots = np.zeros(2 * size, np.int32)
+    slots = np.zeros(2 * size, np.uint64)
     if slots.nbytes + 2 * sum(getattr(cache, name).nbytes for name in names) > room or size > 2 * cache.state_limit:
         return None
-    rehash(slots, getattr(cache, f"{kind}_hash"), cache.meta[STATES if kind == "state" else SETS])
+    rehash(getattr(cache, slots_name), slots)
     tables = {name: _longer(getattr(cache, name), 2 * len(getattr(cache, name))) for name in names}
-    return _replaced(cache, {**tables, f"{kind}_slots": slots})
+    return _replaced(cache, {**tables, slots_name: slots})
 
 
 def _longer(old: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from compiler.nfa import MANY, Nfa
+from compiler.nfa import MANY, ONE, Nfa
 
 __all__ = ["Cache", "Program", "Work", "frozen", "make_program", "make_work"]
 
@@ -60,6 +60,10 @@ GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS = 1, 2, 3, 4, 
 
 SCRAMBLE = 0x9E3779B97F4A7C15
 """The odd multiplier of all hashing here: 2^64 over the golden ratio (Knuth's multiplicative hashing)."""
+# Flags of a position.
+LOOPS, FIRST_IS_MANY, HAS_ONE, LEADS_ON, HAS_TAGS = 1, 2, 4, 8, 16
+"""It stays on every word; its first child is MANY; it has a child ONE; a word leads to a child; a pattern ends here."""
+
 TARGET_BITS = 27
 TARGET = (1 << TARGET_BITS) - 1
 """Mask of a state number."""
@@ -76,12 +80,13 @@ class Program(NamedTuple):
     separator: np.uint8
     reserved: np.int64
     """The byte whose keys begin at the second root; -1 where there is one root."""
+    roots: np.int64
     labels: Int32s
-    children: Int32s
+    nodes: Uint64s
+    """Two entries for each position, so that what a step asks of it is one access: its first child << 32 | flags; and its
+    filter, in which bit ``symbol & 63`` is set for each literal child. A sentinel ends the last one's children."""
     tag_offsets: Int32s
     tags: Int32s
-    live: npt.NDArray[np.uint8]
-    """1 for a position from which a word leads on, 3 if all that it does is loop."""
     words: Uint64s
     """Hash table of the literal words: pairs (first 8 bytes or hash, length << 32 | symbol); length counts from 1."""
     word_shift: np.int64
@@ -96,17 +101,17 @@ class Cache(NamedTuple):
     meta: Int64s
     state_end: Int32s
     """The members of state s are ``members[state_end[s - 1]:state_end[s]]``."""
-    state_hash: Int32s
     info: Uint64s
     """Two entries for each state: its accept set << 32 | its default successor with FINAL bit, or 0 where that is not
     built yet; and its filter, in which bit ``symbol & 63`` is set for each of its literals."""
-    state_slots: Int32s
-    """Hash table of states by their members and accept set."""
+    state_slots: Uint64s
+    """Hash table of states by their members and accept set: hash << 32 | number. With the hash beside the number, looking
+    for a state that is new touches no state, and growing the table reads and writes it in order."""
     members: Int32s
     set_end: Int32s
     """The accept tags of set s are ``tags[set_end[s - 1]:set_end[s]]``."""
-    set_hash: Int32s
-    set_slots: Int32s
+    set_slots: Uint64s
+    """The same for accept sets by their tags."""
     tags: Int32s
     transitions: Uint64s
     """2^b slots and PROBES - 1 more, so that probing never wraps."""
@@ -129,7 +134,8 @@ class Work(NamedTuple):
     members: Int32s
     tags: Int32s
     counts: Int64s
-    """How many entries of ``members`` and of ``tags`` the last step wrote."""
+    """How many entries of ``members`` and of ``tags`` the last step wrote; FINAL if no word can change such a state; and
+    the filter of the members' literals."""
     keys: Uint64s
     """A line of LINE numbers for each of the BLOCK keys that are walked together."""
     active: Uint64s
@@ -149,25 +155,39 @@ def make_program(nfa: Nfa, separator: bytes) -> Program:
     shift = np.int64(64 - (slots.bit_length() - 1))
     word_data = np.concatenate((nfa.symbols.data, np.zeros(PADDING, np.uint8)))
     fill_words(words, shift, frozen(word_data), frozen(nfa.symbols.offsets))
-    children = np.diff(nfa.children)
-    loops = nfa.labels == MANY
-    first_is_many = np.zeros(len(nfa), np.bool_)
-    has = np.flatnonzero(children)
-    first_is_many[has] = nfa.labels[nfa.children[has]] == MANY
-    leads_on = children - first_is_many > 0
     return Program(
         separator=np.uint8(separator[0]),
         reserved=np.int64(nfa.reserved[0] if nfa.reserved else -1),
+        roots=np.int64(len(nfa.roots)),
         labels=frozen(nfa.labels),
-        children=frozen(nfa.children),
+        nodes=frozen(_nodes(nfa)),
         tag_offsets=frozen(nfa.tag_offsets),
         tags=frozen(nfa.tags),
-        live=frozen(np.where(leads_on, 1, np.where(loops, 3, 0)).astype(np.uint8)),
         words=frozen(words),
         word_shift=shift,
         word_data=frozen(word_data),
         word_offsets=frozen(nfa.symbols.offsets),
     )
+
+
+def _nodes(nfa: Nfa) -> Uint64s:
+    """Gather what a step asks of each position."""
+    labels, first, count = nfa.labels, nfa.children[:-1], np.diff(nfa.children)
+    has = np.flatnonzero(count)
+    many = np.zeros(len(nfa), np.bool_)
+    many[has] = labels[first[has]] == MANY
+    one = np.zeros(len(nfa), np.bool_)
+    beyond = np.flatnonzero(count > many)
+    one[beyond] = labels[first[beyond] + many[beyond]] == ONE
+    flags = np.where(labels == MANY, LOOPS, 0) | np.where(many, FIRST_IS_MANY, 0) | np.where(one, HAS_ONE, 0)
+    flags |= np.where(count > many, LEADS_ON, 0) | np.where(np.diff(nfa.tag_offsets), HAS_TAGS, 0)
+    nodes = np.zeros(2 * len(nfa) + 2, np.uint64)
+    nodes[0::2] = nfa.children.astype(np.uint64) << np.uint64(32)
+    nodes[0:-2:2] |= flags.astype(np.uint64)
+    bits = np.where(labels > 0, np.uint64(1) << (labels & 63).astype(np.uint64), np.uint64(0))
+    if len(has):
+        nodes[1:-2:2][has] = np.bitwise_or.reduceat(bits, first[has])
+    return nodes
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -191,7 +211,7 @@ def make_work(program: Program) -> Work:
         epsilon=np.empty(positions, np.int32),
         members=np.empty(positions, np.int32),
         tags=np.empty(len(program.tags) + 1, np.int32),
-        counts=np.zeros(2, np.int64),
+        counts=np.zeros(4, np.int64),
         keys=np.zeros(BLOCK * LINE, np.uint64),
         active=np.zeros(BLOCK, np.uint64),
         asking=np.zeros(BLOCK, np.uint64),

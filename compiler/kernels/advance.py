@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
-from compiler.nfa import MANY, ONE
+from compiler.tables import FINAL, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LEADS_ON, LOOPS
 
 __all__ = ["advance", "begin", "close", "enter"]
 
 END = np.int32(2**31 - 1)
+ONE, TWO, HALF = np.uint64(1), np.uint64(2), np.uint64(32)
+STAYS, MANY_FIRST, ONE_NEXT = np.uint64(LOOPS), np.uint64(FIRST_IS_MANY), np.uint64(HAS_ONE)
+LIVE, TAGGED = np.uint64(LOOPS | LEADS_ON), np.uint64(HAS_TAGS)
 
 
 @inlined
@@ -37,24 +40,25 @@ def advance(program: Any, members: Any, first: Any, last: Any, symbol: Any, work
 @inlined
 def enter(program: Any, members: Any, first: Any, last: Any, symbol: Any, work: Any) -> Any:
     """Collect the loops that stay and the children that one word enters; return how many it enters as a literal."""
-    labels, children = program.labels, program.children
+    labels, nodes, stay, entering = program.labels, program.nodes, work.loops, work.entered
+    wanted = np.uint64(symbol != 0) << np.uint64(symbol & 63)
     loops = entered = literals = 0
     for i in range(first, last):
-        position = members[i]
-        if labels[position] == MANY:
-            work.loops[loops] = position
+        position = members[np.uint64(i)]
+        at = TWO * np.uint64(position)
+        node = nodes[at]
+        if node & STAYS:
+            stay[loops] = position
             loops += 1
-        low, high = children[position], children[position + 1]
-        if low < high and labels[low] == MANY:
-            low += 1
-        if low < high and labels[low] == ONE:
-            work.entered[entered] = low
+        low = np.int32(node >> HALF) + np.int32((node & MANY_FIRST) != np.uint64(0))
+        if node & ONE_NEXT:
+            entering[entered] = low
             entered += 1
-            low += 1
-        if symbol != 0:
-            child = _child(labels, low, high, symbol)
+            low += np.int32(1)
+        if nodes[at + ONE] & wanted:
+            child = _child(labels, low, np.int32(nodes[at + TWO] >> HALF), symbol)
             if child >= 0:
-                work.entered[entered] = child
+                entering[entered] = child
                 entered += 1
                 literals += 1
     work.counts[0] = loops
@@ -78,37 +82,54 @@ def _child(labels: Any, low: Any, high: Any, symbol: Any) -> Any:
 @inlined
 def close(program: Any, work: Any) -> Any:
     """Merge loops, entered positions and the MANY children of those: live positions into ``work.members``, all accept
-    tags into ``work.tags``. ``counts`` says how many loops and entered positions there are, and then how many of these.
+    tags into ``work.tags``. ``counts`` says how many loops and entered positions there are, and then what was found.
     """
-    labels, children, live = program.labels, program.children, program.live
-    loops, entered = work.counts[0], work.counts[1]
+    nodes, tag_offsets, all_tags = program.nodes, program.tag_offsets, program.tags
+    loops, entering, free, members, tags = work.loops, work.entered, work.epsilon, work.members, work.tags
+    loop_count, entered = work.counts[0], work.counts[1]
     epsilon = 0
     for i in range(entered):
-        child = children[work.entered[i]]
-        if child < children[work.entered[i] + 1] and labels[child] == MANY:
-            work.epsilon[epsilon] = child
+        node = nodes[TWO * np.uint64(entering[i])]
+        if node & MANY_FIRST:
+            free[epsilon] = np.int32(node >> HALF)
             epsilon += 1
-    work.loops[loops] = END
-    work.entered[entered] = END
-    work.epsilon[epsilon] = END
-    a = b = c = members = tags = 0
+    loops[loop_count] = END
+    entering[entered] = END
+    free[epsilon] = END
+    a = b = c = n = found = own = 0
+    last = np.int32(-1)
+    ascending = final = True
+    literals = np.uint64(0)
     while True:
-        position = min(work.loops[a], work.entered[b], work.epsilon[c])
+        position = min(loops[a], entering[b], free[c])
         if position == END:
             break
         # A loop may stay and be entered anew; the word's children are never loops.
-        a += work.loops[a] == position
-        b += work.entered[b] == position
-        c += work.epsilon[c] == position
-        if live[position]:
-            work.members[members] = position
-            members += 1
-        for i in range(program.tag_offsets[position], program.tag_offsets[position + 1]):
-            work.tags[tags] = program.tags[i]
-            tags += 1
-    sort(work.tags, np.int64(tags))
-    work.counts[0] = members
-    work.counts[1] = tags
+        a += loops[a] == position
+        b += entering[b] == position
+        c += free[c] == position
+        at = TWO * np.uint64(position)
+        node = nodes[at]
+        only_loops = node & LIVE == STAYS
+        if node & LIVE:
+            members[n] = position
+            n += 1
+            literals |= nodes[at + ONE]
+            final = final and only_loops
+        if node & TAGGED:
+            for i in range(tag_offsets[np.uint64(position)], tag_offsets[np.uint64(position) + ONE]):
+                tag = all_tags[np.uint64(i)]
+                ascending = ascending and tag > last
+                tags[found] = last = tag
+                found += 1
+                own += only_loops
+    if not ascending:
+        sort(tags, np.int64(found))
+    # All members only loop and nothing is accepted but by them: no word can change such a state.
+    work.counts[0] = n
+    work.counts[1] = found
+    work.counts[2] = FINAL if final and own == found else 0
+    work.counts[3] = np.int64(literals)
 
 
 @kernel

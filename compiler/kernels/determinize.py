@@ -44,9 +44,9 @@ ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 @kernel
 def build_start(program: Any, cache: Any, work: Any) -> Any:
     """Build the state that each root's keys begin in; return 0, or the table that must grow."""
-    for root in range(program.children[0] - 1, -1, -1):
+    for root in range(program.roots - 1, -1, -1):
         begin(program, np.int64(root), work)
-        state = _intern(program, cache, work)
+        state = _intern(cache, work)
         if state < 0:
             return -state
         cache.meta[START_RESERVED if root else START] = state
@@ -66,7 +66,7 @@ def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any
     default = np.int64(cache.info[2 * state] & ONES)
     if default == 0:
         advance(program, cache.members, first, last, np.int64(0), work)
-        default = _intern(program, cache, work)
+        default = _intern(cache, work)
         if default < 0:
             return default
         cache.info[2 * state] |= np.uint64(default)
@@ -79,7 +79,7 @@ def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any
     target = default
     if enter(program, cache.members, first, last, symbol, work) > 0:
         close(program, work)
-        target = _intern(program, cache, work)
+        target = _intern(cache, work)
         if target < 0:
             return target
     if not _place(cache.transitions, cache.transition_shift, _mix(cache, state, symbol), np.uint64(target), meta):
@@ -113,7 +113,7 @@ def _place(transitions: Any, shift: Any, mixed: Any, target: Any, meta: Any) -> 
 
 
 @inlined
-def _intern(program: Any, cache: Any, work: Any) -> Any:
+def _intern(cache: Any, work: Any) -> Any:
     """Return the number of the state in ``work`` with its FINAL bit, adding it if new; or less the table that must grow."""
     meta = cache.meta
     members, tags = work.counts[0], work.counts[1]
@@ -121,17 +121,18 @@ def _intern(program: Any, cache: Any, work: Any) -> Any:
     if accept < 0:
         return accept
     hashed = _hash(work.members, members) ^ np.int32(accept * 40503)
-    mask = cache.state_slots.size - 1
-    slot = np.int64(hashed) & mask
-    while cache.state_slots[slot] != 0:
-        state = np.int64(cache.state_slots[slot])
+    slots = cache.state_slots
+    mask = np.uint64(slots.size - 1)
+    slot = np.uint64(hashed) & mask
+    while slots[slot] != np.uint64(0):
+        state = np.int64(slots[slot] & ONES)
         if (
-            cache.state_hash[state] == hashed
+            slots[slot] >> np.uint64(32) == np.uint64(hashed)
             and np.int64(cache.info[2 * state] >> np.uint64(32)) == accept
             and _same(cache.members, cache.state_end[state - 1], cache.state_end[state], work.members, members)
         ):
-            return state | _final_bit(program, work, members, tags)
-        slot = (slot + 1) & mask
+            return state | work.counts[2]
+        slot = (slot + np.uint64(1)) & mask
     if meta[STATES] >= cache.state_end.size or meta[STATES] > cache.state_limit:
         return np.int64(-GROW_STATES)
     if meta[MEMBERS] + members > cache.members.size:
@@ -142,13 +143,12 @@ def _intern(program: Any, cache: Any, work: Any) -> Any:
     for i in range(members):
         cache.members[start + i] = work.members[i]
     cache.state_end[state] = start + members
-    cache.state_hash[state] = hashed
     cache.info[2 * state] = np.uint64(accept) << np.uint64(32)
-    cache.info[2 * state + 1] = _filter(program, work, members)
-    cache.state_slots[slot] = state
+    cache.info[2 * state + 1] = np.uint64(work.counts[3])
+    slots[slot] = np.uint64(hashed) << np.uint64(32) | np.uint64(state)
     meta[MEMBERS] = start + members
     meta[STATES] = state + 1
-    return state | _final_bit(program, work, members, tags)
+    return state | work.counts[2]
 
 
 @inlined
@@ -156,15 +156,16 @@ def _intern_set(cache: Any, work: Any, tags: Any) -> Any:
     """Return the number of the accept set in ``work``, adding it if new; or less the table that must grow."""
     meta = cache.meta
     hashed = _hash(work.tags, tags)
-    mask = cache.set_slots.size - 1
-    slot = np.int64(hashed) & mask
-    while cache.set_slots[slot] != 0:
-        accept = np.int64(cache.set_slots[slot])
-        if cache.set_hash[accept] == hashed and _same(
+    slots = cache.set_slots
+    mask = np.uint64(slots.size - 1)
+    slot = np.uint64(hashed) & mask
+    while slots[slot] != np.uint64(0):
+        accept = np.int64(slots[slot] & ONES)
+        if slots[slot] >> np.uint64(32) == np.uint64(hashed) and _same(
             cache.tags, cache.set_end[accept - 1], cache.set_end[accept], work.tags, tags
         ):
             return accept
-        slot = (slot + 1) & mask
+        slot = (slot + np.uint64(1)) & mask
     if meta[SETS] >= cache.set_end.size:
         return np.int64(-GROW_SETS)
     if meta[TAGS] + tags > cache.tags.size:
@@ -175,36 +176,10 @@ def _intern_set(cache: Any, work: Any, tags: Any) -> Any:
     for i in range(tags):
         cache.tags[start + i] = work.tags[i]
     cache.set_end[accept] = start + tags
-    cache.set_hash[accept] = hashed
-    cache.set_slots[slot] = accept
+    slots[slot] = np.uint64(hashed) << np.uint64(32) | np.uint64(accept)
     meta[TAGS] = start + tags
     meta[SETS] = accept + 1
     return accept
-
-
-@inlined
-def _final_bit(program: Any, work: Any, members: Any, tags: Any) -> Any:
-    """FINAL if all members only loop and nothing is accepted but by them: no word can change such a state."""
-    own = 0
-    for i in range(members):
-        position = work.members[i]
-        if program.live[position] != 3:
-            return np.int64(0)
-        own += program.tag_offsets[position + 1] - program.tag_offsets[position]
-    return np.int64(FINAL) if own == tags else np.int64(0)
-
-
-@inlined
-def _filter(program: Any, work: Any, members: Any) -> Any:
-    """Set the bit of each literal of the members, by the low bits of its symbol."""
-    bits = np.uint64(0)
-    for i in range(members):
-        for child in range(program.children[work.members[i]], program.children[work.members[i] + 1]):
-            if program.labels[child] > 0:
-                bits |= np.uint64(1) << np.uint64(program.labels[child] & 63)
-                if bits == ALL:
-                    return bits
-    return bits
 
 
 @inlined
@@ -227,14 +202,16 @@ def _same(pool: Any, first: Any, last: Any, values: Any, n: Any) -> Any:
 
 
 @kernel
-def rehash(slots: Any, hashes: Any, count: Any) -> Any:
-    """Enter numbers 1 to count - 1 into an empty table of slots, by their hashes."""
-    mask = slots.size - 1
-    for number in range(1, count):
-        slot = np.int64(hashes[number]) & mask
-        while slots[slot] != 0:
-            slot = (slot + 1) & mask
-        slots[slot] = number
+def rehash(old: Any, slots: Any) -> Any:
+    """Enter the numbers of one table of slots into an empty larger one."""
+    mask = np.uint64(slots.size - 1)
+    for i in range(old.size):
+        entry = old[i]
+        if entry != np.uint64(0):
+            slot = entry >> np.uint64(32) & mask
+            while slots[slot] != np.uint64(0):
+                slot = (slot + np.uint64(1)) & mask
+            slots[slot] = entry
 
 
 @kernel

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels._jit import equal64, kernel, load64, prefetch, trailing_zeros
+from compiler.kernels._jit import equal64, inlined, kernel, load64, prefetch, trailing_zeros
 from compiler.kernels.determinize import build, build_start
 from compiler.kernels.recall import look_up, remember, slot_of
 from compiler.kernels.words import GOLDEN, ONES, below, hash_word, same_word, word_end
@@ -41,6 +41,8 @@ BEGIN, END, MASK, NAME, LENGTH, STATE, MIXED, SLOT = (np.uint64(i) for i in rang
 name, later symbol; that word's length; its state; the mixed key of its transition; its slot in the table of
 whole keys."""
 
+PREFETCHED = np.uint64(4)
+"""So many positions of a state are asked for before its transition is built: most states have no more."""
 ONE = np.uint64(1)
 TWO = np.uint64(2)
 LOW_HALF = np.uint64(0xFFFFFFFF)
@@ -92,7 +94,7 @@ def walk(
         np.uint64(cache.key_shift),
         np.uint64(64) - shift,
     )
-    separator = program.separator
+    separator, nodes, state_end, members = program.separator, program.nodes, cache.state_end, cache.members
     keys, active, asking, unknown = work.keys, work.active, work.asking, work.unknown
     # A slot is eight numbers: the table has as many slots as an eighth of its size, a power of two.
     recall_shift = np.uint64(61) - trailing_zeros(np.uint64(recalled.size)) + np.uint64(6)
@@ -190,20 +192,30 @@ def walk(
                     keys[k + NAME] = symbol
                     asking[asked] = k
                     asked += ONE
-            # Pass 3: find the successors of the others, building those that are not in the table.
+            # Pass 3: find the successors of the others.
+            missing = np.uint64(0)
             for j in range(asked):
                 k = asking[j]
-                mixed = keys[k + MIXED]
-                slot = mixed >> shift
-                tag = mixed << check_shift >> np.uint64(32) << np.uint64(32)
-                target = np.uint64(0)
-                for _ in range(PROBES):
-                    entry = transitions[slot]
-                    if entry & ~PAYLOAD == tag or entry == np.uint64(0):
-                        target = entry & PAYLOAD
-                        break
-                    slot += ONE
-                    tag += NEXT_SLOT
+                target = _successor(transitions, keys[k + MIXED], shift, check_shift)
+                if target != np.uint64(0):
+                    prefetch(info, TWO * (target & NUMBER))
+                    keys[k + STATE] = target
+                else:
+                    asking[missing] = k
+                    missing += ONE
+            # Build those that are not in the table. What a build reads first is asked for before, for all of them.
+            for j in range(missing):
+                prefetch(state_end, keys[asking[j] + STATE] - ONE)
+            for j in range(missing):
+                prefetch(members, np.uint64(state_end[keys[asking[j] + STATE] - ONE]))
+            for j in range(missing):
+                state = keys[asking[j] + STATE]
+                at, last = np.uint64(state_end[state - ONE]), np.uint64(state_end[state])
+                for i in range(at, min(last, at + PREFETCHED)):
+                    prefetch(nodes, TWO * np.uint64(members[i]))
+            for j in range(missing):
+                k = asking[j]
+                target = _successor(transitions, keys[k + MIXED], shift, check_shift)
                 if target == np.uint64(0):
                     built = build(program, cache, work, keys[k + STATE], keys[k + NAME])
                     if built < 0:
@@ -232,6 +244,20 @@ def walk(
         row += np.int64(count)
     meta[ROW] = row
     return DONE
+
+
+@inlined
+def _successor(transitions: Any, mixed: Any, shift: Any, check_shift: Any) -> Any:
+    """Return the target that the transition table has for a mixed key, with its FINAL bit; 0 if it has none."""
+    slot = mixed >> shift
+    tag = mixed << check_shift >> np.uint64(32) << np.uint64(32)
+    for _ in range(PROBES):
+        entry = transitions[slot]
+        if entry & ~PAYLOAD == tag or entry == np.uint64(0):
+            return entry & PAYLOAD
+        slot += ONE
+        tag += NEXT_SLOT
+    return np.uint64(0)
 
 
 @kernel
