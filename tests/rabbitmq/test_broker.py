@@ -23,7 +23,7 @@ KEYS = ["", "a", "b", "c", "a.b", "b.a", ".", "a.", ".b", "a..b", "a.a.b", "c.c.
 @pytest.fixture
 def channel() -> Iterator[Any]:
     """Return a channel with publisher confirms to the broker on this machine, or skip."""
-    pika = pytest.importorskip("pika", reason="needs pika: pip install 'dfa-router[brokers]'")
+    pika = pytest.importorskip("pika", reason="needs pika: pip install 'dfa-router[dev]'")
     try:
         connection = pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", 5672, connection_attempts=1))
     except pika.exceptions.AMQPError as error:

@@ -1,0 +1,92 @@
+"""Where a broker answers: a URL, taken apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from dfa_router.errors import OptionError
+
+__all__ = ["Address", "parse"]
+
+_PORTS = {"amqp": 5672, "mqtt": 1883, "nats": 4222}
+_SECURE = {"amqps", "mqtts", "tls", "wss", "ws"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """A broker and who we are to it."""
+
+    scheme: str
+    host: str
+    port: int
+    user: str | None = None
+    password: str | None = None
+    vhost: str = "/"
+    """AMQP alone has virtual hosts."""
+    timeout: float = 30.0
+    """Seconds without a byte in either direction after which the broker counts as hung."""
+
+    def __str__(self) -> str:
+        """Return the URL without the password, for reports."""
+        who = f"{self.user}@" if self.user else ""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        path = f"/{self.vhost}" if self.scheme == "amqp" and self.vhost != "/" else ""
+        return f"{self.scheme}://{who}{host}:{self.port}{path}"
+
+
+def parse(url: str, *, timeout: float | None = None) -> Address:
+    """Take ``scheme://user:password@host:port/vhost?timeout=seconds`` apart; what is missing has the usual default.
+
+    Parts are percent-encoded as in any URL: the vhost ``a/b`` is ``/a%2Fb``. An empty path is the vhost ``/``, and so is
+    a lone slash, as people write it. ``timeout`` comes before the one in the URL.
+
+    >>> str(parse("amqp://guest:secret@localhost"))
+    'amqp://guest@localhost:5672'
+    >>> parse("nats://127.0.0.1?timeout=2.5").timeout
+    2.5
+    """
+    parts = urlsplit(url)
+    if parts.scheme in _SECURE:
+        raise OptionError(f"{_shown(url)}: only unencrypted connections are made: use amqp://, mqtt:// or nats://")
+    if parts.scheme not in _PORTS or not parts.netloc:
+        raise OptionError(
+            f"{_shown(url)} is no broker's address: expected amqp://, mqtt:// or nats:// and a host, such as "
+            f"amqp://guest:guest@127.0.0.1:5672/"
+        )
+    try:
+        port = parts.port or _PORTS[parts.scheme]
+    except ValueError:
+        raise OptionError(f"{_shown(url)}: the port must be a number from 1 to 65535") from None
+    path = unquote(parts.path.removeprefix("/"))
+    if path and parts.scheme != "amqp":
+        raise OptionError(f"{_shown(url)}: only amqp:// has a path, its vhost: leave {parts.path!r} out")
+    return Address(
+        scheme=parts.scheme,
+        host=parts.hostname or "127.0.0.1",
+        port=port,
+        user=unquote(parts.username) if parts.username is not None else None,
+        password=unquote(parts.password) if parts.password is not None else None,
+        vhost=path or "/",
+        timeout=_seconds(url, parts.query) if timeout is None else timeout,
+    )
+
+
+def _seconds(url: str, query: str) -> float:
+    given = parse_qs(query, keep_blank_values=True)
+    value = given.pop("timeout", ["30"])[-1]
+    if given:
+        raise OptionError(f"{_shown(url)}: unknown parameter {min(given)!r}: timeout is the only one")
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 86_400:
+        raise OptionError(f"{_shown(url)}: timeout must be seconds, more than 0 and less than a day")
+    return seconds
+
+
+def _shown(url: str) -> str:
+    """Return the URL for an error text; what stands before an @ may be a password."""
+    scheme, mark, rest = url.partition("://")
+    return repr(scheme + mark + rest.rpartition("@")[2])

@@ -1,0 +1,158 @@
+"""What the live brokers have in common: the questions they answer, and how a refusal is traced to its pattern or key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from types import TracebackType
+from typing import Protocol, Self
+
+from dfa_router.brokers.address import Address
+from dfa_router.brokers.wire import LostError
+from dfa_router.errors import EnvironmentLacksError, OptionError
+from dfa_router.fuzz.target import Answers, Refused, Target, TargetFailure
+
+__all__ = ["Asking", "Broker", "encoded", "failure", "gathered", "unwelcome", "words"]
+
+_NOT_LET_IN = ("ACCESS_REFUSED", "NOT_ALLOWED", "Authorization", "Authentication", "0x86", "0x87", "0x8a")
+"""What the three protocols say of a wrong password, an unknown vhost, or a user who may not."""
+
+
+class Broker(Target, Protocol):
+    """A running broker as a target."""
+
+    def describe(self) -> str:
+        """Return product and version, as the broker tells them."""
+
+    def minds(self, patterns: Sequence[str], keys: Sequence[str]) -> str | None:
+        """Ask the broker about all of these at once, with nobody listening: its words if it refuses any, else None."""
+
+    def refusal(self, pattern: str) -> str | None:
+        """Ask the broker about one pattern: its words where it refuses it, else None."""
+
+    def key_refusal(self, key: str) -> str | None:
+        """Ask the broker about one routing key, topic or subject: its words where it refuses it, else None."""
+
+    def __enter__(self) -> Self:
+        """Return the broker itself."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close it."""
+
+
+class Asking:
+    """What a broker's class has for nothing when it has ``minds`` and ``close``."""
+
+    def minds(self, patterns: Sequence[str], keys: Sequence[str]) -> str | None:
+        """See :meth:`Broker.minds`; Refused is raised for what is refused here, before anything is sent."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Give back what is held outside of this process."""
+        raise NotImplementedError
+
+    def refusal(self, pattern: str) -> str | None:
+        """Ask the broker about one pattern: its words where it refuses it, else None."""
+        try:
+            return self.minds([pattern], [])
+        except Refused as refused:
+            return refused.reason
+
+    def key_refusal(self, key: str) -> str | None:
+        """Ask the broker about one routing key, topic or subject: its words where it refuses it, else None."""
+        try:
+            return self.minds([], [key])
+        except Refused as refused:
+            return refused.reason
+
+    def __enter__(self) -> Self:
+        """Return the object itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+
+def failure(broker: Broker, lost: LostError, patterns: Sequence[str], keys: Sequence[str]) -> Refused | TargetFailure:
+    """Return why a round failed: which pattern or key the broker refuses, or that it hung or died.
+
+    A pipelined round does not tell which of its lines the broker minded, and its last words may even be lost: a socket
+    that is closed with unread data resets the connection, and the reset overtakes them. So the broker is asked again,
+    about halves of the round.
+    """
+    try:
+        if lost.kind == "died":
+            position, reason = _first_refused(patterns, lambda some: broker.minds(some, []))
+            if reason is not None:
+                return Refused(reason, pattern=position)
+            position, reason = _first_refused(keys, lambda some: broker.minds([], some))
+            if reason is not None:
+                return Refused(reason, key=position)
+    except TargetFailure as other:
+        return TargetFailure(other.kind, other.reason, patterns, keys)
+    return TargetFailure(lost.kind, f"{broker.name}: {lost.reason}", patterns, keys)
+
+
+def _first_refused(texts: Sequence[str], minds: Callable[[Sequence[str]], str | None]) -> tuple[int, str | None]:
+    """Return the first position that is refused, and with what words, or None where none is."""
+    if not texts or minds(texts) is None:
+        return 0, None
+    begin, end = 0, len(texts)
+    while end - begin > 1:
+        middle = (begin + end) // 2
+        begin, end = (middle, end) if minds(texts[begin:middle]) is None else (begin, middle)
+    return begin, minds(texts[begin:end])
+
+
+def words(broker: Broker, lost: LostError, again: Callable[[], object]) -> str:
+    """Return with what words the broker refused what it was asked, if ``again`` shows that it still lives.
+
+    Raises:
+        TargetFailure: it hung, or died: then it has refused nobody.
+
+    """
+    try:
+        if lost.kind == "died":
+            again()
+            return lost.reason
+    except LostError as other:
+        lost = other
+    raise TargetFailure(lost.kind, f"{broker.name}: {lost.reason}") from None
+
+
+def unwelcome(address: Address, lost: LostError, start_it: str) -> OptionError | EnvironmentLacksError:
+    """Return why there is no broker to begin with: it does not let us in, or it is none of the protocol."""
+    if any(saying in lost.reason for saying in _NOT_LET_IN):
+        what = "user, password and vhost" if address.scheme == "amqp" else "user and password"
+        return OptionError(f"{address} does not let us in ({lost.reason}): check {what}")
+    return EnvironmentLacksError(f"no {address.scheme} broker answers at {address} ({lost.reason}): {start_it}")
+
+
+def encoded(text: str) -> bytes | None:
+    r"""Return the text as UTF-8, or None where it has none: a lone surrogate.
+
+    >>> encoded("ü"), encoded("\ud800")
+    (b'\xc3\xbc', None)
+    """
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return None
+
+
+def gathered(deliveries: list[list[int]], broker: Broker, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
+    """Return the positions of each key ascending; a position that came twice is nonsense."""
+    answers = []
+    for key, positions in zip(keys, deliveries, strict=True):
+        positions.sort()
+        if len(set(positions)) < len(positions):
+            twice = next(a for a, b in pairwise(positions) if a == b)
+            reason = f"{broker.name}: key {key!r} was delivered twice for the one subscription {patterns[twice]!r}"
+            raise TargetFailure("nonsense", reason, patterns, keys)
+        answers.append(tuple(positions))
+    return answers

@@ -1,0 +1,200 @@
+"""NATS: a subscription per pattern, a message per key, and a PING whose PONG says that nothing more will come.
+
+The protocol is lines of text, so this is a plain socket. One write holds the whole round: ``SUB``, ``PUB``, ``PING``
+and, behind them, the ``UNSUB`` lines. The server handles a client's lines in order and queues what it sends in order,
+so every delivery stands before the ``PONG``.
+
+``pedantic`` is off: with it the server refuses to publish to subjects that it otherwise routes to nobody, and what is
+asked here is where messages go. White space cannot be asked about at all, as it ends a subject on the line: we refuse
+it before anything is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable, Sequence
+
+from dfa_router.brokers.address import Address
+from dfa_router.brokers.broker import Asking, encoded, failure, gathered, unwelcome, words
+from dfa_router.brokers.wire import LostError, Wire
+from dfa_router.dialects import dialect_named
+from dfa_router.fuzz.target import Answers, Refused
+
+__all__ = ["NatsBroker"]
+
+_START_IT = "start a NATS server (nats-server -a 127.0.0.1) or give the address of one"
+_IDLE_SECONDS = 60.0
+_ENDS_A_SUBJECT = re.compile(rb"[ \t\r\n]")
+
+
+class NatsBroker(Asking):
+    """A running NATS server as a target."""
+
+    def __init__(self, address: Address) -> None:
+        """Connect; see :func:`dfa_router.brokers.connect`."""
+        self.dialect = dialect_named("nats")
+        self._address = address
+        self._wire: Wire | None = None
+        self._token, self._own = b"", re.compile(rb"")
+        self._used_at = 0.0
+        self._pongs = b""
+        """Answers to the server's own PINGs: they go with the next round, which comes soon or on a new connection."""
+        self._information: dict[str, object] = {}
+        try:
+            self._connected()
+        except LostError as lost:
+            raise unwelcome(address, lost, _START_IT) from None
+        self.name = f"{address} ({self.describe()})"
+
+    def describe(self) -> str:
+        """Return product and version, as the server tells them."""
+        return f"NATS {self._information.get('version', 'of unknown version')}"
+
+    def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
+        """Return who matches each key; see :class:`dfa_router.fuzz.target.Target`."""
+        subjects = [_subject(pattern, pattern=at) for at, pattern in enumerate(patterns)]
+        topics = [_subject(key, key=at) for at, key in enumerate(keys)]
+        deliveries: list[list[int]] = [[] for _ in keys]
+
+        def deliver(subscription: int, at: int) -> None:
+            deliveries[at].append(subscription)
+
+        try:
+            wire = self._connected()  # first of all: a new connection has a new token
+            lines = [b"SUB %b %d\r\n" % (subject, at) for at, subject in enumerate(subjects)]
+            lines += [b"PUB %b 16\r\n%b%08d\r\n" % (topic, self._token, at) for at, topic in enumerate(topics)]
+            lines.append(b"PING\r\n")
+            lines += [b"UNSUB %d\r\n" % at for at in range(len(subjects))]
+            self._talk(wire, b"".join(lines), deliver)
+        except LostError as lost:
+            self.close()
+            raise failure(self, lost, patterns, keys) from None
+        except BaseException:  # Ctrl-C: what the server still sends belongs to no later round
+            self.close()
+            raise
+        return gathered(deliveries, self, patterns, keys)
+
+    def minds(self, patterns: Sequence[str], keys: Sequence[str]) -> str | None:
+        """Ask the server about all of these at once: its words if it refuses any, else None."""
+        lines = [b"SUB %b %d\r\n" % (_subject(text, pattern=at), at) for at, text in enumerate(patterns)]
+        lines += [b"UNSUB %d\r\n" % at for at in range(len(patterns))]
+        lines += [b"PUB %b 0\r\n\r\n" % _subject(text, key=at) for at, text in enumerate(keys)]
+        lines.append(b"PING\r\n")
+        try:
+            self._talk(self._connected(), b"".join(lines), lambda _subscription, _at: None)
+        except LostError as lost:
+            self.close()
+            return words(self, lost, self._connected)
+        except BaseException:
+            self.close()
+            raise
+        return None
+
+    def close(self) -> None:
+        """Close the connection: subscriptions live no longer than it."""
+        if self._wire is not None:
+            self._wire.close()
+            self._wire = None
+
+    def _connected(self) -> Wire:
+        """Return the connection, a new one where there is none or where the server may have given it up as idle."""
+        if self._wire is not None and time.monotonic() - self._used_at > _IDLE_SECONDS:
+            self.close()
+        if self._wire is None:
+            self._wire = self._open()
+        return self._wire
+
+    def _open(self) -> Wire:
+        wire = Wire(self._address)
+        # Other clients' messages may match our patterns, and so may those of a round that was broken off, which the
+        # server may still be handling: ours are known by this connection's token.
+        token = secrets.token_hex(4)
+        self._pongs = b""
+        self._token = token.encode()
+        self._own = re.compile(rb"MSG [^ \r\n]+ (\d+) 16\r\n%b(\d{8})\r\n" % self._token)
+        about = {"verbose": False, "pedantic": False, "lang": "python", "version": "0", "protocol": 0, "echo": True}
+        about["name"] = f"dfa-router-{token}"
+        if self._address.password is not None:
+            about |= {"user": self._address.user or "", "pass": self._address.password}
+        elif self._address.user is not None:
+            about["auth_token"] = self._address.user
+        try:
+            self._greeted(wire)
+            self._talk(wire, b"CONNECT %b\r\nPING\r\n" % json.dumps(about).encode(), lambda _subscription, _at: None)
+        except BaseException:
+            wire.close()
+            raise
+        wire.patience = self._address.timeout
+        return wire
+
+    def _greeted(self, wire: Wire) -> None:
+        greeting = b""
+
+        def feed(data: bytes) -> bool:
+            nonlocal greeting
+            greeting += data
+            return b"\r\n" in greeting
+
+        wire.talk(b"", feed)
+        if not greeting.startswith(b"INFO {"):
+            raise LostError("nonsense", f"it greets with {greeting[:40]!r}")
+        try:
+            self._information = json.loads(greeting.partition(b"\r\n")[0].removeprefix(b"INFO "))
+        except ValueError:
+            raise LostError("nonsense", f"it greets with {greeting[:40]!r}") from None
+
+    def _talk(self, wire: Wire, lines: bytes, deliver: Callable[[int, int], None]) -> None:
+        """Send the lines and hand each delivery's subscription number and key position on until the PONG."""
+        rest, pongs = b"", 0
+
+        def feed(data: bytes) -> bool:
+            nonlocal rest, pongs
+            data, at, ended = rest + data, 0, False
+            while True:
+                while own := self._own.match(data, at):
+                    deliver(int(own[1]), int(own[2]))
+                    at = own.end()
+                end = data.find(b"\r\n", at)
+                if end < 0:
+                    break
+                line = data[at:end]
+                at, begin = end + 2, at
+                if line.startswith(b"MSG "):
+                    size = line.rpartition(b" ")[2]
+                    if not size.isdigit():
+                        raise LostError("nonsense", f"it sends {line[:40]!r}, which tells no size")
+                    at += int(size) + 2
+                    if at > len(data):
+                        at = begin
+                        break
+                elif line == b"PONG":
+                    ended = True
+                elif line == b"PING":
+                    pongs += 1
+                elif line.startswith(b"-ERR"):
+                    raise LostError("died", line.decode(errors="replace"))
+                elif not line.startswith((b"INFO ", b"+OK")):
+                    raise LostError("nonsense", f"it sends {line[:40]!r}, which is none of the protocol's lines")
+            rest = data[at:]
+            return ended
+
+        wire.talk(self._pongs + lines, feed)
+        self._pongs = b"PONG\r\n" * pongs
+        self._used_at = time.monotonic()
+
+
+def _subject(text: str, *, pattern: int | None = None, key: int | None = None) -> bytes:
+    """Return the text as it stands on a line of the protocol, or refuse what cannot be asked about."""
+    subject = encoded(text)
+    if subject is None:
+        reason = f"{text!r} holds a lone surrogate, which UTF-8 cannot carry"
+    elif not subject:
+        reason = "the empty subject cannot be said on a line of the protocol"
+    elif _ENDS_A_SUBJECT.search(subject):
+        reason = f"{text!r} holds white space, which ends a subject on a line of the protocol"
+    else:
+        return subject
+    raise Refused(reason, pattern=pattern, key=key)

@@ -1,0 +1,110 @@
+"""A TCP connection that reads while it writes.
+
+A round is written without waiting for answers, and brokers begin to answer before they have read all of it. Whoever
+writes everything first and reads afterwards ends in a deadlock: both sides' buffers fill and each waits for the other.
+:meth:`Wire.talk` does both at once, in one thread.
+
+Rejected: a writing thread (its errors and Ctrl-C would have to be handed over), asyncio (there is one thing to wait for),
+the usual clients (they wait for answers many times a round, and nats-py refuses patterns that the server should have been
+asked about).
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Literal
+
+from dfa_router.brokers.address import Address
+from dfa_router.errors import RouterError
+
+__all__ = ["LostError", "Wire"]
+
+_CONNECT_SECONDS = 5.0
+_GREETING_SECONDS = 10.0
+_CHUNK = 1 << 18
+_QUICKACK = getattr(socket, "TCP_QUICKACK", None)  # Linux only
+
+
+class LostError(RouterError):
+    """The connection is of no more use: the broker closed it, maybe with its reason, went silent, or broke the protocol."""
+
+    def __init__(self, kind: Literal["died", "hung", "nonsense"], reason: str) -> None:
+        """Say how it was lost, in the words of :class:`dfa_router.fuzz.target.TargetFailure`."""
+        super().__init__(reason)
+        self.kind, self.reason = kind, reason
+
+
+class Wire:
+    """A connected socket."""
+
+    def __init__(self, address: Address) -> None:
+        """Connect; raises LostError where nobody listens."""
+        self.patience = min(address.timeout, _GREETING_SECONDS)
+        """Seconds of silence that are borne; short until somebody raises it, when the broker has said who it is."""
+        try:
+            self._socket = socket.create_connection(
+                (address.host, address.port), min(address.timeout, _CONNECT_SECONDS)
+            )
+        except OSError as error:
+            raise LostError("died", f"no connection: {error.strerror or error}") from None
+        self._socket.setblocking(False)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def talk(self, data: bytes, feed: Callable[[bytes], bool]) -> None:
+        """Write ``data`` and hand what arrives to ``feed`` until it returns True and everything is written.
+
+        Raises:
+            LostError: the broker closed the connection, or no byte went in either direction for ``patience`` seconds.
+
+        """
+        waiting, done = memoryview(data), False
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN | (select.POLLOUT if waiting else 0))
+        silent_at = time.monotonic() + self.patience
+        while waiting or not done:
+            events = poll.poll(max(0.0, silent_at - time.monotonic()) * 1000)
+            if not events:
+                if time.monotonic() < silent_at:
+                    continue
+                raise LostError("hung", f"no answer within {self.patience:g} seconds")
+            silent_at = time.monotonic() + self.patience
+            if events[0][1] & ~select.POLLOUT:
+                done = feed(self._receive()) or done
+            if waiting and events[0][1] & select.POLLOUT:
+                waiting = self._send(waiting)
+                if not waiting:
+                    poll.modify(self._socket, select.POLLIN)
+
+    def _receive(self) -> bytes:
+        try:
+            data = self._socket.recv(_CHUNK)
+        except BlockingIOError:
+            return b""
+        except OSError as error:
+            raise LostError("died", f"the connection broke: {error.strerror or error}") from None
+        if not data:
+            raise LostError("died", "the broker closed the connection")
+        if _QUICKACK is not None:
+            # It wears off, so it is set anew each time. Mosquitto leaves Nagle's algorithm on: without a quick
+            # acknowledgement every portion waits 40 ms for the kernel's delayed one (a test holds this).
+            with suppress(OSError):  # on a connection that has just ended, which the next read tells
+                self._socket.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
+        return data
+
+    def _send(self, waiting: memoryview) -> memoryview:
+        try:
+            return waiting[self._socket.send(waiting) :]
+        except BlockingIOError:
+            return waiting
+        except OSError:
+            # What the broker said before it closed may still be read: reading then ends the conversation, or the
+            # silence does.
+            return waiting[len(waiting) :]
+
+    def close(self) -> None:
+        """Close the socket; may be called twice."""
+        self._socket.close()

@@ -1,0 +1,116 @@
+"""Brokers that are not there, are something else, hang or die."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dfa_router.brokers import Broker, connect
+from dfa_router.errors import EnvironmentLacksError, OptionError
+from dfa_router.fuzz.target import TargetFailure
+
+pytestmark = pytest.mark.broker
+
+PATTERNS = [f"{word}{number}" for word in "abcdefgh" for number in range(10)]
+KEYS = PATTERNS * 5
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def test_nobody_listens(protocol: str) -> None:
+    port = free_port()
+    product = {"amqp": "rabbitmq-server", "mqtt": "mosquitto", "nats": "nats-server"}[protocol]
+    with pytest.raises(EnvironmentLacksError, match=rf"127\.0\.0\.1:{port} .*refused.*: start .*{product}"):
+        connect(f"{protocol}://127.0.0.1:{port}")
+
+
+def test_a_listener_that_never_answers(protocol: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        begin = time.monotonic()
+        with pytest.raises(EnvironmentLacksError, match=r"no answer within 0\.5 seconds.*start "):
+            connect(f"{protocol}://127.0.0.1:{port}?timeout=0.5")
+        assert time.monotonic() - begin < 5
+
+
+@pytest.mark.parametrize("other", ["amqp", "mqtt", "nats"])
+def test_a_broker_of_another_protocol(protocol: str, other: str, live: Callable[[str], Broker]) -> None:
+    if protocol == other:
+        return
+    live(other)
+    port = {"amqp": 5672, "mqtt": 1883, "nats": 4222}[other]
+    with pytest.raises(EnvironmentLacksError, match=f"no {protocol} broker answers at "):
+        connect(f"{protocol}://127.0.0.1:{port}", timeout=3)
+
+
+@pytest.mark.parametrize("url", ["amqp://guest:secret@127.0.0.1", "amqp://guest:guest@127.0.0.1/no-such-vhost"])
+def test_rabbitmq_does_not_let_us_in(url: str, live: Callable[[str], Broker]) -> None:
+    live("amqp")
+    with pytest.raises(OptionError, match="check user, password and vhost") as refused:
+        connect(url)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_broker_that_hangs_in_a_round(protocol: str, relay: Any) -> None:
+    with connect(f"{protocol}://127.0.0.1:{relay.port}", timeout=1) as target:
+        relay.remaining = 500
+        with pytest.raises(TargetFailure, match="no answer within 1 seconds") as failed:
+            target.answer(PATTERNS, KEYS)
+        assert failed.value.kind == "hung"
+        assert failed.value.patterns == tuple(PATTERNS)
+        assert failed.value.keys == tuple(KEYS)
+        with pytest.raises(TargetFailure):
+            target.refusal("a")
+        relay.remaining = None
+        assert target.answer(["a"], ["a", "b"]) == [(0,), ()]
+        relay.remaining = 0
+        begin = time.monotonic()
+        target.close()
+        assert time.monotonic() - begin < 5
+
+
+def test_a_connection_that_breaks_in_a_round(protocol: str, relay: Any) -> None:
+    with connect(f"{protocol}://127.0.0.1:{relay.port}", timeout=3) as target:
+        relay.then, relay.remaining = "broken", 500
+        with pytest.raises(TargetFailure, match=r"closed|broke") as failed:
+            target.answer(PATTERNS, KEYS)
+        assert (failed.value.kind, failed.value.patterns) == ("died", tuple(PATTERNS))
+        assert target.answer(["a"], ["a", "b"]) == [(0,), ()]
+
+
+def test_a_broker_that_is_gone(protocol: str, relay: Any) -> None:
+    with connect(f"{protocol}://127.0.0.1:{relay.port}", timeout=3) as target:
+        relay.then, relay.remaining = "gone", 500
+        for _ in range(2):
+            with pytest.raises(TargetFailure) as failed:
+                target.answer(PATTERNS, KEYS)
+            assert (failed.value.kind, failed.value.patterns) == ("died", tuple(PATTERNS))
+        with pytest.raises(TargetFailure):
+            target.refusal("a")
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("http://127.0.0.1", "no broker's address"),
+        ("amqp:127.0.0.1", "no broker's address"),
+        ("amqps://u:secret@127.0.0.1", "only unencrypted"),
+        ("nats://127.0.0.1:99999", "port must be"),
+        ("mqtt://127.0.0.1/topic", "only amqp:// has a path"),
+        ("nats://u:secret@127.0.0.1?timeout=no", "timeout must be"),
+        ("nats://127.0.0.1?timeout=0", "timeout must be"),
+        ("nats://127.0.0.1?tiemout=3", "unknown parameter 'tiemout'"),
+    ],
+)
+def test_addresses_that_cannot_be_read(url: str, says: str) -> None:
+    with pytest.raises(OptionError, match=re.escape(says)) as wrong:
+        connect(url)
+    assert "secret" not in str(wrong.value)
