@@ -1,0 +1,239 @@
+"""A process that is asked lines and answers lines, and that may do anything else.
+
+Lines are written while answers are read, so a whole round is under way at once and neither side waits for the other's
+pipe. What the process may cost is bounded: seconds for each answer, bytes for each line, lines for each question, and
+of what it says on stderr the end is kept. When it breaks a bound, or the asking is interrupted, it is killed with
+everything that it started, and the next question starts it anew.
+
+It runs in a session of its own: Ctrl-C reaches this process alone, which then ends the other. A process that is still
+there when the interpreter exits is ended too. Only if this interpreter is killed outright nothing ends it, except that
+its input ends.
+
+Left out: a limit on memory and processor time of the process, which a shell around it can set (``ulimit``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["LINE_LIMIT", "STDERR_LIMIT", "LineProcess", "ProcessError"]
+
+LINE_LIMIT = 1 << 20
+"""The longest line that a process may answer, in bytes, and the most that it may write unasked."""
+STDERR_LIMIT = 4096
+"""How many bytes of stderr's end are kept."""
+_CHUNK = 1 << 16
+_GRACE = 1.0
+"""Seconds for a process to end by itself after its input or its output ended."""
+_SETTLE = 0.05
+"""Seconds of silence after which no more is to come: on stderr from who failed, on stdout from who says too much."""
+
+
+class ProcessError(Exception):
+    """A process did not answer as it must; ``kind`` is ``hung``, ``died``, ``flooded`` or ``nonsense``."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        """Say what happened, in words that can follow the process's name."""
+        super().__init__(reason)
+        self.kind, self.reason = kind, reason
+
+
+class LineProcess:
+    """A command, run when it is first needed and after each trouble."""
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Start the command without a shell; raises :class:`OSError` where that cannot be."""
+        self._command, self._environment = command, environment
+        self._process: subprocess.Popen[bytes] | None = None
+        self._buffer = bytearray()
+        self._errors = bytearray()
+        self._start()
+
+    def _start(self) -> None:
+        process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=dict(self._environment),
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._stdin, self._stdout, self._stderr = (
+            pipe.fileno() for pipe in (process.stdin, process.stdout, process.stderr)
+        )
+        for descriptor in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(descriptor, False)
+        self._buffer.clear()
+        self._errors.clear()
+        self._process = process
+        self._end_at_exit = weakref.finalize(self, _end, process)
+
+    def ask(self, questions: bytes, count: int, timeout: float) -> Iterator[bytes]:
+        """Write ``count`` lines and yield as many answers, each within ``timeout`` seconds after the one before it.
+
+        Raises :class:`ProcessError`. Whoever has not got the last answer, for whatever reason, must call :meth:`kill`.
+        """
+        if self._process is None:
+            self._start()
+        self._expect_silence("before the question")
+        yield from self._exchange(memoryview(questions), count, timeout)
+        if self._buffer:
+            self._expect_silence("after its last answer")
+
+    def _exchange(self, pending: memoryview, count: int, timeout: float) -> Iterator[bytes]:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._stdout, selectors.EVENT_READ)
+            selector.register(self._stderr, selectors.EVENT_READ)
+            pending = self._write(pending)
+            if pending:
+                selector.register(self._stdin, selectors.EVENT_WRITE)
+            deadline = time.monotonic() + timeout
+            while count:
+                ready = selector.select(max(deadline - time.monotonic(), 0))
+                if not ready and time.monotonic() >= deadline:
+                    raise ProcessError("hung", self._with_stderr(f"gave no answer within {timeout:g} s"))
+                for key, _ in ready:
+                    if key.fd == self._stdin:
+                        pending = self._write(pending)
+                        if not pending:
+                            selector.unregister(self._stdin)
+                    elif key.fd == self._stderr:
+                        if not self._read_errors():
+                            selector.unregister(self._stderr)
+                    elif not self._read():
+                        raise ProcessError("died", self._last_words())
+                    else:
+                        while count and (end := self._buffer.find(b"\n")) >= 0:
+                            line = bytes(self._buffer[:end])
+                            del self._buffer[: end + 1]
+                            count -= 1
+                            yield line
+                            deadline = time.monotonic() + timeout  # the asker's own time is none of the process's
+                        if len(self._buffer) > LINE_LIMIT and b"\n" not in self._buffer:
+                            raise ProcessError(
+                                "flooded", f"wrote more than {LINE_LIMIT:,} bytes without an end of line"
+                            )
+
+    def _write(self, pending: memoryview) -> memoryview:
+        """Write what the pipe takes; to a process that reads no more, all of it, for nobody."""
+        while pending:
+            try:
+                pending = pending[os.write(self._stdin, pending[:_CHUNK]) :]
+            except BlockingIOError:
+                break
+            except BrokenPipeError:
+                return pending[:0]  # what it still had to say comes first, then the end of its output tells
+        return pending
+
+    def _read(self) -> bool:
+        """Read what there is to the buffer; False at the end of the output."""
+        try:
+            chunk = os.read(self._stdout, _CHUNK)
+        except BlockingIOError:
+            return True
+        self._buffer += chunk
+        return bool(chunk)
+
+    def _read_errors(self) -> bool:
+        """Read what there is on stderr and keep the end of it; False where it is closed."""
+        try:
+            chunk = os.read(self._stderr, _CHUNK)
+        except BlockingIOError:
+            return True
+        self._errors += chunk
+        del self._errors[:-STDERR_LIMIT]
+        return bool(chunk)
+
+    def _expect_silence(self, when: str) -> None:
+        """Raise if there is output that no question asked for; little of it is nonsense, much a flood."""
+        open_ = self._read()
+        if not self._buffer:
+            return
+        surplus, size = bytes(self._buffer[:80]), len(self._buffer)
+        until = time.monotonic() + _GRACE
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._stdout, selectors.EVENT_READ)
+            while open_ and size <= LINE_LIMIT and time.monotonic() < until and selector.select(_SETTLE):
+                self._buffer.clear()
+                open_ = self._read()
+                size += len(self._buffer)
+        if size > LINE_LIMIT:
+            raise ProcessError("flooded", f"wrote more than {LINE_LIMIT:,} bytes that nobody asked for, {when}")
+        raise ProcessError(
+            "nonsense", f"wrote {surplus.decode(errors='replace')!r} {when}: one line for each question is expected"
+        )
+
+    def _last_words(self) -> str:
+        """Say how the process ended, or that it closed its output and lives on."""
+        assert self._process is not None
+        partial = f", after {bytes(self._buffer[-80:])!r} without an end of line" if self._buffer else ""
+        status = _ended(self._process.pid, _GRACE)
+        if status is None:
+            said = "closed its output but did not end"
+        elif status.si_code == os.CLD_EXITED:
+            said = f"exited with code {status.si_status}"
+            if status.si_status == 0:
+                said += " (it must go on until its input ends)"
+        else:
+            said = f"was killed by {signal.Signals(status.si_status).name}"
+        return self._with_stderr(said + partial)
+
+    def _with_stderr(self, said: str) -> str:
+        until = time.monotonic() + _GRACE
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._stderr, selectors.EVENT_READ)
+            while time.monotonic() < until and selector.select(_SETTLE) and self._read_errors():
+                pass
+        text = self._errors.decode(errors="replace").strip()
+        return f"{said}; the end of its stderr:\n{text}" if text else f"{said}; it wrote nothing to stderr"
+
+    def kill(self) -> None:
+        """End the process, and all that it started, at once."""
+        self._finish(0)
+
+    def close(self) -> None:
+        """End the process: its input ends, and if it is there a second later it is killed. May be called twice."""
+        self._finish(_GRACE)
+
+    def _finish(self, grace: float) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            self._end_at_exit.detach()
+            _end(process, grace)
+
+
+def _ended(pid: int, grace: float) -> os.waitid_result | None:
+    """Wait so long for a child's end and return it, leaving the child a zombie: its group's number stays taken."""
+    until, pause = time.monotonic() + grace, 0.0005
+    while (status := os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)) is None:
+        if time.monotonic() >= until:
+            return None
+        time.sleep(pause)
+        pause = min(pause * 2, 0.02)
+    return status
+
+
+def _end(process: subprocess.Popen[bytes], grace: float = 0.0) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        if grace:
+            _ended(process.pid, grace)
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            assert pipe is not None
+            pipe.close()

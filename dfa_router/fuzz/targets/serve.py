@@ -1,0 +1,83 @@
+"""Speaks the fuzzer's protocol for a Python callable: ``python serve.py module:callable``.
+
+It runs in a process of its own, so that a callable that hangs, crashes the interpreter or prints is known for that. It
+imports nothing of this project, which would cost a second at every start, and which an oracle of its own must not need.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import operator
+import os
+import reprlib
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+UNUSABLE = 3
+"""The exit code of a process whose callable cannot be imported; why stands in its only line."""
+
+
+def find(spec: str) -> Callable[[list[str], str], Any]:
+    """Import what ``module:attribute.of.it`` names; raises whatever the import raises."""
+    module, _, path = spec.partition(":")
+    found = operator.attrgetter(path)(importlib.import_module(module))
+    if not callable(found):
+        raise TypeError(f"{spec} is {reprlib.repr(found)}, expected something to call as f(patterns, key)")
+    return found  # type: ignore[no-any-return]
+
+
+def reply(function: Callable[[list[str], str], Any], patterns: list[str], key: str) -> Any:
+    """Call the function and return what the protocol says of it.
+
+    ``ValueError`` is how a matcher refuses a pattern or a key, as ``int("x")`` does; any other exception is a failure.
+    """
+    try:
+        returned = function(list(patterns), key)
+        return positions(returned)
+    except ValueError as error:
+        return {"refused": f"{type(error).__name__}: {error}"}
+    except Exception as error:  # noqa: BLE001 - whatever is under test may raise whatever it likes
+        frames = traceback.TracebackException.from_exception(error)
+        del frames.stack[:1]  # this function
+        return {"raised": "".join(frames.format())}
+
+
+def positions(returned: Any) -> Any:
+    """Return a list of ints, or what says that there is none; raises what an iterator that was returned raises."""
+    if isinstance(returned, (str, bytes, dict)) or not hasattr(returned, "__iter__"):
+        return {"returned": reprlib.repr(returned)}
+    found = list(returned)
+    try:
+        numbers = [operator.index(position) for position in found]  # numpy's integers too
+    except TypeError:
+        return {"returned": reprlib.repr(found)}
+    return numbers if bool not in map(type, found) else {"returned": reprlib.repr(found)}
+
+
+def main(spec: str) -> int:
+    """Answer until the input ends."""
+    answers = os.fdopen(os.dup(1), "w", encoding="ascii", buffering=1)
+    os.dup2(2, 1)  # what the callable prints is no answer
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109 - only now: a json.py there is the callable's business, not ours
+    try:
+        function = find(spec)
+    except BaseException as error:  # noqa: BLE001 - SystemExit too: the line says what it was
+        text = "".join(traceback.format_exception(error)) if not isinstance(error, ImportError) else str(error)
+        answers.write(json.dumps({"unusable": text or repr(error)}) + "\n")
+        return UNUSABLE
+    patterns: list[str] = []
+    for line in sys.stdin.buffer:
+        question = json.loads(line)
+        if "patterns" in question:
+            patterns = question["patterns"]
+            answers.write("true\n")
+        else:
+            answers.write(json.dumps(reply(function, patterns, question["key"])) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
