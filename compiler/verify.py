@@ -90,9 +90,13 @@ def _label_flaws(nfa: Nfa, words: int) -> Iterator[tuple[Defect, str, str]]:
         below = labels[nfa.children[RESERVED] : nfa.children[RESERVED + 1]]
         if np.any(below < OTHER):
             yield Defect.LABELS, "labels", f"a wildcard begins a pattern of keys that begin with {nfa.reserved!r}"
+        starts, data = nfa.symbols.offsets, nfa.symbols.data
         for root in nfa.roots:
-            words_there = (nfa.symbols.word(label) for label in map(nfa.label, nfa.successors(root)) if label > OTHER)
-            if any(nfa.root(word) != root for word in words_there):
+            here = labels[nfa.children[root] : nfa.children[root + 1]]
+            here = here[here > OTHER]
+            apart = starts[here] > starts[here - 1]
+            apart[apart] = data[starts[here - 1][apart]] == nfa.reserved[0]
+            if np.any(apart != (root == RESERVED)):
                 yield Defect.LABELS, "labels", "a literal word begins patterns at the wrong root"
     # A wildcard below MANY would be the first child.
     many = np.flatnonzero(labels == MANY)
@@ -117,6 +121,9 @@ def _tag_flaws(nfa: Nfa, bindings: int) -> Iterator[tuple[Defect, str, str]]:
     leaves[: len(nfa.roots)] = False
     if np.any(leaves & (nfa.tag_offsets[1:] == nfa.tag_offsets[:-1])):
         yield Defect.TAGS, "tag_offsets", "no pattern ends at a leaf"
+    if nfa.reserved and nfa.tag_offsets[RESERVED] != nfa.tag_offsets[RESERVED + 1]:
+        # Only the pattern without words ends at a root, and the key without words begins at the first.
+        yield Defect.TAGS, "tag_offsets", f"a pattern ends where keys that begin with {nfa.reserved!r} begin"
 
 
 def _word_flaws(nfa: Nfa, words: int) -> Iterator[tuple[Defect, str, str]]:

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby, product
 from math import prod
+from string import ascii_lowercase
 
 from compiler import Token, Wildcard, normalize
 from dfa_router.automaton import tokens
@@ -71,18 +72,14 @@ def convert(pattern: str, source: str | Dialect, target: str | Dialect) -> tuple
     try:
         group, meant = _read(pattern, spoken)
         if group is not None and wanted.shared is None:
-            raise _NoEqualError(
+            raise ConversionError(
                 f"it is shared by the group {group.decode()!r}, and {wanted.name} has no groups: "
                 "convert its filter alone, and say elsewhere who shares it"
             )
         shared = () if group is None or wanted.shared is None else (wanted.shared, group)
         return tuple(_written(spelling, shared, spoken, wanted) for spelling in _spellings(meant, spoken, wanted))
-    except _NoEqualError as error:
+    except ConversionError as error:  # why, before it is said of which pattern
         raise ConversionError(f"{_shown(pattern)} of {spoken.name} has no equal in {wanted.name}: {error}") from None
-
-
-class _NoEqualError(Exception):
-    """Why, before it is said of which pattern."""
 
 
 def _shown(text: str, limit: int = 60) -> str:
@@ -100,7 +97,7 @@ def _read(pattern: str, dialect: Dialect) -> tuple[bytes | None, tuple[Token, ..
 def _spellings(meant: Sequence[Token], source: Dialect, target: Dialect) -> list[_Spelling]:
     """Return the fewest rows of the target's words that together say the tokens, the shortest first."""
     empty_key = source.empty_text and target.empty_text
-    runs = [(wild, list(run)) for wild, run in groupby(meant, lambda token: isinstance(token, Wildcard))]
+    runs = [(wild, tuple(run)) for wild, run in groupby(meant, lambda token: isinstance(token, Wildcard))]
     # Keys that a pattern does not see, or is not asked about, as it begins with a wildcard.
     apart = {source.reserved, target.reserved} if runs and runs[0][0] else set()
 
@@ -108,19 +105,21 @@ def _spellings(meant: Sequence[Token], source: Dialect, target: Dialect) -> list
         """Tell whether any key matches, of those that count."""
         if not spelt:
             return empty_key
-        return list(spelt) != [b""] and not (isinstance(spelt[0], bytes) and spelt[0][:1] in apart)
+        lone_hole = len(spelt) == 1 and spelt[0] == b""
+        return not lone_hole and not (isinstance(spelt[0], bytes) and spelt[0][:1] in apart)
 
     ways: list[list[_Spelling]] = []
     for i, (wild, run) in enumerate(runs):
         if wild:
             behind = None if i + 1 == len(runs) else runs[i + 1][1][0]
-            rest = [token for j, (_, other) in enumerate(runs) if j != i for token in other]
+            # What is left without the run: its first words say all that is asked.
+            rest = [token for j, (_, other) in enumerate(runs[:3]) if j != i for token in other[:2]]
             ways.append(_wildcards(run, behind, target, needed=not sayable(rest)))
         else:
             ways.append([tuple((word, (word,)) for word in run if isinstance(word, bytes))])
     count = prod(map(len, ways))
     if count > _MOST:
-        raise _NoEqualError(
+        raise ConversionError(
             f"it would take {count:,} patterns, as {target.name} has no wildcard for zero or more words, "
             f"and {_MOST:,} are the most that are written out"
         )
@@ -128,7 +127,7 @@ def _spellings(meant: Sequence[Token], source: Dialect, target: Dialect) -> list
     spellings = [row for row in rows if sayable([token for _, meanings in row for token in meanings])]
     if not spellings:
         lacking = target if source.empty_text else source
-        raise _NoEqualError(f"it matches the empty key alone, and {lacking.name} has no such key")
+        raise ConversionError(f"it matches the empty key alone, and {lacking.name} has no such key")
     return sorted(spellings, key=len)
 
 
@@ -143,10 +142,10 @@ def _wildcards(run: Sequence[Token], behind: Token | None, target: Dialect, *, n
     some: _Spelling = () if target.some is None else ((target.some, (Wildcard.ONE, Wildcard.MANY)),)
     if Wildcard.MANY not in run:
         if not one:
-            raise _NoEqualError(f"{target.name} has no wildcard for one word")
+            raise ConversionError(f"{target.name} has no wildcard for one word")
         return [one * ones]
     if not many and not some:
-        raise _NoEqualError(f"{target.name} has no wildcard for any number of words")
+        raise ConversionError(f"{target.name} has no wildcard for any number of words")
     if behind is not None and target.tail_only:
         raise _endless(ones, behind, target)
     if needed and ones <= 1:
@@ -159,10 +158,10 @@ def _wildcards(run: Sequence[Token], behind: Token | None, target: Dialect, *, n
         return [some * ones]
     if many and one:
         return [one * ones + many]
-    raise _NoEqualError(f"{target.name} has no wildcard for one word")
+    raise ConversionError(f"{target.name} has no wildcard for one word")
 
 
-def _endless(ones: int, behind: Token, target: Dialect) -> _NoEqualError:
+def _endless(ones: int, behind: Token, target: Dialect) -> ConversionError:
     """Say why no wildcard of the target stands before a word."""
     assert isinstance(behind, bytes)
     tail = (target.many or target.some or b"").decode(errors="backslashreplace")
@@ -173,7 +172,7 @@ def _endless(ones: int, behind: Token, target: Dialect) -> _NoEqualError:
         rows = [[*[target.one] * (ones + more), behind] for more in range(3)]
         examples = ", ".join(repr(target.separator.join(row).decode(errors="backslashreplace")) for row in rows)
         problem += f": there it would take {examples}, and so on without end"
-    return _NoEqualError(problem)
+    return ConversionError(problem)
 
 
 def _written(spelling: _Spelling, shared: Sequence[bytes], source: Dialect, target: Dialect) -> str:
@@ -181,37 +180,37 @@ def _written(spelling: _Spelling, shared: Sequence[bytes], source: Dialect, targ
     meant = tuple(token for _, meanings in spelling for token in meanings)
     for token in (*shared[1:], *meant):
         if isinstance(token, bytes) and target.separator in token:
-            raise _NoEqualError(
+            raise ConversionError(
                 f"its word {token.decode()!r} has {target.separator.decode()!r} in it, which separates words there"
             )
     text = target.separator.join([*shared, *(word for word, _ in spelling)]).decode(errors="surrogateescape")
     problem = pattern_problem(text, target)
     if problem is not None:
-        raise _NoEqualError(f"{_shown(text)} would be refused: {problem}")
+        raise ConversionError(f"{_shown(text)} would be refused: {problem}")
     if normalize(tokens(text.encode(), target)) != normalize(meant):
         wildcards = (target.one, target.many, target.some)
         wild = next((word for word, meanings in spelling if meanings == (word,) and word in wildcards), None)
         if wild is not None:
-            raise _NoEqualError(f"its word {wild.decode()!r} is a wildcard there")
-        raise _NoEqualError(f"{text!r} is a shared subscription there")
-    for dialect in (source, target):
-        problem = _void(meant, dialect)
-        if problem is not None:
-            raise _NoEqualError(f"no key of {dialect.name} matches it: {problem}")
+            raise ConversionError(f"its word {wild.decode()!r} is a wildcard there")
+        raise ConversionError(f"{text!r} is a shared subscription there")
+    void = _void(meant, source, target)
+    if void is not None:
+        raise ConversionError(void)
     return text
 
 
-def _void(meant: Sequence[Token], dialect: Dialect) -> str | None:
-    """Return why no key of the dialect has such words, or None if one has."""
-    unlimited = replace(dialect, max_bytes=None, max_words=None)
-    problem = None
-    for more in range(2):
-        words = [
-            word
-            for token in meant
-            for word in ([token] if isinstance(token, bytes) else [b"x"] * (more if token is Wildcard.MANY else 1))
-        ]
-        problem = key_problem(dialect.separator.join(words).decode(), unlimited)
-        if problem is None:
+def _void(meant: Sequence[Token], source: Dialect, target: Dialect) -> str | None:
+    """Return why no key that both dialects have matches the tokens, or None if one does."""
+    reason = None
+    for letter, more in product(ascii_lowercase.encode(), range(2)):  # any word will do that no rule is about
+        fill = {Wildcard.ONE: [bytes([letter])], Wildcard.MANY: [bytes([letter])] * more}
+        words = [word for token in meant for word in ([token] if isinstance(token, bytes) else fill[token])]
+        for dialect in (source, target):
+            unlimited = replace(dialect, max_bytes=None, max_words=None)
+            problem = key_problem(dialect.separator.join(words).decode(), unlimited)
+            if problem is not None:
+                reason = reason or f"no key of {dialect.name} matches it: {problem}"
+                break
+        else:
             return None
-    return problem
+    return reason

@@ -90,9 +90,10 @@ class Dialect:
         if len(self.separator) != 1 or not self.separator.isascii():
             # A byte of a longer character would cut texts within it.
             raise OptionError(f"the separator of dialect {self.name!r} is {self.separator!r}: expected one ASCII byte")
-        if self.reserved is not None and len(self.reserved) != 1:
+        if self.reserved is not None and (len(self.reserved) != 1 or self.reserved == self.separator):
             raise OptionError(
-                f"the reserved byte of dialect {self.name!r} is {self.reserved!r}: expected a single byte"
+                f"the reserved byte of dialect {self.name!r} is {self.reserved!r}: "
+                "expected a single byte that is not the separator"
             )
         words = [word for word in (self.one, self.many, self.some, self.shared) if word is not None]
         if len(set(words)) < len(words) or any(not word or self.separator in word for word in words):

@@ -25,7 +25,7 @@ def pattern_problem(pattern: str, dialect: Dialect) -> str | None:
         return problem
     separator = dialect.separator.decode()
     words = pattern.split(separator) if pattern else []
-    if dialect.shared is not None and len(words) > 1 and words[0] == _text(dialect.shared):
+    if dialect.shared is not None and words and words[0] == _text(dialect.shared):
         words = words[2:]
         problem = _share_problem(pattern.split(separator), dialect)
         if problem:
@@ -118,7 +118,7 @@ def _wildcards(dialect: Dialect) -> list[str | None]:
 def _share_problem(words: list[str], dialect: Dialect) -> str | None:
     """Return what is wrong with a shared subscription, given as its words."""
     separator = dialect.separator.decode()
-    shared, group, *rest = words
+    shared, group, *rest = words if words[1:] else (*words, "")
     form = f"a shared subscription is {separator.join((shared, 'GROUP', 'FILTER'))}"
     if not group:
         return f"its group has no name: {form}"

@@ -33,6 +33,23 @@ def plain(n: int, rng: random.Random) -> list[tuple[str, str]]:
     return [(".".join(rng.choices(words, k=rng.randrange(6))), f"queue-{rng.randrange(n // 2 + 1)}") for _ in range(n)]
 
 
+def spoken(name: str, rng: random.Random) -> list[tuple[str, str]]:
+    """Bindings of a dialect with rules, on both sides of its reserved byte."""
+    dialect = dr.dialect_named(name)
+    wild = [word.decode() for word in (dialect.one, dialect.many, dialect.some) if word is not None]
+    words = ["a", "b", "", "$x", "longer-than-8", *wild]
+    rows = [dialect.separator.decode().join(rng.choices(words, k=rng.randrange(1, 5))) for _ in range(60)]
+    rows += [f"$share/g/{row}" for row in rows] if dialect.shared else []
+    return [(row, f"queue-{len(row)}") for row in rows if dr.pattern_problem(row, dialect) is None]
+
+
+def keys_of(name: str, rng: random.Random) -> list[str]:
+    words = ["a", "b", "", "$x", "$share", "longer-than-8", "+", "#P2P"]
+    return [
+        dr.dialect_named(name).separator.decode().join(rng.choices(words, k=rng.randrange(1, 5))) for _ in range(60)
+    ]
+
+
 def originals() -> list[tuple[dr.Router, list[str]]]:
     """Routers of every shape, and keys to ask each of them."""
     rng = random.Random(1)
@@ -54,6 +71,7 @@ def originals() -> list[tuple[dr.Router, list[str]]]:
             [key.replace(".", "/") for key in keys] + ["a.b/*"],
         ),
         (dr.compile(wide), [*keys, *(f"a.w{i}.x.b{i % 7}" for i in range(0, 3000, 100))]),
+        *[(dr.compile(spoken(name, rng), dialect=name), keys_of(name, rng)) for name in ("mqtt", "nats", "solace")],
     ]
 
 

@@ -37,14 +37,26 @@ class Configuration:
     def info(self) -> dr.EngineInfo:
         return dr.engine_info(self.engine)
 
-    def router(self, bindings: Sequence[tuple[str, str]], keys: Sequence[str], dialect: str = "amqp") -> dr.Router:
+    def speaks(self, dialect: str | dr.Dialect) -> bool:
+        """Tell whether it can be built for a dialect; what is built over a topic space knows no further rules."""
+        language = dr.dialect_named(dialect)
+        return self.info.speaks(language) and (language.plain or not (self.needs_topics or "topics" in self.options))
+
+    def router(
+        self, bindings: Sequence[tuple[str, str]], keys: Sequence[str], dialect: str | dr.Dialect = "amqp"
+    ) -> dr.Router:
         topics: dict[str, Any] = {"topics": list(keys)} if self.needs_topics else {}
         return dr.compile(bindings, engine=self.engine, dialect=dialect, **self.options, **topics)
 
 
 # Beside each engine's defaults: options, and whether it is built over the topic space.
 _FURTHER: dict[str, list[tuple[dict[str, Any], bool]]] = {
-    "dfa": [({"cache_bytes": 1}, False), ({"cache_bytes": 4096}, False), ({"cache_bytes": 1 << 40}, False)],
+    "dfa": [
+        ({"key_cache": "on"}, False),
+        ({"cache_bytes": 1}, False),
+        ({"cache_bytes": 4096}, False),
+        ({"cache_bytes": 1 << 40}, False),
+    ],
     "codegen": [({"max_states": 4}, False)],
     "scan": [({"split": "every"}, False)],
     "trie": [({}, True), ({"topics": (), "unknown": "add"}, False)],

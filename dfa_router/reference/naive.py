@@ -22,11 +22,14 @@ def matches(pattern: bytes, key: bytes, dialect: Dialect = AMQP) -> bool:
     (True, False)
     """
 
+    def stretches(pattern: list[bytes]) -> bool:
+        return pattern[0] in (dialect.many, dialect.some) and not (pattern[1:] and dialect.tail_only)
+
     def rest(pattern: list[bytes], key: list[bytes]) -> bool:
         if not pattern:
             return not key
         first, *others = pattern
-        if first in (dialect.many, dialect.some) and not (others and dialect.tail_only):
+        if stretches(pattern):
             fewest = 0 if first == dialect.many else 1
             return any(rest(others, key[taken:]) for taken in range(fewest, len(key) + 1))
         return bool(key) and first in (dialect.one, key[0]) and rest(others, key[1:])
@@ -34,7 +37,7 @@ def matches(pattern: bytes, key: bytes, dialect: Dialect = AMQP) -> bool:
     tokens, words = _words(pattern, dialect), _words(key, dialect)
     if tokens[1:] and tokens[0] == dialect.shared:
         tokens = tokens[2:]
-    wild = bool(tokens) and tokens[0] in (dialect.one, dialect.many, dialect.some)
+    wild = bool(tokens) and (tokens[0] == dialect.one or stretches(tokens))
     if wild and dialect.reserved is not None and key.startswith(dialect.reserved):
         return False
     return _is_routed(key, words, dialect) and rest(tokens, words)

@@ -91,7 +91,8 @@ class Scan:
                 tokens = self._tokens[pattern]
             else:
                 tokens, words = tokens_of(pattern, self._dialect), words_of(key, self._dialect)
-            if not (only_literal and isinstance(tokens[0], Wildcard)) and fits(tokens, words):
+            wild = bool(tokens) and isinstance(tokens[0], Wildcard)
+            if not (only_literal and wild) and fits(tokens, words):
                 yield pattern
 
 
