@@ -1,7 +1,7 @@
 # The recipes set up what they need in .venv, which takes a minute or two the first time. `make help` lists them.
 
 BIN := .venv/bin
-SOURCES := compiler dfa_router viz tests examples
+SOURCES := compiler dfa_router viz tests examples benchmarks
 
 DEMO := examples/demo
 LOG := build/demo/messages.parquet
@@ -29,6 +29,7 @@ check: .venv/.ready-dev  ## style, types, and who imports what
 bench: .venv/.ready-bench  ## measure the engines, and what people use today
 	$(BIN)/dfa-router bench engine $(ARGS)
 	$(BIN)/dfa-router bench seeds $(ARGS)
+	$(BIN)/dfa-router bench growth
 
 clean:  ## remove what was made, all but .venv
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -84,7 +84,7 @@ class Walker:
         """The table of whole keys, made when it is first wanted."""
         cache = empty_cache(program, capacity)
         self._cache = cache if nbytes(cache) <= capacity else None
-        self._pace = None if bits is None else Pace(lanes=len(bits.start))
+        self._pace = Pace(lanes=None if bits is None else len(bits.loops))
         self._work = make_work(program)
         self._keys = self._clears = self._fallbacks = 0
         self._words_at_clear = 0
@@ -111,7 +111,7 @@ class Walker:
         from compiler.kernels.single import MISSING, walk_one
 
         cache = self._cache
-        if cache is not None and cache.meta[START] and not (self._pace is not None and self._pace.pause):
+        if cache is not None and cache.meta[START] and not self._pace.pause:
             one = self._one = self._one or self._arguments(cache)
             accept = walk_one(np.frombuffer(key + _PADDED, np.uint8), len(key), *one)
             if accept != MISSING:
@@ -201,7 +201,7 @@ class Walker:
                 self._simulate(column, row, rows, found, out)
                 return
             pace = self._pace
-            if pace is not None and pace.pause:
+            if pace.pause:
                 stop = min(rows, row + pace.pause)
                 pace.pause -= stop - row
                 self._flush(found)  # the numbers that rows have so far must not be given to other sets
@@ -210,7 +210,7 @@ class Walker:
                 continue
             meta = self._cache.meta
             if row >= stretch_end:
-                stretch_end = min(rows, row + (pace.stretch if pace is not None else rows))
+                stretch_end = min(rows, row + pace.stretch)
                 stretch_row, words, misses = row, int(meta[WORDS]), int(meta[MISSES])
             stop = stretch_end if block > 1 else min(stretch_end, row + BLOCK)
             if self._recall.mode != "off":
@@ -222,7 +222,7 @@ class Walker:
             self._keep_count(row - before[0], int(meta[RECALLS]) - before[1], int(meta[WORDS]) - before[2])
             if status == DONE:
                 block = BLOCK
-                if pace is not None and row >= stretch_end:
+                if row >= stretch_end:
                     pace.compare(
                         keys=row - stretch_row,
                         words=int(meta[WORDS]) - words,

@@ -21,6 +21,7 @@ class Case:
     dialect: str = "amqp"
     bindings: list[tuple[str, str]] = field(default_factory=list)
     removed: list[int] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
     expected: dict[str, list[int]] = field(default_factory=dict)
 
     @property
@@ -70,6 +71,8 @@ def _read_line(case: Case, line: str) -> None:
         case.bindings.append((rest[0], rest[-1]))
     elif word == "unbind" and len(rest) == 1:
         case.removed.append(int(rest[0]))
+    elif word == "refuse" and len(rest) == 1:
+        case.refused.append(rest[0])
     elif word == "dialect" and len(rest) == 1:
         case.dialect = rest[0]
     elif word == "match" and len(rest) >= 2:

@@ -104,3 +104,11 @@ def test_the_suite_finds_a_planted_fault(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("dfa_router.reference.scan.fits", hungry)
     with pytest.raises(AssertionError, match="a trailing hash takes zero words: 'a' gave"):
         test_every_case_is_answered_right(Configuration("scan", {}), "one by one")
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.refused], ids=lambda case: case.title)
+def test_what_a_case_refuses_is_refused(case: Case) -> None:
+    for pattern in case.refused:
+        assert dr.pattern_problem(pattern, dialect_named(case.dialect)) is not None
+        with pytest.raises(dr.PatternError, match="binding 0"):
+            dr.compile([(pattern, "q")], dialect=case.dialect)

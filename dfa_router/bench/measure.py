@@ -13,8 +13,12 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
-__all__ = ["machine", "medians", "pinned"]
+__all__ = ["every_core", "machine", "medians", "pinned"]
+
+_ALLOWED = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()
+"""The cores that this process was given, before anything pinned it."""
 
 
 @contextlib.contextmanager
@@ -32,11 +36,35 @@ def pinned() -> Iterator[int | None]:
         os.sched_setaffinity(0, before)
 
 
-def medians(contestants: Mapping[str, Callable[[], object]], *, rounds: int) -> dict[str, float]:
-    """Time each contestant once a round, taking turns, and return the median seconds of each."""
+@contextlib.contextmanager
+def every_core() -> Iterator[int]:
+    """Let this process use all its cores for a while, also where it is pinned to one; yields their number."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield os.cpu_count() or 1
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, _ALLOWED)
+    try:
+        yield len(os.sched_getaffinity(0))
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def medians(
+    contestants: Mapping[str, Callable[[], object]],
+    *,
+    rounds: int,
+    before: Mapping[str, Callable[[], object]] = MappingProxyType({}),
+) -> dict[str, float]:
+    """Time each contestant once a round, taking turns, and return the median seconds of each.
+
+    ``before`` has what must be done before some of them run, which is not timed: making an empty cache, say.
+    """
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(rounds):
         for name, run in contestants.items():
+            if name in before:
+                before[name]()
             started = time.perf_counter()
             run()
             times[name].append(time.perf_counter() - started)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +20,8 @@ from rich.console import Console
 import dfa_router
 from dfa_router.cli.bench import bench
 from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.cli.fuzz import fuzz
+from dfa_router.cli.interrupts import terminable
 from dfa_router.cli.play import play
 from dfa_router.cli.render import render
 from dfa_router.cli.route import route
@@ -39,7 +43,7 @@ def app(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> N
     """Answer who gets which message, from a broker's binding table.
 
     Exit codes: 0 fine, 1 something was found (see --fail-on), 2 wrong usage or input, 3 the machine lacks something,
-    130 interrupted. NO_COLOR switches colours off.
+    130 interrupted, 143 terminated. NO_COLOR switches colours off.
     """
     context.ensure_object(_Settings).debug = debug
     context.obj.terminal = Terminal(quiet=quiet, verbose=verbose)
@@ -52,6 +56,7 @@ app.add_command(show)
 app.add_command(teach)
 app.add_command(play)
 app.add_command(bench)
+app.add_command(fuzz)
 
 
 @dataclass(slots=True)
@@ -64,16 +69,17 @@ class _Settings:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code."""
-    settings = _Settings()
+    settings, terminated = _Settings(), threading.Event()
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
-        code = app.main(args=arguments, prog_name="dfa-router", standalone_mode=False, obj=settings)
+        with terminable(terminated):
+            code = app.main(args=arguments, prog_name="dfa-router", standalone_mode=False, obj=settings)
     except click.ClickException as error:
         error.show()
         return ExitCode.USAGE
     except (click.Abort, KeyboardInterrupt):
-        errors.print("interrupted", style="bold")
-        return ExitCode.INTERRUPTED
+        errors.print("terminated" if terminated.is_set() else "interrupted", style="bold")
+        return 128 + signal.SIGTERM if terminated.is_set() else ExitCode.INTERRUPTED
     except RouterError as error:
         if settings.debug:
             errors.print_exception()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import click
 
 from dfa_router.cli.bench_engine import engine
+from dfa_router.cli.bench_findings import findings
+from dfa_router.cli.bench_growth import growth
 from dfa_router.cli.bench_seeds import seeds
+from dfa_router.cli.bench_soak import soak
 
 __all__ = ["bench"]
 
@@ -19,4 +22,7 @@ def bench() -> None:
 
 
 bench.add_command(engine)
+bench.add_command(findings)
+bench.add_command(growth)
 bench.add_command(seeds)
+bench.add_command(soak)

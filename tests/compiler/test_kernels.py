@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import random
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ from compiler import Nfa, Token, Wildcard, build_nfa
 from compiler.bits import bit_program
 from compiler.cache import empty_cache, nbytes
 from compiler.lazy import LazyDfa, Simulator
+from compiler.pace import Pace
 from compiler.powerset import default_successor, is_final, start, successor
 from compiler.sets import Column
 from compiler.tables import make_program
@@ -70,7 +72,7 @@ def without_bits(machine: M) -> M:
     inner = machine._machine if isinstance(machine, Simulator) else machine
     inner._bits = None
     for walker in inner._walkers:
-        walker._bits = walker._pace = None
+        walker._bits, walker._pace = None, Pace(lanes=None)
     return machine
 
 
@@ -362,3 +364,19 @@ for engine in ("dfa", "nfa"):
         )
     assert runs[0] == runs[1]
     assert "[['x', 'y', 'z'], ['e'], ['z'], ['y'], ['y', 'z'], [], None] ('x', 'y', 'z') False" in runs[0]
+
+
+def test_a_large_set_that_only_builds_is_simulated_long_before_its_cache_is_full() -> None:
+    rng = random.Random(5)
+    words = [b"w%d" % i for i in range(60)]
+    patterns: list[list[Token]] = [
+        [Wildcard.MANY, rng.choice(words), *[Wildcard.ONE] * rng.randrange(3), rng.choice(words)] for _ in range(5000)
+    ]
+    keys: list[bytes | None] = [b".".join(rng.choices(words, k=12)) for _ in range(4000)]
+    nfa = build_nfa(patterns)
+    assert bit_program(nfa) is None
+    machine = LazyDfa(nfa, b".", 1 << 30)
+    assert answers(machine, keys) == answers(Simulator(nfa, b"."), keys)
+    counters = machine.counters()
+    assert counters.clears == 0
+    assert counters.fallbacks > 1000

@@ -14,7 +14,12 @@ from compiler.lazy import LazyDfa
 from compiler.recall import PAUSE, SLOTS, STRETCH, Recall, key_table
 from compiler.sets import Column
 
-PATTERNS: list[list[Token]] = [[b"a", Wildcard.MANY], [Wildcard.ONE, b"b"], [b"c" * 60, Wildcard.ONE], [Wildcard.MANY, b"x"]]
+PATTERNS: list[list[Token]] = [
+    [b"a", Wildcard.MANY],
+    [Wildcard.ONE, b"b"],
+    [b"c" * 60, Wildcard.ONE],
+    [Wildcard.MANY, b"x"],
+]
 KEYS = st.lists(
     st.sampled_from(
         [

@@ -1,14 +1,16 @@
 """The engine benchmark: nanoseconds per key, as a ratio to a whole-key look-up in the same run.
 
-:func:`run` takes each workload through the automata, whole-key look-ups and the matchers that people use, checks that
-all of them found the same pairs, and yields a :class:`Row` per contestant; :func:`write` makes of the rows a CSV, a
-Markdown table and a plot.
+:func:`run` takes each workload through the automata, whole-key look-ups, a compiled trie and the matchers that people
+use, checks that all of them found the same pairs, and yields a :class:`Row` per contestant and a :class:`Claim` per
+target; other parts measure threads, single keys, new processes, memory, and adversarial families. :func:`write` makes of
+these two CSVs, a page of tables and a plot.
 """
 
 from __future__ import annotations
 
 from dfa_router.bench.engine.report import write
-from dfa_router.bench.engine.suite import Row, run
+from dfa_router.bench.engine.rows import Claim, Row
+from dfa_router.bench.engine.suite import PARTS, run
 from dfa_router.bench.engine.workloads import WORKLOADS
 
-__all__ = ["WORKLOADS", "Row", "run", "write"]
+__all__ = ["PARTS", "WORKLOADS", "Claim", "Row", "run", "write"]

@@ -9,92 +9,137 @@ end the run: a benchmark is also a test.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import dfa_router as dr
 from dfa_router.automaton import prepare
+from dfa_router.bench.engine.adversarial import adversarial
+from dfa_router.bench.engine.agreement import agree, summary, trie_summary
+from dfa_router.bench.engine.memory import memory
+from dfa_router.bench.engine.opponent import WHERE, compiled_trie
 from dfa_router.bench.engine.peers import LOOKUPS, MATCHERS, PeerMatcher, installed
+from dfa_router.bench.engine.rows import DFA_COLD, DFA_WARM, DISTINCT, KEY_CACHE, NFA, TRIE, Claim, Row, claims
+from dfa_router.bench.engine.service import process, single, threads
 from dfa_router.bench.engine.workloads import WORKLOADS, Workload, make_workload
 from dfa_router.bench.measure import medians
 
-__all__ = ["Row", "run"]
+__all__ = ["PARTS", "run"]
 
+Progress = Callable[[str], None]
 SAMPLE_SECONDS = 2.0
 """About how long a peer that is called key by key may take per round."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One line of the report."""
-
-    workload: str
-    contestant: str
-    ns_per_key: float | None
-    """None where the contestant did not run; ``note`` says why."""
-    ratio: float | None
-    """To pyarrow's ``index_in`` of the same keys, in the same rounds."""
-    build_seconds: float | None = None
-    keys: int = 0
-    note: str = ""
+PARTS: Mapping[str, Callable[[float, int, Progress], Iterator[Row | Claim]]] = {
+    "threads": threads,
+    "single": single,
+    "process": process,
+    "memory": memory,
+    "adversarial": adversarial,
+}
+"""What is measured beside the workloads, by name: functions of a scale and a number of rounds."""
 
 
 def run(
-    names: Sequence[str] = tuple(WORKLOADS),
+    names: Sequence[str] = (*WORKLOADS, *PARTS),
     *,
     scale: float = 1.0,
     rounds: int = 5,
-    progress: Callable[[str], None] = lambda _: None,
-) -> Iterator[Row]:
-    """Run workloads by name, yielding rows as they are measured; ``progress`` is told what is going on.
+    progress: Progress = lambda _: None,
+) -> Iterator[Row | Claim]:
+    """Run workloads and other parts by name, yielding what is measured; ``progress`` is told what is going on.
 
     Raises ``AssertionError`` if two contestants disagree on what matches: a benchmark is also a test.
     """
     prepare()  # before the first clock starts
     for name in names:
+        if name in PARTS:
+            yield from PARTS[name](scale, rounds, progress)
+            continue
         progress(f"{name}: making bindings and keys")
-        yield from _run(make_workload(name, scale=scale), rounds, progress)
+        rows = []
+        for row in _run(make_workload(name, scale=scale), rounds, progress):
+            rows.append(row)
+            yield row
+        yield from claims(rows)
+        if name == "fleet":
+            build = next(row.build_seconds for row in rows if row.build_seconds is not None)
+            what = "building a million bindings" if scale == 1.0 else f"building {1e6 * scale:,.0f} bindings"
+            yield Claim(workload=name, what=what, measured=build, unit="s", sense="<=", bound=6.0)
 
 
-def _run(workload: Workload, rounds: int, progress: Callable[[str], None]) -> Iterator[Row]:
+def _run(workload: Workload, rounds: int, progress: Progress) -> Iterator[Row]:
     bindings = [(pattern, str(position)) for position, pattern in enumerate(workload.patterns)]
 
-    def compiled(engine: str = "dfa") -> dr.Router:
-        return dr.compile(bindings, engine=engine, cache_bytes=workload.cache_bytes)
+    def compiled(**options: Any) -> dr.Router:
+        return dr.compile(bindings, cache_bytes=workload.cache_bytes, **(options or {"key_cache": "off"}))
 
     keys = workload.keys
     plain = keys.cast(pa.string()) if pa.types.is_dictionary(keys.type) else keys
     distinct = pc.unique(plain)
-    progress(f"{workload.name}: dfa, nfa and whole-key look-ups")
+    progress(f"{workload.name}: dfa, nfa, compiled trie and whole-key look-ups")
     started = time.perf_counter()
     router = compiled()
     build = time.perf_counter() - started
-    cold = [_cold(compiled(), keys) for _ in range(min(rounds, 3))]
     expected = router.match_batch(keys)
-    nfa_keys = plain[: max(1, len(plain) // 10)]
-    simulated = compiled("nfa")
-    contestants: dict[str, Callable[[], object]] = {"dfa, warm": lambda: router.match_batch(keys).set_ids}
+    nfa_keys = plain[: max(100_000, len(plain) // 10)]
+    simulated, remembering = compiled(engine="nfa"), compiled(key_cache="on")
+    fresh: dict[str, dr.Router] = {}
+    found: dict[str, Any] = {}
+    contestants: dict[str, Callable[[], object]] = {
+        DFA_COLD: lambda: found.update(cold=_until_set_ids(fresh["router"], keys)),
+        DFA_WARM: lambda: _until_set_ids(router, keys),
+        KEY_CACHE: lambda: found.update(remembered=_until_set_ids(remembering, keys)),
+    }
+    remembering.match_batch(keys)
     if plain is not keys:
-        contestants["dfa, warm, the distinct keys and a take"] = lambda: _distinct_and_take(router, keys)
-    contestants["nfa"] = lambda: simulated.match_batch(nfa_keys).set_ids
+        contestants[DISTINCT] = lambda: router.match_batch(keys.dictionary).set_ids.take(keys.indices)
+    contestants[NFA] = lambda: _until_set_ids(simulated, nfa_keys)
+    trie, trie_build, trie_keys = None, 0.0, keys.dictionary if plain is not keys else keys
+    if (make := compiled_trie()) is not None:
+        make(["a"]).match(pa.array(["a"]))  # compiles it, or loads what was compiled
+        started = time.perf_counter()
+        trie = make(workload.patterns)
+        trie_build = time.perf_counter() - started
+        contestants[TRIE] = lambda: found.update(trie=trie.match(trie_keys))
     for lookup in LOOKUPS:
         if installed(lookup.package):
             contestants[lookup.name] = lookup.prepare(plain, distinct)
-    seconds = medians(contestants, rounds=rounds)
-    _check(f"{workload.name}: nfa", simulated.match_batch(nfa_keys), router.match_batch(nfa_keys))
+    seconds = medians(contestants, rounds=rounds, before={DFA_COLD: lambda: fresh.update(router=compiled())})
+    answers = {
+        DFA_WARM: summary(expected),
+        DFA_COLD: summary(found["cold"]),
+        KEY_CACHE: summary(found["remembered"]),
+    }
+    if trie is not None:
+        answers[TRIE] = trie_summary(found["trie"], keys)
+    agree(workload.name, answers)
+    some = {NFA: summary(simulated.match_batch(nfa_keys)), "dfa": summary(router.match_batch(nfa_keys))}
+    agree(f"{workload.name}, the first keys", some)
     base = seconds[LOOKUPS[0].name] / len(plain)
     stats = router.stats()
     held = f"{stats.states} states, {stats.transitions} transitions, {stats.bytes / 2**20:.1f} MiB"
-    yield _row(workload, "dfa, cold", float(np.median(cold)) / len(keys), base, build_seconds=build, keys=len(keys))
     for name, value in seconds.items():
-        count = len(nfa_keys) if name == "nfa" else len(keys)
-        note = f"{held}; {expected.pair_count} pairs" if name == "dfa, warm" else ""
-        yield _row(workload, name, value / count, base, keys=count, note=note)
+        note = ""
+        if name == DFA_WARM:
+            note = f"{held}; {expected.pair_count} pairs"
+        elif name == TRIE and trie is not None:
+            alone = "; the distinct keys alone, their rows named by the dictionary" if plain is not keys else ""
+            note = f"{trie.nbytes / 2**20:.1f} MiB{alone}"
+        yield _row(
+            workload,
+            name,
+            value / (len(nfa_keys) if name == NFA else len(keys)),
+            base,
+            keys=len(nfa_keys) if name == NFA else len(keys),
+            build_seconds={DFA_COLD: build, TRIE: trie_build}.get(name),
+            note=note,
+        )
+    if trie is None:
+        yield Row(workload=workload.name, contestant=TRIE, ns_per_key=None, ratio=None, note=WHERE)
     for peer in MATCHERS:
         progress(f"{workload.name}: {peer.name}")
         yield _peer(workload, peer, plain, router, base)
@@ -137,24 +182,10 @@ def _timed(match: Callable[[str], Sequence[int]], keys: list[str]) -> tuple[floa
     return time.perf_counter() - started, found
 
 
-def _cold(router: dr.Router, keys: pa.Array) -> float:
-    started = time.perf_counter()
-    router.match_batch(keys).set_ids  # noqa: B018  # materialising it is what is timed
-    return time.perf_counter() - started
-
-
-def _distinct_and_take(router: dr.Router, keys: pa.DictionaryArray) -> object:
-    return router.match_batch(keys.dictionary).set_ids.take(keys.indices)
-
-
-def _check(what: str, left: dr.Matches, right: dr.Matches) -> None:
-    """Compare the number of pairs and the sum of their binding positions."""
-
-    def summary(matches: dr.Matches) -> tuple[int, int]:
-        rows = matches.bindings()
-        return matches.pair_count, pc.sum(rows.flatten()).as_py() or 0
-
-    assert summary(left) == summary(right), f"{what} disagrees with dfa: {summary(left)} and {summary(right)}"
+def _until_set_ids(router: dr.Router, keys: pa.Array) -> dr.Matches:
+    matches = router.match_batch(keys)
+    matches.set_ids  # noqa: B018  # materialising it is what is timed
+    return matches
 
 
 def _row(workload: Workload, name: str, seconds_per_key: float, base: float, **more: Any) -> Row:

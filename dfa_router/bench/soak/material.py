@@ -1,0 +1,184 @@
+"""What a round of the soak is made of: binding sets of several kinds, keys of every awkward kind, and Arrow columns."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+
+__all__ = ["FORMS", "KINDS", "as_column", "draw_bindings", "draw_keys", "draw_order"]
+
+AWKWARD = [
+    "",
+    "a",
+    "ab",
+    "a\0",
+    "é",
+    "ключ",
+    "*a",
+    "a#",
+    "##",
+    "x" * 7,
+    "x" * 8,
+    "x" * 9,
+    "x" * 8 + "y",
+    "x" * 16,
+    "x" * 16 + "y",
+    "x" * 32,
+    "x" * 32 + "y",
+    "x" * 40,
+]
+"""Words that share their first 8, 16 and 32 bytes, wildcards that are none, and bytes that are no ASCII."""
+
+
+def _small(rng: random.Random) -> list[str]:
+    """Few words, many wildcards: every path through the automaton is walked."""
+    words = rng.sample(["a", "b", "c", "", "d"], rng.randint(2, 4))
+    return [_pattern(rng, words, 6, 0.2, 0.2) for _ in range(rng.randint(1, 60))]
+
+
+def _large(rng: random.Random) -> list[str]:
+    """Thousands of bindings over hundreds of words, a few with wildcards."""
+    words = [f"w{i}" for i in range(rng.randint(20, 400))]
+    return [_pattern(rng, words, 5, 0.1, rng.choice([0.0, 0.01, 0.05])) for _ in range(rng.randint(200, 3000))]
+
+
+def _awkward(rng: random.Random) -> list[str]:
+    """Words that hashing and comparing may get wrong."""
+    return [_pattern(rng, AWKWARD, 4, 0.1, 0.1) for _ in range(rng.randint(1, 100))]
+
+
+def _stars_behind_hashes(rng: random.Random) -> list[str]:
+    """Sets that need more states than any cache of the soak has."""
+    stars = [f"#.{rng.choice('ab')}" + ".*" * rng.randint(2, 12) for _ in range(rng.randint(1, 20))]
+    return stars + [f"*.#.{rng.choice('abc')}.#" for _ in range(rng.randint(0, 5))]
+
+
+def _words_anywhere(rng: random.Random) -> list[str]:
+    """Sets whose accept sets are all subsets of them."""
+    return [f"#.w{i}.#" for i in range(rng.randint(2, 14))]
+
+
+def _leading_hashes(rng: random.Random) -> list[str]:
+    """Many bindings that begin with ``#``."""
+    words = [f"w{i}" for i in range(rng.randint(5, 60))]
+    return ["#." + _pattern(rng, words, 4, 0.1, 0.1) for _ in range(rng.randint(50, 1000))]
+
+
+def _stars(rng: random.Random) -> list[str]:
+    """Every word a star or a letter: many nodes at once."""
+    return [".".join(rng.choice("**ab") for _ in range(rng.randint(4, 12))) for _ in range(rng.randint(20, 200))]
+
+
+KINDS: dict[str, Callable[[random.Random], list[str]]] = {
+    "small": _small,
+    "large": _large,
+    "awkward words": _awkward,
+    "stars behind hashes": _stars_behind_hashes,
+    "words anywhere": _words_anywhere,
+    "leading hashes": _leading_hashes,
+    "stars": _stars,
+}
+
+
+def draw_bindings(rng: random.Random) -> tuple[str, list[tuple[str, str]]]:
+    """Return the kind of a binding set, and the set; some patterns occur twice, and destinations are shared."""
+    kind = rng.choice(list(KINDS))
+    patterns = KINDS[kind](rng)
+    patterns += rng.choices(patterns, k=len(patterns) // 10)
+    return kind, [(pattern, f"q{rng.randrange(1 + len(patterns) // 2)}") for pattern in patterns]
+
+
+def draw_keys(rng: random.Random, patterns: Sequence[str]) -> list[str]:
+    """Return distinct keys: some match by construction, some nearly do, some are of the awkward kinds."""
+    words = sorted({word for pattern in patterns for word in pattern.split(".")} - {"*", "#"})
+    some = [*rng.sample(words, min(len(words), 50)), "stranger", *rng.sample(AWKWARD, 3)]
+    keys = {"", ".", "..", "." * rng.randint(3, 90)}
+    for _ in range(rng.choice([20, 300, 3000])):
+        if rng.random() < 0.6:
+            keys.add(_filled(rng, rng.choice(patterns), some))
+        else:
+            keys.add(".".join(rng.choices(some, k=rng.randint(1, 12))))
+    if rng.random() < 0.1:
+        keys.add(".".join(rng.choices(some, k=rng.randint(1000, 5000))))
+    if rng.random() < 0.1:
+        keys.add("z" * rng.randint(1000, 1_000_000))
+    drawn = sorted(keys)
+    rng.shuffle(drawn)
+    return drawn
+
+
+def draw_order(rng: random.Random, keys: Sequence[str]) -> tuple[str, list[str | None]]:
+    """Return the name of an order, and the keys in it, repeated and with nulls among them."""
+    order = rng.choice(["as drawn", "sorted", "runs", "a few mostly", "cycles"])
+    length = rng.choice([len(keys), 5000, 20_000])
+    if order == "sorted":
+        rows = sorted(rng.choices(keys, k=length))
+    elif order == "runs":
+        rows = [key for key in rng.choices(keys, k=length // 50 + 1) for _ in range(rng.randint(1, 100))]
+    elif order == "a few mostly":
+        rows = rng.choices(keys, [1 / (1 + i) for i in range(len(keys))], k=length)
+    elif order == "cycles":
+        rows = [keys[i % len(keys)] for i in range(length)]
+    else:
+        rows = list(keys)
+    nulls = rng.random() < 0.3
+    return order, [None if nulls and rng.random() < 0.05 else key for key in rows]
+
+
+def _string(_: random.Random, rows: Sequence[str | None]) -> pa.Array:
+    return pa.array(rows, pa.string())
+
+
+def _sliced(rng: random.Random, rows: Sequence[str | None]) -> pa.Array:
+    before, after = rng.randint(0, 9), rng.randint(0, 3)
+    return pa.array(["before"] * before + list(rows) + ["after"] * after, pa.string()).slice(before, len(rows))
+
+
+def _chunked(rng: random.Random, rows: Sequence[str | None]) -> pa.ChunkedArray:
+    cuts = sorted(rng.randint(0, len(rows)) for _ in range(rng.randint(1, 6)))
+    chunks = [pa.array(rows[a:b], pa.string()) for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+    return pa.chunked_array(chunks, pa.string())
+
+
+def _dictionary(rng: random.Random, rows: Sequence[str | None]) -> pa.Array:
+    cut = rng.randint(0, len(rows) // 2)
+    return pa.array(list(rows[:cut]) + list(rows), pa.string()).dictionary_encode().slice(cut, len(rows))
+
+
+FORMS: dict[str, Callable[[random.Random, Sequence[str | None]], pa.Array | pa.ChunkedArray]] = {
+    "string": _string,
+    "large_string": lambda _, rows: pa.array(rows, pa.large_string()),
+    "binary": lambda _, rows: pa.array([None if row is None else row.encode() for row in rows], pa.binary()),
+    "list": lambda _, rows: list(rows),
+    "sliced": _sliced,
+    "chunked": _chunked,
+    "dictionary": _dictionary,
+}
+
+
+def as_column(rng: random.Random, rows: Sequence[str | None]) -> tuple[str, pa.Array | pa.ChunkedArray]:
+    """Return the name of a form that keys may come in, and the keys in it."""
+    form = rng.choice(list(FORMS))
+    return form, FORMS[form](rng, rows)
+
+
+def _pattern(rng: random.Random, words: Sequence[str], longest: int, stars: float, hashes: float) -> str:
+    return ".".join(
+        "#" if (x := rng.random()) < hashes else "*" if x < hashes + stars else rng.choice(words)
+        for _ in range(rng.randint(0 if longest > 5 else 1, longest))
+    )
+
+
+def _filled(rng: random.Random, pattern: str, words: Sequence[str]) -> str:
+    """Put words in the place of wildcards, and now and then a wrong one in that of a word."""
+    out: list[str] = []
+    for word in pattern.split(".") if pattern else []:
+        if word == "#":
+            out += rng.choices(words, k=rng.choice([0, 0, 1, 2, 5]))
+        elif word == "*" or rng.random() < 0.03:
+            out.append(rng.choice(words))
+        else:
+            out.append(word)
+    return ".".join(out)

@@ -1,0 +1,45 @@
+"""The differential fuzz tester: finds where a matcher is wrong, and shrinks that to one line.
+
+In a test suite::
+
+    from dfa_router.fuzz import assert_agrees
+
+    def test_my_matcher():
+        assert_agrees(my_matcher, "mqtt")  # f(patterns: list[str], key: str) -> positions that match
+
+``patterns``, ``binding_sets``, ``keys_for`` and ``rounds`` are Hypothesis strategies for tests of your own; :func:`run`
+is what the command ``dfa-router fuzz`` runs. The specification that decides is :mod:`dfa_router.reference.naive`.
+"""
+
+from __future__ import annotations
+
+from dfa_router.fuzz.campaign import run, work
+from dfa_router.fuzz.check import DisagreementError, assert_agrees
+from dfa_router.fuzz.findings import Case, Finding, Kind
+from dfa_router.fuzz.rounds import Size, round_of
+from dfa_router.fuzz.strategies import binding_sets, keys_for, patterns, rounds
+from dfa_router.fuzz.tally import Campaign, Plan, Tally
+from dfa_router.fuzz.target import Refused, Round, Target, TargetFailure
+
+__all__ = [
+    "Campaign",
+    "Case",
+    "DisagreementError",
+    "Finding",
+    "Kind",
+    "Plan",
+    "Refused",
+    "Round",
+    "Size",
+    "Tally",
+    "Target",
+    "TargetFailure",
+    "assert_agrees",
+    "binding_sets",
+    "keys_for",
+    "patterns",
+    "round_of",
+    "rounds",
+    "run",
+    "work",
+]

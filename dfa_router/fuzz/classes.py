@@ -1,0 +1,140 @@
+"""One generator for each class of bug that matchers have had.
+
+Each entry of :data:`CLASSES` is a function that makes a *sketch*: patterns, and keys that are aimed at them. It is
+built of what a tracker's report says (a pattern, a key, a wrong answer) with the words left open.
+:mod:`dfa_router.fuzz.rounds` adds further patterns and keys around a sketch.
+
+The classes were collected from the trackers and change logs of RabbitMQ, LavinMQ, Artemis, Qpid, NATS, Mosquitto, EMQX,
+VerneMQ, aedes, HiveMQ, kombu, FastStream, matchbox, rabbitmq-mock and others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from dfa_router.fuzz import sketches
+from dfa_router.fuzz.language import Language
+from dfa_router.fuzz.making import Maker
+
+__all__ = ["CLASSES", "REFUSALS", "CaseClass", "classes_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseClass:
+    """A class of bug, and what makes cases of it."""
+
+    name: str
+    summary: str
+    sketch: Callable[[Maker], sketches.Sketch]
+    applies: Callable[[Language], bool]
+
+
+@lru_cache(maxsize=64)
+def classes_of(language: Language) -> tuple[CaseClass, ...]:
+    """Return the classes that the dialect has.
+
+    >>> from dfa_router.dialects import NATS
+    >>> from dfa_router.fuzz.language import language_of
+    >>> "many-zero-in-the-middle" in {entry.name for entry in classes_of(language_of(NATS))}
+    False
+    """
+    return tuple(entry for entry in CLASSES if entry.applies(language))
+
+
+def _always(language: Language) -> bool:
+    return bool(language.plain)
+
+
+def _has_one(language: Language) -> bool:
+    return language.one is not None
+
+
+def _has_tail(language: Language) -> bool:
+    return language.tail is not None
+
+
+def _has_many(language: Language) -> bool:
+    return language.many is not None
+
+
+def _has_some(language: Language) -> bool:
+    return language.some is not None
+
+
+def _anywhere(language: Language) -> bool:
+    return language.anywhere and language.many is not None
+
+
+def _both(language: Language) -> bool:
+    return language.one is not None and language.tail is not None
+
+
+CLASSES = (
+    CaseClass(
+        "many-zero-at-the-end", "`a.#` takes zero words, and `a` is matched", sketches.zero_at_the_end, _has_many
+    ),
+    CaseClass(
+        "many-zero-at-the-start", "`#.a` takes zero words, and `a` is matched", sketches.zero_at_the_start, _anywhere
+    ),
+    CaseClass(
+        "many-zero-in-the-middle",
+        "`a.#.b` takes zero words, and `a.b` is matched",
+        sketches.zero_in_the_middle,
+        _anywhere,
+    ),
+    CaseClass(
+        "some-needs-a-word", "`a.>` takes one word at least, and `a` is not matched", sketches.needs_a_word, _has_some
+    ),
+    CaseClass("one-crosses-separators", "`*` takes exactly one word", sketches.crosses_separators, _has_one),
+    CaseClass(
+        "several-ones", "`*` twice or more, beside literals and beside each other", sketches.several_ones, _has_one
+    ),
+    CaseClass(
+        "wildcard-inside-a-word", "`a*` is a literal", sketches.wildcard_inside, lambda language: bool(language.inner)
+    ),
+    CaseClass("empty-words", "leading, trailing and doubled separators", sketches.empty_words, _always),
+    CaseClass(
+        "reserved-first-word",
+        "`$` words, with the rule for them and without",
+        sketches.reserved,
+        lambda language: bool(language.reserved),
+    ),
+    CaseClass("shared-node", "patterns that begin alike, and literals beside wildcards", sketches.shared_node, _always),
+    CaseClass(
+        "adjacent-wildcards",
+        "`#.#`, `#.*` and longer runs",
+        sketches.adjacent,
+        lambda language: _anywhere(language) and _has_one(language),
+    ),
+    CaseClass("greedy-many", "`#.a` on `a.a`: the first occurrence is the wrong one", sketches.greedy, _anywhere),
+    CaseClass("unanchored", "keys with something before or behind what matches", sketches.unanchored, _always),
+    CaseClass(
+        "special-characters", "words that are regular expressions, or have `-` and spaces", sketches.special, _always
+    ),
+    CaseClass("wildcards-in-the-key", "a key's `*` and `#` are words", sketches.key_is_a_pattern, _has_tail),
+    CaseClass("empty-text", "the empty key and pattern, a lone `#`", sketches.empty_text, _always),
+    CaseClass("shared-prefixes", "long words that begin alike", sketches.shared_prefix, _always),
+    CaseClass("non-ascii", "words beyond ASCII, in several Unicode forms", sketches.non_ascii, _always),
+    CaseClass("case", "words that differ in case", sketches.case, _always),
+    CaseClass("binding-position", "the first, the last or every binding matches", sketches.position, _always),
+    CaseClass("duplicates", "equal patterns are bindings of their own", sketches.duplicates, _always),
+    CaseClass(
+        "many-manies",
+        "several `#` in a pattern",
+        sketches.many_manies,
+        lambda language: _anywhere(language) and language.most_many > 1,
+    ),
+    CaseClass(
+        "shared-subscriptions",
+        "`$share/group/filter` means the filter",
+        sketches.group,
+        lambda language: language.dialect.shared is not None,
+    ),
+    CaseClass("wildcards-together", "a tail wildcard behind others", sketches.both_kinds, _both),
+)
+"""Every class, in the order in which campaigns take turns."""
+
+REFUSALS = "validity"
+"""The class of rounds that hold one pattern which the dialect refuses."""

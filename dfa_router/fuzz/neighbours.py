@@ -1,0 +1,129 @@
+"""The cases that are a step simpler than a case: what the shrinker tries next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dfa_router.dialects import Dialect
+from dfa_router.fuzz.findings import Case
+from dfa_router.fuzz.language import language_of
+
+__all__ = ["smaller_cases"]
+
+Words = tuple[str, ...]
+
+
+def smaller_cases(case: Case, dialect: Dialect) -> Iterator[Case]:
+    """Yield variants of the case: without bindings and words, and with simpler words. Not all of them are simpler.
+
+    A word of a pattern and the word of the key that it takes have to go together, so every deletion in a pattern is
+    combined with every one in the key.
+    """
+    separator = dialect.separator.decode()
+
+    def split(text: str) -> Words:
+        return tuple(text.split(separator)) if text else ()
+
+    patterns = [split(pattern) for pattern in case.patterns]
+    key = split(case.key)
+    before = [split(text) for text in case.before]
+
+    def made(patterns: Sequence[Words], key: Words, before: Sequence[Words] = before) -> Case:
+        return Case(
+            patterns=tuple(map(separator.join, patterns)),
+            key=separator.join(key),
+            before=tuple(map(separator.join, before)),
+        )
+
+    for number in range(len(before)):
+        yield made(patterns, key, before[:number] + before[number + 1 :])
+    shorter_keys = [key, *_without_one(key)]
+    for number in range(1, len(patterns)):
+        yield made([*patterns[: number - 1], patterns[number], patterns[number - 1], *patterns[number + 1 :]], key)
+    for number in range(len(patterns)) if len(patterns) > 1 else ():
+        fewer = patterns[:number] + patterns[number + 1 :]
+        for shorter in shorter_keys:
+            yield made(fewer, shorter)
+    for shorter in _without_runs(key):
+        yield made(patterns, shorter)
+    for changed in _shorter_patterns(patterns):
+        for shorter in shorter_keys:
+            yield made(changed, shorter)
+    wild = set(language_of(dialect).wildcards)
+    every = sorted({word for words in (*patterns, key, *before) for word in words})
+    for word in every:
+        yield made(*_removed(word, patterns, key))
+        if word not in wild:
+            for simpler in _simpler(word):
+                yield made(
+                    [_renamed(pattern, word, simpler) for pattern in patterns],
+                    _renamed(key, word, simpler),
+                    [_renamed(text, word, simpler) for text in before],
+                )
+    for character in sorted({letter for word in every if word not in wild for letter in word} - {"a"}):
+        for letter in "abc":
+            other_letter = str.maketrans(character, letter)
+            yield made(
+                [_spelt(pattern, other_letter, wild) for pattern in patterns],
+                _spelt(key, other_letter, wild),
+                [_spelt(text, other_letter, wild) for text in before],
+            )
+    for place, word in enumerate(key):
+        for simpler in _simpler(word):
+            yield made(patterns, (*key[:place], simpler, *key[place + 1 :]))
+    for number, pattern in enumerate(patterns):
+        for place, word in enumerate(pattern):
+            for simpler in _simpler(word) if word not in wild else ("a", "b"):
+                other = (*pattern[:place], simpler, *pattern[place + 1 :])
+                yield made([*patterns[:number], other, *patterns[number + 1 :]], key)
+
+
+def _without_one(words: Words) -> list[Words]:
+    return [words[:place] + words[place + 1 :] for place in range(len(words))]
+
+
+def _without_runs(words: Words) -> Iterator[Words]:
+    for length in range(1, len(words) + 1):
+        for place in range(len(words) - length + 1):
+            yield words[:place] + words[place + length :]
+
+
+def _shorter_patterns(patterns: Sequence[Words]) -> Iterator[list[Words]]:
+    """Yield the patterns without a word of one of them, or of two at once."""
+    shorter = [_without_one(pattern) for pattern in patterns]
+    for number, variants in enumerate(shorter):
+        for variant in variants:
+            changed = list(patterns)
+            changed[number] = variant
+            yield changed
+            for other in range(number + 1, len(patterns)):
+                for second in shorter[other]:
+                    both = list(changed)
+                    both[other] = second
+                    yield both
+
+
+def _removed(word: str, patterns: Sequence[Words], key: Words) -> tuple[list[Words], Words]:
+    def without(words: Words) -> Words:
+        return tuple(other for other in words if other != word)
+
+    return [without(pattern) for pattern in patterns], without(key)
+
+
+def _renamed(words: Words, word: str, other: str) -> Words:
+    return tuple(other if one == word else one for one in words)
+
+
+def _spelt(words: Words, letters: dict[int, int], wild: set[str]) -> Words:
+    return tuple(word if word in wild else word.translate(letters) for word in words)
+
+
+def _simpler(word: str) -> list[str]:
+    """Return words to try in the place of this one, simple ones first."""
+    simpler = ["a", "b", "c", ""]
+    if len(word) > 1:
+        half = len(word) // 2
+        simpler += [word[:half], word[half:], word[:1], word[-1:]]
+        simpler += [word[:place] + word[place + 1 :] for place in range(min(len(word), 40))]
+        simpler += [word[:place] + "a" + word[place + 1 :] for place in range(min(len(word), 40)) if word[place] != "a"]
+    return [other for other in dict.fromkeys(simpler) if other != word]

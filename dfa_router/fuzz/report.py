@@ -1,0 +1,204 @@
+"""A finding and a campaign, for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dfa_router.fuzz.casefile import format_finding
+from dfa_router.fuzz.classes import REFUSALS, classes_of
+from dfa_router.fuzz.explain import Explanation, explain
+from dfa_router.fuzz.findings import Finding, Kind
+from dfa_router.fuzz.language import language_of
+from dfa_router.fuzz.rounds import invalid_pattern
+from dfa_router.fuzz.tally import Campaign
+
+__all__ = ["campaign_json", "finding_json", "finding_text", "summary_text"]
+
+
+def finding_text(finding: Finding) -> str:
+    """Return the whole report of a finding: its case, who says what, why, and a test case."""
+    origin = f", seed {finding.seed}, round {finding.number}" if finding.number is not None else ""
+    origin += f", from {finding.place}" if finding.place is not None else ""
+    lines = [f"{finding.accused} {_headline(finding)} ({finding.dialect.name}{origin})", ""]
+    lines += [f"  pattern {number}  {_shown(pattern)}" for number, pattern in enumerate(finding.case.patterns)]
+    if finding.case.before:
+        lines.append(f"  asked before  {', '.join(map(_shown, finding.case.before))}")
+    if finding.kind is not Kind.ACCEPTS:
+        lines.append(f"  key        {_shown(finding.case.key)}")
+    lines += ["", *(f"  {line}" for line in explanation(finding)), "", *(f"  {line}" for line in _sides(finding))]
+    lines += ["", "  As a test case:", "", *(f"    {line}" for line in format_finding(finding).splitlines())]
+    return "\n".join(lines)
+
+
+def _headline(finding: Finding) -> str:
+    headline = {
+        Kind.MISSES: "misses a match",
+        Kind.MATCHES: "matches what it should not",
+        Kind.REFUSES: "refuses what the dialect allows",
+        Kind.ACCEPTS: "takes a pattern that the dialect refuses",
+        Kind.FAILS: "fails",
+    }[finding.kind]
+    return headline + (", but not every time" if finding.flaky else "")
+
+
+def explanation(finding: Finding) -> list[str]:
+    """Return the lines that say in words what is right, and what the accused says."""
+    case = finding.case
+    lines = []
+    if finding.kind is Kind.ACCEPTS:
+        reason = invalid_pattern(case.patterns[0], finding.dialect)
+        lines += [
+            f"{finding.dialect.name} refuses {_shown(case.patterns[0])}: {reason}.",
+            f"The target takes it: {finding.detail}.",
+        ]
+    elif finding.kind in (Kind.REFUSES, Kind.FAILS):
+        does = "refuses this" if finding.kind is Kind.REFUSES else "fails at this"
+        said = finding.detail.strip().splitlines() or ["nothing"]
+        lines += [
+            f"The target {does}, and the dialect allows it. It says: {said[0]}",
+            *(f"    {line}" for line in said[1:]),
+        ]
+    else:
+        right, told = set(finding.expected or ()), set(finding.answered or ())
+        for position in sorted(right ^ told if finding.answered is not None else right):
+            lines += _explained(finding, position, matches=position in right)
+    if finding.flaky:
+        lines.append("The target does not answer this case alike every time: asked again, it may be right.")
+    if not finding.complete:
+        lines.append("Shrinking ran out of its time, as the target is slow: a smaller case may exist.")
+    return lines
+
+
+def _explained(finding: Finding, position: int, *, matches: bool) -> list[str]:
+    pattern, key = finding.case.patterns[position], finding.case.key
+    told = explain(pattern, key, finding.dialect)
+    if told.matches != matches:  # it contradicts the specification, which decides; tests hold the two together
+        told = Explanation(matches, "by the specification")
+    verb = "matches" if matches else "does not match"
+    says = "does not" if matches else "does"
+    joint = ", so " if matches else "; so "
+    sentence = told.sentence[:1].upper() + told.sentence[1:]
+    lines = [f"{sentence}{joint}{_shown(pattern)} {verb} {_shown(key)}: the target says it {says}."]
+    width = max((len(_shown(token)) for token, _ in told.alignment), default=0)
+    for token, words in told.alignment:
+        taken = " ".join(map(_shown, words)) or "nothing"
+        lines.append(f"    {_shown(token):{width}}  takes  {taken}")
+    return lines
+
+
+def _sides(finding: Finding) -> list[str]:
+    """Return who says what; engines that say the same share a line."""
+    right = "the dialect refuses it" if finding.expected is None else str(list(finding.expected))
+    theirs = str(finding.kind) if finding.answered is None else str(list(finding.answered))
+    sides = [("the specification", right), (finding.accused, theirs)]
+    together: dict[str, list[str]] = {}
+    for name, verdict in finding.verdicts:
+        together.setdefault(verdict.partition("\n")[0], []).append(name)
+    for verdict, names in together.items():
+        sides.append((f"all {len(names)} engines" if len(together) == 1 else ", ".join(names), verdict))
+    width = max(len(name) for name, _ in sides)
+    return [f"{name:{width}}  {verdict}" for name, verdict in sides]
+
+
+def _shown(text: str) -> str:
+    """Return a text between backticks, as a Python string where it could be misread."""
+    if text and text.isprintable() and text == text.strip() and "`" not in text:
+        return f"`{text}`"
+    return repr(text)
+
+
+def summary_text(campaign: Campaign) -> str:
+    """Return what was asked and what came of it."""
+    tally, seconds = campaign.tally, max(campaign.seconds, 1e-9)
+    name = campaign.plan.dialect.name
+    expected = [entry.name for entry in classes_of(language_of(campaign.plan.dialect))]
+    reached = [entry for entry in expected if tally.classes[entry]]
+    findings = campaign.findings
+    if findings:
+        what = "disagreement" if len(findings) == 1 else "kinds of disagreement"
+        head = f"{len(findings)} {what} with the specification"
+        if tally.disagreements > len(findings):
+            head += f" (in {tally.disagreements:,} answers)"
+    else:
+        head = "no disagreement"
+    asked = f"{tally.cases:,} cases (pattern and key) in {tally.rounds:,} rounds with {tally.keys:,} keys"
+    lines = [
+        f"{campaign.target}, {name}: {head}",
+        f"{asked}, {seconds:.1f} s, {tally.cases / seconds:,.0f} cases/s, seed {campaign.plan.seed}",
+        f"classes: {len(reached)} of {len(expected)}"
+        + ("" if findings and not campaign.plan.keep_going else _missing(expected, reached)),
+    ]
+    if campaign.replayed:
+        lines.append(f"cases replayed from the corpus: {campaign.replayed:,}")
+    if campaign.manners.trouble:
+        lines.append(
+            f"asked something invalid, the target fails, and it was not asked again: {campaign.manners.trouble}"
+        )
+    elif not campaign.manners.patterns and campaign.plan.validity is None:
+        lines.append(
+            "the target refuses no pattern, so it was not asked what it ought to refuse "
+            "(--validity asks it nevertheless)"
+        )
+    if tally.declined:
+        lines.append(f"keys that the target refuses, as it may, were left out: {'; '.join(sorted(tally.declined))}")
+    if campaign.tally.given_up:
+        lines.append(f"the target was given up: {campaign.tally.given_up}")
+    if campaign.interrupted:
+        lines.append("interrupted: what was asked until then is counted")
+    return "\n".join(lines)
+
+
+def _missing(expected: Sequence[str], reached: Sequence[str]) -> str:
+    missing = [name for name in expected if name not in reached]
+    return f"; not reached: {', '.join(missing)}" if missing else ""
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """Return a finding as JSON holds it."""
+    return {
+        "accused": finding.accused,
+        "kind": str(finding.kind),
+        "dialect": finding.dialect.name,
+        "patterns": list(finding.case.patterns),
+        "key": finding.case.key,
+        "before": list(finding.case.before),
+        "expected": None if finding.expected is None else list(finding.expected),
+        "answered": None if finding.answered is None else list(finding.answered),
+        "detail": finding.detail,
+        "flaky": finding.flaky,
+        "complete": finding.complete,
+        "explanation": explanation(finding),
+        "engines": dict(finding.verdicts),
+        "seed": finding.seed,
+        "round": finding.number,
+        "place": finding.place,
+        "shape": finding.shape,
+        "test_case": format_finding(finding),
+    }
+
+
+def campaign_json(campaign: Campaign) -> dict[str, Any]:
+    """Return a campaign as JSON holds it."""
+    tally = campaign.tally
+    names = [*(entry.name for entry in classes_of(language_of(campaign.plan.dialect))), REFUSALS]
+    return {
+        "target": campaign.target,
+        "dialect": campaign.plan.dialect.name,
+        "seed": campaign.plan.seed,
+        "agrees": campaign.agrees,
+        "rounds": tally.rounds,
+        "cases": tally.cases,
+        "keys": tally.keys,
+        "disagreements": tally.disagreements,
+        "seconds": round(campaign.seconds, 3),
+        "cases_per_second": round(tally.cases / max(campaign.seconds, 1e-9)),
+        "classes": {name: tally.classes[name] for name in names},
+        "replayed": campaign.replayed,
+        "interrupted": campaign.interrupted,
+        "declined_keys": sorted(tally.declined),
+        "given_up": tally.given_up,
+        "validity_compared": campaign.manners.patterns,
+        "trouble_with_the_invalid": campaign.manners.trouble,
+        "findings": [finding_json(finding) for finding in campaign.findings],
+    }

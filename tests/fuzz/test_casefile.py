@@ -1,0 +1,119 @@
+"""Cases as text: they read back as what they are, here and in the suite's own reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dfa_router.dialects import AMQP, MQTT, Dialect, dialect_named
+from dfa_router.errors import OptionError
+from dfa_router.fuzz import Case, Finding, Kind, run
+from dfa_router.fuzz.casefile import CorpusError, format_finding, parse_rounds, read_corpus, write_corpus
+from dfa_router.fuzz.check import CallableTarget
+from dfa_router.fuzz.findings import shape_of
+from tests.cases import DATA, parse_cases
+from tests.fuzz.planted import PLANTED, right_amqp
+
+
+def finding(patterns: tuple[str, ...], key: str, dialect: Dialect = AMQP, kind: Kind = Kind.MISSES) -> Finding:
+    case = Case(patterns=patterns, key=key)
+    return Finding(
+        accused="x:y", kind=kind, case=case, dialect=dialect, expected=(), answered=(), shape=shape_of(kind, case,
+        dialect)
+    )  # fmt: skip
+
+
+AWKWARD = [
+    "",
+    "none",
+    "a b",
+    '"a"',
+    "a\\b",
+    "é",
+    "e\u0301",
+    "😀",
+    "\x00\t\n",
+    "//",
+    "[a]",
+    "'",
+    "#.*",
+    "\u2028",
+    "]",
+    "a\u00a0b",
+]
+
+
+@pytest.mark.parametrize("text", AWKWARD)
+def test_every_text_reads_back(text: str) -> None:
+    written = format_finding(finding((text, "#"), text))
+    [(_, dialect, read)] = parse_rounds(written, "x.txt")
+    assert (dialect, read.patterns, read.keys) == ("amqp", (text, "#"), (text,))
+    [case] = parse_cases(written, "x.txt")
+    assert [pattern for pattern, _ in case.bindings] == [text, "#"]
+    assert text in case.expected
+    assert case.expected[text][-1] == 1
+    assert len(written.encode().splitlines()) == 5
+
+
+def test_planted_faults_make_cases_for_the_suite() -> None:
+    for fault in PLANTED[::4]:
+        dialect = dialect_named(fault.dialect)
+        campaign = run(CallableTarget(fault.match, dialect), dialect, rounds=300)
+        [case] = parse_cases(format_finding(campaign.findings[0]), "x.txt")
+        found = campaign.findings[0]
+        assert case.expected[found.case.key] == list(found.expected or ())
+        assert case.dialect == fault.dialect
+
+
+def test_the_suites_own_files_can_be_replayed() -> None:
+    rounds = read_corpus(DATA, AMQP)
+    assert len(rounds) > 40
+    assert not run(CallableTarget(right_amqp, AMQP), AMQP, rounds=1, corpus=rounds, keep_going=True).findings
+    removed = next(found for place, found in rounds if found.patterns == ("args-test",))
+    assert removed.keys == ("args-test",)
+
+
+def test_a_corpus_grows_and_is_replayed(tmp_path: Path) -> None:
+    folder = tmp_path / "corpus"
+    assert read_corpus(folder, AMQP) == []
+    fault = next(fault for fault in PLANTED if fault.name == "the_third_hash_is_a_word")
+    first = run(CallableTarget(fault.match, AMQP), AMQP, rounds=500)
+    [path] = write_corpus(folder, first.findings)
+    assert write_corpus(folder, first.findings) == []
+    again = run(CallableTarget(fault.match, AMQP), AMQP, rounds=500, corpus=read_corpus(folder, AMQP))
+    assert again.replayed == 1
+    assert again.tally.rounds == 1
+    assert again.findings[0].place == f"{path}:2"
+    assert read_corpus(folder, MQTT) == []
+    healed = run(CallableTarget(right_amqp, AMQP), AMQP, rounds=10, corpus=read_corpus(folder, AMQP))
+    assert healed.agrees
+    assert path.exists()
+
+
+def test_a_refused_pattern_is_kept_and_replayed(tmp_path: Path) -> None:
+    def lenient(patterns: list[str], key: str) -> list[int]:
+        return []
+
+    write_corpus(tmp_path, [finding(("a/#/b",), "a", MQTT, Kind.ACCEPTS)])
+    corpus = read_corpus(tmp_path, MQTT)
+    campaign = run(CallableTarget(lenient, MQTT), MQTT, rounds=5, corpus=corpus, validity=True)
+    assert campaign.findings[0].kind is Kind.ACCEPTS
+    assert campaign.tally.rounds == 1
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    for text, message in [
+        ("bind a", "x.txt:1: expected a title"),
+        ("[t]\nbound a", "x.txt:2: cannot read 'bound a'"),
+        ("[t]\nbind", "x.txt:2: cannot read"),
+        ('[t]\nbind "a', "x.txt:2: cannot read"),
+        ('[t]\nbind "\\xz"', "x.txt:2: cannot read"),
+    ]:
+        with pytest.raises(CorpusError, match=message):
+            parse_rounds(text, "x.txt")
+    (tmp_path / "x.txt").write_bytes(b"\xff")
+    with pytest.raises(CorpusError, match=r"x\.txt"):
+        read_corpus(tmp_path, AMQP)
+    with pytest.raises(OptionError, match="is no folder"):
+        read_corpus(tmp_path / "x.txt", AMQP)

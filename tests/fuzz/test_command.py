@@ -1,0 +1,146 @@
+"""``dfa-router fuzz`` as users run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dfa_router.cli.app import run
+from tests.cases import parse_cases
+
+MODULE = """
+import time
+from tests.fuzz import planted
+
+right = planted.right_amqp
+greedy = next(fault.match for fault in planted.PLANTED if fault.name == "hash_stops_at_the_first_occurrence")
+
+def slow(patterns, key):
+    time.sleep(0.001)
+    return planted.right_amqp(patterns, key)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a module of matchers, as the current directory."""
+    (tmp_path / "matchers.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    return tmp_path
+
+
+def fuzz(*arguments: str) -> int:
+    return run(["fuzz", *arguments])
+
+
+def test_a_right_matcher(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--target", "matchers:right", "--rounds", "120", "--seed", "5") == 0
+    said = capsys.readouterr()
+    assert "matchers:right, amqp: no disagreement" in said.out
+    assert "classes: 22 of 22" in said.out
+    assert "seed 5" in said.err
+
+
+def test_a_wrong_matcher_twice_with_one_seed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for _ in range(2):
+        assert fuzz("--target", "matchers:greedy", "--seed", "7", "--corpus", "found") == 1
+        out = capsys.readouterr().out
+        said.append([line for line in out.splitlines() if "cases/s" not in line])
+        [path] = Path("found").iterdir()
+        [case] = parse_cases(path.read_text("utf-8"), path.name)
+        assert case.expected
+        path.unlink()
+    assert said[0] == said[1]
+    assert "matchers:greedy misses a match" in said[0][0]
+
+
+def test_a_corpus_is_asked_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--corpus", "found") == 1
+    assert "kept found/amqp-misses-" in capsys.readouterr().err
+    assert fuzz("--target", "matchers:greedy", "--seed", "8", "--corpus", "found") == 1
+    said = capsys.readouterr()
+    assert "cases replayed from the corpus: 1" in said.out
+    assert "from found/amqp-misses-" in said.out
+    assert "kept" not in said.err
+
+
+def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--json") == 1
+    told = json.loads(capsys.readouterr().out)
+    [finding] = told["findings"]
+    assert finding["kind"] == "misses"
+    assert finding["engines"]["naive"] == str(finding["expected"])
+    assert told["classes"]["greedy-many"] >= 0
+    assert told["cases_per_second"] > 0
+
+
+@pytest.mark.parametrize("dialect", ["amqp", "mqtt", "nats", "solace", "amqp-4.3.5", "exact"])
+def test_our_own_engine_in_every_dialect(dialect: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--target", "dfa", "--dialect", dialect, "--rounds", "60", "--size", "30x60") == 0
+    assert "no disagreement" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target", "dfa", "--size", "3"], "PATTERNSxKEYS"),
+        (["--target", "nowhere"], "unknown target"),
+        (["--target", "dfa", "--seconds", "0"], "seconds"),
+        (["--target", "dfa", "--dialect", "klingon"], "klingon"),
+        ([], "--target"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz(*arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_help_tells_what_a_target_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--help") == 0
+    said = capsys.readouterr().out
+    for word in (
+        "module:callable",
+        "cmd:./my-matcher",
+        "amqp://",
+        "--keep-going",
+        "--corpus",
+        "Exit codes",
+        "Examples",
+    ):
+        assert word in said
+
+
+def test_ctrl_c_ends_with_the_summary(folder: Path) -> None:
+    command = [sys.executable, "-m", "dfa_router", "fuzz", "--target", "matchers:slow", "--seconds", "120"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+    )
+    try:
+        assert process.stderr is not None
+        assert "against the specification" in process.stderr.readline()
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert "interrupted" in out
+    assert "no disagreement" in out
+
+
+def test_progress_goes_to_stderr_now_and_then(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dfa_router.cli.fuzz._SAID", 0.2)
+    assert fuzz("--target", "matchers:slow", "--seconds", "1") == 0
+    assert "cases/s, 0 findings" in capsys.readouterr().err

@@ -1,0 +1,55 @@
+"""Explanations: they agree with the specification, and name what decides."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from dfa_router.dialects import DIALECTS, Dialect, dialect_named
+from dfa_router.fuzz.explain import explain
+from dfa_router.fuzz.language import language_of
+from dfa_router.reference.naive import matches
+from dfa_router.validity import pattern_problem
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
+def test_all_small_patterns_and_keys(dialect: Dialect) -> None:
+    language = language_of(dialect)
+    tokens = ["a", "b", "", "$a", *language.wildcards]
+    words = ["a", "b", "", "$a", *language.wildcards[:1]]
+    keys = [language.separator.join(key) for n in range(4) for key in itertools.product(words, repeat=n)]
+    seen = 0
+    for length in range(4):
+        for made in itertools.product(tokens, repeat=length):
+            pattern = language.separator.join(made)
+            if pattern_problem(pattern, dialect) is not None:
+                continue
+            for key in keys:
+                told = explain(pattern, key, dialect)
+                right = matches(pattern.encode(), key.encode(), dialect)
+                assert told.matches is right, (pattern, key, told)
+                assert told.sentence
+                taken = [word for _, words in told.alignment for word in words]
+                wanted = key.split(language.separator) if key else []
+                assert taken == (wanted if right else wanted[: len(taken)])
+                seen += 1
+    assert seen > 4000
+
+
+@pytest.mark.parametrize(
+    ("dialect", "pattern", "key", "sentence"),
+    [
+        ("amqp", "a.#", "a", "`#` stands for zero or more words"),
+        ("amqp", "a.*", "a.", "`*` stands for exactly one word, and the empty word is one"),
+        ("amqp", "a*", "a*", "`a*` is a word like any other, as `*` is a wildcard only by itself"),
+        ("amqp", "", "a", "nothing takes the word `a`: the empty pattern has no words, and the key has 1"),
+        ("amqp", "a.b", "a", "the key ends after `a`, and `b` of the pattern is left over: `b` takes the equal word only"),
+        ("mqtt", "+/b", "$a/b", "a wildcard at the beginning matches no key that begins with `$`, as `$a` does"),
+        ("mqtt", "#", "a/+", "no pattern matches the key: it has '+', which is for patterns only"),
+        ("nats", "a.>", "a", "the key ends after `a`, and `>` of the pattern is left over: `>` stands for one or more words"),
+        ("nats", "*", "a.", "the key has an empty word, which nats does not have, so nothing matches it"),
+    ],
+)  # fmt: skip
+def test_what_decides(dialect: str, pattern: str, key: str, sentence: str) -> None:
+    assert explain(pattern, key, dialect_named(dialect)).sentence == sentence

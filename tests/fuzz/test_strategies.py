@@ -1,0 +1,76 @@
+"""The Hypothesis strategies: valid, aimed, and they shrink to something small."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+
+import dfa_router as dr
+from dfa_router.dialects import DIALECTS, dialect_named
+from dfa_router.errors import OptionError
+from dfa_router.fuzz import Round, binding_sets, keys_for, patterns, rounds
+from dfa_router.reference.naive import matches
+from dfa_router.validity import pattern_problem
+from tests.fuzz.planted import PLANTED
+
+FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
+MANY = settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_what_they_draw_is_valid_and_compiles(name: str) -> None:
+    dialect = dialect_named(name)
+
+    @FEW
+    @given(patterns(name))
+    def pattern_is_valid(pattern: str) -> None:
+        assert pattern_problem(pattern, dialect) is None
+
+    @FEW
+    @given(st.data())
+    def keys_agree(data: st.DataObject) -> None:
+        bindings = data.draw(binding_sets(dialect, max_size=4))
+        key = data.draw(keys_for(bindings, dialect))
+        assert 1 <= len(bindings) <= 4
+        right = tuple(i for i, (p, _) in enumerate(bindings) if matches(p.encode(), key.encode(), dialect))
+        assert dr.compile(bindings, dialect=dialect, engine="scan").match_bindings(key) == right
+
+    pattern_is_valid()
+    keys_agree()
+
+
+def test_sizes_of_binding_sets() -> None:
+    assert find(binding_sets(min_size=0), lambda bindings: not bindings, settings=MANY) == []
+    assert len(find(binding_sets(min_size=3, max_size=3), lambda bindings: True, settings=MANY)) == 3
+    with pytest.raises(OptionError, match="min_size"):
+        binding_sets(min_size=3, max_size=2)
+
+
+def test_keys_for_patterns_without_destinations_and_for_none() -> None:
+    assert find(keys_for(["x.#"]), lambda key: key.count(".") == 2 and key.startswith("x."), settings=MANY)
+    assert find(keys_for([]), lambda key: True, settings=MANY) is not None
+
+
+SHRINK = ["hash_is_one_or_more", "star_crosses_dots", "a_literal_hides_the_star", "dollar_topics_are_like_others"]
+
+
+@pytest.mark.parametrize("name", SHRINK)
+def test_a_fault_that_hypothesis_finds_is_shrunk(name: str) -> None:
+    fault = next(fault for fault in PLANTED if fault.name == name)
+    dialect = dialect_named(fault.dialect)
+
+    def shows(made: Round) -> bool:
+        return any(
+            fault.match(list(made.patterns), key)
+            != [i for i, p in enumerate(made.patterns) if matches(p.encode(), key.encode(), dialect)]
+            for key in made.keys
+        )
+
+    try:
+        smallest = find(rounds(dialect, patterns=3, keys=3), shows, settings=MANY)
+    except NoSuchExample:
+        pytest.fail("Hypothesis does not find it")
+    assert len(smallest.patterns) <= 2
+    assert all(len(pattern.split(dialect.separator.decode())) <= 4 for pattern in smallest.patterns)
