@@ -68,7 +68,6 @@ def test_patterns_that_are_refused_and_why(pattern: str, dialect: str, problem: 
 @pytest.mark.parametrize(
     ("pattern", "dialect"),
     [
-        ("$share", "mqtt"),
         ("$shared/g", "mqtt"),
         ("a/$share/g", "mqtt"),
         ("$share/g//", "mqtt"),
