@@ -6,20 +6,20 @@ match what the broker would route them to, mostly nothing.
 
 from __future__ import annotations
 
-from dfa_router.dialects import Dialect
+from dfa_router.dialects import Dialect, dialect_named
 
 __all__ = ["key_problem", "pattern_problem"]
 
 
-def pattern_problem(pattern: str, dialect: Dialect) -> str | None:
+def pattern_problem(pattern: str, dialect: str | Dialect) -> str | None:
     """Return why no broker of this dialect would take the pattern and what to do, or None if it would.
 
-    >>> from dfa_router.dialects import AMQP, MQTT
-    >>> pattern_problem("a/#/b", MQTT)
+    >>> pattern_problem("a/#/b", "mqtt")
     "'#' is not the last word: only there it stands for further words, so end the pattern with it"
-    >>> pattern_problem("a.#.b", AMQP) is None
+    >>> pattern_problem("a.#.b", "amqp") is None
     True
     """
+    dialect = dialect_named(dialect)
     problem = _text_problem(pattern, dialect)
     if problem:
         return problem
@@ -58,13 +58,13 @@ def pattern_problem(pattern: str, dialect: Dialect) -> str | None:
     return None
 
 
-def key_problem(key: str, dialect: Dialect) -> str | None:
+def key_problem(key: str, dialect: str | Dialect) -> str | None:
     """Return why a key is not valid in this dialect, or None if it is.
 
-    >>> from dfa_router.dialects import NATS
-    >>> key_problem("a..b", NATS)
+    >>> key_problem("a..b", "nats")
     'it has an empty word: nats has none'
     """
+    dialect = dialect_named(dialect)
     problem = _text_problem(key, dialect)
     if problem:
         return problem
