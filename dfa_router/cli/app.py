@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -79,7 +78,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return ExitCode.USAGE
     except (click.Abort, KeyboardInterrupt):
         errors.print("terminated" if terminated.is_set() else "interrupted", style="bold")
-        return 128 + signal.SIGTERM if terminated.is_set() else ExitCode.INTERRUPTED
+        return ExitCode.TERMINATED if terminated.is_set() else ExitCode.INTERRUPTED
     except RouterError as error:
         if settings.debug:
             errors.print_exception()

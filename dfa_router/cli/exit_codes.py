@@ -20,3 +20,5 @@ class ExitCode(IntEnum):
     """The machine lacks something, or a job failed on it."""
     INTERRUPTED = 130
     """Stopped with Ctrl-C; no half result is left behind."""
+    TERMINATED = 143
+    """Stopped with SIGTERM; no half result is left behind."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from rich.text import Text
 
 from dfa_router.automaton import prepare
 from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.cli.interrupts import interrupted_once, signal_handlers
 from dfa_router.engines import engine_info, engines
 from dfa_router.rabbitmq import Topology, load_definitions
 from dfa_router.router import DEFAULT_CACHE_BYTES, compile
@@ -103,36 +105,38 @@ def route(
     from dfa_router.spark import local_session
     from dfa_router.spark.job import check_output, route_log
     from dfa_router.spark.logs import format_of
+    from dfa_router.spark.session import end_java, stop
 
     check_output(messages, out, overwrite=overwrite)
     kind = format_of(messages, kind)
-    with terminal.progress() as report, ThreadPoolExecutor(1) as meanwhile:
+    with terminal.progress() as report, ThreadPoolExecutor(1) as meanwhile, ExitStack() as cleaning:
         # Spark's workers would each compile the kernels, all at once; so they are compiled here, while Java starts.
         compiled = meanwhile.submit(prepare)
         if report is not None:
             report("starting Spark", 0, 0)
+        before = signal_handlers()
         session = local_session(master, app_name="dfa-router route")
+        # In the order of their undoing: what interrupts are when Java is being stopped, and stopping it.
+        cleaning.enter_context(interrupted_once(before, again=lambda: end_java(session)))
+        cleaning.callback(stop, session)
         if report is not None and not compiled.done():
             report("compiling kernels, for the first time here", 0, 0)
         compiled.result()
         session.sparkContext.setLogLevel("ERROR" if terminal.verbose else "OFF")  # failures come back as errors
-        try:
-            summary = route_log(
-                session,
-                topology,
-                messages,
-                out,
-                kind=kind,
-                out_kind=out_kind or kind,
-                engine=engine,
-                cache_bytes=cache_bytes,
-                vhost=vhost,
-                overwrite=overwrite,
-                top=top,
-                report=report,
-            )
-        finally:
-            session.stop()
+        summary = route_log(
+            session,
+            topology,
+            messages,
+            out,
+            kind=kind,
+            out_kind=out_kind or kind,
+            engine=engine,
+            cache_bytes=cache_bytes,
+            vhost=vhost,
+            overwrite=overwrite,
+            top=top,
+            report=report,
+        )
     for part in _parts(summary):
         terminal.show(part)
     if as_json:

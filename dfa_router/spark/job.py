@@ -1,8 +1,9 @@
 """The routing job of the command line: a log in, a routed log and its summary out.
 
 A local result is written beside its place and moved there when it is complete and holds as many rows as the input, so a
-failed or interrupted job leaves nothing behind, and the old result where there was one. On remote file systems Spark's
-own committer has to do.
+failed or interrupted job leaves nothing behind, and the old result where there was one. The draft is removed when the
+job's last task has ended, not before, or that one would make it anew. On remote file systems Spark's own committer has to
+do.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from dfa_router.errors import JobError, MessagesError
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.router import DEFAULT_CACHE_BYTES
+from dfa_router.spark.cancel import cancellable
 from dfa_router.spark.logs import READ_PROBLEM, SPARK_ERRORS, MessageLog, cause, is_remote, read_messages, writable
 from dfa_router.spark.progress import Report, watched
 from dfa_router.spark.route import OUTPUT, route
@@ -104,13 +106,19 @@ def route_log(
     """Route the log at ``messages`` and write the result to the folder ``out``; formats are those of ``logs.FORMATS``.
 
     ``top`` bounds the lists of the summary; 0 means all. Raises :class:`MessagesError` for a log that cannot be read or
-    an output that exists, and :class:`JobError` where the job fails or the result has not as many rows as the input.
+    an output that exists, and :class:`JobError` where the job fails or the result has not as many rows as the input. It
+    can be interrupted (Ctrl-C): its Spark jobs are cancelled and what they wrote is removed, which may take seconds.
     """
     check_output(messages, out, overwrite=overwrite)
-    with watched(session, "reading", report):
-        log = read_messages(session, messages, kind)
-    routed = _routed(log, topology, engine, cache_bytes, vhost)
-    with _staged(out, overwrite=overwrite) as target:
+
+    def read() -> tuple[MessageLog, DataFrame]:
+        with watched(session, "reading", report):
+            log = read_messages(session, messages, kind)
+        return log, _routed(log, topology, engine, cache_bytes, vhost)
+
+    log, routed = cancellable(session, read)
+
+    def write(target: str) -> Summary:
         started = time.monotonic()
         with watched(session, "routing", report), _failing():
             try:
@@ -128,7 +136,10 @@ def route_log(
                 f"{out}: {summary.messages} rows were written, but {messages} holds {log.rows}; nothing was kept. "
                 "If the log is still being written to, route a copy of it"
             )
-    return summary
+        return summary
+
+    with _staged(out, overwrite=overwrite) as target:
+        return cancellable(session, lambda: write(target))
 
 
 def _routed(log: MessageLog, topology: Topology, engine: str, cache_bytes: int, vhost: str) -> DataFrame:

@@ -48,8 +48,9 @@ READ_PROBLEM = "read problem"
 UNREADABLE = "unreadable_line"
 """The column that keeps the text of lines that could not be read; a log without such lines does not get it."""
 
-SPARK_ERRORS = (PySparkException, Py4JError)
-"""What PySpark raises: its own tree, and for Java's exceptions that it does not know those of the bridge to Java."""
+SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError)
+"""What PySpark raises: its own tree, for Java's exceptions that it does not know those of the bridge to Java, and what a
+lost Java looks like."""
 
 _CORRUPT = "line that Spark cannot parse"
 """Spark's name for the same, while reading: one that no log has, because Spark treats a column of that name apart."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
@@ -29,7 +30,14 @@ def watched(session: SparkSession, label: str, report: Report | None) -> Iterato
 
     def watch() -> None:
         while not done.wait(_SECONDS):
-            report(label, *_tasks(context))
+            try:
+                tasks = _tasks(context)
+            except (
+                Py4JError,
+                ConnectionError,
+            ):  # no Java any more: the thread that waits for the job hears of that too, and raises
+                return
+            report(label, *tasks)
 
     watcher = Thread(target=watch, name="dfa-router progress", daemon=True)
     watcher.start()

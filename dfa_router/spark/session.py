@@ -14,7 +14,9 @@ import importlib.metadata
 import importlib.util
 import os
 import site
+import subprocess
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,9 +28,11 @@ from dfa_router.spark.java import DISTURBING, Java, find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["local_session"]
+__all__ = ["end_java", "java_has_ended", "local_session", "stop"]
 
 _CODEC = "spark.sql.execution.arrow.compression.codec"
+_ENDING_SECONDS = 5.0
+"""How long a process that has closed its connections may take to be gone."""
 _INSTALL = "pip install 'dfa-router[spark]'"
 
 
@@ -70,6 +74,39 @@ def local_session(
                 f"Spark did not start with Java {chosen.version} in {chosen.home} (found by {chosen.source}): "
                 "what it said stands above. Set JAVA_HOME to another Java 17, 21 or 25"
             ) from error
+
+
+def end_java(session: SparkSession) -> None:
+    """End the Java process of a session at once, and all that runs in it; does nothing if another program started it."""
+    process = _java_process(session)
+    if process is not None:
+        process.kill()
+
+
+def java_has_ended(session: SparkSession) -> bool:
+    """Tell whether a call into Java failed because the process has ended, or is just ending."""
+    process = _java_process(session)
+    try:
+        return process is not None and process.wait(_ENDING_SECONDS) is not None
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def stop(session: SparkSession) -> None:
+    """Stop a session, also one whose Java has ended, at which ``session.stop()`` raises."""
+    from py4j.protocol import Py4JError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Unable to cleanly shutdown Spark JVM", RuntimeWarning)
+            session.stop()
+    except (Py4JError, ConnectionError):
+        if not java_has_ended(session):
+            raise
+
+
+def _java_process(session: SparkSession) -> subprocess.Popen[bytes] | None:
+    return getattr(session.sparkContext._gateway, "proc", None)  # noqa: SLF001  (PySpark keeps it there for its users)
 
 
 def require_spark() -> None:

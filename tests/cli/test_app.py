@@ -141,6 +141,8 @@ def test_without_click_the_message_names_the_extra(files: Path) -> None:
 def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Return what starts the command in a process of its own, as users do; colours and terminal away."""
     started: list[subprocess.Popen[str]] = []
+    # A process inherits signals that are ignored, as Ctrl-C is where the tests run in a shell's background.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def starter(*line: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -155,6 +157,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         return process
 
     yield starter
+    signal.signal(signal.SIGINT, before)
     for process in started:
         process.kill()
         process.communicate()
@@ -186,25 +189,47 @@ def test_a_log_is_routed(files: Path, start: Callable[..., subprocess.Popen[str]
     ]  # fmt: skip
 
 
-@pytest.mark.spark
-def test_interrupting_leaves_nothing_behind(files: Path, start: Callable[..., subprocess.Popen[str]]) -> None:
-    """Ctrl-C while Spark routes: exit code 130, no result, no draft of one."""
-    keys = ".".join(["a"] * 60)
-    row = json.dumps({"exchange": "x", "routing_key": keys}) + "\n"
+@pytest.fixture
+def slow_files(files: Path) -> Path:
+    """Return the folder with a log and bindings that take minutes to route."""
+    row = json.dumps({"exchange": "x", "routing_key": ".".join(["a"] * 60)}) + "\n"
     (files / "log.jsonl").write_text(row * 20_000)
     slow = dict(DEFINITIONS) | {
         "bindings": [one | {"routing_key": "#.a.#.a.#.b"} for one in DEFINITIONS["bindings"]],
     }
     (files / "defs.json").write_text(json.dumps(slow))
-    process = start(*arguments(files, "--engine", "naive", "--master", "local[1]"))
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("routing"):
-            break
-    time.sleep(2)
-    process.send_signal(signal.SIGINT)
+    return files
+
+
+def draft_of(files: Path) -> Path | None:
+    """Return the draft of a result, once a task writes into it."""
+    return next((file for file in files.glob(".out.*.partial/**/part-*")), None)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("signals", "code", "said"),
+    [
+        ([signal.SIGINT], ExitCode.INTERRUPTED, "interrupted"),
+        ([signal.SIGINT, signal.SIGINT], ExitCode.INTERRUPTED, "interrupted"),
+        ([signal.SIGTERM], 143, "terminated"),
+    ],
+    ids=["ctrl-c", "ctrl-c-twice", "sigterm"],
+)
+def test_interrupting_leaves_nothing_behind(
+    slow_files: Path, start: Callable[..., subprocess.Popen[str]], signals: list[signal.Signals], code: int, said: str
+) -> None:
+    """While Spark's tasks write: the exit code tells, there is no result, no draft of one, and no traceback."""
+    process = start(*arguments(slow_files, "--engine", "naive", "--master", "local[1]"))
+    # Waited for on disk: reading a part of stderr here would take it from communicate(), and with it what went wrong.
+    while process.poll() is None and draft_of(slow_files) is None:
+        time.sleep(0.05)
+    assert process.poll() is None, process.communicate()
+    for number in signals:
+        process.send_signal(number)
+        time.sleep(0.2)
     _, err = process.communicate(timeout=200)
-    assert process.returncode == ExitCode.INTERRUPTED, err
-    assert "interrupted" in err
+    assert process.returncode == code, err
+    assert said in err
     assert "Traceback" not in err
-    assert sorted(path.name for path in files.iterdir()) == ["defs.json", "log.jsonl"]
+    assert sorted(path.name for path in slow_files.iterdir()) == ["defs.json", "log.jsonl"]

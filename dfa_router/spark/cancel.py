@@ -1,0 +1,112 @@
+"""Running Spark jobs so that they can be interrupted, and so that nobody writes any more when they have been.
+
+Neither goes without saying. PySpark's own handler of Ctrl-C asks Java to cancel over the connection on which the
+interrupted thread is waiting; Java reads it when the job is over. And a cancelled job is over at once, while its tasks
+still run and write, into folders that they make anew if they have been removed.
+
+So a job runs in a thread of its own, which leaves the caller's free to be interrupted and to talk to Java. Whatever ends
+it early, it is cancelled, and the caller goes on when no task runs any more. Spark's scheduler is asked for that, which
+Python's interface does not offer: the status that it does offer is up to date some time later only.
+
+Rejected: stopping the session, which does not wait for tasks either, and is not ours to stop.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from threading import Event, Thread
+from typing import TypeVar
+from uuid import uuid4
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext, inheritable_thread_target
+from pyspark.sql import SparkSession
+
+from dfa_router.spark.session import java_has_ended
+
+__all__ = ["cancellable"]
+
+T = TypeVar("T")
+
+_SECONDS = 0.1
+"""Between two looks at what still runs."""
+
+_PATIENCE = 60.0
+"""Seconds that tasks get for their end; Spark kills a Python worker that does not stop after two."""
+
+_log = logging.getLogger(__name__)
+
+
+def cancellable(session: SparkSession, work: Callable[[], T]) -> T:
+    """Call ``work`` in a thread of its own and return its result.
+
+    Where it fails or is interrupted, its Spark jobs are cancelled and their tasks have ended before the error is
+    raised; in a session that other threads use too, this waits for their tasks as well, a minute at most.
+
+    The local properties of the calling thread, such as the scheduler pool, hold for ``work`` too, but for the job group.
+    """
+    context, group, outcome, abandoned = session.sparkContext, f"dfa-router-{uuid4().hex}", Future[T](), Event()
+
+    def grouped() -> T:
+        context.setJobGroup(group, "dfa-router", interruptOnCancel=True)
+        return work()
+
+    inheriting = inheritable_thread_target(session)(grouped)
+
+    def run() -> None:
+        try:
+            if abandoned.is_set():
+                outcome.cancel()
+            else:
+                outcome.set_result(inheriting())
+        except BaseException as error:  # noqa: BLE001  (raised again in the caller's thread)
+            outcome.set_exception(error)
+
+    thread = Thread(target=run, name="dfa-router job", daemon=True)
+    try:
+        thread.start()
+        while not wait([outcome], _SECONDS).done:  # with a timeout: without one, Windows could not interrupt it
+            pass
+        return outcome.result()
+    except BaseException:
+        abandoned.set()
+        if thread.ident is not None:  # interrupted before it began: it will see that it is abandoned
+            _end(session, group, outcome)
+        raise
+
+
+def _end(session: SparkSession, group: str, outcome: Future[T]) -> None:
+    """Return when the work has ended and no task runs, or there is no Java any more."""
+    context = session.sparkContext
+    try:
+        # The outcome is waited for and not the thread: Python 3.11 takes a thread for ended if its join was interrupted.
+        while not outcome.done():
+            if context._jsc is not None:  # noqa: SLF001  (else it was stopped meanwhile, which the work notices)
+                context.cancelJobGroup(group)  # again and again: it may be about to start the next job
+            wait([outcome], _SECONDS)
+        deadline = time.monotonic() + _PATIENCE
+        while running := _running_tasks(context):
+            if time.monotonic() > deadline:
+                _log.warning("%d Spark tasks still run a minute after their job: they may leave files behind", running)
+                return
+            time.sleep(_SECONDS)
+    except (Py4JError, ConnectionError):
+        if not java_has_ended(session):
+            raise
+        _log.info("Java has ended, and its tasks with it")
+        wait([outcome])  # it hears of that too
+
+
+def _running_tasks(context: SparkContext) -> int:
+    """Return how many tasks run in the whole application, from the scheduler itself."""
+    java = context._jsc  # noqa: SLF001
+    if java is None:  # stopped meanwhile
+        return 0
+    counts = java.sc().taskScheduler().runningTasksByExecutors().values().iterator()
+    running = 0
+    while counts.hasNext():
+        running += counts.next()
+    return running

@@ -1,0 +1,81 @@
+"""Interrupting a routing job in a session that lives on: no task writes any more, and nothing is left of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+SLOW = topology_of(
+    exchanges=[Exchange(name="x", type="topic")],
+    queues=[Queue(name="q")],
+    bindings=[Binding(source="x", destination="q", routing_key="#.a.#.a.#.b")],
+)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt and no more: PySpark has put its own handler there."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupt_when_written(folder: Path) -> None:
+    """Send this process a Ctrl-C once a task writes into the draft of a result in the folder."""
+
+    def interrupt() -> None:
+        deadline = time.monotonic() + 120
+        while next(folder.glob(".out.*.partial/**/part-*"), None) is None:
+            if time.monotonic() > deadline:
+                return
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    Thread(target=interrupt, daemon=True).start()
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupted_job_has_no_tasks_and_no_draft(spark: SparkSession, tmp_path: Path) -> None:
+    from dfa_router.spark.cancel import _running_tasks
+    from dfa_router.spark.job import route_log
+
+    row = json.dumps({"exchange": "x", "routing_key": ".".join(["a"] * 60)}) + "\n"
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for number in range(8):  # more tasks than cores: some have not begun when the job is cancelled
+        (logs / f"{number}.jsonl").write_text(row * 5_000)
+    interrupt_when_written(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        route_log(spark, SLOW, str(logs), str(tmp_path / "out"), kind="jsonl", out_kind="jsonl", engine="naive")
+    assert _running_tasks(spark.sparkContext) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+    assert spark.range(10).count() == 10, "the session lives on"
+
+
+def test_results_and_errors_pass_through_and_local_properties_hold(spark: SparkSession) -> None:
+    from dfa_router.spark.cancel import cancellable
+
+    context = spark.sparkContext
+    context.setLocalProperty("spark.scheduler.pool", "mine")
+    try:
+        assert cancellable(spark, lambda: context.getLocalProperty("spark.scheduler.pool")) == "mine"
+    finally:
+        context.setLocalProperty("spark.scheduler.pool", None)  # type: ignore[arg-type]
+    with pytest.raises(ZeroDivisionError):
+        cancellable(spark, lambda: 1 // 0)
+    assert context.getLocalProperty("spark.jobGroup.id") is None, "the caller's thread has no job group of ours"
