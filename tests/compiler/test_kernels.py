@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from itertools import count, islice, product
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -94,6 +95,22 @@ def test_same_answers_with_any_cache(patterns: list[list[Token]], words: list[li
     assert answers(Simulator(nfa, b"."), keys) == expected
     assert answers(without_bits(Simulator(nfa, b".")), keys) == expected
     assert answers(Twin(nfa, b".", capacity), keys) == expected
+    assert machine.counters().bytes <= capacity
+
+
+@given(PATTERNS, KEYS, st.sampled_from([1500, 3000, 1 << 20]))
+@settings(max_examples=200, deadline=None)
+def test_same_answers_on_settled_ground(patterns: list[list[Token]], words: list[list[bytes]], capacity: int) -> None:
+    """Key by key wherever nothing was missing for the last key, and so from one walk to the other all the time."""
+    nfa = build_nfa(patterns)
+    keys: list[bytes | None] = [b".".join(key) for key in words]
+    keys[::7] = [None] * len(keys[::7])
+    expected = answers(Twin(nfa, b".", 1 << 20), keys)
+    machine = without_bits(LazyDfa(nfa, b".", capacity))
+    with patch("compiler.walker.SETTLED", 1):
+        for _ in range(3):
+            assert answers(machine, keys) == expected
+            assert answers(machine, keys[::-1]) == expected[::-1]
     assert machine.counters().bytes <= capacity
 
 
@@ -241,6 +258,7 @@ def test_an_empty_column_and_no_column() -> None:
 def test_kernels_compile_for_one_signature_each() -> None:
     """Whatever the caller's arrays are like (writable or not, with nulls or without), nothing is compiled twice."""
     from compiler.kernels.bits import simulate_bits
+    from compiler.kernels.follow import follow
     from compiler.kernels.simulate import simulate
     from compiler.kernels.single import walk_one
     from compiler.kernels.walk import walk
@@ -250,11 +268,13 @@ def test_kernels_compile_for_one_signature_each() -> None:
     writable = Column(plain.offsets.copy(), plain.data.copy(), None)
     shifted = np.empty(4 * 3 + 1, np.uint8)[1:].view(np.int32)  # a buffer that begins at an odd address
     shifted[:] = plain.offsets
-    for machine in (LazyDfa(nfa, b".", 1 << 20), Simulator(nfa, b"."), without_bits(Simulator(nfa, b"."))):
-        machine.run([plain, writable, Column(shifted, plain.data, plain.valid)])
-        machine.match(b"a")
-    kernels: list[Any] = [walk, walk_one, simulate, simulate_bits]
-    assert [len(kernel.signatures) for kernel in kernels] == [1, 1, 1, 1]
+    with patch("compiler.walker.SETTLED", 1):
+        for machine in (LazyDfa(nfa, b".", 1 << 20), Simulator(nfa, b"."), without_bits(Simulator(nfa, b"."))):
+            machine.run([plain, writable, Column(shifted, plain.data, plain.valid)])
+            machine.run([plain, writable, Column(shifted, plain.data, plain.valid)])
+            machine.match(b"a")
+    kernels: list[Any] = [walk, follow, walk_one, simulate, simulate_bits]
+    assert [len(kernel.signatures) for kernel in kernels] == [1, 1, 1, 1, 1]
 
 
 def test_a_set_that_makes_states_for_every_word_is_simulated_early() -> None:
