@@ -120,7 +120,8 @@ def nfa(
     offsets = np.cumsum([0, *(len(word) for word in words)])
     symbols = Symbols(data=np.frombuffer(b"".join(words), np.uint8), offsets=offsets.astype(np.int32))
     arrays = (np.array(array, np.int32) for array in (labels, children, tag_offsets, tags))
-    return Nfa(symbols=symbols, **dict(zip(("labels", "children", "tag_offsets", "tags"), arrays, strict=True)))
+    fields: dict[str, Any] = dict(zip(("labels", "children", "tag_offsets", "tags"), arrays, strict=True))
+    return Nfa(symbols=symbols, **fields)
 
 
 @pytest.mark.parametrize(
