@@ -266,7 +266,7 @@ def test_a_dialect_is_a_value(dialect: dr.Dialect) -> None:
 
 def test_a_router_keeps_its_dialect() -> None:
     for dialect in ALL:
-        router = dr.compile([("a", "q")], dialect=dialect)
+        router = dr.compile([("b", "q")], dialect=dialect)
         assert router.dialect == dialect
         assert pickle.loads(pickle.dumps(router)).dialect == dialect
         assert f"dialect {dialect.name}" in repr(router)
