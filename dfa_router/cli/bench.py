@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from dfa_router.cli.bench_brokers import brokers
 from dfa_router.cli.bench_engine import engine
 from dfa_router.cli.bench_findings import findings
 from dfa_router.cli.bench_growth import growth
@@ -21,6 +22,7 @@ def bench() -> None:
     """
 
 
+bench.add_command(brokers)
 bench.add_command(engine)
 bench.add_command(findings)
 bench.add_command(growth)
