@@ -69,7 +69,7 @@ def brokers(context: click.Context, *, out: Path, cases: int, seed: int, amqp: s
                 missing[scheme] = str(error)
                 terminal.show(f"not asked: {error}")
         for broker in opened:
-            with terminal.progress() as report:
+            with terminal.progress("thousand cases") as report:
                 one = compare(broker, cases=cases, seed=seed, progress=report)
             compared.append(one)
             terminal.show(_summary(one))

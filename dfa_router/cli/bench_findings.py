@@ -68,7 +68,7 @@ def findings(
     found = []
     try:
         for subject in chosen:
-            with terminal.progress() as report:
+            with terminal.progress("steps") as report:
                 one = examine(subject, brokers[subject.broker], seconds=seconds, seed=seed, progress=report)
             found.append(one)
             terminal.show(_summary(one))

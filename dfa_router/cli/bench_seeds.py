@@ -36,7 +36,7 @@ def seeds(context: click.Context, *, out: Path, quick: bool, plots: bool) -> Non
     terminal = context.obj.terminal
     if plots:
         check_installed()  # before the run, not after it
-    with terminal.progress() as report:
+    with terminal.progress("steps") as report:
         rows = list(run(Scale.quick() if quick else Scale.full(), report))
     for path in write(rows, out, quick=quick, plots=plots):
         terminal.show(f"wrote {path}")

@@ -41,7 +41,7 @@ def soak(context: click.Context, *, out: Path, minutes: float | None, rounds: in
     if minutes is None and rounds is None:
         minutes = 10.0
     terminal = context.obj.terminal
-    with terminal.progress() as report:
+    with terminal.progress("rounds") as report:
 
         def progress(tally: Tally) -> None:
             if report is not None:

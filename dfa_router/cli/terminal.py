@@ -34,12 +34,12 @@ class Terminal:
             self.console.print(what, soft_wrap=isinstance(what, str))
 
     @contextmanager
-    def progress(self) -> Iterator[Callable[[str, int, int], None] | None]:
-        """Yield what shows progress when called with (what runs, tasks done, tasks known), or None in quiet."""
+    def progress(self, unit: str = "tasks") -> Iterator[Callable[[str, int, int], None] | None]:
+        """Yield what shows progress when called with (what runs, units done, units known), or None in quiet."""
         if self.quiet:
             yield None
         elif self.console.is_terminal:
-            with self._bar() as bar:
+            with self._bar(unit) as bar:
                 task = bar.add_task("starting", total=None)
 
                 def redraw(label: str, done: int, total: int) -> None:
@@ -54,18 +54,18 @@ class Terminal:
                 nonlocal said, last
                 if label == last and time.monotonic() - said < _NOW_AND_THEN:
                     return
-                self.console.print(f"{label} ..." if label != last else f"{label}: {done} of {total} tasks")
+                self.console.print(f"{label} ..." if label != last else f"{label}: {done} of {total} {unit}")
                 said, last = time.monotonic(), label
 
             yield line
 
-    def _bar(self) -> Progress:
+    def _bar(self, unit: str) -> Progress:
         return Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("tasks"),
+            TextColumn(unit),
             TimeElapsedColumn(),
             console=self.console,
             transient=True,
