@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.cli.interrupts import interrupted_once, signal_handlers
 from dfa_router.dialects import DIALECTS
 
 if TYPE_CHECKING:
     from dfa_router.cli.terminal import Terminal
-    from dfa_router.fuzz.tally import Tally
+    from dfa_router.fuzz.tally import Campaign, Plan, Tally
+    from dfa_router.fuzz.target import Round
 
 __all__ = ["fuzz"]
 
@@ -54,6 +56,9 @@ _REDRAWN, _SAID = 0.2, 10.0
     show_default=True,
     help="Seconds that a program or callable may take for one answer.",
 )
+@click.option(
+    "--spark", "master", metavar="MASTER", help="Spread the rounds over Spark, such as local[4] or spark://host:7077."
+)
 @click.option("--json", "as_json", is_flag=True, help="Write the result to stdout as one JSON object.")
 @click.pass_context
 def fuzz(
@@ -69,6 +74,7 @@ def fuzz(
     validity: bool | None,
     corpus: Path | None,
     timeout: float,
+    master: str | None,
     as_json: bool,
 ) -> None:
     """Compare a matcher with the specification, on binding sets and keys that matchers have tripped over.
@@ -100,6 +106,7 @@ def fuzz(
     from dfa_router.fuzz.casefile import read_corpus, write_corpus
     from dfa_router.fuzz.report import campaign_json, finding_text, summary_text
     from dfa_router.fuzz.rounds import Size
+    from dfa_router.fuzz.tally import Plan
     from dfa_router.fuzz.targets import open_target
 
     terminal: Terminal = context.obj.terminal
@@ -107,22 +114,28 @@ def fuzz(
     measure = None if size is None else Size.parse(size)
     replayed = [] if corpus is None else read_corpus(corpus, language)
     seed = time.time_ns() % 1_000_000_000 if seed is None else seed
+    seconds = 60.0 if seconds is None and rounds is None else seconds
     target = open_target(spec, language, timeout=timeout)
     terminal.show(f"{target.name} against the specification of {dialect}, seed {seed}")
     try:
-        with _progress(terminal) as progress:
-            campaign = run(
-                target,
-                language,
-                seconds=60.0 if seconds is None and rounds is None else seconds,
-                rounds=rounds,
-                seed=seed,
-                size=measure,
-                keep_going=keep_going,
-                validity=validity,
-                corpus=replayed,
-                progress=progress,
-            )
+        if master is None:
+            with _progress(terminal) as progress:
+                campaign = run(
+                    target,
+                    language,
+                    seconds=seconds,
+                    rounds=rounds,
+                    seed=seed,
+                    size=measure,
+                    keep_going=keep_going,
+                    validity=validity,
+                    corpus=replayed,
+                    progress=progress,
+                )
+        else:
+            target.close()  # the workers open their own: this one has shown, before Spark starts, that there is one
+            plan = Plan(dialect=language, seed=seed, size=measure, keep_going=keep_going, validity=validity)
+            campaign = _on_spark(terminal, master, spec, plan, seconds, rounds, timeout, replayed)
     finally:
         target.close()
     kept = [] if corpus is None else write_corpus(corpus, campaign.findings)
@@ -138,6 +151,41 @@ def fuzz(
         context.exit(ExitCode.FOUND)
     if campaign.interrupted:
         context.exit(ExitCode.INTERRUPTED)
+
+
+def _on_spark(
+    terminal: Terminal,
+    master: str,
+    spec: str,
+    plan: Plan,
+    seconds: float | None,
+    rounds: int | None,
+    timeout: float,
+    corpus: list[tuple[str, Round]],
+) -> Campaign:
+    """Run the campaign in a session of its own, which is stopped at the end."""
+    from dfa_router.spark.session import end_java, local_session, require_spark, stop
+
+    require_spark()
+    from dfa_router.spark.campaign import run_on_spark
+
+    with ExitStack() as cleaning:
+        before = signal_handlers()
+        session = local_session(master, app_name="dfa-router fuzz")
+        cleaning.enter_context(interrupted_once(before, again=lambda: end_java(session)))
+        cleaning.callback(stop, session)
+        session.sparkContext.setLogLevel("ERROR" if terminal.verbose else "OFF")  # failures come back as errors
+        progress = cleaning.enter_context(_progress(terminal))
+        return run_on_spark(
+            session,
+            spec,
+            plan,
+            seconds=seconds,
+            rounds=rounds,
+            timeout=timeout,
+            corpus=corpus,
+            progress=progress,
+        )
 
 
 @contextmanager

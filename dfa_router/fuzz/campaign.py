@@ -39,15 +39,21 @@ def work(
     *,
     judge: Judge | None = None,
     manners: Manners | None = None,
+    corpus: Iterable[tuple[str, Round]] = (),
     going_on: Callable[[Tally], bool] = lambda _: True,
 ) -> Tally:
     """Ask a target the rounds of these numbers and return what came of it.
 
     Ranges may be worked on anywhere and merged (:meth:`Tally.merge`): with ``plan.keep_going`` the findings are those
     of one campaign over all of them, if the target answers alike every time. ``manners`` saves asking for them again.
-    ``going_on`` is asked after every round. Without ``plan.keep_going`` the first finding ends the work.
+    ``corpus`` holds rounds that are asked first, each with where it comes from. ``going_on`` is asked after every round.
+    Without ``plan.keep_going`` the first finding ends the work.
     """
     bench = _Bench(target, plan, judge or Judge(plan.dialect), manners or mannered(target, plan))
+    for place, replay in corpus:
+        bench.round(replay, None, place)
+        if bench.done or not going_on(bench.tally):
+            return bench.tally
     for number in numbers:
         bench.round(round_of(plan.seed, number, plan.dialect, plan.size), number)
         if bench.done or not going_on(bench.tally):

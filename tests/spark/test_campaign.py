@@ -1,0 +1,109 @@
+"""A campaign on Spark finds what one without it finds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dfa_router.dialects import dialect_named
+from dfa_router.errors import JobError
+from dfa_router.fuzz.campaign import run
+from dfa_router.fuzz.rounds import Size
+from dfa_router.fuzz.tally import Plan
+from dfa_router.fuzz.target import Round
+from dfa_router.fuzz.targets import open_target
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).parents[2]
+AMQP = dialect_named("amqp")
+SMALL = Size.parse("4x10")
+MODULE = f"""
+import os, sys
+sys.path.insert(0, {str(ROOT)!r})
+from tests.fuzz import planted
+
+right = planted.right_amqp
+greedy = next(fault.match for fault in planted.PLANTED if fault.name == "hash_stops_at_the_first_occurrence")
+
+def dies(patterns, key):
+    os._exit(3)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a module of matchers, as the current directory."""
+    (tmp_path / "matchers.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("keep_going", [False, True])
+@pytest.mark.parametrize("name", ["greedy", "right"])
+def test_the_same_as_without_spark(spark: SparkSession, folder: Path, name: str, keep_going: bool) -> None:
+    from dfa_router.spark.campaign import run_on_spark
+
+    spec = f"matchers:{name}"
+    plan = Plan(dialect=AMQP, seed=7, size=SMALL, keep_going=keep_going)
+    spread = run_on_spark(spark, spec, plan, rounds=100)
+    target = open_target(spec, AMQP, timeout=10.0)
+    try:
+        alone = run(target, AMQP, rounds=100, seed=7, size=SMALL, keep_going=keep_going)
+    finally:
+        target.close()
+    assert spread.findings == alone.findings
+    assert spread.agrees == alone.agrees == (name == "right")
+    if keep_going or name == "right":
+        assert spread.tally.rounds == alone.tally.rounds
+
+
+def test_a_target_that_dies_is_a_finding(spark: SparkSession, folder: Path) -> None:
+    from dfa_router.spark.campaign import run_on_spark
+
+    campaign = run_on_spark(spark, "matchers:dies", Plan(dialect=AMQP, seed=1, size=SMALL), rounds=2)
+    assert [finding.kind.name for finding in campaign.findings] == ["FAILS"]
+
+
+def test_a_worker_that_cannot_open_the_target_is_an_error(spark: SparkSession, folder: Path) -> None:
+    from dfa_router.spark.campaign import run_on_spark
+
+    with pytest.raises(JobError, match="campaign failed on Spark"):
+        run_on_spark(spark, "matchers:absent", Plan(dialect=AMQP, seed=1), rounds=2)
+
+
+def test_a_corpus_is_asked_first(spark: SparkSession, folder: Path) -> None:
+    from dfa_router.spark.campaign import run_on_spark
+
+    corpus = [("kept.txt", Round(patterns=("a.#.b",), keys=("a.b.b", "a.c.b.b")))]
+    campaign = run_on_spark(spark, "matchers:greedy", Plan(dialect=AMQP, seed=1), rounds=2, corpus=corpus)
+    assert campaign.replayed == 1
+    assert [finding.place for finding in campaign.findings] == ["kept.txt"]
+
+
+@pytest.mark.slow
+def test_the_command_with_two_executors(folder: Path) -> None:
+    said = []
+    for spread in ([], ["--spark", "local-cluster[2,1,1024]"]):
+        command = [sys.executable, "-m", "dfa_router", "fuzz", "--target", "matchers:greedy", "--rounds", "60"]
+        options = ["--seed", "7", "--size", "4x10", "--keep-going", "--json", *spread]
+        ended = subprocess.run(
+            [*command, *options], capture_output=True, text=True, timeout=120, check=False, env=_environment()
+        )
+        assert ended.returncode == 1, ended.stderr
+        said.append(json.loads(ended.stdout))
+    assert said[0]["findings"] == said[1]["findings"]
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
