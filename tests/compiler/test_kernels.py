@@ -392,7 +392,7 @@ def test_a_large_set_that_only_builds_is_simulated_long_before_its_cache_is_full
     patterns: list[list[Token]] = [
         [Wildcard.MANY, rng.choice(words), *[Wildcard.ONE] * rng.randrange(3), rng.choice(words)] for _ in range(5000)
     ]
-    keys: list[bytes | None] = [b".".join(rng.choices(words, k=12)) for _ in range(4000)]
+    keys: list[bytes | None] = [b".".join(rng.choices(words, k=12)) for _ in range(14_000)]
     nfa = build_nfa(patterns)
     assert bit_program(nfa) is None
     machine = LazyDfa(nfa, b".", 1 << 30)
