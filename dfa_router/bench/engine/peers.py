@@ -11,6 +11,7 @@ import importlib.util
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
@@ -109,9 +110,8 @@ def _hyperscan(patterns: Sequence[str]) -> Callable[[str], Sequence[int]]:
 
 
 def _paho(patterns: Sequence[str]) -> Callable[[str], Sequence[int]]:
-    from paho.mqtt.matcher import MQTTMatcher
-
-    matcher: Any = MQTTMatcher()  # type: ignore[no-untyped-call]
+    # By name: whether its types are there depends on the extras that are installed.
+    matcher: Any = import_module("paho.mqtt.matcher").MQTTMatcher()
     positions: dict[str, list[int]] = {}
     for position, pattern in enumerate(patterns):
         positions.setdefault("/".join("+" if word == "*" else word for word in pattern.split(".")), []).append(position)
