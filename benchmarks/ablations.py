@@ -79,12 +79,6 @@ ABLATIONS = (
         without="NEAR_BYTES = -1",
     ),
     Ablation(
-        choice="the positions that a build reads are prefetched",
-        file="compiler/kernels/walk.py",
-        line="PREFETCHED = np.uint64(4)",
-        without="PREFETCHED = np.uint64(0)",
-    ),
-    Ablation(
         choice="helpers of a build are compiled into it",
         file="compiler/kernels/_jit.py",
         line="numba.njit(forceinline=True, **_OPTIONS)",

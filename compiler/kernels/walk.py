@@ -41,8 +41,6 @@ BEGIN, END, MASK, NAME, LENGTH, STATE, MIXED, SLOT = (np.uint64(i) for i in rang
 name, later symbol; that word's length; its state; the mixed key of its transition; its slot in the table of
 whole keys."""
 
-PREFETCHED = np.uint64(4)
-"""So many positions of a state are asked for before its transition is built: most states have no more."""
 ONE = np.uint64(1)
 TWO = np.uint64(2)
 LOW_HALF = np.uint64(0xFFFFFFFF)
@@ -94,7 +92,7 @@ def walk(
         np.uint64(cache.key_shift),
         np.uint64(64) - shift,
     )
-    separator, nodes, state_end, members = program.separator, program.nodes, cache.state_end, cache.members
+    separator = program.separator
     keys, active, asking, unknown = work.keys, work.active, work.asking, work.unknown
     # A slot is eight numbers: the table has as many slots as an eighth of its size, a power of two.
     recall_shift = np.uint64(61) - trailing_zeros(np.uint64(recalled.size)) + np.uint64(6)
@@ -192,28 +190,8 @@ def walk(
                     keys[k + NAME] = symbol
                     asking[asked] = k
                     asked += ONE
-            # Pass 3: find the successors of the others.
-            missing = np.uint64(0)
+            # Pass 3: find the successors of the others, building those that are not in the table.
             for j in range(asked):
-                k = asking[j]
-                target = _successor(transitions, keys[k + MIXED], shift, check_shift)
-                if target != np.uint64(0):
-                    prefetch(info, TWO * (target & NUMBER))
-                    keys[k + STATE] = target
-                else:
-                    asking[missing] = k
-                    missing += ONE
-            # Build those that are not in the table. What a build reads first is asked for before, for all of them.
-            for j in range(missing):
-                prefetch(state_end, keys[asking[j] + STATE] - ONE)
-            for j in range(missing):
-                prefetch(members, np.uint64(state_end[keys[asking[j] + STATE] - ONE]))
-            for j in range(missing):
-                state = keys[asking[j] + STATE]
-                at, last = np.uint64(state_end[state - ONE]), np.uint64(state_end[state])
-                for i in range(at, min(last, at + PREFETCHED)):
-                    prefetch(nodes, TWO * np.uint64(members[i]))
-            for j in range(missing):
                 k = asking[j]
                 target = _successor(transitions, keys[k + MIXED], shift, check_shift)
                 if target == np.uint64(0):
