@@ -13,7 +13,7 @@ import numpy as np
 from compiler.kernels._jit import kernel, trailing_zeros
 from compiler.kernels.advance import sort
 from compiler.kernels.simulate import put_set
-from compiler.kernels.words import name_word, symbol_of, word_end
+from compiler.kernels.words import begins_with, name_word, symbol_of, word_end
 
 __all__ = ["simulate_bits"]
 
@@ -44,7 +44,7 @@ def simulate_bits(
             row += 1
             continue
         at, end = np.uint64(offsets[row]), np.uint64(offsets[row + 1])
-        root = lanes if at < end and np.int64(data[at]) == program.reserved else 0
+        root = lanes if begins_with(data, at, end, program.reserved) else 0
         for j in range(lanes):
             now[j] = start[root + j]
         more = at < end

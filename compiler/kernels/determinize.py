@@ -12,11 +12,10 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.advance import advance, begin, close, enter
+from compiler.kernels.transitions import mix, place
 from compiler.kernels.words import GOLDEN
 from compiler.tables import (
     DEFAULTS,
-    DISPLACEMENT_SHIFT,
-    FINAL,
     GROW_MEMBERS,
     GROW_SETS,
     GROW_STATES,
@@ -30,15 +29,13 @@ from compiler.tables import (
     START_RESERVED,
     STATES,
     TAGS,
-    TARGET,
     TRANSITIONS,
     WANTED,
 )
 
-__all__ = ["build", "build_start", "rehash", "rehash_transitions"]
+__all__ = ["build", "build_start", "rehash"]
 
 ONES = np.uint64(0xFFFFFFFF)
-ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel
@@ -82,34 +79,11 @@ def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any
         target = _intern(cache, work)
         if target < 0:
             return target
-    if not _place(cache.transitions, cache.transition_shift, _mix(cache, state, symbol), np.uint64(target), meta):
+    mixed = mix(np.uint64(state), np.uint64(symbol), np.uint64(cache.symbol_bits), np.uint64(cache.key_shift))
+    if not place(cache.transitions, cache.transition_shift, mixed, np.uint64(target), meta):
         return np.int64(-GROW_TRANSITIONS)
     meta[MISSES] += 1
     return target
-
-
-@inlined
-def _mix(cache: Any, state: Any, symbol: Any) -> Any:
-    """Scramble (state, symbol) reversibly; the result's top bits are its home slot."""
-    key_bits_free = np.uint64(cache.key_shift)
-    return ((np.uint64(state) << np.uint64(cache.symbol_bits) | np.uint64(symbol)) << key_bits_free) * GOLDEN
-
-
-@inlined
-def _place(transitions: Any, shift: Any, mixed: Any, target: Any, meta: Any) -> Any:
-    slot = mixed >> np.uint64(shift)
-    check = (mixed << np.uint64(64 - shift)) >> np.uint64(32)
-    for displacement in range(PROBES):
-        at = slot + np.uint64(displacement)
-        entry = transitions[at]
-        tag = check << np.uint64(32) | np.uint64(displacement) << np.uint64(DISPLACEMENT_SHIFT)
-        if entry == np.uint64(0):
-            meta[TRANSITIONS] += 1
-        elif entry & ~np.uint64(TARGET | FINAL) != tag:
-            continue
-        transitions[at] = tag | np.uint64(target)
-        return True
-    return False
 
 
 @inlined
@@ -212,17 +186,3 @@ def rehash(old: Any, slots: Any) -> Any:
             while slots[slot] != np.uint64(0):
                 slot = (slot + np.uint64(1)) & mask
             slots[slot] = entry
-
-
-@kernel
-def rehash_transitions(old: Any, old_shift: Any, new: Any, new_shift: Any, meta: Any) -> Any:
-    """Enter all transitions into an empty larger table; home slot and check together give back the mixed key."""
-    meta[TRANSITIONS] = 0
-    for at in range(old.size):
-        entry = old[at]
-        if entry != np.uint64(0):
-            home = np.uint64(at) - ((entry & ONES) >> np.uint64(DISPLACEMENT_SHIFT))
-            mixed = home << np.uint64(old_shift) | (entry >> np.uint64(32)) << np.uint64(old_shift - 32)
-            if not _place(new, new_shift, mixed, entry & np.uint64(TARGET | FINAL), meta):
-                return False
-    return True

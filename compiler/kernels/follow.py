@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from compiler.kernels._jit import equal64, inlined, kernel, load64, trailing_zeros
-from compiler.kernels.words import GOLDEN, ONES, below, hash_word, same_bytes
-from compiler.tables import DISPLACEMENT_SHIFT, FINAL, PROBES, START, START_RESERVED, TARGET, WORDS
+from compiler.kernels.transitions import find, mix
+from compiler.kernels.words import ONES, begins_with, below, find_symbol, hash_word
+from compiler.tables import FINAL, START, START_RESERVED, TARGET, WORDS
 
 __all__ = ["MISSING", "follow", "follow_key"]
 
 MISSING = np.uint64(0)
 ONE, TWO, EIGHT = np.uint64(1), np.uint64(2), np.uint64(8)
 LOW_HALF, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
-NUMBER, STOP, PAYLOAD = np.uint64(TARGET), np.uint64(FINAL), np.uint64(TARGET | FINAL)
-NEXT_SLOT = np.uint64(1 << DISPLACEMENT_SHIFT)
+NUMBER, STOP = np.uint64(TARGET), np.uint64(FINAL)
 
 
 @inlined
@@ -43,7 +43,6 @@ def follow_key(
     key_shift: Any,
 ) -> Any:
     """Return the state that a key leads to, or MISSING, and how many words were read."""
-    word_mask, check_shift = np.uint64((words.size >> 1) - 1), np.uint64(64) - shift
     read = np.uint64(0)
     mask = np.uint64(0)
     more = at < end  # an empty key has no words
@@ -65,33 +64,12 @@ def follow_key(
             name = name if length != np.uint64(0) else np.uint64(0)
         else:
             name = hash_word(data, at, length)
-        slot = name * GOLDEN >> word_shift
-        symbol = np.uint64(0)
-        while True:
-            entry = words[TWO * slot + ONE]
-            if entry == np.uint64(0):
-                break
-            if words[TWO * slot] == name and entry >> HALF == length + ONE:
-                symbol = entry & LOW_HALF
-                if length <= EIGHT or same_bytes(word_data, np.uint64(word_offsets[symbol - ONE]), data, at, length):
-                    break
-                symbol = np.uint64(0)
-            slot = (slot + ONE) & word_mask
+        symbol = find_symbol(words, word_shift, word_data, word_offsets, name, length, data, at)
         number = state & NUMBER
         target = info[TWO * number] & LOW_HALF
         literal = info[TWO * number + ONE] >> (symbol & np.uint64(63)) & ONE
         if literal != np.uint64(0) and symbol != np.uint64(0) and target != np.uint64(0):
-            mixed = ((number << symbol_bits | symbol) << key_shift) * GOLDEN
-            slot = mixed >> shift
-            tag = mixed << check_shift >> HALF << HALF
-            target = np.uint64(0)
-            for _ in range(PROBES):
-                entry = transitions[slot]
-                if entry & ~PAYLOAD == tag or entry == np.uint64(0):
-                    target = entry & PAYLOAD
-                    break
-                slot += ONE
-                tag += NEXT_SLOT
+            target = find(transitions, mix(number, symbol, symbol_bits, key_shift), shift)
         if target == np.uint64(0):
             return MISSING, read
         state = target
@@ -125,7 +103,7 @@ def follow(
         if valid.size > 0 and not valid[first]:
             out[first] = -1
         else:
-            at_start = start_reserved if begin < end and np.int64(data[begin]) == reserved else start
+            at_start = start_reserved if begins_with(data, begin, end, reserved) else start
             state, read = follow_key(
                 data, begin, end, at_start, separator, words, word_data, word_offsets, word_shift, info, transitions,
                 shift, symbol_bits, key_shift,

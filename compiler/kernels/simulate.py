@@ -12,7 +12,7 @@ import numpy as np
 
 from compiler.kernels._jit import kernel
 from compiler.kernels.advance import advance, begin
-from compiler.kernels.words import name_word, symbol_of, word_end
+from compiler.kernels.words import begins_with, name_word, symbol_of, word_end
 
 __all__ = ["put_set", "simulate"]
 
@@ -44,7 +44,7 @@ def simulate(
             row += 1
             continue
         at, end = np.int64(offsets[row]), np.int64(offsets[row + 1])
-        begin(program, np.int64(at < end and np.int64(data[at]) == program.reserved), work)
+        begin(program, np.int64(begins_with(data, at, end, program.reserved)), work)
         n, found = work.counts[0], work.counts[1]
         _copy(work.members, n, current)
         more = at < end  # an empty key has no words

@@ -13,6 +13,7 @@ import numpy as np
 from compiler.kernels._jit import kernel
 from compiler.kernels.follow import MISSING as NO_STATE
 from compiler.kernels.follow import follow_key
+from compiler.kernels.words import begins_with
 from compiler.tables import WORDS
 
 __all__ = ["MISSING", "walk_one"]
@@ -39,7 +40,7 @@ def walk_one(
         data,
         first,
         end,
-        np.uint64(scalars[7] if first < end and np.int64(data[0]) == scalars[6] else scalars[5]),
+        np.uint64(scalars[7] if begins_with(data, first, end, scalars[6]) else scalars[5]),
         np.uint8(scalars[0]),
         words,
         word_data,

@@ -15,16 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels._jit import equal64, inlined, kernel, load64, prefetch, trailing_zeros
+from compiler.kernels._jit import equal64, kernel, load64, prefetch, trailing_zeros
 from compiler.kernels.determinize import build, build_start
 from compiler.kernels.recall import look_up, remember, slot_of
-from compiler.kernels.words import GOLDEN, ONES, below, hash_word, same_word, word_end
+from compiler.kernels.transitions import find, mix
+from compiler.kernels.words import GOLDEN, ONES, begins_with, below, find_symbol, hash_word, word_end
 from compiler.tables import (
-    DISPLACEMENT_SHIFT,
     DONE,
     FINAL,
     LINE,
-    PROBES,
     RECALLS,
     ROW,
     START,
@@ -46,8 +45,6 @@ TWO = np.uint64(2)
 LOW_HALF = np.uint64(0xFFFFFFFF)
 NUMBER = np.uint64(TARGET)
 STOP = np.uint64(FINAL)
-PAYLOAD = np.uint64(TARGET | FINAL)
-NEXT_SLOT = np.uint64(1 << DISPLACEMENT_SHIFT)
 
 
 @kernel
@@ -81,17 +78,10 @@ def walk(
     # Every array is taken out of its tuple here, once: inside a loop, numba would count a reference each time. Indices
     # are unsigned: a signed one may count from the end, and finding out takes three instructions.
     start, start_reserved, reserved = np.uint64(meta[START]), np.uint64(meta[START_RESERVED]), program.reserved
-    words, word_shift, word_mask = (
-        program.words,
-        np.uint64(program.word_shift),
-        np.uint64((program.words.size >> 1) - 1),
-    )
+    words, word_shift = program.words, np.uint64(program.word_shift)
+    word_data, word_offsets = program.word_data, program.word_offsets
     info, transitions, shift = cache.info, cache.transitions, np.uint64(cache.transition_shift)
-    symbol_bits, key_shift, check_shift = (
-        np.uint64(cache.symbol_bits),
-        np.uint64(cache.key_shift),
-        np.uint64(64) - shift,
-    )
+    symbol_bits, key_shift = np.uint64(cache.symbol_bits), np.uint64(cache.key_shift)
     separator = program.separator
     keys, active, asking, unknown = work.keys, work.active, work.asking, work.unknown
     # A slot is eight numbers: the table has as many slots as an eighth of its size, a power of two.
@@ -118,7 +108,7 @@ def walk(
             keys[k + LENGTH] = np.uint64(0) - ONE  # the first word begins one byte behind a separator that is not there
             keys[k + BEGIN] = begin
             keys[k + END] = end
-            keys[k + STATE] = start_reserved if np.int64(data[begin]) == reserved and begin < end else start
+            keys[k + STATE] = start_reserved if begins_with(data, begin, end, reserved) else start
             keys[k + MASK] = np.uint64(0)
             active[n] = k
             n += np.uint64(begin < end)
@@ -165,18 +155,7 @@ def walk(
             for j in range(n):
                 k = active[j]
                 name, length = keys[k + NAME], keys[k + LENGTH]
-                slot = name * GOLDEN >> word_shift
-                symbol = np.uint64(0)
-                while True:
-                    entry = words[TWO * slot + ONE]
-                    if entry == np.uint64(0):
-                        break
-                    if words[TWO * slot] == name and entry >> np.uint64(32) == length + ONE:
-                        symbol = entry & LOW_HALF
-                        if length <= np.uint64(8) or same_word(program, symbol, data, keys[k + BEGIN], length):
-                            break
-                        symbol = np.uint64(0)
-                    slot = (slot + ONE) & word_mask
+                symbol = find_symbol(words, word_shift, word_data, word_offsets, name, length, data, keys[k + BEGIN])
                 state = keys[k + STATE]
                 default = info[TWO * state] & LOW_HALF
                 literal = info[TWO * state + ONE] >> (symbol & np.uint64(63)) & ONE
@@ -184,7 +163,7 @@ def walk(
                     prefetch(info, TWO * (default & NUMBER))
                     keys[k + STATE] = default
                 else:
-                    mixed = ((state << symbol_bits | symbol) << key_shift) * GOLDEN
+                    mixed = mix(state, symbol, symbol_bits, key_shift)
                     prefetch(transitions, mixed >> shift)
                     keys[k + MIXED] = mixed
                     keys[k + NAME] = symbol
@@ -193,7 +172,7 @@ def walk(
             # Pass 3: find the successors of the others, building those that are not in the table.
             for j in range(asked):
                 k = asking[j]
-                target = _successor(transitions, keys[k + MIXED], shift, check_shift)
+                target = find(transitions, keys[k + MIXED], shift)
                 if target == np.uint64(0):
                     built = build(program, cache, work, keys[k + STATE], keys[k + NAME])
                     if built < 0:
@@ -222,20 +201,6 @@ def walk(
         row += np.int64(count)
     meta[ROW] = row
     return DONE
-
-
-@inlined
-def _successor(transitions: Any, mixed: Any, shift: Any, check_shift: Any) -> Any:
-    """Return the target that the transition table has for a mixed key, with its FINAL bit; 0 if it has none."""
-    slot = mixed >> shift
-    tag = mixed << check_shift >> np.uint64(32) << np.uint64(32)
-    for _ in range(PROBES):
-        entry = transitions[slot]
-        if entry & ~PAYLOAD == tag or entry == np.uint64(0):
-            return entry & PAYLOAD
-        slot += ONE
-        tag += NEXT_SLOT
-    return np.uint64(0)
 
 
 @kernel

@@ -16,7 +16,7 @@ import numpy as np
 from compiler.kernels._jit import equal64, inlined, kernel, load64, trailing_zeros
 from compiler.tables import SCRAMBLE
 
-__all__ = ["below", "fill_words", "name_word", "symbol_of", "word_end"]
+__all__ = ["begins_with", "below", "fill_words", "find_symbol", "name_word", "symbol_of", "word_end"]
 
 GOLDEN = np.uint64(SCRAMBLE)
 LONG = np.uint64(0xD6E8FEB86659FD93)
@@ -65,26 +65,35 @@ def hash_word(data: Any, at: Any, length: Any) -> Any:
 
 
 @inlined
+def begins_with(data: Any, at: Any, end: Any, byte: Any) -> Any:
+    """Tell whether the key ``data[at:end]`` begins with a byte; -1 is none."""
+    return np.int64(data[at]) == byte and at < end
+
+
+@inlined
 def symbol_of(program: Any, name: Any, length: Any, data: Any, at: Any) -> Any:
     """Return the symbol of a named word that begins at ``at``, 0 (``OTHER``) if it is no literal."""
-    words = program.words
+    shift = np.uint64(program.word_shift)
+    return find_symbol(program.words, shift, program.word_data, program.word_offsets, name, length, data, at)
+
+
+@inlined
+def find_symbol(
+    words: Any, shift: Any, word_data: Any, word_offsets: Any, name: Any, length: Any, data: Any, at: Any
+) -> Any:
+    """Do the work of :func:`symbol_of` with arrays that were taken out of the program before."""
     mask = np.uint64((words.size >> 1) - 1)
-    slot = (name * GOLDEN) >> np.uint64(program.word_shift)
+    slot = name * GOLDEN >> shift
     while True:
         entry = words[np.uint64(2) * slot + np.uint64(1)]
         if entry == np.uint64(0):
             return np.uint64(0)
         if words[np.uint64(2) * slot] == name and entry >> np.uint64(32) == length + np.uint64(1):
             symbol = entry & np.uint64(0xFFFFFFFF)
-            if length <= np.uint64(8) or same_word(program, symbol, data, at, length):
+            begin = np.uint64(word_offsets[symbol - np.uint64(1)])
+            if length <= np.uint64(8) or same_bytes(word_data, begin, data, at, length):
                 return symbol
         slot = (slot + np.uint64(1)) & mask
-
-
-@kernel
-def same_word(program: Any, symbol: Any, data: Any, at: Any, length: Any) -> Any:
-    """Compare a literal word of this length with the bytes at ``at``."""
-    return same_bytes(program.word_data, np.uint64(program.word_offsets[symbol - np.uint64(1)]), data, at, length)
 
 
 @kernel
