@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from dfa_router.cli.exit_codes import ExitCode
-from dfa_router.cli.interrupts import interrupted_once, signal_handlers
+from dfa_router.cli.spark_session import spark_session
 from dfa_router.dialects import DIALECTS
 
 if TYPE_CHECKING:
@@ -164,18 +164,12 @@ def _on_spark(
     corpus: list[tuple[str, Round]],
 ) -> Campaign:
     """Run the campaign in a session of its own, which is stopped at the end."""
-    from dfa_router.spark.session import end_java, local_session, require_spark, stop
+    from dfa_router.spark.session import require_spark
 
     require_spark()
     from dfa_router.spark.campaign import run_on_spark
 
-    with ExitStack() as cleaning:
-        before = signal_handlers()
-        session = local_session(master, app_name="dfa-router fuzz")
-        cleaning.enter_context(interrupted_once(before, again=lambda: end_java(session)))
-        cleaning.callback(stop, session)
-        session.sparkContext.setLogLevel("ERROR" if terminal.verbose else "OFF")  # failures come back as errors
-        progress = cleaning.enter_context(_progress(terminal))
+    with spark_session(terminal, master, app_name="dfa-router fuzz") as session, _progress(terminal) as progress:
         return run_on_spark(
             session,
             spec,

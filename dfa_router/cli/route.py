@@ -16,7 +16,7 @@ from rich.text import Text
 
 from dfa_router.automaton import prepare
 from dfa_router.cli.exit_codes import ExitCode
-from dfa_router.cli.interrupts import interrupted_once, signal_handlers
+from dfa_router.cli.spark_session import spark_session
 from dfa_router.engines import engine_info, engines
 from dfa_router.rabbitmq import Topology, load_definitions
 from dfa_router.router import DEFAULT_CACHE_BYTES, compile
@@ -102,10 +102,8 @@ def route(
     terminal = context.obj.terminal
     topology = load_definitions(definitions, vhost)
     compile((), engine=engine, cache_bytes=cache_bytes)  # the cheap checks before Spark starts, which takes seconds
-    from dfa_router.spark import local_session
     from dfa_router.spark.job import check_output, route_log
     from dfa_router.spark.logs import format_of
-    from dfa_router.spark.session import end_java, stop
 
     check_output(messages, out, overwrite=overwrite)
     kind = format_of(messages, kind)
@@ -114,15 +112,10 @@ def route(
         compiled = meanwhile.submit(prepare)
         if report is not None:
             report("starting Spark", 0, 0)
-        before = signal_handlers()
-        session = local_session(master, app_name="dfa-router route")
-        # In the order of their undoing: what interrupts are when Java is being stopped, and stopping it.
-        cleaning.enter_context(interrupted_once(before, again=lambda: end_java(session)))
-        cleaning.callback(stop, session)
+        session = cleaning.enter_context(spark_session(terminal, master, app_name="dfa-router route"))
         if report is not None and not compiled.done():
             report("compiling kernels, for the first time here", 0, 0)
         compiled.result()
-        session.sparkContext.setLogLevel("ERROR" if terminal.verbose else "OFF")  # failures come back as errors
         summary = route_log(
             session,
             topology,

@@ -1,0 +1,29 @@
+"""The Spark session of a command: stopped at its end, and interrupted in a way that leaves nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dfa_router.cli.interrupts import interrupted_once, signal_handlers
+
+if TYPE_CHECKING:
+    from dfa_router.cli.terminal import Terminal
+
+__all__ = ["spark_session"]
+
+
+@contextmanager
+def spark_session(terminal: Terminal, master: str, *, app_name: str) -> Iterator[Any]:
+    """Start Spark for a command and yield its ``SparkSession``; the first signal within interrupts it, and a further one ends Java."""
+    from dfa_router.spark.session import end_java, local_session, stop
+
+    with ExitStack() as cleaning:
+        before = signal_handlers()
+        session = local_session(master, app_name=app_name)
+        # In the order of their undoing: what interrupts are when Java is being stopped, and stopping it.
+        cleaning.enter_context(interrupted_once(before, again=lambda: end_java(session)))
+        cleaning.callback(stop, session)
+        session.sparkContext.setLogLevel("ERROR" if terminal.verbose else "OFF")  # failures come back as errors
+        yield session
