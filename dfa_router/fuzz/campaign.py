@@ -2,7 +2,7 @@
 
 The unit of work is a range of round numbers of a seed (:func:`work`), and what comes of it is a plain value
 (:class:`Tally`) that pickles and merges, so that ranges can be worked on anywhere. A round's findings depend on the round
-alone. :func:`run` works on ranges one after the other until the time or the rounds are used up.
+alone. :func:`run` works on one range until the time, the cases or the rounds are used up.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, count
 
 from dfa_router.dialects import Dialect, dialect_named
 from dfa_router.errors import OptionError, RouterError
@@ -41,24 +42,25 @@ def work(
     manners: Manners | None = None,
     corpus: Iterable[tuple[str, Round]] = (),
     going_on: Callable[[Tally], bool] = lambda _: True,
+    tally: Tally | None = None,
 ) -> Tally:
     """Ask a target the rounds of these numbers and return what came of it.
 
     Ranges may be worked on anywhere and merged (:meth:`Tally.merge`): with ``plan.keep_going`` the findings are those
     of one campaign over all of them, if the target answers alike every time. ``manners`` saves asking for them again.
     ``corpus`` holds rounds that are asked first, each with where it comes from. ``going_on`` is asked after every round.
-    Without ``plan.keep_going`` the first finding ends the work.
+    Without ``plan.keep_going`` the first finding ends the work. A caller who gives a ``tally`` to add to has in it what
+    came of the rounds before an exception, such as an interrupt.
     """
-    bench = _Bench(target, plan, judge or Judge(plan.dialect), manners or mannered(target, plan))
-    for place, replay in corpus:
-        bench.round(replay, None, place)
-        if bench.done or not going_on(bench.tally):
-            return bench.tally
-    for number in numbers:
-        bench.round(round_of(plan.seed, number, plan.dialect, plan.size), number)
-        if bench.done or not going_on(bench.tally):
+    tally = Tally() if tally is None else tally
+    bench = _Bench(target, plan, judge or Judge(plan.dialect), manners or mannered(target, plan), tally)
+    replays = ((asked, None, place) for place, asked in corpus)
+    rounds = ((round_of(plan.seed, number, plan.dialect, plan.size), number, None) for number in numbers)
+    for asked, number, place in chain(replays, rounds):
+        bench.round(asked, number, place)
+        if bench.done or not going_on(tally):
             break
-    return bench.tally
+    return tally
 
 
 def run(
@@ -94,7 +96,7 @@ def run(
         seconds = 10.0
     plan = Plan(dialect=language, seed=seed, size=size, keep_going=keep_going, validity=validity)
     started = time.monotonic()
-    total, interrupted, replayed, manners = Tally(), False, 0, Manners(patterns=False, keys=False)
+    total, interrupted, manners = Tally(), False, Manners(patterns=False, keys=False)
 
     def going_on(tally: Tally) -> bool:
         passed = time.monotonic() - started
@@ -103,19 +105,9 @@ def run(
         return (seconds is None or passed < seconds) and (cases is None or tally.cases < cases)
 
     try:
-        judge = Judge(language)
         manners = mannered(target, plan)
-        bench = _Bench(target, plan, judge, manners)
-        total = bench.tally
-        for place, replay in corpus:
-            bench.round(replay, None, place)
-            replayed += 1
-            if bench.done or not going_on(total):
-                break
-        number = 0
-        while not bench.done and (rounds is None or number < rounds) and going_on(total):
-            bench.round(round_of(seed, number, language, size), number)
-            number += 1
+        numbers = count() if rounds is None else range(rounds)
+        work(target, plan, numbers, manners=manners, corpus=corpus, going_on=going_on, tally=total)
     except KeyboardInterrupt:
         interrupted = True
     except RouterError as error:  # the target is gone, such as a broker that was stopped: what was found is kept
@@ -128,7 +120,6 @@ def run(
         tally=total,
         manners=manners,
         seconds=time.monotonic() - started,
-        replayed=replayed,
         interrupted=interrupted,
     )
 
@@ -143,9 +134,9 @@ def mannered(target: Target, plan: Plan) -> Manners:
 class _Bench:
     """Where rounds are asked one after the other."""
 
-    def __init__(self, target: Target, plan: Plan, judge: Judge, manners: Manners) -> None:
+    def __init__(self, target: Target, plan: Plan, judge: Judge, manners: Manners, tally: Tally) -> None:
         self.target, self.plan, self.judge, self.manners = target, plan, judge, manners
-        self.tally = Tally()
+        self.tally = tally
         self.done = False
         self._failures = 0
         self._interrupted = False
@@ -156,6 +147,7 @@ class _Bench:
         examined = self.judge.examine(self.target, asked.patterns, asked.keys, self.manners)
         tally = self.tally
         tally.declined |= self.judge.declined
+        tally.replayed += place is not None
         if examined.cases:
             tally.rounds += 1
             tally.cases += examined.cases

@@ -32,6 +32,8 @@ class Tally:
     rounds: int = 0
     cases: int = 0
     keys: int = 0
+    replayed: int = 0
+    """Rounds of a corpus, which are asked first."""
     disagreements: int = 0
     """(pattern, key) pairs that were answered wrong, refusals and failures, before they were merged."""
     classes: Counter[str] = field(default_factory=Counter)
@@ -55,6 +57,7 @@ class Tally:
         self.rounds += other.rounds
         self.cases += other.cases
         self.keys += other.keys
+        self.replayed += other.replayed
         self.disagreements += other.disagreements
         self.classes.update(other.classes)
         self.declined |= other.declined
@@ -77,9 +80,12 @@ class Campaign:
     tally: Tally
     manners: Manners
     seconds: float
-    replayed: int = 0
-    """Cases of a corpus that were asked first."""
     interrupted: bool = False
+
+    @property
+    def replayed(self) -> int:
+        """Cases of a corpus that were asked first."""
+        return self.tally.replayed
 
     @property
     def findings(self) -> list[Finding]:

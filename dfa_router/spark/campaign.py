@@ -91,9 +91,10 @@ def run_on_spark(
 ) -> Campaign:
     """Run a campaign on a Spark session, for so many seconds or rounds, whichever is first.
 
-    ``corpus`` holds rounds that the driver asks first, each with where it comes from. ``progress`` is called after every wave with what there is so far and the seconds that went by. An interrupt (Ctrl-C)
-    cancels the wave that runs and ends the campaign with what the waves before it found; so does a failure of Spark or
-    of a worker after the first wave, which the result then names.
+    ``corpus`` holds rounds that the driver asks first, each with where it comes from. ``progress`` is called after every
+    wave with what there is so far and the seconds that went by. An interrupt (Ctrl-C) cancels the wave that runs and ends
+    the campaign with what was found before it; so does a failure of Spark or of a worker after the first wave, which the
+    result then names.
 
     Raises :class:`OptionError` where neither limit is given, and :class:`JobError` where Spark fails or the target cannot
     be opened on a worker.
@@ -102,13 +103,6 @@ def run_on_spark(
         raise OptionError("a campaign on Spark needs an end: give seconds or rounds")
     started = time.monotonic()
     total, name, manners, interrupted = Tally(), spec, Manners(patterns=False, keys=False), False
-    replayed = 0
-
-    def replays() -> Iterator[tuple[str, Round]]:
-        nonlocal replayed
-        for entry in corpus:
-            replayed += 1
-            yield entry
 
     def in_time(_: Tally) -> bool:
         return seconds is None or time.monotonic() - started < seconds
@@ -121,7 +115,7 @@ def run_on_spark(
             target = open_target(spec, plan.dialect, timeout=timeout)
             try:
                 name, manners = target.name, mannered(target, plan)
-                total = work(target, plan, (), manners=manners, corpus=replays(), going_on=in_time)
+                work(target, plan, (), manners=manners, corpus=corpus, going_on=in_time, tally=total)
             finally:
                 target.close()
         for wave in () if over() else _waves(session, spec, plan, seconds, rounds, timeout, started):
@@ -147,7 +141,6 @@ def run_on_spark(
         tally=total,
         manners=manners,
         seconds=time.monotonic() - started,
-        replayed=replayed,
         interrupted=interrupted,
     )
 

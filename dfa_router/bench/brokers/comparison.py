@@ -167,15 +167,15 @@ def compare(
     seconds = 0.0
 
     def going_on(so_far: Tally) -> bool:
-        nonlocal tally, seconds
-        tally, seconds = so_far, time.monotonic() - started
+        nonlocal seconds
+        seconds = time.monotonic() - started
         counted.begin()
         if progress is not None:
             progress(f"{product}, thousands of cases", min(counted.cases, cases) // 1000, max(1, cases // 1000))
         return counted.cases < cases and so_far.cases < _ROUNDS_TOO_MANY * cases
 
     try:
-        tally = work(counted, plan, itertools.count(), manners=manners, going_on=going_on)
+        work(counted, plan, itertools.count(), manners=manners, going_on=going_on, tally=tally)
         seconds = time.monotonic() - started
         ended = tally.given_up
         if ended is None:
