@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dfa_router.cli.bench_options import out_option, seed_option, url_option
 from dfa_router.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -18,13 +19,7 @@ __all__ = ["brokers"]
 
 
 @click.command(short_help="Put the dfa engine against live brokers.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("benchmarks"),
-    show_default=True,
-    help="The folder for brokers.csv and brokers.md; files of an earlier run are replaced.",
-)
+@out_option("brokers.csv and brokers.md")
 @click.option(
     "--cases",
     type=click.IntRange(min=1),
@@ -32,10 +27,10 @@ __all__ = ["brokers"]
     show_default=True,
     help="How many (pattern, key) pairs each broker answers.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="What the cases are made from.")
-@click.option("--amqp", metavar="URL", default="amqp://127.0.0.1", show_default=True, help="The RabbitMQ to ask.")
-@click.option("--mqtt", metavar="URL", default="mqtt://127.0.0.1", show_default=True, help="The MQTT broker to ask.")
-@click.option("--nats", metavar="URL", default="nats://127.0.0.1", show_default=True, help="The NATS server to ask.")
+@seed_option
+@url_option("amqp", "The RabbitMQ to ask.")
+@url_option("mqtt", "The MQTT broker to ask.")
+@url_option("nats", "The NATS server to ask.")
 @click.pass_context
 def brokers(context: click.Context, *, out: Path, cases: int, seed: int, amqp: str, mqtt: str, nats: str) -> None:
     """Compare the dfa engine with a live RabbitMQ, MQTT broker and NATS server, case by case.

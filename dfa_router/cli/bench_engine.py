@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from dfa_router.cli.bench_options import out_option, plots_option, quick_option, rounds_option
+
 __all__ = ["engine"]
 
 QUICK = 0.02
@@ -14,16 +16,10 @@ QUICK = 0.02
 
 @click.command(short_help="Measure the automata beside hash joins and other matchers.")
 @click.argument("parts", nargs=-1)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("benchmarks"),
-    show_default=True,
-    help="The folder for engine.csv, engine-targets.csv, engine.md and engine.svg; earlier ones are replaced.",
-)
-@click.option("--quick", is_flag=True, help="Less of everything, in about two minutes: to see it work, not to quote.")
-@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Rounds to take the median of.")
-@click.option("--plots/--no-plots", default=True, show_default=True, help="Draw the plot, which needs matplotlib.")
+@out_option("engine.csv, engine-targets.csv, engine.md and engine.svg")
+@quick_option("Less of everything, in about two minutes")
+@rounds_option(5)
+@plots_option
 @click.pass_context
 def engine(context: click.Context, *, parts: tuple[str, ...], out: Path, quick: bool, rounds: int, plots: bool) -> None:
     """Measure nanoseconds per key, as a ratio to pyarrow's index_in in the same run, and hold them to their targets.
@@ -40,14 +36,11 @@ def engine(context: click.Context, *, parts: tuple[str, ...], out: Path, quick: 
     """  # noqa: D301 - click wants the control character itself
     from dfa_router.bench.engine import PARTS, WORKLOADS, Row, run, write
     from dfa_router.bench.measure import pinned
-    from dfa_router.bench.plotting import check_installed
 
     known = (*WORKLOADS, *PARTS)
     unknown = sorted(set(parts) - set(known))
     if unknown:
         raise click.BadParameter(f"no part {unknown[0]!r}: use {', '.join(known)}", param_hint="PARTS")
-    if plots:
-        check_installed()  # before the run, not after it
     terminal = context.obj.terminal
     found = []
     missed = 0

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dfa_router.cli.bench_options import out_option, seed_option, url_option
+
 if TYPE_CHECKING:
     from dfa_router.bench.findings import Examined
     from dfa_router.brokers import Broker
@@ -17,13 +19,7 @@ __all__ = ["findings"]
 
 @click.command(short_help="Point the fuzzer at released packages.")
 @click.argument("packages", nargs=-1)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("benchmarks"),
-    show_default=True,
-    help="The folder for findings.csv and findings.md; files of an earlier run are replaced.",
-)
+@out_option("findings.csv and findings.md")
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
@@ -31,11 +27,9 @@ __all__ = ["findings"]
     show_default=True,
     help="How long each package is asked.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="What the cases are made from.")
-@click.option("--amqp", metavar="URL", default="amqp://127.0.0.1", show_default=True, help="The RabbitMQ that judges.")
-@click.option(
-    "--mqtt", metavar="URL", default="mqtt://127.0.0.1", show_default=True, help="The MQTT broker that judges."
-)
+@seed_option
+@url_option("amqp", "The RabbitMQ that judges.")
+@url_option("mqtt", "The MQTT broker that judges.")
 @click.pass_context
 def findings(
     context: click.Context, *, packages: tuple[str, ...], out: Path, seconds: float, seed: int, amqp: str, mqtt: str

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from dfa_router.cli.bench_options import out_option, plots_option, quick_option, rounds_option
+
 __all__ = ["growth"]
 
 QUICK = 0.1
@@ -13,16 +15,10 @@ QUICK = 0.1
 
 
 @click.command(short_help="Measure how cost grows with bindings, words and #.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("benchmarks"),
-    show_default=True,
-    help="The folder for growth.csv, growth.md and growth.svg; files of an earlier run are replaced.",
-)
-@click.option("--quick", is_flag=True, help="Fewer keys and at most 10,000 bindings: to see it work, not to quote.")
-@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Rounds to take the median of.")
-@click.option("--plots/--no-plots", default=True, show_default=True, help="Draw the plot, which needs matplotlib.")
+@out_option("growth.csv, growth.md and growth.svg")
+@quick_option("Fewer keys and at most 10,000 bindings")
+@rounds_option(3)
+@plots_option
 @click.pass_context
 def growth(context: click.Context, *, out: Path, quick: bool, rounds: int, plots: bool) -> None:
     """Measure how time per key and bytes grow: with the number of bindings from a hundred to a million, with the words
@@ -37,10 +33,7 @@ def growth(context: click.Context, *, out: Path, quick: bool, rounds: int, plots
     """  # noqa: D301 - click wants the control character itself
     from dfa_router.bench.growth import run, write
     from dfa_router.bench.measure import pinned
-    from dfa_router.bench.plotting import check_installed
 
-    if plots:
-        check_installed()  # before the run, not after it
     terminal = context.obj.terminal
     with pinned():
         points = list(run(scale=QUICK if quick else 1.0, rounds=rounds, progress=terminal.show))

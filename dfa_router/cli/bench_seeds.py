@@ -6,19 +6,15 @@ from pathlib import Path
 
 import click
 
+from dfa_router.cli.bench_options import out_option, plots_option, quick_option
+
 __all__ = ["seeds"]
 
 
 @click.command(short_help="Measure the founding documents' tables again.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("benchmarks"),
-    show_default=True,
-    help="The folder for seeds.csv, seeds.md and the plots; files of an earlier run are replaced.",
-)
-@click.option("--quick", is_flag=True, help="The same tables with less of everything, in less than a minute.")
-@click.option("--plots/--no-plots", default=True, show_default=True, help="Draw plots, which needs matplotlib.")
+@out_option("seeds.csv, seeds.md and the plots")
+@quick_option("The same tables with less of everything, in less than a minute")
+@plots_option
 @click.pass_context
 def seeds(context: click.Context, *, out: Path, quick: bool, plots: bool) -> None:
     """Measure the founding documents' tables again: every matcher, in one run on this machine.
@@ -30,12 +26,9 @@ def seeds(context: click.Context, *, out: Path, quick: bool, plots: bool) -> Non
     Example:
       dfa-router bench seeds --quick --out /tmp/figures
     """  # noqa: D301 - click wants the control character itself
-    from dfa_router.bench.plotting import check_installed
     from dfa_router.bench.seeds import Scale, run, write
 
     terminal = context.obj.terminal
-    if plots:
-        check_installed()  # before the run, not after it
     with terminal.progress("steps") as report:
         rows = list(run(Scale.quick() if quick else Scale.full(), report))
     for path in write(rows, out, quick=quick, plots=plots):

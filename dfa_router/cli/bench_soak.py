@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dfa_router.cli.bench_options import out_option
+
 if TYPE_CHECKING:
     from dfa_router.bench.soak import Tally
 
@@ -14,13 +16,7 @@ __all__ = ["soak"]
 
 
 @click.command(short_help="Match random keys for minutes, and judge every answer.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("benchmarks"),
-    show_default=True,
-    help="The folder for soak.md; that of an earlier run is replaced.",
-)
+@out_option("soak.md")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="How long; 10 unless --rounds is given.")
 @click.option("--rounds", type=click.IntRange(1), help="How many rounds, instead of a time.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The seed of the first round.")
