@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.nfa import MANY, ONE, Nfa
+from compiler.paths import parents_of, path_to
 from compiler.tables import LANES, frozen
 
 __all__ = ["BitProgram", "bit_program"]
@@ -51,27 +52,28 @@ def bit_program(nfa: Nfa) -> BitProgram | None:
     lanes = 0
     room = 0
     firsts = []
-    for _, _, path in paths:
-        if len(path) + 1 > room:
+    for path in paths:
+        if len(path) > room:
             lanes, room = lanes + 1, 64
         firsts.append(64 * lanes - room)
-        room -= len(path) + 1
+        room -= len(path)
     rows = len(nfa.symbols) + 1
     if lanes > LANES or 8 * lanes * rows > TABLE_BYTES:
         return None
     accepts, loops, start, ends = (np.zeros((n, lanes), np.uint64) for n in (rows, 1, len(nfa.roots), 1))
     tags: list[tuple[int, ...]] = [()] * (64 * lanes)
-    for first, (root, position, path) in zip(firsts, paths, strict=True):
-        _set(start, root, first)
-        if path and path[0] == MANY:
-            _set(start, root, first + 1)
-        for bit, label in enumerate(path, first):
+    for first, path in zip(firsts, paths, strict=True):
+        labels = [nfa.label(position) for position in path[1:]]
+        _set(start, path[0], first)
+        if labels[:1] == [MANY]:
+            _set(start, path[0], first + 1)
+        for bit, label in enumerate(labels, first):
             if label == MANY:
                 _set(loops, 0, bit)
             else:
                 _set(accepts, slice(None) if label == ONE else label, bit)
-        _set(ends, 0, first + len(path))
-        tags[first + len(path)] = nfa.tags_of(position)
+        _set(ends, 0, first + len(labels))
+        tags[first + len(labels)] = nfa.tags_of(path[-1])
     flat = [tag for some in tags for tag in some]
     offsets = np.zeros(len(tags) + 1, np.int32)
     np.cumsum([len(some) for some in tags], out=offsets[1:])
@@ -86,23 +88,17 @@ def bit_program(nfa: Nfa) -> BitProgram | None:
     )
 
 
-def _paths(nfa: Nfa) -> list[tuple[int, int, list[int]]] | None:
-    """Return each distinct pattern's root, last position and labels, in the order of its first tag; None if too large."""
-    positions = np.flatnonzero(np.diff(nfa.tag_offsets))
-    if len(positions) > 64 * LANES:
+def _paths(nfa: Nfa) -> list[list[int]] | None:
+    """Return each distinct pattern's positions from its root on, in the order of its first tag; None if too large."""
+    ends = np.flatnonzero(np.diff(nfa.tag_offsets))
+    if len(ends) > 64 * LANES:
         return None
-    parents = np.zeros(len(nfa), np.int64)
-    parents[len(nfa.roots) :] = np.repeat(np.arange(len(nfa)), np.diff(nfa.children))
+    parents = parents_of(nfa)
     paths = []
-    for position in sorted(positions.tolist(), key=lambda p: nfa.tags_of(p)[0]):
-        path = []
-        at = position
-        while at not in nfa.roots:
-            path.append(nfa.label(at))
-            at = int(parents[at])
-        if len(path) > 63:
+    for end in sorted(ends.tolist(), key=lambda end: nfa.tags_of(end)[0]):
+        paths.append(path_to(parents, end))
+        if len(paths[-1]) > 64:
             return None
-        paths.append((at, position, path[::-1]))
     return paths
 
 

@@ -25,8 +25,9 @@ import numpy.typing as npt
 
 from compiler.errors import Defect
 from compiler.nfa import MANY, OTHER, RESERVED, Nfa
+from compiler.paths import parents_of
 
-__all__ = ["ascends", "flaws", "misspelt", "parents_of", "path_to", "repeated"]
+__all__ = ["ascends", "flaws", "misspelt", "repeated"]
 
 Array = npt.NDArray[Any]
 
@@ -160,23 +161,6 @@ def repeated(data: Array, offsets: Array) -> bool:
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _LOW_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
-
-
-def parents_of(nfa: Nfa) -> npt.NDArray[np.int32]:
-    """Return the parent of every position; a root's is itself."""
-    roots = len(nfa.roots)
-    parents = np.arange(len(nfa), dtype=np.int32)
-    parents[roots:] = np.repeat(np.arange(len(nfa), dtype=np.int32), np.diff(nfa.children))
-    return parents
-
-
-def path_to(nfa: Nfa, parents: npt.NDArray[np.int32], position: int) -> list[int]:
-    """Return the labels on the way from the root to a position."""
-    path = []
-    while position not in nfa.roots:
-        path.append(nfa.label(position))
-        position = int(parents[position])
-    return path[::-1]
 
 
 def misspelt(

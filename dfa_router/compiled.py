@@ -30,7 +30,8 @@ import numpy.typing as npt
 from compiler import Nfa, Token, Wildcard, normalize
 from compiler.errors import Defect, FileFormatError
 from compiler.nfa import MANY, ONE, Symbols
-from compiler.verify import ascends, flaws, misspelt, parents_of, path_to, repeated
+from compiler.paths import parents_of, path_to
+from compiler.verify import ascends, flaws, misspelt, repeated
 from compiler.wire import refusal
 from dfa_router.automaton import tokens
 from dfa_router.bindings import Binding
@@ -379,7 +380,7 @@ def _check_patterns(nfa: Nfa, patterns: Texts, dialect: Dialect) -> None:
     )
     parents = parents_of(nfa) if different else np.empty(0, np.int32)
     for binding, position in different.items():
-        path = tuple(_token(nfa, label) for label in path_to(nfa, parents, position))
+        path = tuple(_token(nfa, nfa.label(at)) for at in path_to(parents, position)[1:])
         if normalize(tokens(patterns.encoded(binding), dialect)) != path:
             pattern = patterns[binding] if len(patterns[binding]) <= _SHOWN else patterns[binding][:_SHOWN] + "..."
             problem = f"binding {binding} is {pattern!r}, and the automaton has another pattern for it"

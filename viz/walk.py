@@ -12,9 +12,12 @@ from functools import lru_cache
 
 from compiler import powerset
 from compiler.nfa import MANY, ONE, OTHER, Nfa
+from compiler.paths import parents_of, path_to
 from compiler.powerset import State
 
 __all__ = ["Step", "accepted_moves", "ends", "failures", "members", "path_of", "steps"]
+
+_parents = lru_cache(maxsize=8)(parents_of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +75,7 @@ def members(nfa: Nfa, state: State) -> tuple[int, ...]:
 
 def path_of(nfa: Nfa, tag: int) -> tuple[int, ...]:
     """Return the positions from a root to the end of a pattern."""
-    parents = _parents(nfa)
-    path = [ends(nfa)[tag]]
-    while path[-1] not in nfa.roots:
-        path.append(parents[path[-1]])
-    return tuple(reversed(path))
+    return tuple(path_to(_parents(nfa), ends(nfa)[tag]))
 
 
 def failures(nfa: Nfa, read: Sequence[Step]) -> dict[int, int]:
@@ -125,12 +124,3 @@ def _moves(nfa: Nfa, state: State, symbol: int) -> list[tuple[int, int]]:
 
 def _free(nfa: Nfa, position: int) -> list[tuple[int, int]]:
     return [(position, child) for child in nfa.successors(position) if nfa.label(child) == MANY]
-
-
-@lru_cache(maxsize=8)
-def _parents(nfa: Nfa) -> tuple[int, ...]:
-    parents = [-1] * len(nfa)
-    for position in range(len(nfa)):
-        for child in nfa.successors(position):
-            parents[child] = position
-    return tuple(parents)
