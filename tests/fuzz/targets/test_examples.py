@@ -1,4 +1,4 @@
-"""The matchers of ``examples/matchers`` under a campaign: wrong ones are found and shrunk, right ones never accused."""
+"""The matchers of ``examples/matchers``: what they answer, and that a campaign finds the wrong ones and accuses no right one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,15 @@ import pytest
 from dfa_router.dialects import AMQP
 from dfa_router.fuzz.campaign import run
 from dfa_router.fuzz.findings import Kind
+from dfa_router.fuzz.target import Target
 from dfa_router.fuzz.targets import open_target
+from dfa_router.fuzz.targets.process import LINE_LIMIT, STDERR_LIMIT
+from tests.fuzz.targets.asking import KEYS, PATTERNS, truth
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "matchers"
+
+node = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node on this machine")
+compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler on this machine")
 
 
 @pytest.fixture(params=["node", "C"])
@@ -105,3 +111,48 @@ for line in sys.stdin:
         assert "cmd:" in finding.detail
         assert f"| '{kind}' |" in finding.shape
         assert finding.case.key == "b." or not finding.complete  # a slow target is shrunk against the clock
+
+
+@node
+def test_the_right_matcher_in_node(opened: list[Target]) -> None:
+    opened.append(open_target(f"cmd:node {EXAMPLES / 'right.mjs'}", AMQP))
+    assert opened[0].answer(PATTERNS, KEYS) == truth(PATTERNS, KEYS)
+    assert opened[0].answer(PATTERNS[::-1], KEYS) == truth(PATTERNS[::-1], KEYS)
+
+
+@node
+def test_the_wrong_matcher_in_node(opened: list[Target]) -> None:
+    opened.append(open_target(f"cmd:node {EXAMPLES / 'wrong.mjs'}", AMQP))
+    # The dot before a # is not optional, * takes no empty word, and # is a wildcard within a word.
+    assert opened[0].answer(("a.#", "*", "a#"), ("a", "", "ab")) == [(1, 2), (), (1, 2)]
+    assert truth(("a.#", "*", "a#"), ("a", "", "ab")) == [(0, 1), (), (1,)]
+
+
+@compiler
+@pytest.mark.parametrize("flag", ["-DRIGHT", "-DGREEDY"])
+def test_the_matcher_in_c(tmp_path: Path, opened: list[Target], flag: str) -> None:
+    source, binary = EXAMPLES / "matcher.c", tmp_path / "matcher"
+    subprocess.run(
+        ["cc", "-Wall", "-Wextra", "-Werror", "-pedantic", "-std=gnu11", flag, "-o", binary, source], check=True
+    )
+    opened.append(open_target(f"cmd:{binary}", AMQP))
+    wanted = truth(PATTERNS, KEYS)
+    if flag == "-DGREEDY":
+        wanted = [
+            tuple(i for i in row if (PATTERNS[i], key) != ("#.b", "a.b.b"))
+            for key, row in zip(KEYS, wanted, strict=True)
+        ]
+        assert wanted != truth(PATTERNS, KEYS)
+    assert opened[0].answer(PATTERNS, KEYS) == wanted
+
+
+def test_the_page_on_the_protocol_tells_what_happens(tmp_path: Path) -> None:
+    page = (EXAMPLES.parents[1] / "docs" / "fuzz-protocol.md").read_text("utf-8")
+    assert f"more than {LINE_LIMIT >> 20} MiB" in page
+    assert f"last {STDERR_LIMIT >> 10} KiB" in page
+    session = page.split("```console\n$ ", 1)[1].split("\n```", 1)[0]
+    command, _, output = session.partition("\n")
+    if shutil.which("node") is None:
+        pytest.skip("there is no node on this machine")
+    ran = subprocess.run(command, shell=True, cwd=EXAMPLES.parents[1], capture_output=True, text=True, check=True)
+    assert ran.stdout.rstrip("\n") == output
