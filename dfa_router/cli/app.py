@@ -41,8 +41,8 @@ __all__ = ["run"]
 def app(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> None:
     """Answer who gets which message, from a broker's binding table.
 
-    Exit codes: 0 fine, 1 something was found (see --fail-on), 2 wrong usage or input, 3 the machine lacks something,
-    130 interrupted, 143 terminated. NO_COLOR switches colours off.
+    Exit codes: 0 fine, 1 something was found (a wrong answer, or what --fail-on names), 2 wrong usage or input, 3 the
+    machine lacks something, 130 interrupted, 143 terminated. NO_COLOR switches colours off.
     """
     context.ensure_object(_Settings).debug = debug
     context.obj.terminal = Terminal(quiet=quiet, verbose=verbose)

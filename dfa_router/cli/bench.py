@@ -18,7 +18,7 @@ __all__ = ["bench"]
 def bench() -> None:
     """Measure the engines and what they are compared with.
 
-    Each benchmark writes its figures as CSV and as a page of tables, with the machine's name.
+    Each benchmark writes a page of tables, with the machine's name, and all but the soak their figures as CSV.
     """
 
 

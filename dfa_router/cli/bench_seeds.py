@@ -1,4 +1,4 @@
-"""``dfa-router bench seeds``: the founding documents' tables, measured again."""
+"""``dfa-router bench seeds``: the tables of published articles, measured again."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dfa_router.cli.bench_options import out_option, plots_option, quick_option
 __all__ = ["seeds"]
 
 
-@click.command(short_help="Measure the founding documents' tables again.")
+@click.command(short_help="Measure the tables of published articles again.")
 @out_option("seeds.csv, seeds.md and the plots")
 @quick_option("The same tables with less of everything, in less than a minute")
 @plots_option
 @click.pass_context
 def seeds(context: click.Context, *, out: Path, quick: bool, plots: bool) -> None:
-    """Measure the founding documents' tables again: every matcher, in one run on this machine.
+    """Measure the tables of published articles again: every matcher, in one run on this machine.
 
     Latency, throughput, memory, and mixes of reads and writes of Tyler Treat's articles, RabbitMQ's factor for
     splitting keys once, and the skipfilter's case, each beside the published figure. Takes some minutes.

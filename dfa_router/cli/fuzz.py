@@ -27,11 +27,15 @@ _REDRAWN, _SAID = 0.2, 10.0
 
 
 @click.command(short_help="Find where a matcher or broker is wrong, and shrink it to one line.")
-@click.option("--target", "spec", required=True, metavar="SPEC", help="What to test, see below.")
+@click.option("--target", "spec", required=True, metavar="SPEC", help="What to test, see above.")
 @click.option(
     "--dialect", type=click.Choice(list(DIALECTS)), default="amqp", show_default=True, help="The pattern language."
 )
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="How long to test.  [default: 60]")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    help="How long to test.  [default: 60, or as long as --rounds take]",
+)
 @click.option("--rounds", type=click.IntRange(min=1), help="How many rounds to ask, if that is reached first.")
 @click.option("--seed", type=click.IntRange(min=0), help="Repeat the run of this seed.  [default: a new one]")
 @click.option(

@@ -16,7 +16,10 @@ __all__ = ["spark_session"]
 
 @contextmanager
 def spark_session(terminal: Terminal, master: str, *, app_name: str) -> Iterator[Any]:
-    """Start Spark for a command and yield its ``SparkSession``; the first signal within interrupts it, and a further one ends Java."""
+    """Start Spark for a command and yield its ``SparkSession``.
+
+    The first signal within interrupts it, and a further one ends Java.
+    """
     from dfa_router.spark.session import end_java, local_session, stop
 
     with ExitStack() as cleaning:
