@@ -28,7 +28,8 @@ def load(path: Path, *, engine: str | None = None, cache_bytes: int | None = Non
     The file is mapped: processes that load the same one share its pages, and a few thousand bindings are ready in
     milliseconds. All of it is checked first, whoever wrote it. Bindings, dialect, engine and ``cache_bytes`` are those
     of the router that was saved; the engine can be changed between those that can be saved (``dfa`` and ``nfa``).
-    ``key_cache`` is that of :func:`compile`. The cache is empty. Do not write into the file while it is in use; saving to its path again is safe.
+    ``key_cache`` is that of :func:`compile`. The cache is empty. Do not write into the file while it is in use; saving to
+    its path again is safe.
 
     Raises :class:`FileFormatError` if the file is missing or anything in it is not as it should be (``kind`` and
     ``section`` say what and where), and :class:`OptionError` for an engine that has no such files.

@@ -17,9 +17,9 @@ Roles of nodes: ``position``, ``state``, ``start``, ``accept``, ``loop``, ``dead
 (what is unknown or left out). Roles of edges: ``literal``, ``other``, ``one``, ``epsilon``, ``loop``, ``unknown``,
 ``to-dead``, ``path``, ``entry``, and those of a topology.
 
-What it leaves out: exchanges that every broker has and nobody uses. And unless asked: the dead state and the edges to it, among them every ``other`` edge that leads nowhere.
-An ``other`` edge to a living state stays, for without it the picture would show another automaton; ``other=False``
-hides those as well.
+What it leaves out: exchanges that every broker has and nobody uses. And unless asked: the dead state and the edges to
+it, among them every ``other`` edge that leads nowhere. An ``other`` edge to a living state stays, for without it the
+picture would show another automaton; ``other=False`` hides those as well.
 """
 
 from __future__ import annotations

@@ -20,8 +20,9 @@ so does unsubscribing, O(topics). Space is a compressed bitmap per topic.
 
 Deviations: the bitmaps are roaring bitmaps. A key outside the space is an error or, with ``unknown="add"``, becomes a
 topic that is tested against every subscription once and never given up, so an endless stream of new keys grows the
-index without end. Without ``topics`` the space is empty at first and keys are added. The whitepaper lets ``forex.*`` match ``forex`` in this section and not in its next; here ``*`` is
-exactly one word. ``any`` asks whether the bitmap is empty.
+index without end. Without ``topics`` the space is empty at first and keys are added. The whitepaper lets ``forex.*``
+match ``forex`` in this section and not in its next; here ``*`` is exactly one word. ``any`` asks whether the bitmap is
+empty.
 """
 
 from __future__ import annotations

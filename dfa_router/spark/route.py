@@ -72,8 +72,8 @@ def route(
     * ``not_simulated array<string>``: exchanges on the way whose type is not simulated; more queues may lie behind them
     * ``problem string``: what was wrong with this row (no such exchange, a null key, ...), or null
 
-    No row is dropped. Filter by other columns before, not after: Spark moves no filter past the routing. ``engine`` and ``cache_bytes`` (per Python worker) are those of :meth:`Topology.compile`. Works on
-    streaming DataFrames too.
+    No row is dropped. Filter by other columns before, not after: Spark moves no filter past the routing. ``engine`` and
+    ``cache_bytes`` (per Python worker) are those of :meth:`Topology.compile`. Works on streaming DataFrames too.
 
     Raises :class:`MessagesError` for a missing column, one of another type, or one whose name is taken by the output,
     and :class:`EnvironmentLacksError` on Spark Connect.
