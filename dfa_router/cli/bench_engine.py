@@ -57,7 +57,7 @@ def engine(context: click.Context, *, parts: tuple[str, ...], out: Path, quick: 
                 terminal.show(
                     f"  {verdict}: {one.what}: {one.measured:,.2f} {one.unit} ({one.sense} {one.bound:,.2f} {one.unit})"
                 )
-    command = " ".join(["dfa-router bench engine", *parts, *(["--quick"] if quick else [])])
+    command = " ".join(["dfa-router bench engine", *parts, *(["--quick"] if quick else []), f"--rounds {rounds}"])
     for path in write(found, out, command=command, plots=plots):
         terminal.show(f"wrote {path}")
     if missed:

@@ -37,6 +37,6 @@ def growth(context: click.Context, *, out: Path, quick: bool, rounds: int, plots
     terminal = context.obj.terminal
     with pinned():
         points = list(run(scale=QUICK if quick else 1.0, rounds=rounds, progress=terminal.show))
-    command = f"dfa-router bench growth{' --quick' if quick else ''}"
+    command = f"dfa-router bench growth{' --quick' if quick else ''} --rounds {rounds}"
     for path in write(points, out, command=command, plots=plots):
         terminal.show(f"wrote {path}")
