@@ -14,6 +14,7 @@ The transition table
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,8 +49,8 @@ PADDING = 72
 """Bytes that must be readable behind the last key that a kernel is given."""
 BLOCK = 128
 """Keys that are walked together."""
-LINE = 8
-"""Numbers that are kept of each of these: one line of the processor's cache."""
+AHEAD = 8
+"""Words of each of these that are looked at together."""
 
 LANES = 64
 """Machine words that the bit-parallel simulation may take."""
@@ -84,15 +85,17 @@ class Program(NamedTuple):
     labels: Int32s
     nodes: Uint64s
     """Two entries for each position, so that what a step asks of it is one access: its first child << 32 | flags; and its
-    filter, in which bit ``symbol & 63`` is set for each literal child. A sentinel ends the last one's children."""
+    filter, in which the bit of each literal child is set. A sentinel ends the last one's children."""
     tag_offsets: Int32s
     tags: Int32s
     words: Uint64s
-    """Hash table of the literal words: pairs (first 8 bytes or hash, length << 32 | symbol); length counts from 1."""
+    """Hash table of the literal words: pairs (name, symbol)."""
     word_shift: np.int64
     """64 less the binary logarithm of the table's slots."""
     word_data: npt.NDArray[np.uint8]
     word_offsets: Int32s
+    filter_bits: npt.NDArray[np.uint8]
+    """For each symbol the bit that stands for it in filters."""
 
 
 class Cache(NamedTuple):
@@ -103,7 +106,7 @@ class Cache(NamedTuple):
     """The members of state s are ``members[state_end[s - 1]:state_end[s]]``."""
     info: Uint64s
     """Two entries for each state: its accept set << 32 | its default successor with FINAL bit, or 0 where that is not
-    built yet; and its filter, in which bit ``symbol & 63`` is set for each of its literals."""
+    built yet; and its filter, in which the bit of each of its literals is set."""
     state_slots: Uint64s
     """Hash table of states by their members and accept set: hash << 32 | number. With the hash beside the number, looking
     for a state that is new touches no state, and growing the table reads and writes it in order."""
@@ -136,12 +139,30 @@ class Work(NamedTuple):
     counts: Int64s
     """How many entries of ``members`` and of ``tags`` the last step wrote; FINAL if no word can change such a state; and
     the filter of the members' literals."""
-    keys: Uint64s
-    """A line of LINE numbers for each of the BLOCK keys that are walked together."""
-    active: Uint64s
+    rows: Uint64s
+    """Of each key of the block, its row;"""
+    begins: Uint64s
+    """where the first word begins that is not looked at yet;"""
+    ends: Uint64s
+    """where the key ends;"""
+    states: Uint64s
+    """its state;"""
+    words: Uint64s
+    """how many of its next words are looked at, up to AHEAD;"""
+    slots: Uint64s
+    """its slot in the table of whole keys;"""
+    names: Uint64s
+    """and the name of its next word."""
+    stops: Uint64s
+    """Where words end: a row of BLOCK numbers for the word before, and for each of AHEAD words."""
     asking: Uint64s
-    unknown: Uint64s
-    """Keys that the table of whole keys does not know."""
+    symbols: Uint64s
+    """The keys whose next word may be a literal, and which it is."""
+    ask_names: Uint64s
+    ask_states: Uint64s
+    late: Uint64s
+    late_symbols: Uint64s
+    """Which of these need more than one look."""
     lanes: Uint64s
     """The active bits of the bit-parallel simulation."""
 
@@ -154,23 +175,25 @@ def make_program(nfa: Nfa, separator: bytes) -> Program:
     words = np.zeros(2 * slots, np.uint64)
     shift = np.int64(64 - (slots.bit_length() - 1))
     word_data = np.concatenate((nfa.symbols.data, np.zeros(PADDING, np.uint8)))
-    fill_words(words, shift, frozen(word_data), frozen(nfa.symbols.offsets))
+    filter_bits = np.zeros(len(nfa.symbols) + 1, np.uint8)
+    fill_words(words, shift, frozen(word_data), frozen(nfa.symbols.offsets), filter_bits)
     return Program(
         separator=np.uint8(separator[0]),
         reserved=np.int64(nfa.reserved[0] if nfa.reserved else -1),
         roots=np.int64(len(nfa.roots)),
         labels=frozen(nfa.labels),
-        nodes=frozen(_nodes(nfa)),
+        nodes=frozen(_nodes(nfa, filter_bits)),
         tag_offsets=frozen(nfa.tag_offsets),
         tags=frozen(nfa.tags),
         words=frozen(words),
         word_shift=shift,
         word_data=frozen(word_data),
         word_offsets=frozen(nfa.symbols.offsets),
+        filter_bits=frozen(filter_bits),
     )
 
 
-def _nodes(nfa: Nfa) -> Uint64s:
+def _nodes(nfa: Nfa, filter_bits: npt.NDArray[np.uint8]) -> Uint64s:
     """Gather what a step asks of each position."""
     labels, first, count = nfa.labels, nfa.children[:-1], np.diff(nfa.children)
     has = np.flatnonzero(count)
@@ -184,7 +207,7 @@ def _nodes(nfa: Nfa) -> Uint64s:
     nodes = np.zeros(2 * len(nfa) + 2, np.uint64)
     nodes[0::2] = nfa.children.astype(np.uint64) << np.uint64(32)
     nodes[0:-2:2] |= flags.astype(np.uint64)
-    bits = np.where(labels > 0, np.uint64(1) << (labels & 63).astype(np.uint64), np.uint64(0))
+    bits = np.where(labels > 0, np.uint64(1) << filter_bits[np.maximum(labels, 0)].astype(np.uint64), np.uint64(0))
     if len(has):
         nodes[1:-2:2][has] = np.bitwise_or.reduceat(bits, first[has])
     return nodes
@@ -204,6 +227,7 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def make_work(program: Program) -> Work:
     """Allocate scratch space; pages that are never used are never made resident."""
     positions = len(program.labels) + 1
+    block = partial(np.zeros, BLOCK + 8, np.uint64)
     return Work(
         current=np.empty(positions, np.int32),
         loops=np.empty(positions, np.int32),
@@ -212,9 +236,19 @@ def make_work(program: Program) -> Work:
         members=np.empty(positions, np.int32),
         tags=np.empty(len(program.tags) + 1, np.int32),
         counts=np.zeros(4, np.int64),
-        keys=np.zeros(BLOCK * LINE, np.uint64),
-        active=np.zeros(BLOCK, np.uint64),
-        asking=np.zeros(BLOCK, np.uint64),
-        unknown=np.zeros(BLOCK, np.uint64),
+        rows=block(),
+        begins=block(),
+        ends=block(),
+        states=block(),
+        words=block(),
+        slots=block(),
+        names=block(),
+        stops=np.zeros(BLOCK * (AHEAD + 1), np.uint64),
+        asking=block(),
+        symbols=block(),
+        ask_names=block(),
+        ask_states=block(),
+        late=block(),
+        late_symbols=block(),
         lanes=np.zeros(LANES, np.uint64),
     )

@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = ["JIT", "equal64", "inlined", "kernel", "load64", "prefetch", "trailing_zeros"]
+__all__ = ["JIT", "equal64", "inlined", "kernel", "load64", "ones", "prefetch", "trailing_zeros"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -92,10 +92,19 @@ def _prefetch(typing_context: Any, data: Any, index: Any) -> Any:
 
 
 def _trailing_zeros(typing_context: Any, value: Any) -> Any:
-    """Count the zero bits below the lowest set bit of a uint64 that is not 0."""
+    """Count the zero bits below the lowest set bit of a uint64; 64 if it is 0."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.IntType(1)(1))
+        return builder.cttz(arguments[0], ir.IntType(1)(0))
+
+    return types.uint64(types.uint64), generate
+
+
+def _ones(typing_context: Any, value: Any) -> Any:
+    """Count the set bits of a uint64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), generate
 
@@ -107,5 +116,6 @@ def _element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 equal64: Any = intrinsic(_equal64)
 load64: Any = intrinsic(_load64)
+ones: Any = intrinsic(_ones)
 prefetch: Any = intrinsic(_prefetch)
 trailing_zeros: Any = intrinsic(_trailing_zeros)

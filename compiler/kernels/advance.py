@@ -41,7 +41,7 @@ def advance(program: Any, members: Any, first: Any, last: Any, symbol: Any, work
 def enter(program: Any, members: Any, first: Any, last: Any, symbol: Any, work: Any) -> Any:
     """Collect the loops that stay and the children that one word enters; return how many it enters as a literal."""
     labels, nodes, stay, entering = program.labels, program.nodes, work.loops, work.entered
-    wanted = np.uint64(symbol != 0) << np.uint64(symbol & 63)
+    wanted = np.uint64(symbol != 0) << np.uint64(program.filter_bits[np.uint64(symbol)])
     loops = entered = literals = 0
     for i in range(first, last):
         position = members[np.uint64(i)]

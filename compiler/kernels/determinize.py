@@ -69,7 +69,7 @@ def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any
         cache.info[2 * state] |= np.uint64(default)
         meta[DEFAULTS] += 1
         meta[MISSES] += 1
-    if symbol == 0 or not cache.info[2 * state + 1] >> np.uint64(symbol & 63) & np.uint64(1):
+    if symbol == 0 or not cache.info[2 * state + 1] >> np.uint64(program.filter_bits[symbol]) & np.uint64(1):
         return default
     if 2 * (meta[TRANSITIONS] + 1) > cache.transitions.size - PROBES + 1:
         return np.int64(-GROW_TRANSITIONS)
@@ -118,6 +118,8 @@ def _intern(cache: Any, work: Any) -> Any:
         cache.members[start + i] = work.members[i]
     cache.state_end[state] = start + members
     cache.info[2 * state] = np.uint64(accept) << np.uint64(32)
+    if work.counts[2] != 0:  # a state that no word can change is its own default successor
+        cache.info[2 * state] |= np.uint64(state | work.counts[2])
     cache.info[2 * state + 1] = np.uint64(work.counts[3])
     slots[slot] = np.uint64(hashed) << np.uint64(32) | np.uint64(state)
     meta[MEMBERS] = start + members

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels._jit import equal64, inlined, kernel, load64, trailing_zeros
+from compiler.kernels._jit import equal64, inlined, kernel, trailing_zeros
 from compiler.kernels.transitions import find, mix
-from compiler.kernels.words import ONES, begins_with, below, find_symbol, hash_word
+from compiler.kernels.words import begins_with, below, filter_bit, find_symbol, name_word
 from compiler.tables import FINAL, START, START_RESERVED, TARGET, WORDS
 
 __all__ = ["MISSING", "follow", "follow_key"]
 
 MISSING = np.uint64(0)
-ONE, TWO, EIGHT = np.uint64(1), np.uint64(2), np.uint64(8)
+ONE, TWO = np.uint64(1), np.uint64(2)
 LOW_HALF, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 NUMBER, STOP = np.uint64(TARGET), np.uint64(FINAL)
 
@@ -59,17 +59,13 @@ def follow_key(
         else:
             while length < end - at and data[at + length] != separator:
                 length += ONE
-        if length <= EIGHT:
-            name = load64(data, at) & ONES >> (np.uint64(64) - EIGHT * max(length, ONE))
-            name = name if length != np.uint64(0) else np.uint64(0)
-        else:
-            name = hash_word(data, at, length)
-        symbol = find_symbol(words, word_shift, word_data, word_offsets, name, length, data, at)
+        name = name_word(data, at, length)
         number = state & NUMBER
         target = info[TWO * number] & LOW_HALF
-        literal = info[TWO * number + ONE] >> (symbol & np.uint64(63)) & ONE
-        if literal != np.uint64(0) and symbol != np.uint64(0) and target != np.uint64(0):
-            target = find(transitions, mix(number, symbol, symbol_bits, key_shift), shift)
+        if info[TWO * number + ONE] >> filter_bit(name) & ONE != np.uint64(0) and target != np.uint64(0):
+            symbol = find_symbol(words, word_shift, word_data, word_offsets, name, data, at, length)
+            if symbol != np.uint64(0):
+                target = find(transitions, mix(number, symbol, symbol_bits, key_shift), shift)
         if target == np.uint64(0):
             return MISSING, read
         state = target

@@ -1,12 +1,13 @@
-"""The lazy DFA over a column of keys: a block of keys at a time, word by word.
+"""The lazy DFA over a column of keys: a block of keys at a time, word by word, eight keys at once.
 
-All keys of a block are advanced by one word before any is advanced by the next, in three passes: name the words, look
-the words up, look the transitions up. The misses of one pass then overlap in the memory system, which pays as soon as
-the tables outgrow the first-level cache.
+All keys of a block are advanced by one word before any is advanced by the next. Two things come of it. The misses of one
+step overlap in the memory system, which pays as soon as the tables outgrow the first-level cache. And what a step does is
+the same for all keys, so it is done for eight at a time in vectors (:mod:`compiler.kernels._vectors`), and without the
+branches that nobody can guess: whether a key ends here, whether its word may be a literal.
 
 Three words in four are no literal of the state that reads them, even where they are literals of other states. A state
 therefore carries a filter of 64 bits, one set for each of its literals (Bloom's filter with one hash function): where
-the word's bit is not set, the default successor is right, and the transition table is not asked.
+the word's bit is not set, the default successor is right, and neither the table of words nor that of transitions is asked.
 """
 
 from __future__ import annotations
@@ -15,36 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels._jit import equal64, kernel, load64, prefetch, trailing_zeros
+from compiler.kernels._jit import kernel, ones, prefetch, trailing_zeros
+from compiler.kernels._vectors import find_eight, name_eight, step_eight, symbols_of_eight
 from compiler.kernels.determinize import build, build_start
 from compiler.kernels.recall import look_up, remember, slot_of
 from compiler.kernels.transitions import find, mix
-from compiler.kernels.words import GOLDEN, ONES, begins_with, below, find_symbol, hash_word, word_end
-from compiler.tables import (
-    DONE,
-    FINAL,
-    LINE,
-    RECALLS,
-    ROW,
-    START,
-    START_RESERVED,
-    TARGET,
-    WORDS,
-)
+from compiler.kernels.words import begins_with, find_stops, find_symbol, name_word
+from compiler.tables import BLOCK, DONE, FINAL, RECALLS, ROW, START, START_RESERVED, TARGET, WORDS
 
 __all__ = ["walk"]
 
-# What is known of a key of the block.
-BEGIN, END, MASK, NAME, LENGTH, STATE, MIXED, SLOT = (np.uint64(i) for i in range(8))
-"""Where its next word begins; where it ends; the separators and the end from there on, a bit per byte; its next word's
-name, later symbol; that word's length; its state; the mixed key of its transition; its slot in the table of
-whole keys."""
-
-ONE = np.uint64(1)
-TWO = np.uint64(2)
-LOW_HALF = np.uint64(0xFFFFFFFF)
-NUMBER = np.uint64(TARGET)
-STOP = np.uint64(FINAL)
+ONE, TWO, EIGHT, HALF = np.uint64(1), np.uint64(2), np.uint64(8), np.uint64(32)
+LANES, LOW_HALF = np.uint64(0xFF), np.uint64(0xFFFFFFFF)
+NUMBER, STOP = np.uint64(TARGET), np.uint64(FINAL)
+ROW_OF_STOPS = np.uint64(BLOCK)
 
 
 @kernel
@@ -77,137 +62,154 @@ def walk(
             return status
     # Every array is taken out of its tuple here, once: inside a loop, numba would count a reference each time. Indices
     # are unsigned: a signed one may count from the end, and finding out takes three instructions.
-    start, start_reserved, reserved = np.uint64(meta[START]), np.uint64(meta[START_RESERVED]), program.reserved
+    start, start_reserved, reserved = (
+        np.uint64(meta[START] & TARGET),
+        np.uint64(meta[START_RESERVED] & TARGET),
+        program.reserved,
+    )
     words, word_shift = program.words, np.uint64(program.word_shift)
     word_data, word_offsets = program.word_data, program.word_offsets
     info, transitions, shift = cache.info, cache.transitions, np.uint64(cache.transition_shift)
     symbol_bits, key_shift = np.uint64(cache.symbol_bits), np.uint64(cache.key_shift)
     separator = program.separator
-    keys, active, asking, unknown = work.keys, work.active, work.asking, work.unknown
+    rows, begins, ends, states, counts = work.rows, work.begins, work.ends, work.states, work.words
+    slots, names, stops = work.slots, work.names, work.stops
+    asking, symbols, late, late_symbols, ask_names, ask_states = (
+        work.asking,
+        work.symbols,
+        work.late,
+        work.late_symbols,
+        work.ask_names,
+        work.ask_states,
+    )
     # A slot is eight numbers: the table has as many slots as an eighth of its size, a power of two.
     recall_shift = np.uint64(61) - trailing_zeros(np.uint64(recalled.size)) + np.uint64(6)
     while row < stop:
         meta[ROW] = row
-        count = np.uint64(min(block, stop - row))
-        first_row = np.uint64(row)
-        n = news = np.uint64(0)
-        begin = np.uint64(offsets[first_row])
-        for i in range(count):
-            k = np.uint64(LINE) * i
-            end = np.uint64(offsets[first_row + i + ONE])
-            if recalled.size > 0:
-                slot = slot_of(data, begin, end - begin, recall_shift)
-                accept = look_up(recalled, slot, data, begin, end - begin)
-                if accept != np.uint64(0):
-                    out[first_row + i] = base + np.int64(accept) - 1
-                    begin = end
-                    continue
-                keys[k + SLOT] = slot
-                unknown[news] = k
-                news += ONE
-            keys[k + LENGTH] = np.uint64(0) - ONE  # the first word begins one byte behind a separator that is not there
-            keys[k + BEGIN] = begin
-            keys[k + END] = end
-            keys[k + STATE] = start_reserved if begins_with(data, begin, end, reserved) else start
-            keys[k + MASK] = np.uint64(0)
-            active[n] = k
-            n += np.uint64(begin < end)
-            begin = end
-        if valid.size > 0:
-            n = _without_nulls(valid, row, active, n)
-        while True:
-            # Pass 1: name the next word of each key that has one and whose state it could change.
+        first = np.uint64(row)
+        n = np.uint64(min(block, stop - row))
+        read = recalls = np.uint64(0)
+        for i in range(n):
+            begin, end = np.uint64(offsets[first + i]), np.uint64(offsets[first + i + ONE])
+            rows[i] = first + i
+            begins[i] = begin + np.uint64(begin == end)  # an empty key has no words, any other has one at its beginning
+            ends[i] = end
+            states[i] = start
+        if reserved >= 0:
+            for i in range(n):
+                if begins_with(data, begins[i], ends[i], reserved):
+                    states[i] = start_reserved
+        if valid.size > 0 or recalled.size > 0:
             m = np.uint64(0)
-            for j in range(n):
-                k = active[j]
-                state = keys[k + STATE]
-                length = keys[k + LENGTH]
-                begin = keys[k + BEGIN] + length + ONE
-                end = keys[k + END]
-                keys[k + STATE] = state & NUMBER
-                # A separator at the very end is followed by one more word, the empty one.
-                if begin > end or state & STOP != np.uint64(0):
+            for i in range(n):
+                at = rows[i]
+                if valid.size > 0 and not valid[at]:
+                    out[at] = -1
                     continue
-                mask = keys[k + MASK] >> (length & np.uint64(63)) >> ONE
-                if mask == np.uint64(0):
-                    mask = equal64(data, begin, separator)
-                    if end - begin < np.uint64(64):
-                        mask = mask & below(end - begin) | ONE << (end - begin)
-                length = trailing_zeros(mask) if mask != np.uint64(0) else word_end(data, begin, end, separator) - begin
-                if length <= np.uint64(8):
-                    name = load64(data, begin) & ONES >> (np.uint64(64) - np.uint64(8) * max(length, ONE))
-                    name = name if length != np.uint64(0) else np.uint64(0)
-                else:
-                    name = hash_word(data, begin, length)
-                prefetch(words, TWO * (name * GOLDEN >> word_shift))
-                keys[k + BEGIN] = begin
-                keys[k + MASK] = mask
-                keys[k + NAME] = name
-                keys[k + LENGTH] = length
-                active[m] = k
+                if recalled.size > 0:
+                    begin = np.uint64(offsets[at])
+                    slots[m] = slot_of(data, begin, ends[i] - begin, recall_shift)
+                    accept = look_up(recalled, slots[m], data, begin, ends[i] - begin)
+                    if accept != np.uint64(0):
+                        out[at] = base + np.int64(accept) - 1
+                        recalls += ONE
+                        continue
+                rows[m], begins[m], ends[m], states[m] = at, begins[i], ends[i], states[i]
                 m += ONE
             n = m
-            if n == np.uint64(0):
-                break
-            meta[WORDS] += n
-            # Pass 2: find each word's symbol, and the state where its default successor is right.
-            asked = np.uint64(0)
-            for j in range(n):
-                k = active[j]
-                name, length = keys[k + NAME], keys[k + LENGTH]
-                symbol = find_symbol(words, word_shift, word_data, word_offsets, name, length, data, keys[k + BEGIN])
-                state = keys[k + STATE]
-                default = info[TWO * state] & LOW_HALF
-                literal = info[TWO * state + ONE] >> (symbol & np.uint64(63)) & ONE
-                if default != np.uint64(0) and (literal == np.uint64(0) or symbol == np.uint64(0)):
-                    prefetch(info, TWO * (default & NUMBER))
-                    keys[k + STATE] = default
-                else:
-                    mixed = mix(state, symbol, symbol_bits, key_shift)
-                    prefetch(transitions, mixed >> shift)
-                    keys[k + MIXED] = mixed
-                    keys[k + NAME] = symbol
-                    asking[asked] = k
-                    asked += ONE
-            # Pass 3: find the successors of the others, building those that are not in the table.
-            for j in range(asked):
-                k = asking[j]
-                target = find(transitions, keys[k + MIXED], shift)
-                if target == np.uint64(0):
-                    built = build(program, cache, work, keys[k + STATE], keys[k + NAME])
-                    if built < 0:
-                        return -built
-                    target = np.uint64(built)
-                prefetch(info, TWO * (target & NUMBER))
-                keys[k + STATE] = target
-        if recalled.size > 0:
-            meta[RECALLS] += np.int64(count - news)
-            for j in range(news):
-                k = unknown[j]
-                at = first_row + k // np.uint64(LINE)
-                accept = info[TWO * (keys[k + STATE] & NUMBER)] >> np.uint64(32)
-                out[at] = base + np.int64(accept) - 1
-                begin = np.uint64(offsets[at])
-                if valid.size == 0 or valid[at]:
-                    remember(recalled, keys[k + SLOT], data, begin, keys[k + END] - begin, accept)
-        else:
-            for i in range(count):
-                state = keys[np.uint64(LINE) * i + STATE] & NUMBER
-                out[first_row + i] = base + np.int64(info[TWO * state] >> np.uint64(32)) - 1
-        if valid.size > 0:
-            for i in range(count):
-                if not valid[first_row + i]:
-                    out[first_row + i] = -1
-        row += np.int64(count)
+        while n > np.uint64(0):
+            for i in range(n, n + EIGHT):
+                states[i] = counts[i] = np.uint64(0)  # nobody, where the keys are no multiple of eight
+            most = np.uint64(0)
+            for i in range(n):
+                counts[i] = np.uint64(0)
+                if begins[i] <= ends[i]:
+                    counts[i], begins[i] = find_stops(data, begins[i], ends[i], separator, stops, i)
+                    most = max(most, counts[i])
+            level = np.uint64(0)
+            while level < most:
+                here, there = ROW_OF_STOPS * level, ROW_OF_STOPS * (level + ONE)
+                # Pass 1: the default successor, unless the filter says that the word may be a literal.
+                i = asked = np.uint64(0)
+                while i < n:
+                    hashed = name_eight(data, stops, counts, level, names, i)
+                    while hashed != np.uint64(0):
+                        key = i + trailing_zeros(hashed)
+                        begin = stops[here + key] + ONE
+                        names[key] = name_word(data, begin, stops[there + key] - begin)
+                        hashed &= hashed - ONE
+                    found = step_eight(info, states, counts, level, names, i, asking, ask_names, ask_states, asked)
+                    read += ones(found & LANES)
+                    asked += ones(found >> EIGHT)
+                    for j in range(8):
+                        prefetch(info, TWO * states[i + np.uint64(j)])
+                    i += EIGHT
+                # Pass 2: find the symbols of the words that may be literals.
+                i = lates = np.uint64(0)
+                while i < asked:
+                    lates += ones(symbols_of_eight(words, word_shift, ask_names, i, asked, symbols, late, lates))
+                    i += EIGHT
+                for j in range(lates):
+                    key = asking[late[j]]
+                    begin = stops[here + key] + ONE
+                    symbols[late[j]] = find_symbol(
+                        words, word_shift, word_data, word_offsets, names[key], data, begin, stops[there + key] - begin
+                    )
+                for j in range(asked):
+                    prefetch(transitions, mix(ask_states[j] & LOW_HALF, symbols[j], symbol_bits, key_shift) >> shift)
+                # Pass 3: find the successors of their keys, building those that are not in the table.
+                i = lates = np.uint64(0)
+                while i < asked:
+                    lates += ones(
+                        find_eight(
+                            transitions,
+                            shift,
+                            symbol_bits,
+                            key_shift,
+                            ask_states,
+                            symbols,
+                            asking,
+                            i,
+                            asked,
+                            late,
+                            late_symbols,
+                            lates,
+                        )
+                    )
+                    i += EIGHT
+                for j in range(asked):
+                    states[asking[j]] = ask_states[j]
+                    prefetch(info, TWO * ask_states[j])
+                for j in range(lates):
+                    key, symbol = late[j], late_symbols[j]
+                    state = states[key]
+                    target = info[TWO * state] & LOW_HALF
+                    if symbol != np.uint64(0):
+                        target = find(transitions, mix(state, symbol, symbol_bits, key_shift), shift)
+                    if target == np.uint64(0):
+                        built = build(program, cache, work, state, symbol)
+                        if built < 0:
+                            return -built
+                        target = np.uint64(built)
+                    states[key] = target & NUMBER
+                level += ONE
+            # Keys that have been read, or whose state no word can change, leave the block; the others move up.
+            m = np.uint64(0)
+            for i in range(n):
+                state = states[i]
+                entry = info[TWO * state]
+                if begins[i] > ends[i] or entry & LOW_HALF == state | STOP:
+                    accept = entry >> HALF
+                    out[rows[i]] = base + np.int64(accept) - 1
+                    if recalled.size > 0:
+                        begin = np.uint64(offsets[rows[i]])
+                        remember(recalled, slots[i], data, begin, ends[i] - begin, accept)
+                    continue
+                rows[m], begins[m], ends[m], states[m], slots[m] = rows[i], begins[i], ends[i], state, slots[i]
+                m += ONE
+            n = m
+        meta[WORDS] += np.int64(read)
+        meta[RECALLS] += np.int64(recalls)
+        row = min(row + block, stop)
     meta[ROW] = row
     return DONE
-
-
-@kernel
-def _without_nulls(valid: Any, row: Any, active: Any, n: Any) -> Any:
-    """Take the keys that are null out of the active ones."""
-    m = np.uint64(0)
-    for j in range(n):
-        active[m] = active[j]
-        m += np.uint64(valid[np.uint64(row) + active[j] // np.uint64(LINE)])
-    return m

@@ -1,8 +1,9 @@
 """From the bytes of a key to the symbols of its words.
 
-Separators are found 64 bytes at a time, as a mask with a bit per byte. A word of up to 8 bytes is its own name: the
-bytes as one little-endian number, and the length, which tells ``a`` from ``a`` with a zero byte behind it. A longer
-word is named by a hash, and compared byte by byte where the names agree.
+Separators are found 64 bytes at a time, as a mask with a bit per byte. A word's name is one number of 64 bits. A word of
+up to 7 bytes is its own name: the bytes as a little-endian number, and the length in the top byte, which tells ``a`` from
+``a`` with a zero byte behind it. So is one of 8 bytes, if its last byte cannot be taken for a length. Any other is named by a
+hash below the mark LONG, and compared byte by byte where the names agree.
 
 All loads may reach up to PADDING bytes beyond a key's end: whoever calls a kernel sees to it that they are there.
 """
@@ -13,14 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels._jit import equal64, inlined, kernel, load64, trailing_zeros
-from compiler.tables import SCRAMBLE
+from compiler.kernels._jit import equal64, inlined, kernel, load64, ones, trailing_zeros
+from compiler.tables import AHEAD, BLOCK, SCRAMBLE
 
-__all__ = ["begins_with", "below", "fill_words", "find_symbol", "name_word", "symbol_of", "word_end"]
+__all__ = [
+    "begins_with",
+    "below",
+    "fill_words",
+    "filter_bit",
+    "find_symbol",
+    "find_stops",
+    "name_word",
+    "symbol_of",
+    "word_end",
+]
 
 GOLDEN = np.uint64(SCRAMBLE)
-LONG = np.uint64(0xD6E8FEB86659FD93)
-ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
+MIXER = np.uint64(0xD6E8FEB86659FD93)
+MOST, ROW = np.uint64(AHEAD), np.uint64(BLOCK)
+ONE, TWO, EIGHT, TOP = np.uint64(1), np.uint64(2), np.uint64(8), np.uint64(56)
 
 
 @inlined
@@ -42,26 +54,58 @@ def word_end(data: Any, at: Any, stop: Any, separator: Any) -> Any:
 
 @inlined
 def name_word(data: Any, at: Any, length: Any) -> Any:
-    """Name a word: its bytes if they are at most 8, else a hash of them. ``at`` and ``length`` are unsigned."""
-    if length < np.uint64(8):
-        return load64(data, at) & below(np.uint64(8) * length)
-    if length == np.uint64(8):
-        return load64(data, at)
-    return hash_word(data, at, length)
+    """Name a word. ``at`` and ``length`` are unsigned."""
+    # Nobody can guess whether a word has 8 bytes, so that is decided without a branch; other words by hash are rare.
+    name = load64(data, at) & (TWO << (EIGHT * length - ONE & np.uint64(63))) - ONE
+    name = (name if length != np.uint64(0) else np.uint64(0)) | (length & np.uint64(7)) << TOP
+    if length > EIGHT or (length == EIGHT and name >> TOP <= EIGHT):
+        name = hash_word(data, at, length) & below(TOP) | EIGHT << TOP
+    return name
 
 
 @kernel
 def hash_word(data: Any, at: Any, length: Any) -> Any:
-    """Hash a word of over 8 bytes."""
+    """Hash a word of at least 8 bytes."""
     name = load64(data, at)
     i = np.uint64(8)
     while i < length:
         value = load64(data, at + i)
         if length - i < np.uint64(8):
             value &= below(np.uint64(8) * (length - i))
-        name = (name ^ (name >> np.uint64(29))) * LONG + value
+        name = (name ^ (name >> np.uint64(29))) * MIXER + value
         i += np.uint64(8)
     return name
+
+
+@inlined
+def find_stops(data: Any, at: Any, end: Any, separator: Any, stops: Any, key: Any) -> Any:
+    """Note where the next words of a key end, up to AHEAD of them: word i in ``stops[(i + 1) * BLOCK + key]``.
+
+    ``at`` is where the next word begins, at most ``end``; row 0 gets what lies before it. Returns how many were found, and
+    where the word behind them begins: behind ``end`` if there is none. What is written behind those means nothing.
+    """
+    mask = equal64(data, at, separator)
+    left = end - at
+    # A separator at the very end is followed by one more word, the empty one.
+    mask = mask & below(left) | ONE << left if left < np.uint64(64) else mask
+    count = ones(mask)
+    stops[key] = at - ONE
+    if left < np.uint64(64) or count >= MOST:
+        for _ in range(AHEAD):
+            key += ROW
+            stops[key] = at + trailing_zeros(mask)
+            mask &= mask - ONE
+        if count <= MOST:
+            return count, end + ONE
+        return MOST, stops[key] + ONE
+    count = np.uint64(0)
+    while count < MOST and at <= end:
+        at = word_end(data, at, end, separator)
+        key += ROW
+        stops[key] = at
+        at += ONE
+        count += ONE
+    return count, at
 
 
 @inlined
@@ -73,41 +117,51 @@ def begins_with(data: Any, at: Any, end: Any, byte: Any) -> Any:
 @inlined
 def symbol_of(program: Any, name: Any, length: Any, data: Any, at: Any) -> Any:
     """Return the symbol of a named word that begins at ``at``, 0 (``OTHER``) if it is no literal."""
-    shift = np.uint64(program.word_shift)
-    return find_symbol(program.words, shift, program.word_data, program.word_offsets, name, length, data, at)
+    return find_symbol(
+        program.words, np.uint64(program.word_shift), program.word_data, program.word_offsets, name, data, at, length
+    )
 
 
 @inlined
 def find_symbol(
-    words: Any, shift: Any, word_data: Any, word_offsets: Any, name: Any, length: Any, data: Any, at: Any
+    words: Any, shift: Any, word_data: Any, word_offsets: Any, name: Any, data: Any, at: Any, length: Any
 ) -> Any:
     """Do the work of :func:`symbol_of` with arrays that were taken out of the program before."""
     mask = np.uint64((words.size >> 1) - 1)
     slot = name * GOLDEN >> shift
     while True:
-        entry = words[np.uint64(2) * slot + np.uint64(1)]
-        if entry == np.uint64(0):
-            return np.uint64(0)
-        if words[np.uint64(2) * slot] == name and entry >> np.uint64(32) == length + np.uint64(1):
-            symbol = entry & np.uint64(0xFFFFFFFF)
-            begin = np.uint64(word_offsets[symbol - np.uint64(1)])
-            if length <= np.uint64(8) or same_bytes(word_data, begin, data, at, length):
-                return symbol
+        symbol = words[np.uint64(2) * slot + np.uint64(1)]
+        # The name of an empty slot, 0, is that of the empty word, and its symbol, 0, says that this is no literal.
+        if words[np.uint64(2) * slot] == name and (
+            name >> TOP != EIGHT or _is_word(word_data, word_offsets, symbol, data, at, length)
+        ):
+            return symbol
+        if symbol == np.uint64(0):
+            return symbol
         slot = (slot + np.uint64(1)) & mask
 
 
 @kernel
-def same_bytes(left: Any, left_at: Any, right: Any, right_at: Any, length: Any) -> Any:
-    """Compare two runs of bytes."""
+def _is_word(word_data: Any, word_offsets: Any, symbol: Any, data: Any, at: Any, length: Any) -> Any:
+    """Compare a word with a symbol's, byte by byte."""
+    begin = np.uint64(word_offsets[symbol - np.uint64(1)])
+    if np.uint64(word_offsets[symbol]) - begin != length:
+        return False
     for i in range(length):
-        if left[left_at + i] != right[right_at + i]:
+        if word_data[begin + i] != data[at + i]:
             return False
     return True
 
 
+@inlined
+def filter_bit(name: Any) -> Any:
+    """Return which of the 64 bits of a filter stands for a word."""
+    return name * GOLDEN >> np.uint64(58)
+
+
 @kernel
-def fill_words(words: Any, shift: Any, word_data: Any, word_offsets: Any) -> Any:
-    """Enter all literal words, whose symbols count from 1, into the empty hash table ``words``."""
+def fill_words(words: Any, shift: Any, word_data: Any, word_offsets: Any, bits: Any) -> Any:
+    """Enter all literal words, whose symbols count from 1, into the empty hash table ``words``, and note their ``bits``."""
     mask = np.uint64((words.size >> 1) - 1)
     for i in range(word_offsets.size - 1):
         start, stop = np.int64(word_offsets[i]), np.int64(word_offsets[i + 1])
@@ -116,4 +170,5 @@ def fill_words(words: Any, shift: Any, word_data: Any, word_offsets: Any) -> Any
         while words[np.uint64(2) * slot + np.uint64(1)] != np.uint64(0):
             slot = (slot + np.uint64(1)) & mask
         words[np.uint64(2) * slot] = name
-        words[np.uint64(2) * slot + np.uint64(1)] = np.uint64(stop - start + 1) << np.uint64(32) | np.uint64(i + 1)
+        bits[i + 1] = filter_bit(name)
+        words[np.uint64(2) * slot + np.uint64(1)] = np.uint64(i + 1)

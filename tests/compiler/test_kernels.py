@@ -203,11 +203,11 @@ def test_words_that_differ_in_one_byte_only(length: int) -> None:
 
 def test_words_that_collide_in_the_hash_are_told_apart() -> None:
     """Sixteen-byte words of one length and one hash: only their bytes tell which is the literal."""
-    from compiler.kernels.words import LONG
+    from compiler.kernels.words import MIXER
 
     def mixed(first: bytes) -> int:
         value = int.from_bytes(first, "little")
-        return (value ^ value >> 29) * int(LONG) % 2**64
+        return (value ^ value >> 29) * int(MIXER) % 2**64
 
     def colliding(word: bytes) -> Iterator[bytes]:
         """Words of the same hash: for any other first half there is one second half that makes up for it."""
