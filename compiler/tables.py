@@ -62,8 +62,9 @@ GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS = 1, 2, 3, 4, 
 SCRAMBLE = 0x9E3779B97F4A7C15
 """The odd multiplier of all hashing here: 2^64 over the golden ratio (Knuth's multiplicative hashing)."""
 # Flags of a position.
-LOOPS, FIRST_IS_MANY, HAS_ONE, LEADS_ON, HAS_TAGS = 1, 2, 4, 8, 16
-"""It stays on every word; its first child is MANY; it has a child ONE; a word leads to a child; a pattern ends here."""
+LOOPS, FIRST_IS_MANY, HAS_ONE, LEADS_ON, HAS_TAGS, NESTED = 1, 2, 4, 8, 16, 32
+"""It stays on every word; its first child is MANY; it has a child ONE; a word leads to a child; a pattern ends here; it is MANY
+below another MANY."""
 
 TARGET_BITS = 27
 TARGET = (1 << TARGET_BITS) - 1
@@ -82,7 +83,6 @@ class Program(NamedTuple):
     reserved: np.int64
     """The byte whose keys begin at the second root; -1 where there is one root."""
     roots: np.int64
-    labels: Int32s
     nodes: Uint64s
     """Two entries for each position, so that what a step asks of it is one access: its first child << 32 | flags; and its
     filter, in which the bit of each literal child is set. A sentinel ends the last one's children."""
@@ -96,6 +96,14 @@ class Program(NamedTuple):
     word_offsets: Int32s
     filter_bits: npt.NDArray[np.uint8]
     """For each symbol the bit that stands for it in filters."""
+    edges: Uint64s
+    """The children that literal words lead to, by (position, symbol): a table of the transition table's form."""
+    edge_shift: np.int64
+    edge_symbol_bits: np.int64
+    edge_key_shift: np.int64
+    nested: Int32s
+    """Numbers from 1 for the MANY positions below another one, 0 for the others; empty where there are none."""
+    nested_count: np.int64
 
 
 class Cache(NamedTuple):
@@ -177,12 +185,14 @@ def make_program(nfa: Nfa, separator: bytes) -> Program:
     word_data = np.concatenate((nfa.symbols.data, np.zeros(PADDING, np.uint8)))
     filter_bits = np.zeros(len(nfa.symbols) + 1, np.uint8)
     fill_words(words, shift, frozen(word_data), frozen(nfa.symbols.offsets), filter_bits)
+    parents = np.repeat(np.arange(len(nfa), dtype=np.int32), np.diff(nfa.children))
+    edges, edge_shift, symbol_bits, key_shift = _edges(nfa, parents)
+    nested = _nested(nfa, parents)
     return Program(
         separator=np.uint8(separator[0]),
         reserved=np.int64(nfa.reserved[0] if nfa.reserved else -1),
         roots=np.int64(len(nfa.roots)),
-        labels=frozen(nfa.labels),
-        nodes=frozen(_nodes(nfa, filter_bits)),
+        nodes=frozen(_nodes(nfa, filter_bits, nested)),
         tag_offsets=frozen(nfa.tag_offsets),
         tags=frozen(nfa.tags),
         words=frozen(words),
@@ -190,10 +200,16 @@ def make_program(nfa: Nfa, separator: bytes) -> Program:
         word_data=frozen(word_data),
         word_offsets=frozen(nfa.symbols.offsets),
         filter_bits=frozen(filter_bits),
+        edges=frozen(edges),
+        edge_shift=np.int64(edge_shift),
+        edge_symbol_bits=np.int64(symbol_bits),
+        edge_key_shift=np.int64(key_shift),
+        nested=frozen(nested),
+        nested_count=np.int64(nested.max(initial=0)),
     )
 
 
-def _nodes(nfa: Nfa, filter_bits: npt.NDArray[np.uint8]) -> Uint64s:
+def _nodes(nfa: Nfa, filter_bits: npt.NDArray[np.uint8], nested: Int32s) -> Uint64s:
     """Gather what a step asks of each position."""
     labels, first, count = nfa.labels, nfa.children[:-1], np.diff(nfa.children)
     has = np.flatnonzero(count)
@@ -204,6 +220,8 @@ def _nodes(nfa: Nfa, filter_bits: npt.NDArray[np.uint8]) -> Uint64s:
     one[beyond] = labels[first[beyond] + many[beyond]] == ONE
     flags = np.where(labels == MANY, LOOPS, 0) | np.where(many, FIRST_IS_MANY, 0) | np.where(one, HAS_ONE, 0)
     flags |= np.where(count > many, LEADS_ON, 0) | np.where(np.diff(nfa.tag_offsets), HAS_TAGS, 0)
+    if len(nested):
+        flags |= np.where(nested, NESTED, 0)
     nodes = np.zeros(2 * len(nfa) + 2, np.uint64)
     nodes[0::2] = nfa.children.astype(np.uint64) << np.uint64(32)
     nodes[0:-2:2] |= flags.astype(np.uint64)
@@ -211,6 +229,43 @@ def _nodes(nfa: Nfa, filter_bits: npt.NDArray[np.uint8]) -> Uint64s:
     if len(has):
         nodes[1:-2:2][has] = np.bitwise_or.reduceat(bits, first[has])
     return nodes
+
+
+def _edges(nfa: Nfa, parents: Int32s) -> tuple[Uint64s, int, int, int]:
+    """Enter all children that literal words lead to into a table; return also its shift and how its keys are made."""
+    from compiler.kernels.transitions import fill_edges
+
+    literal = np.flatnonzero(nfa.labels > 0).astype(np.int32)
+    symbol_bits = max(1, len(nfa.symbols).bit_length())
+    key_bits = symbol_bits + len(nfa).bit_length()
+    slot_bits = max(4, key_bits - 32, (2 * len(literal)).bit_length())
+    while True:
+        edges = np.zeros((1 << slot_bits) + PROBES - 1, np.uint64)
+        shift = 64 - slot_bits
+        if fill_edges(
+            edges, shift, literal, parents[literal - len(nfa.roots)], nfa.labels[literal], symbol_bits, 64 - key_bits,
+            np.zeros(META, np.int64),
+        ):  # fmt: skip
+            return edges, shift, symbol_bits, 64 - key_bits
+        slot_bits += 1  # a place is crowded
+
+
+def _nested(nfa: Nfa, parents: Int32s) -> Int32s:
+    """Number the MANY positions below another MANY, from 1 on, in an array of all positions; it is empty without any."""
+    many = nfa.labels == MANY
+    below = np.zeros(len(nfa), np.bool_)
+    roots = len(nfa.roots)
+    first, last = roots, int(nfa.children[roots])
+    while first < last:  # a level, whose parents are done
+        above = parents[first - roots : last - roots]
+        below[first:last] = below[above] | many[above]
+        first, last = last, int(nfa.children[last])
+    found = np.flatnonzero(many & below)
+    if not len(found):
+        return np.zeros(0, np.int32)
+    numbers = np.zeros(len(nfa), np.int32)
+    numbers[found] = np.arange(1, len(found) + 1)
+    return numbers
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -226,7 +281,7 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def make_work(program: Program) -> Work:
     """Allocate scratch space; pages that are never used are never made resident."""
-    positions = len(program.labels) + 1
+    positions = len(program.nodes) // 2
     block = partial(np.zeros, BLOCK + 8, np.uint64)
     return Work(
         current=np.empty(positions, np.int32),

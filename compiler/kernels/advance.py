@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
+from compiler.kernels.transitions import find, mix
 from compiler.tables import FINAL, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LEADS_ON, LOOPS
 
 __all__ = ["advance", "begin", "close", "enter"]
@@ -40,7 +41,9 @@ def advance(program: Any, members: Any, first: Any, last: Any, symbol: Any, work
 @inlined
 def enter(program: Any, members: Any, first: Any, last: Any, symbol: Any, work: Any) -> Any:
     """Collect the loops that stay and the children that one word enters; return how many it enters as a literal."""
-    labels, nodes, stay, entering = program.labels, program.nodes, work.loops, work.entered
+    nodes, stay, entering = program.nodes, work.loops, work.entered
+    edges, edge_shift = program.edges, np.uint64(program.edge_shift)
+    symbol_bits, key_shift = np.uint64(program.edge_symbol_bits), np.uint64(program.edge_key_shift)
     wanted = np.uint64(symbol != 0) << np.uint64(program.filter_bits[np.uint64(symbol)])
     loops = entered = literals = 0
     for i in range(first, last):
@@ -50,33 +53,18 @@ def enter(program: Any, members: Any, first: Any, last: Any, symbol: Any, work: 
         if node & STAYS:
             stay[loops] = position
             loops += 1
-        low = np.int32(node >> HALF) + np.int32((node & MANY_FIRST) != np.uint64(0))
         if node & ONE_NEXT:
-            entering[entered] = low
+            entering[entered] = np.int32(node >> HALF) + np.int32((node & MANY_FIRST) != np.uint64(0))
             entered += 1
-            low += np.int32(1)
         if nodes[at + ONE] & wanted:
-            child = _child(labels, low, np.int32(nodes[at + TWO] >> HALF), symbol)
-            if child >= 0:
+            child = find(edges, mix(np.uint64(position), np.uint64(symbol), symbol_bits, key_shift), edge_shift)
+            if child != np.uint64(0):
                 entering[entered] = child
                 entered += 1
                 literals += 1
     work.counts[0] = loops
     work.counts[1] = entered
     return literals
-
-
-@inlined
-def _child(labels: Any, low: Any, high: Any, symbol: Any) -> Any:
-    """Return the child between ``low`` and ``high`` that the symbol enters, -1 if there is none."""
-    end = high
-    while low < high:
-        middle = (low + high) >> 1
-        if labels[middle] < symbol:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and labels[low] == symbol else np.int32(-1)
 
 
 @inlined

@@ -13,7 +13,7 @@ from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.words import GOLDEN
 from compiler.tables import DISPLACEMENT_SHIFT, FINAL, PROBES, TARGET, TRANSITIONS
 
-__all__ = ["find", "mix", "place", "rehash_transitions"]
+__all__ = ["fill_edges", "find", "mix", "place", "rehash_transitions"]
 
 ONES = np.uint64(0xFFFFFFFF)
 ONE, HALF = np.uint64(1), np.uint64(32)
@@ -57,6 +57,19 @@ def place(transitions: Any, shift: Any, mixed: Any, target: Any, meta: Any) -> A
         transitions[at] = tag | np.uint64(target)
         return True
     return False
+
+
+@kernel
+def fill_edges(
+    edges: Any, shift: Any, children: Any, parents: Any, symbols: Any, symbol_bits: Any, key_shift: Any, meta: Any
+) -> Any:
+    """Enter all (parent, symbol) -> child into an empty table; return False where a place is crowded."""
+    bits, behind = np.uint64(symbol_bits), np.uint64(key_shift)
+    for i in range(children.size):
+        mixed = mix(np.uint64(parents[i]), np.uint64(symbols[i]), bits, behind)
+        if not place(edges, shift, mixed, children[i], meta):
+            return False
+    return True
 
 
 @kernel
