@@ -43,8 +43,8 @@ __all__ = ["Counters", "Walker", "simulate_rows"]
 
 Int32s = npt.NDArray[np.int32]
 
-_PADDED = bytes(PADDING)
-
+ONE_BYTES = 4096
+"""The longest key that is matched by itself; a longer one goes the way of columns, which takes 10 us more."""
 UNPAID_CLEARS = 3
 """After this many clears in a row that did not pay, a batch gives up on the DFA."""
 WORDS_PER_STATE = 10
@@ -118,12 +118,12 @@ class Walker:
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
-        cache = self._cache
-        if self._one is None and cache is not None and cache.meta[START]:
-            self._one = self._arguments(cache)
-        if self._one is not None and cache is not None and not self._pace.pause:
-            walk_one, arguments = self._one
-            accept = walk_one(np.frombuffer(key + _PADDED, np.uint8), len(key), *arguments)
+        one = self._one or self._ready()
+        length = len(key)
+        if one is not None and length <= ONE_BYTES and not self._pace.pause:
+            walk_one, frame, cache, _ = one
+            self._key[:length] = key
+            accept = walk_one(frame, length)
             if accept >= 0:  # else a transition is missing
                 self._keys += 1
                 tags = self._tags.get(accept)
@@ -131,30 +131,22 @@ class Walker:
                     end = cache.set_end
                     tags = self._tags[accept] = tuple(cache.tags[end[accept - 1] : end[accept]].tolist())
                 return tags
-        found = self.run([Column(np.array([0, len(key)], np.int32), np.frombuffer(key, np.uint8), None)])
+        found = self.run([Column(np.array([0, length], np.int32), np.frombuffer(key, np.uint8), None)])
         number = found.set_ids[0]
         return tuple(found.tags[found.offsets[number] : found.offsets[number + 1]].tolist())
 
-    def _arguments(self, cache: Cache) -> Any:
-        """Return the walk of a single key, and what it needs of the program and of the cache as it is now."""
-        from compiler.kernels.single import walk_one  # as late as all kernels; at each key it would cost 0.6 us
+    def _ready(self) -> Any:
+        """Make ready for single keys as long as the cache is what it is now, if it has a start state."""
+        cache = self._cache
+        if cache is None or not cache.meta[START]:
+            return None
+        from compiler.kernels.single import frame, walk_one  # as late as all kernels
 
-        program = self._program
-        scalars = np.array(
-            [
-                program.separator,
-                program.word_shift,
-                cache.transition_shift,
-                cache.symbol_bits,
-                cache.key_shift,
-                cache.meta[START],
-                program.reserved,
-                cache.meta[START_RESERVED],
-            ],
-            np.int64,
-        )
-        tables = program.words, program.word_data, program.word_offsets, cache.info, cache.transitions
-        return walk_one, (*tables, scalars, cache.meta)
+        # The frame has the arrays' addresses, so what it was made from is kept beside it.
+        key = np.zeros(ONE_BYTES + PADDING, np.uint8)
+        self._key = memoryview(key)
+        self._one = walk_one, frame(self._program, cache, key), cache, key
+        return self._one
 
     def counters(self) -> Counters:
         """Describe the cache."""

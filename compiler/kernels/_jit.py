@@ -1,4 +1,4 @@
-"""The one place that imports numba: the decorator for kernels, and three machine instructions.
+"""The one place that imports numba: the decorators for kernels, and a few machine instructions.
 
 Kernels are compiled at their first call, never at import, and kept on disk where numba finds a writable place
 (``NUMBA_CACHE_DIR``, else beside the source, else the user's cache directory). They release the interpreter's lock.
@@ -15,8 +15,9 @@ import numba
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
+from numba.np import arrayobj
 
-__all__ = ["JIT", "equal64", "inlined", "kernel", "load64", "prefetch", "trailing_zeros"]
+__all__ = ["JIT", "array_at", "brief", "equal64", "inlined", "kernel", "load64", "prefetch", "trailing_zeros"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,11 +36,23 @@ _OPTIONS: dict[str, Any] = {
 
 def kernel(function: F) -> F:
     """Compile a function to machine code at its first call."""
+    return _compiled(function, _OPTIONS)
+
+
+def brief(function: F) -> F:
+    """Compile a kernel that is done before another thread could take over: it keeps the interpreter's lock.
+
+    Giving the lock up and taking it again costs 55 ns, and far more where other threads wait for it.
+    """
+    return _compiled(function, {**_OPTIONS, "nogil": False})
+
+
+def _compiled(function: F, options: dict[str, Any]) -> F:
     compiled: Any
     try:
-        compiled = numba.njit(cache=True, **_OPTIONS)(function)
+        compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba has found no place to keep compiled code: compile in every process
-        compiled = numba.njit(**_OPTIONS)(function)
+        compiled = numba.njit(**options)(function)
     return cast("F", compiled)
 
 
@@ -100,11 +113,31 @@ def _trailing_zeros(typing_context: Any, value: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
+def _array_at(typing_context: Any, table: Any, index: Any, kind: Any) -> Any:
+    """Return the array of that type of numbers whose address and size are ``table[index]`` and ``table[index + 1]``.
+
+    Whoever wrote them there has the array: nothing here keeps it, or checks them.
+    """
+    array_type = types.Array(kind.dtype, 1, "C")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = _element(context, builder, signature, arguments)
+        address, size = builder.load(place), builder.load(builder.gep(place, [ir.IntType(32)(1)]))
+        array = context.make_array(array_type)(context, builder)
+        width = context.get_constant(types.intp, array_type.dtype.bitwidth // 8)
+        data = builder.inttoptr(address, array.data.type)
+        arrayobj.populate_array(array, data=data, shape=[size], strides=[width], itemsize=width, meminfo=None)
+        return array._getvalue()
+
+    return array_type(table, index, kind), generate
+
+
 def _element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
     return builder.gep(array.data, [context.cast(builder, arguments[1], signature.args[1], types.intp)])
 
 
+array_at: Any = intrinsic(_array_at)
 equal64: Any = intrinsic(_equal64)
 load64: Any = intrinsic(_load64)
 prefetch: Any = intrinsic(_prefetch)
