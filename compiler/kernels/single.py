@@ -18,7 +18,7 @@ from compiler.kernels.follow import follow_key
 from compiler.kernels.words import begins_with
 from compiler.tables import START, START_RESERVED, WORDS, Cache, Program
 
-__all__ = ["MISSING", "frame", "walk_one"]
+__all__ = ["MISSING", "make_frame", "walk_one"]
 
 MISSING = -1
 TWO, HALF = np.uint64(2), np.uint64(32)
@@ -28,7 +28,7 @@ SEPARATOR, RESERVED, AT_START, AT_START_RESERVED, WORD_SHIFT, SHIFT, SYMBOL_BITS
 KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, INFO, TRANSITIONS, META = range(8, 22, 2)
 
 
-def frame(program: Program, cache: Cache, key: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
+def make_frame(program: Program, cache: Cache, key: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
     """Return what :func:`walk_one` needs: of the program, of a cache whose start states are built, and where the key will be.
 
     The frame keeps none of the arrays; whoever has it must, as long as it is used.
