@@ -42,16 +42,16 @@ def key_array(keys: Any) -> pa.ChunkedArray:
     return column
 
 
-def dictionary_of(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, np.ndarray[Any, np.dtype[np.int64]]] | None:
-    """For a dictionary column return its distinct keys and each row's index into them (-1 for null), else None."""
+def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray | None:
+    """Return a dictionary column as one array over one dictionary, or None if it is no such column.
+
+    An index may be null, and a valid index may lead to a null value: either is a null key.
+    """
     if not pa.types.is_dictionary(column.type):
         return None
-    unified = column.unify_dictionaries()
-    if unified.num_chunks == 0:
-        return pa.chunked_array([], type=column.type.value_type), np.empty(0, np.int64)
-    # Indices may be null, and a valid index may lead to a null value: the first is -1 here, the second a null key.
-    indices = pc.fill_null(pa.chunked_array([chunk.indices for chunk in unified.chunks]).cast(pa.int64()), -1)
-    return pa.chunked_array([unified.chunk(0).dictionary]), indices.to_numpy()
+    if column.num_chunks == 1:
+        return column.chunk(0)  # combining would copy it
+    return column.unify_dictionaries().combine_chunks()
 
 
 def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from compiler.wire import write_file
 from dfa_router.arrow import dictionary_of, key_array, key_columns
@@ -200,10 +201,11 @@ class Router:
         encoded = dictionary_of(column)
         if encoded is None:
             return self._matches(self._batch(key_columns(column), threads))
-        distinct, indices = encoded
-        batch = self._batch(key_columns(distinct), threads)
-        # The appended -1 is what index -1, a null, picks.
-        return self._matches(batch._replace(set_ids=np.append(batch.set_ids, np.int32(-1))[indices]))
+        batch = self._batch(key_columns(pa.chunked_array([encoded.dictionary])), threads)
+        found = pa.array(batch.set_ids).take(encoded.indices)
+        if found.null_count:
+            found = found.fill_null(-1)
+        return self._matches(batch._replace(set_ids=found.to_numpy()))
 
     def subscribe(self, pattern: str, destination: str) -> int:
         """Add a binding and return its position, which is never used again.
