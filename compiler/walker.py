@@ -100,9 +100,11 @@ class Walker:
         """Keys in a row for which nothing had to be built."""
         self._stretch: tuple[int, ...] = (0, 0, 0)
         """Keys, hits and words since the table of whole keys was judged last."""
-        self._one: Any = None
-        """The walk of a single key, its frame, and the cache that the frame has addresses in, so that it outlives it; None
-        where that must be found out anew."""
+        self._framed: Cache | None = None
+        """The cache that ``_frame`` was made of: the frame has its arrays' addresses, this keeps the arrays. None where it is
+        not needed any more, and would keep memory from being given back."""
+        self._frame: Any = None
+        self._walk_one: Any = None
         self._key = np.zeros(ONE_BYTES + PADDING, np.uint8)
         """Where a single key is put to be read."""
         self._into_key = memoryview(self._key)  # writing through it takes 0.1 us, a new array around the key 0.4
@@ -122,12 +124,13 @@ class Walker:
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
-        one = self._one or self._ready()
+        cache = self._cache
+        if cache is not self._framed:
+            self._make_frame(cache)
         length = len(key)
-        if one is not None and length <= ONE_BYTES and not self._pace.pause:
-            walk_one, frame, cache = one
+        if cache is not None and length <= ONE_BYTES and not self._pace.pause:
             self._into_key[:length] = key
-            accept = walk_one(frame, length)
+            accept = self._walk_one(self._frame, length)
             if accept >= 0:  # else a transition is missing
                 self._keys += 1
                 tags = self._tags.get(accept)
@@ -139,17 +142,15 @@ class Walker:
         number = found.set_ids[0]
         return tuple(found.tags[found.offsets[number] : found.offsets[number + 1]].tolist())
 
-    def _ready(self) -> Any:
-        """Make ready for single keys as long as the cache is what it is now, if it has a start state."""
-        cache = self._cache
-        if cache is None or not cache.meta[START]:
-            return None
-        from compiler.kernels._jit import entry  # as late as all kernels
-        from compiler.kernels.single import make_frame, walk_one
+    def _make_frame(self, cache: Cache | None) -> None:
+        """Make ready for single keys, as long as the cache is this one."""
+        if cache is not None:
+            from compiler.kernels._jit import entry  # as late as all kernels
+            from compiler.kernels.single import make_frame, walk_one
 
-        frame = make_frame(self._program, cache, self._key)
-        self._one = entry(walk_one, frame, 0), frame, cache
-        return self._one
+            self._frame = make_frame(self._program, cache, self._key)
+            self._walk_one = entry(walk_one, self._frame, 0)
+        self._framed = cache
 
     def counters(self) -> Counters:
         """Describe the cache."""
@@ -180,7 +181,7 @@ class Walker:
         self._capacity = capacity
         self._recalled = NO_TABLE
         if self._cache is None or nbytes(self._cache) > capacity:
-            self._one = None
+            self._framed = None
             self._tags.clear()
             counts = None if self._cache is None else self._cache.meta[COUNTS]
             cache = empty_cache(self._program, capacity)
@@ -243,7 +244,7 @@ class Walker:
                 continue
             larger = grown(self._cache, status, self._capacity - self._recalled.nbytes)
             if larger is not None:
-                self._cache, self._one = larger, None
+                self._cache, self._framed = larger, None
                 continue
             unpaid = 0 if self._paid(self._cache) else unpaid + 1
             self._flush(found)
@@ -283,7 +284,7 @@ class Walker:
         return bool(words >= WORDS_PER_STATE * (cache.meta[STATES] - 1))
 
     def _clear(self, cache: Cache) -> None:
-        self._cache, self._one = cleared(cache), None
+        self._cache = cleared(cache)
         self._recalled[:] = 0  # it holds numbers of accept sets
         self._tags.clear()
         self._words_at_clear = int(cache.meta[WORDS])

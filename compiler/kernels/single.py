@@ -24,23 +24,20 @@ MISSING = -1
 TWO, HALF = np.uint64(2), np.uint64(32)
 
 # Slots of a frame: numbers, and the address and the size of each array.
-SEPARATOR, RESERVED, AT_START, AT_START_RESERVED, WORD_SHIFT, SHIFT, SYMBOL_BITS, KEY_SHIFT = range(8)
-KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, INFO, TRANSITIONS, META = range(8, 22, 2)
+SEPARATOR, RESERVED, WORD_SHIFT, SHIFT, SYMBOL_BITS, KEY_SHIFT = range(6)
+KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, INFO, TRANSITIONS, META = range(6, 20, 2)
 
 
 def make_frame(program: Program, cache: Cache, key: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
-    """Return what :func:`walk_one` needs: of the program, of a cache whose start states are built, and where the key will be.
+    """Return what :func:`walk_one` needs of the program and of the cache, and where the key will be.
 
-    The frame keeps none of the arrays; whoever has it must, as long as it is used.
+    The frame keeps none of the arrays; whoever has it must, as long as it is used. A cache that is cleared keeps its own.
     """
-    meta = cache.meta
     reserved = program.reserved if program.reserved >= 0 else 256  # no byte
     shifts = program.word_shift, cache.transition_shift, cache.symbol_bits, cache.key_shift
-    arrays = key, program.words, program.word_data, program.word_offsets, cache.info, cache.transitions, meta
+    arrays = key, program.words, program.word_data, program.word_offsets, cache.info, cache.transitions, cache.meta
     places = [number for array in arrays for number in (array.ctypes.data, len(array))]
-    return np.array(
-        [program.separator, reserved, meta[START], meta[START_RESERVED], *shifts, *places], np.uint64
-    )
+    return np.array([program.separator, reserved, *shifts, *places], np.uint64)
 
 
 @brief
@@ -48,12 +45,13 @@ def walk_one(frame: Any, length: Any) -> Any:
     """Return the accept set of the key, which has ``length`` bytes, or MISSING."""
     data = array_at(frame, KEY, np.uint8)
     info = array_at(frame, INFO, np.uint64)
+    meta = array_at(frame, META, np.int64)
     first, end = np.uint64(0), np.uint64(length)
     state, read = follow_key(
         data,
         first,
         end,
-        frame[AT_START_RESERVED if begins_with(data, first, end, np.int64(frame[RESERVED])) else AT_START],
+        np.uint64(meta[START_RESERVED if begins_with(data, first, end, np.int64(frame[RESERVED])) else START]),
         np.uint8(frame[SEPARATOR]),
         array_at(frame, WORD_TABLE, np.uint64),
         array_at(frame, WORD_DATA, np.uint8),
@@ -67,5 +65,5 @@ def walk_one(frame: Any, length: Any) -> Any:
     )
     if state == NO_STATE:
         return MISSING
-    array_at(frame, META, np.int64)[WORDS] += np.int64(read)
+    meta[WORDS] += np.int64(read)
     return np.int64(info[TWO * state] >> HALF)
