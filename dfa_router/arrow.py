@@ -45,13 +45,19 @@ def key_array(keys: Any) -> pa.ChunkedArray:
 def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray | None:
     """Return a dictionary column as one array over one dictionary, or None if it is no such column.
 
-    An index may be null, and a valid index may lead to a null value: either is a null key.
+    An index may be null, and a valid index may lead to a null value: either is a null key. A slice comes with the whole
+    column's dictionary; where that is so large that half of it is never named, only the keys that are named are kept.
     """
     if not pa.types.is_dictionary(column.type):
         return None
-    if column.num_chunks == 1:
-        return column.chunk(0)  # combining would copy it
-    return column.unify_dictionaries().combine_chunks()
+    # Combining would copy a single chunk.
+    whole = column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
+    if len(whole) > len(whole.dictionary) // 2:
+        return whole
+    # 65,536 rows over 450,000 keys take 4 to 13 ms so, and 35 where the whole dictionary is matched. With as many rows as
+    # half the keys, no two of which name the same, the two ways take the same time.
+    named = whole.indices.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(named.indices, whole.dictionary.take(named.dictionary))
 
 
 def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:
