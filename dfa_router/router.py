@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from compiler.wire import write_file
-from dfa_router.arrow import dictionary_of, key_array, key_columns
+from dfa_router.arrow import dictionary_of, key_array, key_columns, row_numbers
 from dfa_router.automaton import AutomatonMatcher
 from dfa_router.bindings import Binding, binding_set, pattern_bytes
 from dfa_router.compiled import Compiled, StoredBindings, sections_of, stored
@@ -201,11 +200,9 @@ class Router:
         encoded = dictionary_of(column)
         if encoded is None:
             return self._matches(self._batch(key_columns(column), threads))
-        batch = self._batch(key_columns(pa.chunked_array([encoded.dictionary])), threads)
-        found = pa.array(batch.set_ids).take(encoded.indices)
-        if found.null_count:
-            found = found.fill_null(-1)
-        return self._matches(batch._replace(set_ids=found.to_numpy()))
+        distinct, indices = encoded
+        batch = self._batch(key_columns(distinct), threads)
+        return self._matches(batch._replace(set_ids=row_numbers(batch.set_ids, indices)))
 
     def subscribe(self, pattern: str, destination: str) -> int:
         """Add a binding and return its position, which is never used again.

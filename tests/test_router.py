@@ -98,7 +98,9 @@ def test_a_slice_is_matched_for_the_keys_that_it_names() -> None:
     assert router.match_batch(column[1:3]).bindings().to_pylist() == expected[1:3]
     assert router.match_batch(column[3:4]).bindings().to_pylist() == [None]
     assert router.stats().keys < 20
-    assert router.match_batch(column.take(pa.array([0, 1, 4] * 500))).bindings().to_pylist() == [[1], [0, 1], [0, 1]] * 500
+    assert (
+        router.match_batch(column.take(pa.array([0, 1, 4] * 500))).bindings().to_pylist() == [[1], [0, 1], [0, 1]] * 500
+    )
 
 
 def test_an_index_beyond_the_dictionary_is_an_error(router: dr.Router) -> None:

@@ -61,7 +61,7 @@ def entry(kernel: Any, *arguments: Any) -> Any:
 
     Calling it takes 0.1 us less than calling the kernel, which finds out each time what it was given.
     """
-    return kernel.compile(tuple(numba.typeof(argument) for argument in arguments))
+    return kernel.compile(tuple(cast("Any", numba).typeof(argument) for argument in arguments))
 
 
 def inlined(function: F) -> F:
@@ -134,8 +134,9 @@ def _array_at(typing_context: Any, table: Any, index: Any, kind: Any) -> Any:
         array = context.make_array(array_type)(context, builder)
         width = context.get_constant(types.intp, array_type.dtype.bitwidth // 8)
         data = builder.inttoptr(address, array.data.type)
-        arrayobj.populate_array(array, data=data, shape=[size], strides=[width], itemsize=width, meminfo=None)
-        return array._getvalue()
+        populate = cast("Any", arrayobj).populate_array
+        populate(array, data=data, shape=[size], strides=[width], itemsize=width, meminfo=None)
+        return array._getvalue()  # noqa: SLF001  # numba's own name for it
 
     return array_type(table, index, kind), generate
 

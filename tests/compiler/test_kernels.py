@@ -253,7 +253,8 @@ def test_awkward_bytes() -> None:
 def test_single_keys_of_any_length() -> None:
     """Single keys share one buffer, which has room for most; a key may lie before what a longer one has left there."""
     last = [b"z", b"y" * 9, b"x" * 100]
-    nfa = build_nfa([[Wildcard.MANY, word] for word in last] + [[b"a"], [Wildcard.ONE] * 3])
+    patterns: list[list[Token]] = [[Wildcard.MANY, word] for word in last]
+    nfa = build_nfa([*patterns, [b"a"], [Wildcard.ONE] * 3])
     machine, twin = LazyDfa(nfa, b".", 1 << 20), Twin(nfa, b".", 1 << 20)
     lengths = [ONE_BYTES + more for more in (-1, 0, 1, 100, -2)] + [200, 103, 65, 64, 63, 1, 0]
     keys = [(b"a." * length + word)[-length:] if length else b"" for length in lengths for word in last]
