@@ -160,7 +160,7 @@ class Router:
         """
         try:
             return self._recent[key]
-        except (KeyError, TypeError):  # not asked for lately; or no key at all, which the next line says
+        except (KeyError, TypeError):  # not asked for lately; or no key at all, which key_bytes says
             pass
         answer = self._named(self._matcher.positions(key_bytes(key)))
         if self._remembers and len(key) <= _RECENT_BYTES:

@@ -26,6 +26,8 @@ TWO, HALF = np.uint64(2), np.uint64(32)
 # Slots of a frame: numbers, and the address and the size of each array.
 SEPARATOR, RESERVED, WORD_SHIFT, SHIFT, SYMBOL_BITS, KEY_SHIFT = range(6)
 KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, INFO, TRANSITIONS, META = range(6, 20, 2)
+# The numbers in these arrays, as the kernel reads them.
+KINDS: tuple[type, ...] = np.uint8, np.uint64, np.uint8, np.int32, np.uint64, np.uint64, np.int64
 
 
 def make_frame(program: Program, cache: Cache, key: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
@@ -35,7 +37,11 @@ def make_frame(program: Program, cache: Cache, key: npt.NDArray[np.uint8]) -> np
     """
     reserved = program.reserved if program.reserved >= 0 else 256  # no byte
     shifts = program.word_shift, cache.transition_shift, cache.symbol_bits, cache.key_shift
-    arrays = key, program.words, program.word_data, program.word_offsets, cache.info, cache.transitions, cache.meta
+    words = program.words, program.word_data, program.word_offsets
+    arrays: tuple[npt.NDArray[Any], ...] = key, *words, cache.info, cache.transitions, cache.meta
+    for array, kind in zip(arrays, KINDS, strict=True):  # the kernel sees addresses, and would read anything
+        assert array.dtype == kind
+        assert array.flags.c_contiguous
     places = [number for array in arrays for number in (array.ctypes.data, len(array))]
     return np.array([program.separator, reserved, *shifts, *places], np.uint64)
 
