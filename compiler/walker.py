@@ -27,8 +27,6 @@ from compiler.tables import (
     RECALLS,
     ROW,
     SETS,
-    START,
-    START_RESERVED,
     STATES,
     TAGS,
     TRANSITIONS,
@@ -43,8 +41,9 @@ __all__ = ["Counters", "Walker", "simulate_rows"]
 
 Int32s = npt.NDArray[np.int32]
 
-_PADDED = bytes(PADDING)
-
+ONE_BYTES = 4096
+"""The longest key that is matched by itself; a longer one goes the way of columns, which takes 40 us instead of 1. AMQP
+has keys of up to 255 bytes, NATS of 4,096."""
 UNPAID_CLEARS = 3
 """After this many clears in a row that did not pay, a batch gives up on the DFA."""
 WORDS_PER_STATE = 10
@@ -100,8 +99,13 @@ class Walker:
         """Keys in a row for which nothing had to be built."""
         self._stretch: tuple[int, ...] = (0, 0, 0)
         """Keys, hits and words since the table of whole keys was judged last."""
-        self._one: Any = None
-        """What the walk of a single key needs of the cache as it is; None where that must be found out anew."""
+        self._framed: Cache | None = None
+        """The cache that ``_frame`` was made of: the frame has its arrays' addresses, this keeps the arrays. None where it is
+        not needed any more, and would keep memory from being given back."""
+        self._frame: Any = None
+        self._walk_one: Any = None
+        self._key = memoryview(bytearray(ONE_BYTES + PADDING))
+        """Where a single key is put to be read: that takes 0.1 us, a new array around the key 0.4."""
         self._tags: dict[int, tuple[int, ...]] = {}
         """The accept sets that single keys have asked for, by their number in the cache."""
 
@@ -119,11 +123,12 @@ class Walker:
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
         cache = self._cache
-        if self._one is None and cache is not None and cache.meta[START]:
-            self._one = self._arguments(cache)
-        if self._one is not None and cache is not None and not self._pace.pause:
-            walk_one, arguments = self._one
-            accept = walk_one(np.frombuffer(key + _PADDED, np.uint8), len(key), *arguments)
+        if cache is not self._framed:
+            self._make_frame(cache)
+        length = len(key)
+        if cache is not None and length <= ONE_BYTES and not self._pace.pause:
+            self._key[:length] = key
+            accept = self._walk_one(self._frame, length)
             if accept >= 0:  # else a transition is missing
                 self._keys += 1
                 tags = self._tags.get(accept)
@@ -131,30 +136,19 @@ class Walker:
                     end = cache.set_end
                     tags = self._tags[accept] = tuple(cache.tags[end[accept - 1] : end[accept]].tolist())
                 return tags
-        found = self.run([Column(np.array([0, len(key)], np.int32), np.frombuffer(key, np.uint8), None)])
+        found = self.run([Column(np.array([0, length], np.int32), np.frombuffer(key, np.uint8), None)])
         number = found.set_ids[0]
         return tuple(found.tags[found.offsets[number] : found.offsets[number + 1]].tolist())
 
-    def _arguments(self, cache: Cache) -> Any:
-        """Return the walk of a single key, and what it needs of the program and of the cache as it is now."""
-        from compiler.kernels.single import walk_one  # as late as all kernels; at each key it would cost 0.6 us
+    def _make_frame(self, cache: Cache | None) -> None:
+        """Make ready for single keys, as long as the cache is this one."""
+        if cache is not None:
+            from compiler.kernels._jit import entry  # as late as all kernels
+            from compiler.kernels.single import make_frame, walk_one
 
-        program = self._program
-        scalars = np.array(
-            [
-                program.separator,
-                program.word_shift,
-                cache.transition_shift,
-                cache.symbol_bits,
-                cache.key_shift,
-                cache.meta[START],
-                program.reserved,
-                cache.meta[START_RESERVED],
-            ],
-            np.int64,
-        )
-        tables = program.words, program.word_data, program.word_offsets, cache.info, cache.transitions
-        return walk_one, (*tables, scalars, cache.meta)
+            self._frame = make_frame(self._program, cache, np.frombuffer(self._key, np.uint8))
+            self._walk_one = entry(walk_one, self._frame, 0)
+        self._framed = cache
 
     def counters(self) -> Counters:
         """Describe the cache."""
@@ -185,7 +179,7 @@ class Walker:
         self._capacity = capacity
         self._recalled = NO_TABLE
         if self._cache is None or nbytes(self._cache) > capacity:
-            self._one = None
+            self._framed = None
             self._tags.clear()
             counts = None if self._cache is None else self._cache.meta[COUNTS]
             cache = empty_cache(self._program, capacity)
@@ -248,7 +242,7 @@ class Walker:
                 continue
             larger = grown(self._cache, status, self._capacity - self._recalled.nbytes)
             if larger is not None:
-                self._cache, self._one = larger, None
+                self._cache, self._framed = larger, None
                 continue
             unpaid = 0 if self._paid(self._cache) else unpaid + 1
             self._flush(found)
@@ -288,7 +282,7 @@ class Walker:
         return bool(words >= WORDS_PER_STATE * (cache.meta[STATES] - 1))
 
     def _clear(self, cache: Cache) -> None:
-        self._cache, self._one = cleared(cache), None
+        self._cache = cleared(cache)
         self._recalled[:] = 0  # it holds numbers of accept sets
         self._tags.clear()
         self._words_at_clear = int(cache.meta[WORDS])

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dfa_router.errors import KeyTypeError
 from dfa_router.matcher import KeyColumn
 
-__all__ = ["dictionary_of", "key_array", "key_columns"]
+__all__ = ["dictionary_of", "key_array", "key_columns", "row_numbers"]
 
 _LIMIT = 2**31 - 1
 """The most bytes that one chunk's 32-bit offsets can address."""
@@ -42,16 +42,33 @@ def key_array(keys: Any) -> pa.ChunkedArray:
     return column
 
 
-def dictionary_of(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, np.ndarray[Any, np.dtype[np.int64]]] | None:
-    """For a dictionary column return its distinct keys and each row's index into them (-1 for null), else None."""
+def dictionary_of(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.Array] | None:
+    """For a dictionary column return its distinct keys and each row's index into them, else None.
+
+    An index may be null, and a valid index may lead to a null value: either is a null key. A slice comes with the whole
+    column's dictionary; where that has over twice as many keys as there are rows, only those that are named are returned.
+    """
     if not pa.types.is_dictionary(column.type):
         return None
-    unified = column.unify_dictionaries()
-    if unified.num_chunks == 0:
-        return pa.chunked_array([], type=column.type.value_type), np.empty(0, np.int64)
-    # Indices may be null, and a valid index may lead to a null value: the first is -1 here, the second a null key.
-    indices = pc.fill_null(pa.chunked_array([chunk.indices for chunk in unified.chunks]).cast(pa.int64()), -1)
-    return pa.chunked_array([unified.chunk(0).dictionary]), indices.to_numpy()
+    # Combining would copy a single chunk.
+    whole = column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
+    keys, indices = whole.dictionary, whole.indices
+    if 2 * len(indices) < len(keys):
+        # 65,536 rows over 450,000 keys take 4 to 13 ms so, and 35 where all keys are matched. With half as many rows as
+        # keys, all different, the two ways take the same time.
+        named = indices.dictionary_encode()
+        keys, indices = keys.take(named.dictionary), named.indices
+    return pa.chunked_array([keys]), indices
+
+
+def row_numbers(numbers: npt.NDArray[np.int32], indices: pa.Array) -> npt.NDArray[np.int32]:
+    """Return each row's number, from one for each distinct key; -1 for a null index.
+
+    Raises ``IndexError`` for an index that leads nowhere: Arrow does not check those that come from files.
+    """
+    found = pa.array(numbers).take(indices)
+    rows: npt.NDArray[np.int32] = (found.fill_null(-1) if found.null_count else found).to_numpy()
+    return rows
 
 
 def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:

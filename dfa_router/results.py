@@ -52,8 +52,8 @@ class Matches:
     def set_ids(self) -> pa.Int32Array:
         """For each key the number of its set in :attr:`sets`; null for a null key."""
         ids = self._batch.set_ids
-        nulls = ids < 0
-        return pa.array(ids, pa.int32(), mask=nulls) if nulls.any() else pa.array(ids, pa.int32())
+        has_nulls = ids.min(initial=0) < 0  # a third of the time of making the mask
+        return pa.array(ids, pa.int32(), mask=ids < 0 if has_nulls else None)
 
     @cached_property
     def sets(self) -> pa.ListArray:

@@ -87,6 +87,37 @@ def test_a_dictionary_may_hold_null_as_a_value(router: dr.Router) -> None:
     assert router.match_batch(column).bindings().to_pylist() == [[0, 2], None, None, [0, 2]]
 
 
+def test_a_slice_is_matched_for_the_keys_that_it_names() -> None:
+    """A slice comes with the dictionary of the whole column, of which it may need little."""
+    router = dr.compile([("a.*", "x"), ("#", "y")])
+    dictionary = pa.array([None if i == 7 else f"{'ab'[i % 2]}.{i}" for i in range(1000)])
+    column = pa.DictionaryArray.from_arrays(pa.array([999, 8, 7, None, 8, 600], pa.int16()), dictionary)
+    expected = [[1], [0, 1], None, None, [0, 1], [0, 1]]
+    for some in (column, pa.chunked_array([column])):
+        assert router.match_batch(some).bindings().to_pylist() == expected
+    assert router.match_batch(column[1:3]).bindings().to_pylist() == expected[1:3]
+    assert router.match_batch(column[3:4]).bindings().to_pylist() == [None]
+    assert router.stats().keys < 20
+    assert (
+        router.match_batch(column.take(pa.array([0, 1, 4] * 500))).bindings().to_pylist() == [[1], [0, 1], [0, 1]] * 500
+    )
+
+
+def test_an_index_beyond_the_dictionary_is_an_error(router: dr.Router) -> None:
+    """Arrow checks indices only where it makes them; a file may hold any."""
+    for index in (2, -1):
+        for rows in (1, 100):
+            indices = pa.array([index] * rows, pa.int32())
+            wrong = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "b"]), safe=False)
+            with pytest.raises(IndexError):
+                router.match_batch(wrong)
+            large = pa.DictionaryArray.from_arrays(
+                pa.array([index if index < 0 else 1000] * rows, pa.int32()), pa.array(["a"] * 1000), safe=False
+            )
+            with pytest.raises(IndexError):
+                router.match_batch(large)
+
+
 def test_empty_batches(router: dr.Router) -> None:
     forms: tuple[Any, ...] = (
         [],

@@ -27,6 +27,7 @@ from compiler.powerset import default_successor, is_final, start, successor
 from compiler.sets import Column
 from compiler.tables import make_program
 from compiler.twin import Twin
+from compiler.walker import ONE_BYTES, Walker
 
 M = TypeVar("M", LazyDfa, Simulator)
 
@@ -247,6 +248,45 @@ def test_awkward_bytes() -> None:
         for key, tags in zip(keys, expected, strict=True):
             assert answers(machine, [key]) == [tags]  # alone, its last word ends where the buffer ends
             assert machine.match(key or b"") == tuple(tags)
+
+
+def test_single_keys_of_any_length() -> None:
+    """Single keys share one buffer, which has room for most; a key may lie before what a longer one has left there."""
+    last = [b"z", b"y" * 9, b"x" * 100]
+    patterns: list[list[Token]] = [[Wildcard.MANY, word] for word in last]
+    nfa = build_nfa([*patterns, [b"a"], [Wildcard.ONE] * 3])
+    machine, twin = LazyDfa(nfa, b".", 1 << 20), Twin(nfa, b".", 1 << 20)
+    lengths = [ONE_BYTES + more for more in (-1, 0, 1, 100, -2)] + [200, 103, 65, 64, 63, 1, 0]
+    keys = [(b"a." * length + word)[-length:] if length else b"" for length in lengths for word in last]
+    keys += [b"a" * length for length in lengths] + [b"." * length for length in lengths] + [b"a", b"a.a.a", b"a.a."]
+    for _ in range(2):
+        for key in keys:
+            assert machine.match(key) == twin.match(key), key
+
+
+def test_single_keys_on_known_ground_are_no_columns() -> None:
+    """Whatever has grown, or was cleared, in the meantime: what the cache knows is found in it as it is now."""
+    nfa = build_nfa([[b"w%d" % i, Wildcard.ONE, b"x"] for i in range(300)])
+    keys = [b"w%d.%d.x" % (i, i % 7) for i in range(400)]
+    machine = without_bits(LazyDfa(nfa, b".", 1 << 20))  # else it pauses for simulation
+    for some in (keys[:3], keys[:50], keys):
+        expected = [() if i >= 300 else (i,) for i in range(len(some))]
+        assert [machine.match(key) for key in some] == expected
+        with patch.object(Walker, "run", side_effect=AssertionError("a column")):
+            assert [machine.match(key) for key in some] == expected
+
+
+def test_single_keys_while_the_cache_is_cleared() -> None:
+    """States and accept sets are numbered anew, in another order, and what was kept of the old numbers is forgotten."""
+    nfa = build_nfa([[b"w%d" % i, Wildcard.MANY] for i in range(40)])
+    rng = random.Random(5)
+    machine = without_bits(LazyDfa(nfa, b".", 2500))
+    for _ in range(100):
+        some = rng.choices(range(45), k=30)
+        for i in (*some, *some):
+            assert machine.match(b"w%d.x" % i) == (() if i >= 40 else (i,))
+    assert machine.counters().clears > 10
+    assert machine.counters().fallbacks == 0
 
 
 def test_an_empty_column_and_no_column() -> None:
