@@ -95,7 +95,7 @@ def find_stops(data: Any, at: Any, end: Any, separator: Any, stops: Any, key: An
             key += ROW
             stops[key] = at + trailing_zeros(mask)
             mask &= mask - ONE
-        if count <= MOST:
+        if count <= MOST and left < np.uint64(64):
             return count, end + ONE
         return MOST, stops[key] + ONE
     count = np.uint64(0)
