@@ -57,6 +57,7 @@ def bit_program(nfa: Nfa) -> BitProgram | None:
             lanes, room = lanes + 1, 64
         firsts.append(64 * lanes - room)
         room -= len(path)
+    lanes = -(-lanes // 8) * 8  # eight are moved at once
     rows = len(nfa.symbols) + 1
     if lanes > LANES or 8 * lanes * rows > TABLE_BYTES:
         return None

@@ -24,6 +24,7 @@ from compiler.tables import (
     META,
     PROBES,
     SCRAMBLE,
+    SEEN,
     SETS,
     START,
     STATES,
@@ -33,7 +34,10 @@ from compiler.tables import (
     Program,
 )
 
-__all__ = ["Snapshot", "cleared", "empty_cache", "grown", "nbytes", "snapshot"]
+__all__ = ["Snapshot", "cleared", "empty_cache", "forget_seen", "grown", "nbytes", "snapshot"]
+
+DOOR_FROM, DOOR_MOST = 1 << 20, 1 << 21
+"""The smallest capacity that has a doorkeeper, in bytes, and the largest doorkeeper: it should stay near the processor."""
 
 _INVERSE = pow(SCRAMBLE, -1, 2**64)
 
@@ -52,8 +56,14 @@ class Snapshot(NamedTuple):
     """States that no further word can change, as far as a transition to them has told."""
 
 
-def empty_cache(program: Program, capacity: int) -> Cache:
-    """Make the smallest cache that can grow to ``capacity`` bytes; it may itself be larger than a tiny capacity."""
+def empty_cache(program: Program, capacity: int, *, doorkeeper: bool = False) -> Cache:
+    """Make the smallest cache that can grow to ``capacity`` bytes; it may itself be larger than a tiny capacity.
+
+    With a ``doorkeeper``, a transition is built when it is asked for the second time, if the capacity has room for that.
+    """
+    door = 0
+    if doorkeeper and capacity >= DOOR_FROM:
+        door = (1 << min(capacity // 64, DOOR_MOST).bit_length()) // 2
     # A state takes 36 bytes beside its members, so the capacity bounds their number, and that the bits to name one.
     states = min(TARGET - 1, max(8, capacity // 36))
     symbol_bits = max(1, (len(program.word_offsets) - 1).bit_length())
@@ -73,6 +83,8 @@ def empty_cache(program: Program, capacity: int) -> Cache:
         symbol_bits=np.int64(symbol_bits),
         key_shift=np.int64(64 - key_bits),
         state_limit=np.int64(states),
+        door=np.zeros(door // 8, np.uint64),
+        door_shift=np.int64(64 - max(0, (4 * door).bit_length() - 1)),
     )
 
 
@@ -89,7 +101,15 @@ def cleared(cache: Cache) -> Cache:
     cache.state_slots[:] = 0
     cache.set_slots[:] = 0
     cache.transitions[:] = 0
+    cache.door[:] = 0
     return cache
+
+
+def forget_seen(cache: Cache) -> None:
+    """Empty the doorkeeper when half of its bits are set; those that come again soon will be seen again."""
+    if cache.meta[SEEN] > 16 * len(cache.door):
+        cache.door[:] = 0
+        cache.meta[SEEN] = 0
 
 
 def grown(cache: Cache, table: int, capacity: int) -> Cache | None:

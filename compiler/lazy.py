@@ -25,9 +25,9 @@ from typing import Any
 from compiler.bits import bit_program
 from compiler.cache import Snapshot
 from compiler.nfa import Nfa
+from compiler.program import make_program
 from compiler.recall import KeyCache
 from compiler.sets import Column, Sets, joined, shares
-from compiler.tables import make_program
 from compiler.walker import Counters, Walker
 
 __all__ = ["LazyDfa", "Simulator"]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 __all__ = ["Pace"]
 
-SHORTEST, LONGEST = 16, 1 << 16
+SHORTEST, LONGEST = 16, 1 << 18
 """Keys of a stretch: the first is as short as possible, and each that the DFA wins doubles the next."""
 LESSON = 1024
 """Transitions that a losing DFA may build in its first trial; each further trial allows four times as many."""
@@ -28,11 +28,10 @@ BUILD, BUILD_MEMBER = 600.0, 25.0
 """Building a transition, and what each NFA position of a state adds."""
 SIMULATED_KEY, SIMULATED_WORD, SIMULATED_LANE = 70.0, 9.0, 0.3
 """Simulating a key, each of its words, and what each machine word of the set adds to that."""
-ACTIVE_WORD, ACTIVE_MEMBER = 150.0, 25.0
-"""Simulating a word by active sets, and what each NFA position adds, where the automaton is far from the processor, which
-is where the DFA must not be given up too soon. Measured: 76 ns a word on `stock` (3.7 positions), 72
-on `rabbit2011` (5.9), 150 on `fleet` (1.0, all of them cache misses), 390 with 5,000 bindings that begin with # (9.0)."""
-ACTIVE_LESSON, ACTIVE_LEAD, ACTIVE_PAUSE = 1 << 17, 3.0, 4
+ACTIVE_WORD, ACTIVE_MEMBER = 18.0, 7.0
+"""Simulating a word by pairs, and what each NFA position of a key adds. Measured: 41 ns a word on `stock` (3.7 positions), 62 on
+`rabbit2011` (5.9), 28 on `fleet` (1.0)."""
+ACTIVE_LESSON, ACTIVE_LEAD, ACTIVE_PAUSE = 1 << 17, 8.0, 4
 """A large set's DFA may build so many transitions in its first trial, as most of its states are still to come; it has lost
 only if it cost so many times as much as simulating; and it is tried again sooner, as it is ten times as fast once it
 knows its states."""

@@ -13,7 +13,7 @@ from compiler.lazy import LazyDfa, Simulator
 from compiler.nfa import build_nfa
 from compiler.pattern import Wildcard
 from compiler.sets import Column
-from compiler.walker import SETTLED
+from compiler.settled import SETTLED
 
 __all__ = ["compile_kernels"]
 

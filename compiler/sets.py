@@ -50,6 +50,10 @@ class Collector:
         self._offsets: list[Int32s] = [np.zeros(1, np.int32)]
         self._tags: list[Int32s] = []
         self._pairs = 0
+        self._loose: list[Int32s] = []
+        self._loose_ends: list[Int32s] = []
+        self.loose = -2
+        """What the next loose set is called until the end, when its number is known; each further one is called one less."""
 
     def column(self, rows: int) -> Int32s:
         """Return the array to write the set numbers of the next column into."""
@@ -65,8 +69,20 @@ class Collector:
         self._pairs += len(tags)
         self.base += len(ends) - 1
 
+    def add_loose(self, ends: Int32s, tags: Int32s) -> None:
+        """Take sets over that are no cache's: set i is called ``loose - i``, and is ``tags[ends[i - 1]:ends[i]]``."""
+        self._loose_ends.append(ends)
+        self._loose.append(tags)
+        self.loose -= len(ends)
+
     def sets(self) -> Sets:
         """Return everything as one answer."""
+        first = self.base
+        for ends, tags in zip(self._loose_ends, self._loose, strict=True):
+            self.add(np.concatenate((np.zeros(1, np.int32), ends)), tags)
+        if self._loose:
+            for ids in self._ids:
+                np.subtract(first - 2, ids, out=ids, where=ids < -1)
         return Sets(
             self._ids[0] if len(self._ids) == 1 else np.concatenate([np.empty(0, np.int32), *self._ids]),
             np.concatenate(self._offsets),
@@ -114,7 +130,9 @@ def readable(column: Column) -> Iterator[tuple[int, int, Column]]:
     """
     offsets, data, valid = column
     rows = len(offsets) - 1
-    safe = int(np.searchsorted(offsets[1:], len(data) - PADDING, side="right"))
+    # A number of another type would have all offsets converted.
+    last = np.int32(min(max(len(data) - PADDING, -1), 2**31 - 1))
+    safe = int(np.searchsorted(offsets[1:], last, side="right"))
     mask = frozen(NO_NULLS if valid is None else valid)
     if safe:
         yield 0, safe, Column(frozen(offsets), frozen(data), mask)

@@ -14,15 +14,12 @@ The transition table
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from compiler.nfa import MANY, ONE, Nfa
-
-__all__ = ["Cache", "Program", "Work", "frozen", "make_program", "make_work"]
+__all__ = ["Cache", "Program", "Work", "frozen", "make_work", "simulated_block"]
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -43,7 +40,11 @@ RECALLS = 12
 """Keys whose answer the table of whole keys knew."""
 COUNTS = [WORDS, MISSES, RECALLS]
 """What counts on when a cache is cleared."""
-META = 14
+STRAYS = 13
+"""Keys that the last walk has left to be simulated."""
+SEEN = 14
+"""Transitions that the doorkeeper has seen."""
+META = 15
 
 PADDING = 72
 """Bytes that must be readable behind the last key that a kernel is given."""
@@ -51,6 +52,11 @@ BLOCK = 128
 """Keys that are walked together."""
 AHEAD = 8
 """Words of each of these that are looked at together."""
+
+DOOR_ASKS = 3
+"""So often a transition is asked for in vain where there is a doorkeeper, before it is built; at most 3."""
+STRAY_KEYS = 8192
+"""A walk stops to have keys simulated when there are so many."""
 
 LANES = 64
 """Machine words that the bit-parallel simulation may take."""
@@ -133,6 +139,10 @@ class Cache(NamedTuple):
     """64 - (bits of a symbol + bits of a state)."""
     state_limit: np.int64
     """The cache is full when it has this many states."""
+    door: Uint64s
+    """The doorkeeper: a bit for each (state, symbol) that was asked for and is not built, at the top bits of its mixed key.
+    A transition is built when it is asked for again. Empty where it is built at once."""
+    door_shift: np.int64
 
 
 class Work(NamedTuple):
@@ -168,104 +178,26 @@ class Work(NamedTuple):
     """The keys whose next word may be a literal, and which it is."""
     ask_names: Uint64s
     ask_states: Uint64s
+    literal: Uint64s
+    """The bit of each key's next word in filters, 0 if it is no literal."""
+    everybody: Uint64s
+    """All keys of a block: 0, 1, 2, ..."""
     late: Uint64s
     late_symbols: Uint64s
     """Which of these need more than one look."""
+    stray_rows: Uint64s
+    stray_begins: Uint64s
+    stray_states: Uint64s
+    """Keys that are to be simulated: their rows, where their next words begin, and the states they are in."""
+    pairs: Uint64s
+    next_pairs: Uint64s
+    asking_pairs: Uint64s
+    found: Uint64s
+    """The simulation's pairs of a position and a key: now, behind the next word, with an edge to look up, and at the end."""
+    loops_entered: Uint64s
+    """Which of the numbered loops each key has entered."""
     lanes: Uint64s
-    """The active bits of the bit-parallel simulation."""
-
-
-def make_program(nfa: Nfa, separator: bytes) -> Program:
-    """Lay an NFA out for kernels; its own arrays are shared, not copied."""
-    from compiler.kernels.words import fill_words
-
-    slots = 1 << max(3, (2 * len(nfa.symbols)).bit_length())
-    words = np.zeros(2 * slots, np.uint64)
-    shift = np.int64(64 - (slots.bit_length() - 1))
-    word_data = np.concatenate((nfa.symbols.data, np.zeros(PADDING, np.uint8)))
-    filter_bits = np.zeros(len(nfa.symbols) + 1, np.uint8)
-    fill_words(words, shift, frozen(word_data), frozen(nfa.symbols.offsets), filter_bits)
-    parents = np.repeat(np.arange(len(nfa), dtype=np.int32), np.diff(nfa.children))
-    edges, edge_shift, symbol_bits, key_shift = _edges(nfa, parents)
-    nested = _nested(nfa, parents)
-    return Program(
-        separator=np.uint8(separator[0]),
-        reserved=np.int64(nfa.reserved[0] if nfa.reserved else -1),
-        roots=np.int64(len(nfa.roots)),
-        nodes=frozen(_nodes(nfa, filter_bits, nested)),
-        tag_offsets=frozen(nfa.tag_offsets),
-        tags=frozen(nfa.tags),
-        words=frozen(words),
-        word_shift=shift,
-        word_data=frozen(word_data),
-        word_offsets=frozen(nfa.symbols.offsets),
-        filter_bits=frozen(filter_bits),
-        edges=frozen(edges),
-        edge_shift=np.int64(edge_shift),
-        edge_symbol_bits=np.int64(symbol_bits),
-        edge_key_shift=np.int64(key_shift),
-        nested=frozen(nested),
-        nested_count=np.int64(nested.max(initial=0)),
-    )
-
-
-def _nodes(nfa: Nfa, filter_bits: npt.NDArray[np.uint8], nested: Int32s) -> Uint64s:
-    """Gather what a step asks of each position."""
-    labels, first, count = nfa.labels, nfa.children[:-1], np.diff(nfa.children)
-    has = np.flatnonzero(count)
-    many = np.zeros(len(nfa), np.bool_)
-    many[has] = labels[first[has]] == MANY
-    one = np.zeros(len(nfa), np.bool_)
-    beyond = np.flatnonzero(count > many)
-    one[beyond] = labels[first[beyond] + many[beyond]] == ONE
-    flags = np.where(labels == MANY, LOOPS, 0) | np.where(many, FIRST_IS_MANY, 0) | np.where(one, HAS_ONE, 0)
-    flags |= np.where(count > many, LEADS_ON, 0) | np.where(np.diff(nfa.tag_offsets), HAS_TAGS, 0)
-    if len(nested):
-        flags |= np.where(nested, NESTED, 0)
-    nodes = np.zeros(2 * len(nfa) + 2, np.uint64)
-    nodes[0::2] = nfa.children.astype(np.uint64) << np.uint64(32)
-    nodes[0:-2:2] |= flags.astype(np.uint64)
-    bits = np.where(labels > 0, np.uint64(1) << filter_bits[np.maximum(labels, 0)].astype(np.uint64), np.uint64(0))
-    if len(has):
-        nodes[1:-2:2][has] = np.bitwise_or.reduceat(bits, first[has])
-    return nodes
-
-
-def _edges(nfa: Nfa, parents: Int32s) -> tuple[Uint64s, int, int, int]:
-    """Enter all children that literal words lead to into a table; return also its shift and how its keys are made."""
-    from compiler.kernels.transitions import fill_edges
-
-    literal = np.flatnonzero(nfa.labels > 0).astype(np.int32)
-    symbol_bits = max(1, len(nfa.symbols).bit_length())
-    key_bits = symbol_bits + len(nfa).bit_length()
-    slot_bits = max(4, key_bits - 32, (2 * len(literal)).bit_length())
-    while True:
-        edges = np.zeros((1 << slot_bits) + PROBES - 1, np.uint64)
-        shift = 64 - slot_bits
-        if fill_edges(
-            edges, shift, literal, parents[literal - len(nfa.roots)], nfa.labels[literal], symbol_bits, 64 - key_bits,
-            np.zeros(META, np.int64),
-        ):  # fmt: skip
-            return edges, shift, symbol_bits, 64 - key_bits
-        slot_bits += 1  # a place is crowded
-
-
-def _nested(nfa: Nfa, parents: Int32s) -> Int32s:
-    """Number the MANY positions below another MANY, from 1 on, in an array of all positions; it is empty without any."""
-    many = nfa.labels == MANY
-    below = np.zeros(len(nfa), np.bool_)
-    roots = len(nfa.roots)
-    first, last = roots, int(nfa.children[roots])
-    while first < last:  # a level, whose parents are done
-        above = parents[first - roots : last - roots]
-        below[first:last] = below[above] | many[above]
-        first, last = last, int(nfa.children[last])
-    found = np.flatnonzero(many & below)
-    if not len(found):
-        return np.zeros(0, np.int32)
-    numbers = np.zeros(len(nfa), np.int32)
-    numbers[found] = np.arange(1, len(found) + 1)
-    return numbers
+    """The active bits of the bit-parallel simulation, key by key."""
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -279,10 +211,27 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
+def lines(program: Program) -> int:
+    """Return how many machine words a key needs to tell which of the numbered loops it has entered."""
+    return int(program.nested_count + 63) >> 6
+
+
+def simulated_block(program: Program) -> int:
+    """Return how many keys are simulated together: fewer where they must remember many loops."""
+    return max(1, min(BLOCK, 65536 // max(1, lines(program))))
+
+
 def make_work(program: Program) -> Work:
     """Allocate scratch space; pages that are never used are never made resident."""
     positions = len(program.nodes) // 2
-    block = partial(np.zeros, BLOCK + 8, np.uint64)
+
+    def block() -> Uint64s:
+        return np.zeros(BLOCK + 8, np.uint64)
+
+    def pairs() -> Uint64s:
+        # A key has each position at most twice in a list, and a block of one key must fit.
+        return np.empty(max(1 << 14, 2 * positions + 64), np.uint64)
+
     return Work(
         current=np.empty(positions, np.int32),
         loops=np.empty(positions, np.int32),
@@ -303,7 +252,17 @@ def make_work(program: Program) -> Work:
         symbols=block(),
         ask_names=block(),
         ask_states=block(),
+        literal=block(),
+        everybody=np.arange(BLOCK + 8, dtype=np.uint64),
         late=block(),
         late_symbols=block(),
-        lanes=np.zeros(LANES, np.uint64),
+        stray_rows=np.zeros(STRAY_KEYS + BLOCK, np.uint64),
+        stray_begins=np.zeros(STRAY_KEYS + BLOCK, np.uint64),
+        stray_states=np.zeros(STRAY_KEYS + BLOCK, np.uint64),
+        pairs=pairs(),
+        next_pairs=pairs(),
+        asking_pairs=pairs(),
+        found=pairs(),
+        loops_entered=np.empty(simulated_block(program) * lines(program), np.uint64),
+        lanes=np.empty(BLOCK * LANES, np.uint64),
     )

@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.bits import BitProgram
-from compiler.cache import Snapshot, cleared, empty_cache, grown, nbytes, snapshot
+from compiler.cache import Snapshot, cleared, empty_cache, forget_seen, grown, nbytes, snapshot
 from compiler.pace import Pace
 from compiler.recall import NO_TABLE, KeyCache, Recall, key_table
 from compiler.sets import Collector, Column, Sets, readable
+from compiler.settled import SETTLED, Settled
+from compiler.simulation import Simulation
 from compiler.tables import (
     BLOCK,
     COUNTS,
@@ -33,11 +35,10 @@ from compiler.tables import (
     WORDS,
     Cache,
     Program,
-    Work,
     make_work,
 )
 
-__all__ = ["Counters", "Walker", "simulate_rows"]
+__all__ = ["Counters", "Walker"]
 
 Int32s = npt.NDArray[np.int32]
 
@@ -49,13 +50,10 @@ UNPAID_CLEARS = 3
 WORDS_PER_STATE = 10
 """A cache has paid if it read this many words per state it built (the measure and the figure of regex-automata)."""
 
-
-NEAR_BYTES = 256 << 10
-"""Tables of so many bytes are read key by key, larger ones level by level over a block of keys. Measured, key by key against
-level by level: 18 against 31 ns a key on `throughput` (33 KB), 112 against 89 on `rabbit2011` (9 MB), 193 against 73 on
-`stock` (19 MB)."""
-SETTLED = 4096
-"""Key by key nothing is built, so so many keys must have gone by without building."""
+FAR_BYTES = 8 << 20
+"""An automaton with larger tables than that gets a doorkeeper: there, building a transition is waiting for memory ten times,
+and simulating a word two or three times. Measured, first pass with against without: 206 against 868 ns a key on `fleet` (100
+MB), where few transitions come again soon; 204 against 111 on `stock` (2 MB), where most do."""
 
 
 class Counters(NamedTuple):
@@ -84,19 +82,19 @@ class Walker:
         The table of whole keys takes its room from the same capacity.
         """
         self._program = program
-        self._bits = bits
         self._capacity = capacity
         self._recall = Recall(key_cache, wanted=key_cache != "off")
         self._recalled = NO_TABLE
         """The table of whole keys, made when it is first wanted."""
-        cache = empty_cache(program, capacity)
+        self._doorkeeper = program.nodes.nbytes + program.edges.nbytes > FAR_BYTES
+        cache = empty_cache(program, capacity, doorkeeper=self._doorkeeper)
         self._cache = cache if nbytes(cache) <= capacity else None
         self._pace = Pace(lanes=None if bits is None else len(bits.loops))
         self._work = make_work(program)
-        self._keys = self._clears = self._fallbacks = 0
+        self._simulation = Simulation(program, bits, self._work)
+        self._keys = self._clears = 0
         self._words_at_clear = 0
-        self._settled = 0
-        """Keys in a row for which nothing had to be built."""
+        self._settled = Settled(program, self._work)
         self._stretch: tuple[int, ...] = (0, 0, 0)
         """Keys, hits and words since the table of whole keys was judged last."""
         self._framed: Cache | None = None
@@ -153,20 +151,20 @@ class Walker:
     def counters(self) -> Counters:
         """Describe the cache."""
         if self._cache is None:
-            return Counters(capacity=self._capacity, keys=self._keys, fallbacks=self._fallbacks)
+            return Counters(capacity=self._capacity, keys=self._keys, fallbacks=self._simulation.keys)
         meta = self._cache.meta
         return Counters(
             states=int(meta[STATES]) - 1,
             transitions=int(meta[TRANSITIONS] + meta[DEFAULTS]),
             accept_sets=int(meta[SETS]) - 1,
-            bytes=nbytes(self._cache) + self._recalled.nbytes,
+            bytes=nbytes(self._cache) + self._recalled.nbytes + self._settled.nbytes,
             capacity=self._capacity,
             keys=self._keys,
             words=int(meta[WORDS]),
             hits=int(meta[WORDS] - meta[MISSES]),
             misses=int(meta[MISSES]),
             clears=self._clears,
-            fallbacks=self._fallbacks,
+            fallbacks=self._simulation.keys,
             recalls=int(meta[RECALLS]),
         )
 
@@ -182,7 +180,7 @@ class Walker:
             self._framed = None
             self._tags.clear()
             counts = None if self._cache is None else self._cache.meta[COUNTS]
-            cache = empty_cache(self._program, capacity)
+            cache = empty_cache(self._program, capacity, doorkeeper=self._doorkeeper)
             self._cache = cache if nbytes(cache) <= capacity else None
             if self._cache is not None and counts is not None:
                 self._cache.meta[COUNTS] = counts
@@ -190,7 +188,6 @@ class Walker:
 
     def _run(self, column: Column, row: int, rows: int, found: Collector, out: Int32s) -> None:
         """Match the keys ``row`` to ``rows`` of a column."""
-        from compiler.kernels.follow import follow
         from compiler.kernels.walk import walk
 
         unpaid, full_at, block = 0, -1, BLOCK
@@ -198,14 +195,13 @@ class Walker:
         words = misses = 0
         while row < rows:
             if self._cache is None or unpaid >= UNPAID_CLEARS:
-                self._simulate(column, row, rows, found, out)
+                self._simulation.rows(column, row, rows, found, out)
                 return
             pace = self._pace
             if pace.pause:
                 stop = min(rows, row + pace.pause)
                 pace.pause -= stop - row
-                self._flush(found)  # the numbers that rows have so far must not be given to other sets
-                self._simulate(column, row, stop, found, out)
+                self._simulation.rows(column, row, stop, found, out)
                 row = stop
                 continue
             meta = self._cache.meta
@@ -217,18 +213,19 @@ class Walker:
                 stop = min(stop, row + self._recall.left)
             before = row, int(meta[RECALLS]), int(meta[WORDS]), int(meta[MISSES])
             table = self._table()
-            near = not len(table) and block > 1 and self._is_near(self._cache)
-            if near and self._settled >= SETTLED:
-                meta[ROW] = follow(self._program, self._cache, *column, row, stop, found.base, out)
+            room = self._capacity - nbytes(self._cache) - self._recalled.nbytes
+            near = not len(table) and block > 1 and self._settled.fits(self._cache, room)
+            if near and self._settled.long_enough:
+                meta[ROW] = self._settled.walk(self._cache, column, row, stop, found.base, out)
                 status = DONE
-                if meta[ROW] < stop:  # a transition is missing
-                    self._settled = 0
             else:
                 if near:
                     stop = min(stop, row + SETTLED)
                 status = walk(self._program, self._cache, self._work, *column, row, stop, block, found.base, out, table)
-                self._settled = self._settled + stop - row if meta[MISSES] == before[3] else 0
+                self._settled.note(stop - row, built=meta[MISSES] != before[3])
             row = int(meta[ROW])
+            self._simulation.strays(column, self._cache, found, out)
+            forget_seen(self._cache)
             self._keep_count(row - before[0], int(meta[RECALLS]) - before[1], int(meta[WORDS]) - before[2])
             if status == DONE:
                 block = BLOCK
@@ -248,15 +245,11 @@ class Walker:
             self._flush(found)
             self._clear(self._cache)
             if row == full_at and block == 1:  # this key alone outgrows the cache
-                self._simulate(column, row, row + 1, found, out)
+                self._simulation.rows(column, row, row + 1, found, out)
                 row += 1
             elif row == full_at:
                 block = 1
             full_at = row
-
-    def _is_near(self, cache: Cache) -> bool:
-        """Tell whether all that a walk reads lies near the processor."""
-        return self._program.words.nbytes + cache.info.nbytes + cache.transitions.nbytes <= NEAR_BYTES
 
     def _table(self) -> npt.NDArray[np.uint64]:
         """Return the table of whole keys, or one of no slots where it is not wanted now or has no room."""
@@ -293,38 +286,3 @@ class Walker:
         cache = self._cache
         if cache is not None:
             found.add(cache.set_end[: cache.meta[SETS]], cache.tags[: cache.meta[TAGS]])
-
-    def _simulate(self, column: Column, row: int, stop: int, found: Collector, out: Int32s) -> None:
-        self._fallbacks += stop - row
-        simulate_rows(self._program, self._bits, self._work, column, row, stop, found, out)
-
-
-def simulate_rows(
-    program: Program,
-    bits: BitProgram | None,
-    work: Work,
-    column: Column,
-    row: int,
-    stop: int,
-    found: Collector,
-    out: Int32s,
-) -> None:
-    """Simulate keys ``row`` to ``stop``, as bits where the set is small, and hand their accept sets over."""
-    from compiler.kernels.bits import simulate_bits
-    from compiler.kernels.simulate import simulate
-
-    set_end = np.empty(stop - row, np.int32)
-    tags = np.empty(max(64, 4 * (stop - row)), np.int32)
-    counts = np.zeros(2, np.int64)
-    while True:
-        if bits is None:
-            row = simulate(program, work, *column, row, stop, found.base, out, set_end, tags, counts)
-        else:
-            row = simulate_bits(program, bits, work, *column, row, stop, found.base, out, set_end, tags, counts)
-        if row == stop:
-            break
-        larger = np.empty(max(2 * len(tags), int(counts[1])), np.int32)
-        larger[: len(tags)] = tags
-        tags = larger
-    ends = set_end[: counts[0]]
-    found.add(np.concatenate((np.zeros(1, np.int32), ends)), tags[: ends[-1] if len(ends) else 0])

@@ -170,7 +170,7 @@ DFA = EngineSpec(
 )
 
 NFA = EngineSpec(
-    info=EngineInfo(name="nfa", summary="the NFA simulated key by key: active sets, no cache", rules=True),
+    info=EngineInfo(name="nfa", summary="the NFA simulated: active positions, no cache", rules=True),
     build=_build_nfa,
     restore=_restore_nfa,
 )

@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 from compiler.tables import BLOCK, FINAL, SCRAMBLE, TARGET
 
-__all__ = ["find_eight", "name_eight", "step_eight", "symbols_of_eight"]
+__all__ = ["find_eight", "name_eight", "shift_eight", "step_eight", "step_eight_in_rows", "symbols_of_eight"]
 
 LANES = 8
 INT, NARROW = ir.IntType(64), ir.IntType(32)
@@ -57,11 +57,14 @@ class _Lanes:
         function = self._function(kind, "llvm.masked.gather.v8i64.v8p0")
         return self.builder.call(function, [self._places(array, indices, size), NARROW(size), only, self.all(0)])
 
-    def scatter(self, values: Any, array: Any, indices: Any, only: Any) -> None:
-        """Store a number at each index."""
-        kind = ir.FunctionType(ir.VoidType(), [VECTOR, POINTERS, NARROW, BITS])
-        function = self._function(kind, "llvm.masked.scatter.v8i64.v8p0")
-        self.builder.call(function, [values, self._places(array, indices, 8), NARROW(8), only])
+    def gather_narrow(self, array: Any, indices: Any) -> Any:
+        """Load 32 bits at each index."""
+        numbers = ir.VectorType(NARROW, LANES)
+        kind = ir.FunctionType(numbers, [POINTERS, NARROW, BITS, numbers])
+        function = self._function(kind, "llvm.masked.gather.v8i32.v8p0")
+        places = self._places(array, indices, 4)
+        found = self.builder.call(function, [places, NARROW(4), EVERY, numbers([0] * LANES)])
+        return self.builder.zext(found, VECTOR)
 
     def mask(self, bits: Any) -> Any:
         """Return a number with a bit per lane."""
@@ -158,6 +161,29 @@ def _step_eight(
     return types.uint64(info, states, words, level, names, first, asking, ask_names, ask_states, asked), generate
 
 
+def _step_eight_in_rows(
+    _: Any, rows: Any, bits: Any, states: Any, symbols: Any, words: Any, level: Any, first: Any
+) -> Any:
+    """Give the keys from ``first`` on the successors that their states have in rows of 2 to the power ``bits``.
+
+    Returns two masks of lanes: keys that have read a word that could change their state, and, << 8, keys whose successor is
+    not known.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, bits, states, symbols, words, level, first = _opened(context, builder, signature, arguments)
+        v, b = _Lanes(context, builder), builder
+        state = v.load(states, first)
+        target = v.gather_narrow(rows, b.or_(b.shl(state, v.spread(bits)), v.load(symbols, first)))
+        live = b.icmp_unsigned("<", v.spread(level), v.load(words, first))
+        live = b.and_(live, b.icmp_unsigned("==", b.and_(target, v.all(FINAL)), v.all(0)))
+        v.store(b.select(live, target, state), states, first)
+        missing = b.and_(live, b.icmp_unsigned("==", target, v.all(0)))
+        return b.or_(v.mask(live), b.shl(v.mask(missing), INT(LANES)))
+
+    return types.uint64(rows, bits, states, symbols, words, level, first), generate
+
+
 def _symbols_of_eight(
     _: Any, table: Any, shift: Any, names: Any, first: Any, count: Any, symbols: Any, late: Any, lates: Any
 ) -> Any:
@@ -238,7 +264,25 @@ def _find_eight(
     return types.uint64(*types_), generate
 
 
+def _shift_eight(_: Any, now: Any, key: Any, accepts: Any, word: Any, loops: Any, lane: Any) -> Any:
+    """Move all patterns in eight lanes of a key by one word; see :mod:`compiler.bits`. Returns which lanes are not empty."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        now, key, accepts, word, loops, lane = _opened(context, builder, signature, arguments)
+        v, b = _Lanes(context, builder), builder
+        active, stays = v.load(now, key), v.load(loops, lane)
+        moved = b.shl(b.and_(active, v.load(accepts, word)), v.all(1))
+        moved = b.or_(moved, b.and_(active, stays))
+        moved = b.or_(moved, b.shl(b.and_(moved, stays), v.all(1)))
+        v.store(moved, now, key)
+        return v.mask(b.icmp_unsigned("!=", moved, v.all(0)))
+
+    return types.uint64(now, key, accepts, word, loops, lane), generate
+
+
 name_eight: Any = intrinsic(_name_eight)
+shift_eight: Any = intrinsic(_shift_eight)
 step_eight: Any = intrinsic(_step_eight)
+step_eight_in_rows: Any = intrinsic(_step_eight_in_rows)
 symbols_of_eight: Any = intrinsic(_symbols_of_eight)
 find_eight: Any = intrinsic(_find_eight)

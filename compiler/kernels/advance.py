@@ -15,7 +15,7 @@ from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.transitions import find, mix
 from compiler.tables import FINAL, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LEADS_ON, LOOPS
 
-__all__ = ["advance", "begin", "close", "enter"]
+__all__ = ["advance", "ascend", "begin", "close", "enter"]
 
 END = np.int32(2**31 - 1)
 ONE, TWO, HALF = np.uint64(1), np.uint64(2), np.uint64(32)
@@ -118,6 +118,20 @@ def close(program: Any, work: Any) -> Any:
     work.counts[1] = found
     work.counts[2] = FINAL if final and own == found else 0
     work.counts[3] = np.int64(literals)
+
+
+@inlined
+def ascend(scratch: Any, tags: Any, begin: Any, end: Any) -> Any:
+    """Sort ``tags[begin:end]``."""
+    ascending = True
+    for i in range(begin + 1, end):
+        ascending = ascending and tags[i - 1] < tags[i]
+    if not ascending:
+        for i in range(end - begin):
+            scratch[i] = tags[begin + i]
+        sort(scratch, np.int64(end - begin))
+        for i in range(end - begin):
+            tags[begin + i] = scratch[i]
 
 
 @kernel

@@ -10,12 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels._jit import kernel, trailing_zeros
-from compiler.kernels.advance import sort
-from compiler.kernels.simulate import put_set
-from compiler.kernels.words import begins_with, name_word, symbol_of, word_end
+from compiler.kernels._jit import inlined, kernel, trailing_zeros
+from compiler.kernels._vectors import shift_eight
+from compiler.kernels.advance import ascend
+from compiler.kernels.reading import find_symbols, look_ahead, name_words
+from compiler.kernels.words import begins_with
+from compiler.tables import BLOCK
 
 __all__ = ["simulate_bits"]
+
+ZERO, ONE, EIGHT = np.uint64(0), np.uint64(1), np.uint64(8)
 
 
 @kernel
@@ -34,47 +38,87 @@ def simulate_bits(
     tags: Any,
     counts: Any,
 ) -> Any:
-    """Match keys ``row`` to ``stop``; the arguments and the result are those of ``simulate``."""
-    accepts, loops, start, ends, separator = bits.accepts, bits.loops, bits.start, bits.ends, program.separator
-    now = work.lanes
-    lanes = loops.size
+    """Match keys ``row`` to ``stop``: write ``base`` - set number into ``out``, -1 for a null key.
+
+    Set s is written to ``tags[set_end[s - 1]:set_end[s]]``, from set ``counts[0]`` on; ``set_end`` has an entry for
+    every key. Returns the row at which ``tags`` has no room for ``counts[1]`` tags, or ``stop``.
+    """
+    accepts, loops, start, separator = bits.accepts, bits.loops, bits.start, program.separator
+    now, begins, ends, words = work.lanes, work.begins, work.ends, work.words
+    stops, names, symbols = work.stops, work.names, work.symbols
+    lanes = np.uint64(loops.size)
     while row < stop:
-        if valid.size > 0 and not valid[row]:
-            out[row] = -1
-            row += 1
-            continue
-        at, end = np.uint64(offsets[row]), np.uint64(offsets[row + 1])
-        root = lanes if begins_with(data, at, end, program.reserved) else 0
-        for j in range(lanes):
-            now[j] = start[root + j]
-        more = at < end
-        while more:
-            length = word_end(data, at, end, separator) - at
-            symbol = symbol_of(program, name_word(data, at, length), length, data, at)
-            first = np.int64(symbol) * lanes
-            any_active = np.uint64(0)
+        n = np.uint64(min(BLOCK, stop - row))
+        for i in range(n):
+            at = np.uint64(row) + i
+            begins[i], ends[i] = np.uint64(offsets[at]), np.uint64(offsets[at + ONE])
+            root = lanes if begins_with(data, begins[i], ends[i], program.reserved) else ZERO
+            begins[i] += np.uint64(
+                begins[i] == ends[i]
+            )  # an empty key has no words, any other has one at its beginning
             for j in range(lanes):
-                moved = (now[j] & accepts[first + j]) << np.uint64(1) | now[j] & loops[j]
-                moved |= (moved & loops[j]) << np.uint64(1)
-                now[j] = moved
-                any_active |= moved
-            at += length + np.uint64(1)
-            # A separator at the very end is followed by one more word, the empty one.
-            more = at <= end and any_active != np.uint64(0)
-        found = 0
-        for j in range(lanes):
-            matched = now[j] & ends[j]
-            while matched != np.uint64(0):
-                bit = 64 * j + np.int64(trailing_zeros(matched))
-                matched &= matched - np.uint64(1)
-                for i in range(bits.tag_offsets[bit], bits.tag_offsets[bit + 1]):
-                    work.tags[found] = bits.tags[i]
-                    found += 1
-        if not bits.in_order:
-            sort(work.tags, np.int64(found))
-        number = put_set(work, np.int64(found), set_end, tags, counts)
-        if number < 0:
-            return row
-        out[row] = base + number
-        row += 1
+                now[lanes * i + j] = start[root + j]
+        most = look_ahead(data, begins, ends, words, n, separator, stops)
+        while most > ZERO:
+            level = ZERO
+            while level < most:
+                name_words(data, stops, words, n, level, names)
+                find_symbols(program, data, stops, level, names, work.everybody, n, symbols, work.late)
+                for i in range(n):
+                    if level >= words[i]:
+                        continue
+                    first, key = symbols[i] * lanes, lanes * i
+                    any_active = lane = ZERO
+                    while lane < lanes:
+                        any_active |= shift_eight(now, key + lane, accepts, first + lane, loops, lane)
+                        lane += EIGHT
+                    if any_active == ZERO:  # the rest of the key need not be read
+                        words[i], begins[i] = ZERO, ends[i] + ONE
+                level += ONE
+            most = look_ahead(data, begins, ends, words, n, separator, stops)
+        for i in range(n):
+            if valid.size > 0 and not valid[row]:
+                out[row] = -1
+            else:
+                number = _put_set(bits, work, lanes * i, set_end, tags, counts)
+                if number < 0:
+                    return row
+                out[row] = base - number
+            row += 1
     return row
+
+
+@inlined
+def _put_set(bits: Any, work: Any, key: Any, set_end: Any, tags: Any, counts: Any) -> Any:
+    """Write the accept tags of a key, whose lanes begin at ``key``, as a set, unless they equal the last one.
+
+    Returns the set's number, or -1 where ``tags`` has no room, with the room that is needed in ``counts[1]``.
+    """
+    now, ends, offsets = work.lanes, bits.ends, bits.tag_offsets
+    number = counts[0]
+    last = np.int64(set_end[number - 2]) if number > 1 else np.int64(0)
+    first = np.int64(set_end[number - 1]) if number > 0 else np.int64(0)
+    if first + bits.tags.size > tags.size:
+        counts[1] = first + bits.tags.size
+        return -1
+    end = np.uint64(first)
+    for j in range(np.uint64(ends.size)):
+        matched = now[key + j] & ends[j]
+        while matched != ZERO:
+            bit = np.uint64(64) * j + trailing_zeros(matched)
+            matched &= matched - ONE
+            for i in range(np.uint64(offsets[bit]), np.uint64(offsets[bit + ONE])):
+                tags[end] = bits.tags[i]
+                end += ONE
+    found = np.int64(end) - first
+    if not bits.in_order:
+        ascend(work.tags, tags, first, np.int64(end))
+    if number > 0 and first - last == found:
+        same = np.int64(0)
+        while same < found and tags[last + same] == tags[first + same]:
+            same += 1
+        if same == found:
+            return number - 1
+    set_end[number] = end
+    counts[0] = number + 1
+    return number

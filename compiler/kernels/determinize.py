@@ -50,7 +50,7 @@ def build_start(program: Any, cache: Any, work: Any) -> Any:
     return 0
 
 
-@kernel
+@inlined
 def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any) -> Any:
     """Return the successor of a state with its FINAL bit, building what is missing; or less the table that must grow.
 

@@ -1,7 +1,14 @@
-"""The NFA simulated directly: the set of active positions is carried along each key, and nothing is remembered.
+"""The NFA simulated directly: sets of active positions are carried along the keys, and nothing is remembered.
 
-It needs no memory beyond one set and its cost is bounded for every binding set, which is why the lazy DFA falls back on
-it when caching does not pay. Every key gets an accept set of its own in the output, unless it equals the previous one.
+Its cost is bounded for every binding set, which is why the lazy DFA falls back on it where building states does not pay. A
+block of keys is taken word by word, as in :mod:`compiler.kernels.walk`, and what is carried along is one list of pairs of a
+position and a key. A step takes each pair by itself; there is no set to be sorted or merged. So all that a step will ask of
+the memory is known one step before, and is on its way when it is asked for: 20 to 30 ns for each word and pair, where merged
+sets, key by key, took 100.
+
+A pair must not come twice. A position is entered from its parent alone, one word after it, and a loop by an epsilon move at
+the same word: if parents are there once, so are children. But a loop below another loop is entered again while it stays.
+Such positions are numbered, and each key has a bit for each of them.
 """
 
 from __future__ import annotations
@@ -10,90 +17,223 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels._jit import kernel
-from compiler.kernels.advance import advance, begin
-from compiler.kernels.words import begins_with, name_word, symbol_of, word_end
+from compiler.kernels._jit import inlined, kernel, prefetch
+from compiler.kernels.advance import ascend
+from compiler.kernels.reading import find_symbols, look_ahead, name_words
+from compiler.kernels.transitions import find, mix
+from compiler.kernels.words import begins_with, filter_bit
+from compiler.tables import DONE, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LOOPS, NESTED
 
-__all__ = ["put_set", "simulate"]
+__all__ = ["GROW_ANSWER", "simulate"]
+
+GROW_ANSWER = 1
+ZERO, ONE, TWO, HALF = (np.uint64(i) for i in (0, 1, 2, 32))
+STAYS, EPSILON, STAR, ENDS, AGAIN = (np.uint64(flag) for flag in (LOOPS, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, NESTED))
+KEY, CLOSED, POSITION = np.uint64(127), np.uint64(128), np.uint64(8)
+"""A pair: position << POSITION | CLOSED | key of the block. CLOSED: what epsilon moves reach from it has been entered."""
+READ = np.uint64(2**64 - 1)
+"""The symbol of a key that has no further word."""
 
 
 @kernel
 def simulate(
     program: Any,
     work: Any,
+    members: Any,
+    state_end: Any,
     offsets: Any,
     data: Any,
-    valid: Any,
-    row: Any,
-    stop: Any,
+    rows: Any,
+    begins: Any,
+    states: Any,
+    first: Any,
+    last: Any,
+    block: Any,
     base: Any,
     out: Any,
     set_end: Any,
     tags: Any,
     counts: Any,
 ) -> Any:
-    """Match keys ``row`` to ``stop``: write ``base`` + set number into ``out``, -1 for a null key.
+    """Match keys ``first`` to ``last`` of a list, and write into ``out``, at each key's row, ``base`` - its set's number.
 
-    Set s is written to ``tags[set_end[s - 1]:set_end[s]]``, from set ``counts[0]`` on; ``set_end`` has an entry for
-    every key. Returns the row at which ``tags`` has no room for ``counts[1]`` tags, or ``stop``.
+    Key i is that of row ``rows[i]``. It is in state ``states[i]`` and goes on with the word at ``begins[i]``; state 0 is
+    that of a key of which nothing has been read, and the members of others are in ``members`` and ``state_end``. ``block``
+    is at most BLOCK.
+
+    Set s is written to ``tags[set_end[s - 1]:set_end[s]]``, from set ``counts[0]`` on; ``set_end`` must have room for a set
+    of each key. ``counts[2]`` is the number of the empty set, from 1, or 0 where there is none yet. Returns DONE, or, with
+    the key to go on with in ``counts[3]``, GROW_ANSWER if ``tags`` has no room for ``counts[1]`` tags. It takes smaller
+    blocks by itself where the pairs of one have no room.
     """
-    current = work.current
-    while row < stop:
-        if valid.size > 0 and not valid[row]:
-            out[row] = -1
-            row += 1
+    while first < last:
+        counts[3] = first
+        n = np.uint64(min(block, last - first))
+        used = _simulate_block(program, work, members, state_end, offsets, data, rows, begins, states, first, n)
+        if used < 0:  # it has no room, which a block of one key has
+            block = np.int64(max(n // TWO, ONE))
             continue
-        at, end = np.int64(offsets[row]), np.int64(offsets[row + 1])
-        begin(program, np.int64(begins_with(data, at, end, program.reserved)), work)
-        n, found = work.counts[0], work.counts[1]
-        _copy(work.members, n, current)
-        more = at < end  # an empty key has no words
-        while more:
-            if n == 0:
-                found = 0
-                break
-            word = np.uint64(at)
-            length = word_end(data, word, np.uint64(end), program.separator) - word
-            symbol = symbol_of(program, name_word(data, word, length), length, data, word)
-            advance(program, current, np.int64(0), np.int64(n), np.int64(symbol), work)
-            n, found = work.counts[0], work.counts[1]
-            _copy(work.members, n, current)
-            at += np.int64(length) + 1
-            more = at <= end  # a separator at the very end is followed by one more word, the empty one
-        number = put_set(work, np.int64(found), set_end, tags, counts)
-        if number < 0:
-            return row
-        out[row] = base + number
-        row += 1
-    return row
+        if not _answer(program, work, rows, first, n, base, out, set_end, tags, counts):
+            return GROW_ANSWER
+        first += np.int64(n)
+    return DONE
 
 
-@kernel
-def put_set(work: Any, found: Any, set_end: Any, tags: Any, counts: Any) -> Any:
-    """Write the first ``found`` tags in ``work`` as a set, unless they equal the last one; return the set's number.
-
-    Returns -1 where ``tags`` has no room, with the room that is needed in ``counts[1]``.
-    """
-    number = counts[0]
-    first = np.int64(set_end[number - 1]) if number > 0 else 0
-    if number > 0:
-        last = np.int64(set_end[number - 2]) if number > 1 else 0
-        same = first - last == found
-        for i in range(found):
-            same = same and tags[last + i] == work.tags[i]
-        if same:
-            return number - 1
-    if first + found > tags.size:
-        counts[1] = first + found
-        return -1
-    for i in range(found):
-        tags[first + i] = work.tags[i]
-    set_end[number] = first + found
-    counts[0] = number + 1
-    return number
-
-
-@kernel
-def _copy(values: Any, n: Any, to: Any) -> Any:
+@inlined
+def _simulate_block(
+    program: Any, work: Any, members: Any, state_end: Any, offsets: Any, data: Any, rows: Any, begins: Any, states: Any,
+    first: Any, n: Any,
+) -> Any:  # fmt: skip
+    """Leave in ``work.found`` the pairs at which keys end where patterns do; return their number, -1 if there is no room."""
+    nodes, edges, edge_shift = program.nodes, program.edges, np.uint64(program.edge_shift)
+    symbol_bits, key_shift = np.uint64(program.edge_symbol_bits), np.uint64(program.edge_key_shift)
+    tag_offsets = program.tag_offsets
+    separator, reserved, nested = program.separator, program.reserved, program.nested
+    at, ends, counts, stops = work.begins, work.ends, work.words, work.stops
+    names, symbols, late, literal, everybody = work.names, work.symbols, work.late, work.literal, work.everybody
+    now, then, asking, found, entered = work.pairs, work.next_pairs, work.asking_pairs, work.found, work.loops_entered
+    lines = np.uint64(program.nested_count + 63) >> np.uint64(6)
+    room = np.uint64(now.size) - TWO
+    for i in range(lines * n):
+        entered[i] = ZERO
+    pairs = ZERO
     for i in range(n):
-        to[i] = values[i]
+        prefetch(state_end, np.uint64(states[np.uint64(first) + i]))
+    for i in range(n):
+        state = np.uint64(states[np.uint64(first) + i])
+        prefetch(members, np.uint64(state_end[state - np.uint64(state != ZERO)]))
+    for i in range(n):
+        key = np.uint64(first) + i
+        row, state = np.uint64(rows[key]), np.uint64(states[key])
+        ends[i] = np.uint64(offsets[row + ONE])
+        at[i] = np.uint64(begins[key])
+        if state == ZERO:
+            root = np.uint64(begins_with(data, at[i], ends[i], reserved))
+            at[i] += np.uint64(at[i] == ends[i])  # an empty key has no words, any other has one at its beginning
+            now[pairs] = root << POSITION | i
+            pairs += ONE
+            continue
+        for j in range(np.uint64(state_end[state - ONE]), np.uint64(state_end[state])):
+            position = np.uint64(members[j])
+            prefetch(nodes, TWO * position)
+            if pairs >= room:
+                return np.int64(-1)
+            now[pairs] = position << POSITION | CLOSED | i
+            pairs += ONE
+            if nested.size > 0:
+                _enter(nested, entered, lines * i, position)
+    level = most = ends_found = ZERO
+    while pairs > ZERO:
+        if level == most:
+            most, level = look_ahead(data, at, ends, counts, n, separator, stops), ZERO
+        for i in range(n):
+            symbols[i] = READ
+        if most > ZERO:
+            name_words(data, stops, counts, n, level, names)
+            find_symbols(program, data, stops, level, names, everybody, n, symbols, late)
+        for i in range(n):
+            symbols[i] = symbols[i] if level < counts[i] else READ
+            literal[i] = ONE << filter_bit(names[i]) if symbols[i] != ZERO else ZERO
+        # Each pair of a position and a key.
+        step = after = asked = ZERO
+        while step < pairs:
+            if pairs >= room or after >= room or asked >= room or ends_found >= room:
+                return np.int64(-1)
+            pair = now[step]
+            step += ONE
+            position, key = pair >> POSITION, pair & KEY
+            node, literals = nodes[TWO * position], nodes[TWO * position + ONE]
+            child = node >> HALF
+            if node & AGAIN != ZERO and pair & CLOSED == ZERO and not _enter(nested, entered, lines * key, position):
+                continue
+            if node & EPSILON != ZERO:
+                if pair & CLOSED == ZERO:
+                    prefetch(nodes, TWO * child)
+                    now[pairs] = child << POSITION | key
+                    pairs += ONE
+                child += ONE
+            if symbols[key] == READ:
+                prefetch(tag_offsets, position)
+                found[ends_found] = pair
+                ends_found += np.uint64(node & ENDS != ZERO)
+                continue
+            # What may be added is written in any case, and counted if it is right: nobody can guess.
+            then[after] = pair | CLOSED
+            after += node & STAYS
+            prefetch(nodes, TWO * child)
+            then[after] = child << POSITION | key
+            after += np.uint64(node & STAR != ZERO)
+            prefetch(edges, mix(position, symbols[key], symbol_bits, key_shift) >> edge_shift)
+            asking[asked] = pair
+            asked += np.uint64(literals & literal[key] != ZERO)
+        for j in range(asked):
+            pair = asking[j]
+            key = pair & KEY
+            child = find(edges, mix(pair >> POSITION, symbols[key], symbol_bits, key_shift), edge_shift)
+            prefetch(nodes, TWO * child)
+            then[after] = child << POSITION | key
+            after += np.uint64(child != ZERO)
+            if after >= room:
+                return np.int64(-1)
+        now, then = then, now
+        pairs = after
+        level += ONE
+    work.counts[0] = np.int64(ends_found)
+    return np.int64(ends_found)
+
+
+@inlined
+def _enter(nested: Any, entered: Any, line: Any, position: Any) -> Any:
+    """Note that a key enters a position, if that is numbered; tell whether it does so for the first time."""
+    number = np.uint64(nested[position])
+    at, bit = line + (number - ONE >> np.uint64(6)), ONE << (number - ONE & np.uint64(63))
+    if number == ZERO:
+        return True
+    new = entered[at] & bit == ZERO
+    entered[at] |= bit
+    return new
+
+
+@inlined
+def _answer(
+    program: Any, work: Any, rows: Any, first: Any, n: Any, base: Any, out: Any, set_end: Any, tags: Any, counts: Any
+) -> Any:
+    """Write the accept sets of a block's keys; return False where ``tags`` has no room for them."""
+    tag_offsets, all_tags, found, places = program.tag_offsets, program.tags, work.found, work.names
+    number = counts[0]
+    start = np.int64(set_end[number - 1]) if number > 0 else np.int64(0)
+    for i in range(n):
+        places[i] = ZERO
+    pairs = np.uint64(work.counts[0])
+    for j in range(pairs):
+        position = found[j] >> POSITION
+        places[found[j] & KEY] += np.uint64(tag_offsets[position + ONE] - tag_offsets[position])
+        prefetch(all_tags, np.uint64(tag_offsets[position]))
+    total = start
+    for i in range(n):
+        size = np.int64(places[i])
+        places[i] = np.uint64(total)
+        total += size
+    if total > tags.size:
+        counts[1] = total
+        return False
+    for j in range(pairs):
+        position, key = found[j] >> POSITION, found[j] & KEY
+        for i in range(np.uint64(tag_offsets[position]), np.uint64(tag_offsets[position + ONE])):
+            tags[places[key]] = all_tags[i]
+            places[key] += ONE
+    end = start
+    for i in range(n):
+        begin, end = end, np.int64(places[i])
+        row = np.uint64(rows[np.uint64(first) + i])
+        if begin == end and counts[2] != 0:
+            out[row] = base - (counts[2] - 1)
+            continue
+        ascend(work.tags, tags, begin, end)
+        set_end[number] = end
+        out[row] = base - number
+        number += 1
+        if begin == end:
+            counts[2] = number
+    counts[0] = number
+    return True

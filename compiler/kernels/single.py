@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from compiler.kernels._jit import array_at, brief
-from compiler.kernels.follow import MISSING as NO_STATE
-from compiler.kernels.follow import follow_key
-from compiler.kernels.words import begins_with
-from compiler.tables import START, START_RESERVED, WORDS, Cache, Program
+from compiler.kernels._jit import array_at, brief, equal64, inlined, trailing_zeros
+from compiler.kernels.transitions import find, mix
+from compiler.kernels.words import begins_with, below, filter_bit, find_symbol, name_word
+from compiler.tables import FINAL, START, START_RESERVED, TARGET, WORDS, Cache, Program
 
 __all__ = ["MISSING", "make_frame", "walk_one"]
 
 MISSING = -1
-TWO, HALF = np.uint64(2), np.uint64(32)
+NO_STATE, ONE, TWO, HALF = (np.uint64(i) for i in (0, 1, 2, 32))
+LOW_HALF, NUMBER, STOP = np.uint64(0xFFFFFFFF), np.uint64(TARGET), np.uint64(FINAL)
 
 # Slots of a frame: numbers, and the address and the size of each array.
 SEPARATOR, RESERVED, WORD_SHIFT, SHIFT, SYMBOL_BITS, KEY_SHIFT = range(6)
@@ -53,7 +53,7 @@ def walk_one(frame: Any, length: Any) -> Any:
     info = array_at(frame, INFO, np.uint64)
     meta = array_at(frame, META, np.int64)
     first, end = np.uint64(0), np.uint64(length)
-    state, read = follow_key(
+    state, read = _follow(
         data,
         first,
         end,
@@ -73,3 +73,53 @@ def walk_one(frame: Any, length: Any) -> Any:
         return MISSING
     meta[WORDS] += np.int64(read)
     return np.int64(info[TWO * state] >> HALF)
+
+
+@inlined
+def _follow(
+    data: Any,
+    at: Any,
+    end: Any,
+    state: Any,
+    separator: Any,
+    words: Any,
+    word_data: Any,
+    word_offsets: Any,
+    word_shift: Any,
+    info: Any,
+    transitions: Any,
+    shift: Any,
+    symbol_bits: Any,
+    key_shift: Any,
+) -> Any:
+    """Return the state that a key leads to, or NO_STATE, and how many words were read."""
+    read = np.uint64(0)
+    mask = np.uint64(0)
+    more = at < end  # an empty key has no words
+    while more and state & STOP == np.uint64(0):
+        if mask == np.uint64(0):
+            mask = equal64(data, at, separator)
+            left = end - at
+            if left < np.uint64(64):
+                mask = mask & below(left) | ONE << left
+        length = np.uint64(64)
+        if mask != np.uint64(0):
+            length = trailing_zeros(mask)
+            mask = mask >> length >> ONE
+        else:
+            while length < end - at and data[at + length] != separator:
+                length += ONE
+        name = name_word(data, at, length)
+        number = state & NUMBER
+        target = info[TWO * number] & LOW_HALF
+        if info[TWO * number + ONE] >> filter_bit(name) & ONE != np.uint64(0) and target != np.uint64(0):
+            symbol = find_symbol(words, word_shift, word_data, word_offsets, name, data, at, length)
+            if symbol != np.uint64(0):
+                target = find(transitions, mix(number, symbol, symbol_bits, key_shift), shift)
+        if target == np.uint64(0):
+            return NO_STATE, read
+        state = target
+        read += ONE
+        at += length + ONE
+        more = at <= end  # a separator at the very end is followed by one more word, the empty one
+    return state & NUMBER, read

@@ -16,20 +16,44 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels._jit import kernel, ones, prefetch, trailing_zeros
-from compiler.kernels._vectors import find_eight, name_eight, step_eight, symbols_of_eight
+from compiler.kernels._jit import inlined, kernel, ones, prefetch, trailing_zeros
+from compiler.kernels._vectors import find_eight, step_eight
 from compiler.kernels.determinize import build, build_start
+from compiler.kernels.reading import (
+    enter_keys,
+    find_symbols,
+    is_read,
+    leave,
+    look_ahead,
+    name_words,
+    nobody,
+    stop_before,
+)
 from compiler.kernels.recall import look_up, remember, slot_of
 from compiler.kernels.transitions import find, mix
-from compiler.kernels.words import begins_with, find_stops, find_symbol, name_word
-from compiler.tables import BLOCK, DONE, FINAL, RECALLS, ROW, START, START_RESERVED, TARGET, WORDS
+from compiler.tables import (
+    DONE,
+    DOOR_ASKS,
+    FINAL,
+    RECALLS,
+    ROW,
+    SEEN,
+    START,
+    START_RESERVED,
+    STRAY_KEYS,
+    STRAYS,
+    TARGET,
+    WORDS,
+)
 
 __all__ = ["walk"]
 
 ONE, TWO, EIGHT, HALF = np.uint64(1), np.uint64(2), np.uint64(8), np.uint64(32)
 LANES, LOW_HALF = np.uint64(0xFF), np.uint64(0xFFFFFFFF)
 NUMBER, STOP = np.uint64(TARGET), np.uint64(FINAL)
-ROW_OF_STOPS = np.uint64(BLOCK)
+THREE, FIVE, ASKS = np.uint64(3), np.uint64(5), np.uint64(DOOR_ASKS)
+NO_SLOT = np.uint64(2**64 - 1)
+"""The slot of a key whose answer is not known yet."""
 
 
 @kernel
@@ -51,7 +75,11 @@ def walk(
 
     ``recalled`` is the table of whole keys, of no slots where it is not to be used.
 
-    Returns DONE, or the table of the cache that must grow first; ``meta[ROW]`` is then the row to resume at. ``valid``
+    Where a transition is missing that nobody has asked for before, the key is not walked to its end but left to be simulated:
+    ``meta[STRAYS]`` tells how many are in ``work``, with their rows, states, and the words to go on with. They must be
+    simulated before the cache is cleared.
+
+    Returns DONE, or the table of the cache that must grow first. ``meta[ROW]`` is the row to resume at. ``valid``
     is empty where no key is null. ``block`` is at most BLOCK.
     """
     meta = cache.meta
@@ -67,11 +95,12 @@ def walk(
         np.uint64(meta[START_RESERVED] & TARGET),
         program.reserved,
     )
-    words, word_shift = program.words, np.uint64(program.word_shift)
-    word_data, word_offsets = program.word_data, program.word_offsets
     info, transitions, shift = cache.info, cache.transitions, np.uint64(cache.transition_shift)
     symbol_bits, key_shift = np.uint64(cache.symbol_bits), np.uint64(cache.key_shift)
     separator = program.separator
+    door, door_shift = cache.door, np.uint64(cache.door_shift)
+    stray_rows, stray_begins, stray_states = work.stray_rows, work.stray_begins, work.stray_states
+    strays = np.uint64(0)
     rows, begins, ends, states, counts = work.rows, work.begins, work.ends, work.states, work.words
     slots, names, stops = work.slots, work.names, work.stops
     asking, symbols, late, late_symbols, ask_names, ask_states = (
@@ -84,132 +113,101 @@ def walk(
     )
     # A slot is eight numbers: the table has as many slots as an eighth of its size, a power of two.
     recall_shift = np.uint64(61) - trailing_zeros(np.uint64(recalled.size)) + np.uint64(6)
-    while row < stop:
-        meta[ROW] = row
+    while True:
+        meta[ROW], meta[STRAYS] = row, np.int64(strays)
+        if row >= stop or strays >= np.uint64(STRAY_KEYS):
+            return DONE
         first = np.uint64(row)
         n = np.uint64(min(block, stop - row))
         read = recalls = np.uint64(0)
-        for i in range(n):
-            begin, end = np.uint64(offsets[first + i]), np.uint64(offsets[first + i + ONE])
-            rows[i] = first + i
-            begins[i] = begin + np.uint64(begin == end)  # an empty key has no words, any other has one at its beginning
-            ends[i] = end
-            states[i] = start
-        if reserved >= 0:
-            for i in range(n):
-                if begins_with(data, begins[i], ends[i], reserved):
-                    states[i] = start_reserved
-        if valid.size > 0 or recalled.size > 0:
+        n = enter_keys(offsets, data, valid, first, n, start, start_reserved, reserved, rows, begins, ends, states, out)
+        if recalled.size > 0:
             m = np.uint64(0)
             for i in range(n):
-                at = rows[i]
-                if valid.size > 0 and not valid[at]:
-                    out[at] = -1
+                begin = np.uint64(offsets[rows[i]])
+                slots[m] = slot_of(data, begin, ends[i] - begin, recall_shift)
+                accept = look_up(recalled, slots[m], data, begin, ends[i] - begin)
+                if accept != np.uint64(0):
+                    out[rows[i]] = base + np.int64(accept) - 1
+                    recalls += ONE
                     continue
-                if recalled.size > 0:
-                    begin = np.uint64(offsets[at])
-                    slots[m] = slot_of(data, begin, ends[i] - begin, recall_shift)
-                    accept = look_up(recalled, slots[m], data, begin, ends[i] - begin)
-                    if accept != np.uint64(0):
-                        out[at] = base + np.int64(accept) - 1
-                        recalls += ONE
-                        continue
-                rows[m], begins[m], ends[m], states[m] = at, begins[i], ends[i], states[i]
+                rows[m], begins[m], ends[m], states[m] = rows[i], begins[i], ends[i], states[i]
                 m += ONE
             n = m
         while n > np.uint64(0):
-            for i in range(n, n + EIGHT):
-                states[i] = counts[i] = np.uint64(0)  # nobody, where the keys are no multiple of eight
-            most = np.uint64(0)
-            for i in range(n):
-                counts[i] = np.uint64(0)
-                if begins[i] <= ends[i]:
-                    counts[i], begins[i] = find_stops(data, begins[i], ends[i], separator, stops, i)
-                    most = max(most, counts[i])
+            nobody(states, n)
+            most = look_ahead(data, begins, ends, counts, n, separator, stops)
             level = np.uint64(0)
             while level < most:
-                here, there = ROW_OF_STOPS * level, ROW_OF_STOPS * (level + ONE)
                 # Pass 1: the default successor, unless the filter says that the word may be a literal.
-                i = asked = np.uint64(0)
-                while i < n:
-                    hashed = name_eight(data, stops, counts, level, names, i)
-                    while hashed != np.uint64(0):
-                        key = i + trailing_zeros(hashed)
-                        begin = stops[here + key] + ONE
-                        names[key] = name_word(data, begin, stops[there + key] - begin)
-                        hashed &= hashed - ONE
-                    found = step_eight(info, states, counts, level, names, i, asking, ask_names, ask_states, asked)
+                name_words(data, stops, counts, n, level, names)
+                lane = asked = np.uint64(0)
+                while lane < n:
+                    found = step_eight(info, states, counts, level, names, lane, asking, ask_names, ask_states, asked)
                     read += ones(found & LANES)
                     asked += ones(found >> EIGHT)
                     for j in range(8):
-                        prefetch(info, TWO * states[i + np.uint64(j)])
-                    i += EIGHT
+                        prefetch(info, TWO * states[lane + np.uint64(j)])
+                    lane += EIGHT
                 # Pass 2: find the symbols of the words that may be literals.
-                i = lates = np.uint64(0)
-                while i < asked:
-                    lates += ones(symbols_of_eight(words, word_shift, ask_names, i, asked, symbols, late, lates))
-                    i += EIGHT
-                for j in range(lates):
-                    key = asking[late[j]]
-                    begin = stops[here + key] + ONE
-                    symbols[late[j]] = find_symbol(
-                        words, word_shift, word_data, word_offsets, names[key], data, begin, stops[there + key] - begin
-                    )
+                find_symbols(program, data, stops, level, ask_names, asking, asked, symbols, late)
                 for j in range(asked):
                     prefetch(transitions, mix(ask_states[j] & LOW_HALF, symbols[j], symbol_bits, key_shift) >> shift)
                 # Pass 3: find the successors of their keys, building those that are not in the table.
-                i = lates = np.uint64(0)
-                while i < asked:
-                    lates += ones(
-                        find_eight(
-                            transitions,
-                            shift,
-                            symbol_bits,
-                            key_shift,
-                            ask_states,
-                            symbols,
-                            asking,
-                            i,
-                            asked,
-                            late,
-                            late_symbols,
-                            lates,
-                        )
-                    )
-                    i += EIGHT
+                lane = lates = np.uint64(0)
+                while lane < asked:
+                    misses = find_eight(
+                        transitions, shift, symbol_bits, key_shift, ask_states, symbols, asking, lane, asked,
+                        late, late_symbols, lates,
+                    )  # fmt: skip
+                    lates += ones(misses)
+                    lane += EIGHT
                 for j in range(asked):
                     states[asking[j]] = ask_states[j]
                     prefetch(info, TWO * ask_states[j])
+                if door.size > 0:
+                    for j in range(lates):
+                        mixed = mix(states[late[j]], late_symbols[j], symbol_bits, key_shift)
+                        prefetch(door, mixed >> door_shift >> FIVE)
                 for j in range(lates):
                     key, symbol = late[j], late_symbols[j]
                     state = states[key]
                     target = info[TWO * state] & LOW_HALF
+                    mixed = mix(state, symbol, symbol_bits, key_shift)
                     if symbol != np.uint64(0):
-                        target = find(transitions, mix(state, symbol, symbol_bits, key_shift), shift)
+                        target = find(transitions, mixed, shift)
                     if target == np.uint64(0):
+                        if door.size > 0 and _is_rare(door, mixed >> door_shift, meta):
+                            stray_rows[strays], stray_states[strays] = rows[key], state
+                            stray_begins[strays] = stop_before(stops, level, key) + ONE
+                            strays += ONE
+                            counts[key], begins[key], slots[key] = np.uint64(0), ends[key] + ONE, NO_SLOT
+                            continue
                         built = build(program, cache, work, state, symbol)
                         if built < 0:
                             return -built
                         target = np.uint64(built)
                     states[key] = target & NUMBER
                 level += ONE
-            # Keys that have been read, or whose state no word can change, leave the block; the others move up.
-            m = np.uint64(0)
-            for i in range(n):
-                state = states[i]
-                entry = info[TWO * state]
-                if begins[i] > ends[i] or entry & LOW_HALF == state | STOP:
-                    accept = entry >> HALF
-                    out[rows[i]] = base + np.int64(accept) - 1
-                    if recalled.size > 0:
+            if recalled.size > 0:
+                for i in range(n):
+                    if is_read(info, begins[i], ends[i], states[i]) and slots[i] != NO_SLOT:
                         begin = np.uint64(offsets[rows[i]])
+                        accept = info[TWO * states[i]] >> HALF
                         remember(recalled, slots[i], data, begin, ends[i] - begin, accept)
-                    continue
-                rows[m], begins[m], ends[m], states[m], slots[m] = rows[i], begins[i], ends[i], state, slots[i]
-                m += ONE
-            n = m
+            n = leave(info, base, out, n, rows, begins, ends, states, slots)
         meta[WORDS] += np.int64(read)
         meta[RECALLS] += np.int64(recalls)
         row = min(row + block, stop)
-    meta[ROW] = row
-    return DONE
+
+
+@inlined
+def _is_rare(door: Any, cell: Any, meta: Any) -> Any:
+    """Count a request for a transition that is not built; tell whether it has not been asked for often enough yet."""
+    at, shift = cell >> FIVE, TWO * (cell & np.uint64(31))
+    count = door[at] >> shift & THREE
+    if count == ASKS:
+        return False
+    door[at] += ONE << shift
+    meta[SEEN] += np.int64(count == np.uint64(0))
+    return True

@@ -91,7 +91,13 @@ def find_stops(data: Any, at: Any, end: Any, separator: Any, stops: Any, key: An
     count = ones(mask)
     stops[key] = at - ONE
     if left < np.uint64(64) or count >= MOST:
-        for _ in range(AHEAD):
+        for _ in range(AHEAD // 2):
+            key += ROW
+            stops[key] = at + trailing_zeros(mask)
+            mask &= mask - ONE
+        if mask == np.uint64(0):
+            return count, end + ONE
+        for _ in range(AHEAD // 2):
             key += ROW
             stops[key] = at + trailing_zeros(mask)
             mask &= mask - ONE
