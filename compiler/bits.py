@@ -92,7 +92,7 @@ def bit_program(nfa: Nfa) -> BitProgram | None:
 def _paths(nfa: Nfa) -> list[list[int]] | None:
     """Return each distinct pattern's positions from its root on, in the order of its first tag; None if too large."""
     ends = np.flatnonzero(np.diff(nfa.tag_offsets))
-    if len(ends) > 64 * LANES:
+    if max(len(ends), len(nfa.tags)) > 64 * LANES:
         return None
     parents = parents_of(nfa)
     paths = []

@@ -196,6 +196,8 @@ class Work(NamedTuple):
     """The simulation's pairs of a position and a key: now, behind the next word, with an edge to look up, and at the end."""
     loops_entered: Uint64s
     """Which of the numbered loops each key has entered."""
+    marks: Uint64s
+    """Bits of accept tags."""
     lanes: Uint64s
     """The active bits of the bit-parallel simulation, key by key."""
 
@@ -264,5 +266,6 @@ def make_work(program: Program) -> Work:
         asking_pairs=pairs(),
         found=pairs(),
         loops_entered=np.empty(simulated_block(program) * lines(program), np.uint64),
+        marks=np.zeros(LANES, np.uint64),
         lanes=np.empty(BLOCK * LANES, np.uint64),
     )

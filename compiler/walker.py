@@ -176,6 +176,7 @@ class Walker:
         """Bound the cache anew, throwing away what it holds if that is too large already."""
         self._capacity = capacity
         self._recalled = NO_TABLE
+        self._settled.note(0, built=True)
         if self._cache is None or nbytes(self._cache) > capacity:
             self._framed = None
             self._tags.clear()

@@ -83,7 +83,8 @@ class CacheStats:
     clears: int = 0
     """Times the cache was full and was emptied."""
     fallbacks: int = 0
-    """Keys that were simulated on the NFA because clearing did not pay or a key outgrew the cache."""
+    """Keys that were simulated on the NFA, at least from some word on: because clearing or building did not pay, a key outgrew
+    the cache, or what it asked for was asked too seldom to be built yet."""
     recalls: int = 0
     """Keys that were answered whole, without reading their words, by the key cache."""
 

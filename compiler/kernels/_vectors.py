@@ -102,7 +102,7 @@ def _name_eight(_: Any, data: Any, stops: Any, words: Any, level: Any, names: An
     """Name word ``level`` of the keys from ``first`` on that have one; see :func:`compiler.kernels.words.name_word`.
 
     ``stops`` has a row of BLOCK numbers for each level: where the word before ends. Returns the lanes whose words must be
-    named by hash.
+    named by hash. Keys that have no such word get the name 0, as nothing may be looked up where they end.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -120,6 +120,7 @@ def _name_eight(_: Any, data: Any, stops: Any, words: Any, level: Any, names: An
         kept = b.or_(kept, b.select(b.icmp_unsigned("<", length, v.all(8)), v.all(0), v.all(1 << 63)))
         short = b.icmp_unsigned("<", length, v.all(8))
         name = b.or_(b.and_(name, kept), b.select(short, b.shl(length, v.all(56)), v.all(0)))
+        name = b.select(live, name, v.all(0))
         v.store(name, names, first)
         unclear = b.icmp_unsigned("<", name, v.all(9 << 56))
         hashed = b.or_(b.icmp_unsigned(">", length, v.all(8)), b.and_(unclear, b.not_(short)))

@@ -12,7 +12,6 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, trailing_zeros
 from compiler.kernels._vectors import shift_eight
-from compiler.kernels.advance import ascend
 from compiler.kernels.reading import find_symbols, look_ahead, name_words
 from compiler.kernels.words import begins_with
 from compiler.tables import BLOCK
@@ -94,12 +93,12 @@ def _put_set(bits: Any, work: Any, key: Any, set_end: Any, tags: Any, counts: An
 
     Returns the set's number, or -1 where ``tags`` has no room, with the room that is needed in ``counts[1]``.
     """
-    now, ends, offsets = work.lanes, bits.ends, bits.tag_offsets
+    now, ends, offsets, all_tags, marks = work.lanes, bits.ends, bits.tag_offsets, bits.tags, work.marks
     number = counts[0]
     last = np.int64(set_end[number - 2]) if number > 1 else np.int64(0)
     first = np.int64(set_end[number - 1]) if number > 0 else np.int64(0)
-    if first + bits.tags.size > tags.size:
-        counts[1] = first + bits.tags.size
+    if first + all_tags.size > tags.size:
+        counts[1] = first + all_tags.size
         return -1
     end = np.uint64(first)
     for j in range(np.uint64(ends.size)):
@@ -108,11 +107,11 @@ def _put_set(bits: Any, work: Any, key: Any, set_end: Any, tags: Any, counts: An
             bit = np.uint64(64) * j + trailing_zeros(matched)
             matched &= matched - ONE
             for i in range(np.uint64(offsets[bit]), np.uint64(offsets[bit + ONE])):
-                tags[end] = bits.tags[i]
+                tags[end] = all_tags[i]
                 end += ONE
-    found = np.int64(end) - first
     if not bits.in_order:
-        ascend(work.tags, tags, first, np.int64(end))
+        _ascend(marks, tags, np.uint64(first), end, np.uint64(all_tags.size + 63) >> np.uint64(6))
+    found = np.int64(end) - first
     if number > 0 and first - last == found:
         same = np.int64(0)
         while same < found and tags[last + same] == tags[first + same]:
@@ -122,3 +121,20 @@ def _put_set(bits: Any, work: Any, key: Any, set_end: Any, tags: Any, counts: An
     set_end[number] = end
     counts[0] = number + 1
     return number
+
+
+@inlined
+def _ascend(marks: Any, tags: Any, first: Any, end: Any, most: Any) -> Any:
+    """Sort ``tags[first:end]`` by marking each in ``marks[:most]``: comparing them took a third of the time of ``hard``."""
+    for j in range(most):
+        marks[j] = ZERO
+    for i in range(first, end):
+        tag = np.uint64(tags[i])
+        marks[tag >> np.uint64(6)] |= ONE << (tag & np.uint64(63))
+    at = first
+    for j in range(most):
+        marked = marks[j]
+        while marked != ZERO:
+            tags[at] = np.uint64(64) * j + trailing_zeros(marked)
+            marked &= marked - ONE
+            at += ONE

@@ -115,6 +115,22 @@ def test_same_answers_on_settled_ground(patterns: list[list[Token]], words: list
     assert machine.counters().bytes <= capacity
 
 
+def test_settled_ground_is_left_when_the_cache_is_shared_out() -> None:
+    """More threads mean smaller caches: a cache that is too large for its share is thrown away, and its rows with it."""
+    nfa = build_nfa([[Wildcard.MANY, b"a", *[Wildcard.ONE] * 5]])
+    keys = [b".".join(b"ab"[i : i + 1] for i in bits) for bits in product((0, 1), repeat=6)] * 300
+    expected = answers(Twin(nfa, b".", 1 << 20), keys)
+    machine = without_bits(LazyDfa(nfa, b".", 12_000))
+    with patch("compiler.walker.SETTLED", 1), patch("compiler.settled.SETTLED", 1):
+        for _ in range(3):
+            assert answers(machine, keys) == expected
+        assert machine._walkers[0]._settled.nbytes > 0
+        found = machine.run([column([b""] * 200 + keys)], threads=4)
+    assert found.set_ids[0] >= 0
+    assert len(machine._walkers) == 4
+    assert answers(machine, [b"", *keys]) == [[], *expected]
+
+
 @given(PATTERNS, KEYS)
 @settings(max_examples=200, deadline=None)
 def test_same_automaton_state_for_state(patterns: list[list[Token]], words: list[list[bytes]]) -> None:

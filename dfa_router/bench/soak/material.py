@@ -44,6 +44,15 @@ def _large(rng: random.Random) -> list[str]:
     return [_pattern(rng, words, 5, 0.1, rng.choice([0.0, 0.01, 0.05])) for _ in range(rng.randint(200, 3000))]
 
 
+def _fleet(rng: random.Random) -> list[str]:
+    """So many bindings that a doorkeeper stands before the cache."""
+    sites, metrics = rng.choice([20, 2000]), ["temp", "load", "a-name-of-more-than-eight-bytes"]
+    patterns = [f"site.{rng.randrange(sites)}.dev.{i}.{rng.choice(metrics)}" for i in range(100_000)]
+    patterns += [f"site.{rng.randrange(sites)}.#.{rng.choice(metrics)}" for _ in range(rng.choice([0, 50]))]
+    patterns += [f"#.{rng.randrange(100_000)}.#.{rng.choice(metrics)}" for _ in range(rng.choice([0, 5]))]
+    return patterns + [f"site.*.dev.{rng.randrange(100_000)}.*" for _ in range(1000)]
+
+
 def _awkward(rng: random.Random) -> list[str]:
     """Words that hashing and comparing may get wrong."""
     return [_pattern(rng, AWKWARD, 4, 0.1, 0.1) for _ in range(rng.randint(1, 100))]
@@ -74,6 +83,7 @@ def _stars(rng: random.Random) -> list[str]:
 KINDS: dict[str, Callable[[random.Random], list[str]]] = {
     "small": _small,
     "large": _large,
+    "fleet": _fleet,
     "awkward words": _awkward,
     "stars behind hashes": _stars_behind_hashes,
     "words anywhere": _words_anywhere,
