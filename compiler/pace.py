@@ -1,7 +1,7 @@
 """When to walk the DFA and when to simulate: a running comparison of what the two cost, by counting.
 
 For a small set the bit-parallel simulation costs a known time per word, whatever happens; for a large one the simulation
-by active sets costs about as much for each NFA position of a state. The DFA costs less per word that it knows and far
+by pairs costs about as much for each NFA position of a state. The DFA costs less per word that it knows and far
 more per transition that it must build. After each stretch of keys the counters say what the DFA
 has cost. A DFA that loses is given some transitions to learn by, as a new one always begins with building; if it still
 loses, keys are simulated until that has taken PAUSE times as long as the trial did, and then it is tried again with more

@@ -1,6 +1,6 @@
 """Compiling every kernel before it is needed.
 
-A kernel is compiled at its first call, about ten seconds of processor time for all of them, and kept on disk. A process
+A kernel is compiled at its first call, fifteen seconds of processor time for all of them, and kept on disk. A process
 that is about to start others, or to measure, has them compiled first: the others then load them in a fraction of a
 second instead of compiling them all at the same time.
 """

@@ -1,4 +1,4 @@
-"""The one place that imports numba: the decorators for kernels, and a few machine instructions.
+"""Where numba is imported, here and in :mod:`compiler.kernels._vectors`: decorators for kernels, and machine instructions.
 
 Kernels are compiled at their first call, never at import, and kept on disk where numba finds a writable place
 (``NUMBA_CACHE_DIR``, else beside the source, else the user's cache directory). They release the interpreter's lock, all

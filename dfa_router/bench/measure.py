@@ -14,8 +14,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-__all__ = ["every_core", "machine", "medians", "pinned"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    import dfa_router as dr
+
+__all__ = ["every_core", "machine", "medians", "pinned", "warm_up"]
+
+MOST_PASSES = 16
+"""So often keys are matched to fill a cache, at most."""
 
 _ALLOWED = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()
 """The cores that this process was given, before anything pinned it."""
@@ -81,3 +90,17 @@ def machine() -> str:
         model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy", "pyarrow"))
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {libraries}"
+
+
+def warm_up(router: dr.Router, keys: pa.Array) -> int:
+    """Match the keys until that builds nothing more; return how often.
+
+    One pass builds everything, and the next finds nothing to do, but where the cache has a doorkeeper, which has a
+    transition built when it is asked for the fourth time: all of a key's transitions are, one behind the other.
+    """
+    for count in range(1, MOST_PASSES):
+        before = router.stats().misses
+        router.match_batch(keys)
+        if router.stats().misses == before:
+            return count
+    return MOST_PASSES

@@ -353,7 +353,7 @@ def test_a_small_set_whose_words_repeat_stays_with_the_dfa() -> None:
 
 
 def test_patterns_that_no_machine_word_holds_are_simulated_all_the_same() -> None:
-    """63 tokens fit beside the end bit; 64 do not, and the whole set goes by active sets."""
+    """63 tokens fit beside the end bit; 64 do not, and the whole set goes by pairs."""
     for length in (62, 63, 64, 65):
         nfa = build_nfa([[b"a"] * length, [Wildcard.MANY, b"b"]])
         assert (bit_program(nfa) is None) == (length > 63)

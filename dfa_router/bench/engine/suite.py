@@ -26,15 +26,13 @@ from dfa_router.bench.engine.peers import LOOKUPS, MATCHERS, PeerMatcher, instal
 from dfa_router.bench.engine.rows import DFA_COLD, DFA_WARM, DISTINCT, KEY_CACHE, NFA, TRIE, Claim, Row, claims
 from dfa_router.bench.engine.service import process, single, threads
 from dfa_router.bench.engine.workloads import WORKLOADS, Workload, make_workload
-from dfa_router.bench.measure import medians
+from dfa_router.bench.measure import medians, warm_up
 
 __all__ = ["PARTS", "run"]
 
 Progress = Callable[[str], None]
 SAMPLE_SECONDS = 2.0
 """About how long a peer that is called key by key may take per round."""
-MOST_PASSES = 16
-"""So often the keys are matched to fill a cache, at most."""
 
 PARTS: Mapping[str, Callable[[float, int, Progress], Iterator[Row | Claim]]] = {
     "threads": threads,
@@ -88,7 +86,7 @@ def _run(workload: Workload, rounds: int, progress: Progress) -> Iterator[Row]:
     router = compiled()
     build = time.perf_counter() - started
     expected = router.match_batch(keys)
-    passes = 1 + _warm(router, keys)
+    passes = 1 + warm_up(router, keys)
     nfa_keys = plain[: max(100_000, len(plain) // 10)]
     simulated, remembering = compiled(engine="nfa"), compiled(key_cache="on")
     fresh: dict[str, dr.Router] = {}
@@ -98,7 +96,7 @@ def _run(workload: Workload, rounds: int, progress: Progress) -> Iterator[Row]:
         DFA_WARM: lambda: _until_set_ids(router, keys),
         KEY_CACHE: lambda: found.update(remembered=_until_set_ids(remembering, keys)),
     }
-    _warm(remembering, keys)
+    warm_up(remembering, keys)
     if plain is not keys:
         contestants[DISTINCT] = lambda: router.match_batch(keys.dictionary).set_ids.take(keys.indices)
     contestants[NFA] = lambda: _until_set_ids(simulated, nfa_keys)
@@ -147,20 +145,6 @@ def _run(workload: Workload, rounds: int, progress: Progress) -> Iterator[Row]:
     for peer in MATCHERS:
         progress(f"{workload.name}: {peer.name}")
         yield _peer(workload, peer, plain, router, base)
-
-
-def _warm(router: dr.Router, keys: pa.Array) -> int:
-    """Match the keys until that builds nothing more; return how often.
-
-    One pass is enough, but where the cache has a doorkeeper, which has a transition built when it is asked for the fourth
-    time: all of a key's transitions are, one behind the other.
-    """
-    for count in range(1, MOST_PASSES):
-        before = router.stats().misses
-        router.match_batch(keys)
-        if router.stats().misses == before:
-            return count
-    return MOST_PASSES
 
 
 def _peer(workload: Workload, peer: PeerMatcher, keys: pa.Array, router: dr.Router, base: float) -> Row:

@@ -21,6 +21,7 @@ import dfa_router as dr
 from dfa_router.automaton import prepare
 from dfa_router.bench.engine.agreement import agree, summary, trie_summary
 from dfa_router.bench.engine.opponent import compiled_trie
+from dfa_router.bench.measure import warm_up
 from dfa_router.compiled import sections_of
 
 __all__ = ["AXES", "Point", "run"]
@@ -118,7 +119,7 @@ def _point(axis: str, x: float, patterns: Words, keys: pa.Array, rounds: int) ->
 
     warm, simulated = compiled(), dr.compile(bindings, engine="nfa")
     automaton = _automaton_bytes(warm)
-    warm.match_batch(keys)
+    warm_up(warm, keys)
     make = compiled_trie()
     trie = None if make is None else make(texts)
     distinct: dict[int, pa.Array] = {}
