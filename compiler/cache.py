@@ -153,6 +153,7 @@ def snapshot(cache: Cache) -> Snapshot:
         home = slot - (entry >> DISPLACEMENT_SHIFT & PROBES - 1)
         mixed = home << 64 - slot_bits | entry >> 32 << 32 - slot_bits
         key = mixed * _INVERSE % 2**64 >> int(cache.key_shift)
+        key ^= key >> (65 - int(cache.key_shift) >> 1)
         successors[(key >> symbol_bits) - 1, key & (1 << symbol_bits) - 1] = (target & TARGET) - 1
     return Snapshot(
         start=int(meta[START] & TARGET) - 1 if meta[START] else None,

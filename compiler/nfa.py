@@ -26,15 +26,17 @@ have no alternatives), and dictionaries of children (20 times the memory).
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from compiler.pattern import Pattern, Wildcard, normalize
+from compiler.pattern import Pattern, Token, Wildcard, normalize
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -184,19 +186,16 @@ def build_nfa(patterns: Iterable[Pattern], *, reserved: bytes = b"") -> Nfa:
      2 loops  tags 1
      3   tags 0
     """
-    words: dict[bytes, int] = {}
+    # A new word gets the next number where it is looked up, without a step of Python for each of millions of tokens.
+    numbers: defaultdict[Token, int] = defaultdict(count(1).__next__, {Wildcard.ONE: ONE, Wildcard.MANY: MANY})
+    number_of, without_many = numbers.__getitem__, frozenset([Wildcard.MANY]).isdisjoint
     codes = array("i")
     lengths = array("i")
     apart = array("i")
     for number, pattern in enumerate(patterns):
-        before = len(codes)
-        tokens = normalize(pattern) if Wildcard.MANY in pattern else pattern
-        for token in tokens:
-            if isinstance(token, bytes):
-                codes.append(words.setdefault(token, len(words) + 1))
-            else:
-                codes.append(ONE if token is Wildcard.ONE else MANY)
-        lengths.append(len(codes) - before)
+        tokens = pattern if without_many(pattern) else normalize(pattern)
+        codes.extend(map(number_of, tokens))
+        lengths.append(len(tokens))
         if reserved and tokens and isinstance(tokens[0], bytes) and tokens[0].startswith(reserved):
             apart.append(number)
     begins = np.zeros(len(lengths), np.int64)
@@ -207,7 +206,7 @@ def build_nfa(patterns: Iterable[Pattern], *, reserved: bytes = b"") -> Nfa:
     tag_offsets = np.zeros(len(labels) + 1, np.int32)
     np.cumsum(np.bincount(ends, minlength=len(labels)), out=tag_offsets[1:])
     return Nfa(
-        symbols=_symbols(words),
+        symbols=_symbols([token for token in numbers if isinstance(token, bytes)]),
         labels=labels,
         children=children,
         tag_offsets=tag_offsets,
@@ -240,7 +239,7 @@ def _grow(
     return np.concatenate(labels), np.concatenate(parents), at.astype(np.int32)
 
 
-def _symbols(words: dict[bytes, int]) -> Symbols:
+def _symbols(words: list[bytes]) -> Symbols:
     offsets = np.zeros(len(words) + 1, np.int32)
     np.cumsum([len(word) for word in words], out=offsets[1:])
     return Symbols(data=np.frombuffer(b"".join(words), np.uint8), offsets=offsets)

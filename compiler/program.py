@@ -12,6 +12,7 @@ import numpy.typing as npt
 from compiler.nfa import MANY, ONE, Nfa
 from compiler.paths import parents_of
 from compiler.tables import (
+    CROWDED,
     FIRST_IS_MANY,
     HAS_ONE,
     HAS_TAGS,
@@ -30,6 +31,8 @@ from compiler.tables import (
 __all__ = ["make_program"]
 
 FEW_WORDS = 4096
+FEW_CHILDREN = 4
+"""So many labels lie in a line of the processor's cache or two, and take no room in the hash table."""
 
 
 def make_program(nfa: Nfa, separator: bytes) -> Program:
@@ -51,6 +54,7 @@ def make_program(nfa: Nfa, separator: bytes) -> Program:
         separator=np.uint8(separator[0]),
         reserved=np.int64(nfa.reserved[0] if nfa.reserved else -1),
         roots=np.int64(len(nfa.roots)),
+        labels=frozen(nfa.labels),
         nodes=frozen(_nodes(nfa, filter_bits, nested)),
         tag_offsets=frozen(nfa.tag_offsets),
         tags=frozen(nfa.tags),
@@ -81,6 +85,7 @@ def _nodes(nfa: Nfa, filter_bits: npt.NDArray[np.uint8], nested: Int32s) -> Uint
     flags |= np.where(count > many, LEADS_ON, 0) | np.where(np.diff(nfa.tag_offsets), HAS_TAGS, 0)
     if len(nested):
         flags |= np.where(nested, NESTED, 0)
+    flags |= np.where(_crowded(nfa), CROWDED, 0)
     nodes = np.zeros(2 * len(nfa) + 2, np.uint64)
     nodes[0::2] = nfa.children.astype(np.uint64) << np.uint64(32)
     nodes[0:-2:2] |= flags.astype(np.uint64)
@@ -94,7 +99,7 @@ def _edges(nfa: Nfa, parents: Int32s) -> tuple[Uint64s, int, int, int]:
     """Enter all children that literal words lead to into a table; return also its shift and how its keys are made."""
     from compiler.kernels.transitions import fill_edges
 
-    literal = np.flatnonzero(nfa.labels > 0).astype(np.int32)
+    literal = np.flatnonzero((nfa.labels > 0) & _crowded(nfa)[parents]).astype(np.int32)
     symbol_bits = max(1, len(nfa.symbols).bit_length())
     key_bits = symbol_bits + len(nfa).bit_length()
     slot_bits = max(4, key_bits - 32, (2 * len(literal)).bit_length())
@@ -107,6 +112,12 @@ def _edges(nfa: Nfa, parents: Int32s) -> tuple[Uint64s, int, int, int]:
         ):  # fmt: skip
             return edges, shift, symbol_bits, 64 - key_bits
         slot_bits += 1  # a place is crowded
+
+
+def _crowded(nfa: Nfa) -> npt.NDArray[np.bool_]:
+    """Tell which positions have more children than are worth looking through."""
+    crowded: npt.NDArray[np.bool_] = np.diff(nfa.children) > FEW_CHILDREN
+    return crowded
 
 
 def _nested(nfa: Nfa, parents: Int32s) -> Int32s:

@@ -6,7 +6,8 @@ argument and is compiled for once. :mod:`compiler.cache` makes, grows and clears
 
 The transition table
     maps (state, symbol) to a state by open addressing in entries of 8 bytes. With S bits of symbol and T bits of state,
-    the number ``state << S | symbol`` is multiplied by an odd constant modulo 2^(S + T), which is a bijection. The top
+    the number ``state << S | symbol`` has its upper half folded into its lower one and is multiplied by an odd constant
+    modulo 2^(S + T), which is a bijection. The top
     bits of the product are the home slot; the next 32 are kept in the entry as its check. As the table never has fewer
     than 2^(S + T - 32) slots, home and check together *are* the key: a hit is exact, although no key is stored.
     The entry's low half holds the displacement from the home slot (4 bits), FINAL (1 bit) and the target (27 bits).
@@ -68,9 +69,9 @@ GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS = 1, 2, 3, 4, 
 SCRAMBLE = 0x9E3779B97F4A7C15
 """The odd multiplier of all hashing here: 2^64 over the golden ratio (Knuth's multiplicative hashing)."""
 # Flags of a position.
-LOOPS, FIRST_IS_MANY, HAS_ONE, LEADS_ON, HAS_TAGS, NESTED = 1, 2, 4, 8, 16, 32
+LOOPS, FIRST_IS_MANY, HAS_ONE, LEADS_ON, HAS_TAGS, NESTED, CROWDED = 1, 2, 4, 8, 16, 32, 64
 """It stays on every word; its first child is MANY; it has a child ONE; a word leads to a child; a pattern ends here; it is MANY
-below another MANY."""
+below another MANY; so many words lead to children that they are looked up in a hash table."""
 
 TARGET_BITS = 27
 TARGET = (1 << TARGET_BITS) - 1
@@ -89,6 +90,7 @@ class Program(NamedTuple):
     reserved: np.int64
     """The byte whose keys begin at the second root; -1 where there is one root."""
     roots: np.int64
+    labels: Int32s
     nodes: Uint64s
     """Two entries for each position, so that what a step asks of it is one access: its first child << 32 | flags; and its
     filter, in which the bit of each literal child is set. A sentinel ends the last one's children."""
@@ -103,7 +105,8 @@ class Program(NamedTuple):
     filter_bits: npt.NDArray[np.uint8]
     """For each symbol the bit that stands for it in filters."""
     edges: Uint64s
-    """The children that literal words lead to, by (position, symbol): a table of the transition table's form."""
+    """The children of crowded positions that literal words lead to, by (position, symbol): a table of the transition table's
+    form."""
     edge_shift: np.int64
     edge_symbol_bits: np.int64
     edge_key_shift: np.int64

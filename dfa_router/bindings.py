@@ -36,11 +36,14 @@ def binding_set(bindings: Iterable[tuple[str, str]]) -> tuple[Binding, ...]:
         )
     checked = []
     for position, entry in enumerate(bindings):
-        if not isinstance(entry, tuple | list) or len(entry) != 2 or not all(isinstance(part, str) for part in entry):
-            raise BindingError(
-                f"binding {position} is {entry!r}: expected a (pattern, destination) pair of strings, such as ('stock.#', 'q')"
-            )
-        checked.append(Binding(*entry))
+        if isinstance(entry, (tuple, list)) and len(entry) == 2:
+            pattern, destination = entry
+            if isinstance(pattern, str) and isinstance(destination, str):
+                checked.append(Binding(pattern, destination))
+                continue
+        raise BindingError(
+            f"binding {position} is {entry!r}: expected a (pattern, destination) pair of strings, such as ('stock.#', 'q')"
+        )
     return tuple(checked)
 
 

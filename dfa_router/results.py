@@ -6,6 +6,7 @@ lists per key are made from it only when asked for, with one ``take``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -34,13 +35,12 @@ class Matches:
     3
     """
 
-    __slots__ = ("__dict__", "_batch", "_codes", "_names")
+    __slots__ = ("__dict__", "_batch", "_name_table")
 
-    def __init__(self, batch: SetBatch, codes: npt.NDArray[np.int32], names: pa.Array) -> None:
-        """Wrap a batch; ``codes[position]`` is the destination of a binding as an index into ``names``."""
+    def __init__(self, batch: SetBatch, name_table: Callable[[], tuple[npt.NDArray[np.int32], pa.Array]]) -> None:
+        """Wrap a batch; ``name_table``, asked when destinations are, returns what the function of that name does."""
         self._batch = batch
-        self._codes = codes
-        self._names = names
+        self._name_table = name_table
 
     def __len__(self) -> int:
         return len(self._batch.set_ids)
@@ -82,16 +82,15 @@ class Matches:
     @cached_property
     def _destination_sets(self) -> pa.ListArray:
         """The sets again, as destinations without repetition."""
-        codes = self._codes[self._batch.positions]
+        code_of, names = self._name_table()
+        codes = code_of[self._batch.positions]
         sets = np.repeat(np.arange(len(self._batch.offsets) - 1), np.diff(self._batch.offsets))
         # A pair (set, destination) is kept where it occurs first; np.unique returns first occurrences.
-        _, first = np.unique(sets * np.int64(max(1, len(self._names))) + codes, return_index=True)
+        _, first = np.unique(sets * np.int64(max(1, len(names))) + codes, return_index=True)
         first.sort()
         offsets = np.zeros(len(self._batch.offsets), np.int32)
         np.cumsum(np.bincount(sets[first], minlength=len(offsets) - 1), out=offsets[1:])
-        return pa.ListArray.from_arrays(
-            pa.array(offsets, pa.int32()), self._names.take(pa.array(codes[first], pa.int32()))
-        )
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), names.take(pa.array(codes[first], pa.int32())))
 
 
 def name_table(destinations: Any) -> tuple[npt.NDArray[np.int32], pa.Array]:

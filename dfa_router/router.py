@@ -283,8 +283,7 @@ class Router:
         return self._matcher
 
     def _matches(self, batch: SetBatch) -> Matches:
-        codes, names = self._destinations()
-        return Matches(batch, codes, names)
+        return Matches(batch, self._destinations)
 
     def _destinations(self) -> tuple[npt.NDArray[np.int32], Any]:
         """Return the name table, made when it is first needed, and anew if bindings were added since."""

@@ -243,8 +243,9 @@ def _find_eight(
         live = b.icmp_unsigned("<", b.add(v.places(), v.spread(first)), v.spread(count))
         both = v.load(ask_states, first)
         state = b.and_(both, v.all(TARGET))
-        mixed = b.or_(b.shl(state, v.spread(symbol_bits)), symbol)
-        mixed = b.mul(b.shl(mixed, v.spread(key_shift)), v.all(SCRAMBLE))
+        key = b.or_(b.shl(state, v.spread(symbol_bits)), symbol)  # as compiler.kernels.transitions.mix does it
+        key = b.xor(key, b.lshr(key, v.spread(b.lshr(b.sub(INT(65), key_shift), INT(1)))))
+        mixed = b.mul(b.shl(key, v.spread(key_shift)), v.all(SCRAMBLE))
         entry = v.gather(transitions, v.home(mixed, shift))
         check = b.shl(mixed, v.spread(b.sub(INT(64), shift)))
         tag = b.and_(check, v.all(0xFFFFFFFF << 32))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
-from compiler.kernels.transitions import find, mix
+from compiler.kernels.transitions import child_of
 from compiler.tables import FINAL, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LEADS_ON, LOOPS
 
 __all__ = ["advance", "ascend", "begin", "close", "enter"]
@@ -42,7 +42,7 @@ def advance(program: Any, members: Any, first: Any, last: Any, symbol: Any, work
 def enter(program: Any, members: Any, first: Any, last: Any, symbol: Any, work: Any) -> Any:
     """Collect the loops that stay and the children that one word enters; return how many it enters as a literal."""
     nodes, stay, entering = program.nodes, work.loops, work.entered
-    edges, edge_shift = program.edges, np.uint64(program.edge_shift)
+    labels, edges, edge_shift = program.labels, program.edges, np.uint64(program.edge_shift)
     symbol_bits, key_shift = np.uint64(program.edge_symbol_bits), np.uint64(program.edge_key_shift)
     wanted = np.uint64(symbol != 0) << np.uint64(program.filter_bits[np.uint64(symbol)])
     loops = entered = literals = 0
@@ -57,7 +57,9 @@ def enter(program: Any, members: Any, first: Any, last: Any, symbol: Any, work: 
             entering[entered] = np.int32(node >> HALF) + np.int32((node & MANY_FIRST) != np.uint64(0))
             entered += 1
         if nodes[at + ONE] & wanted:
-            child = find(edges, mix(np.uint64(position), np.uint64(symbol), symbol_bits, key_shift), edge_shift)
+            child = child_of(
+                labels, nodes, edges, edge_shift, symbol_bits, key_shift, np.uint64(position), np.uint64(symbol)
+            )
             if child != np.uint64(0):
                 entering[entered] = child
                 entered += 1

@@ -20,15 +20,17 @@ import numpy as np
 from compiler.kernels._jit import inlined, kernel, prefetch
 from compiler.kernels.advance import ascend
 from compiler.kernels.reading import find_symbols, look_ahead, name_words
-from compiler.kernels.transitions import find, mix
+from compiler.kernels.transitions import child_of, mix
 from compiler.kernels.words import begins_with, filter_bit
-from compiler.tables import DONE, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LOOPS, NESTED
+from compiler.tables import CROWDED, DONE, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LOOPS, NESTED
 
 __all__ = ["GROW_ANSWER", "simulate"]
 
 GROW_ANSWER = 1
 ZERO, ONE, TWO, HALF = (np.uint64(i) for i in (0, 1, 2, 32))
-STAYS, EPSILON, STAR, ENDS, AGAIN = (np.uint64(flag) for flag in (LOOPS, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, NESTED))
+STAYS, EPSILON, STAR, ENDS, AGAIN, CROWD = (
+    np.uint64(flag) for flag in (LOOPS, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, NESTED, CROWDED)
+)
 KEY, CLOSED, POSITION = np.uint64(127), np.uint64(128), np.uint64(8)
 """A pair: position << POSITION | CLOSED | key of the block. CLOSED: what epsilon moves reach from it has been entered."""
 READ = np.uint64(2**64 - 1)
@@ -85,7 +87,7 @@ def _simulate_block(
     first: Any, n: Any,
 ) -> Any:  # fmt: skip
     """Leave in ``work.found`` the pairs at which keys end where patterns do; return their number, -1 if there is no room."""
-    nodes, edges, edge_shift = program.nodes, program.edges, np.uint64(program.edge_shift)
+    labels, nodes, edges, edge_shift = program.labels, program.nodes, program.edges, np.uint64(program.edge_shift)
     symbol_bits, key_shift = np.uint64(program.edge_symbol_bits), np.uint64(program.edge_key_shift)
     tag_offsets = program.tag_offsets
     separator, reserved, nested = program.separator, program.reserved, program.nested
@@ -163,13 +165,17 @@ def _simulate_block(
             prefetch(nodes, TWO * child)
             then[after] = child << POSITION | key
             after += np.uint64(node & STAR != ZERO)
-            prefetch(edges, mix(position, symbols[key], symbol_bits, key_shift) >> edge_shift)
+            if node & CROWD != ZERO:
+                prefetch(edges, mix(position, symbols[key], symbol_bits, key_shift) >> edge_shift)
+            else:
+                prefetch(labels, child)
             asking[asked] = pair
             asked += np.uint64(literals & literal[key] != ZERO)
         for j in range(asked):
             pair = asking[j]
             key = pair & KEY
-            child = find(edges, mix(pair >> POSITION, symbols[key], symbol_bits, key_shift), edge_shift)
+            position, symbol = pair >> POSITION, symbols[key]
+            child = child_of(labels, nodes, edges, edge_shift, symbol_bits, key_shift, position, symbol)
             prefetch(nodes, TWO * child)
             then[after] = child << POSITION | key
             after += np.uint64(child != ZERO)

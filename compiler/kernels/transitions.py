@@ -11,20 +11,34 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.words import GOLDEN
-from compiler.tables import DISPLACEMENT_SHIFT, FINAL, PROBES, TARGET, TRANSITIONS
+from compiler.tables import CROWDED, DISPLACEMENT_SHIFT, FINAL, PROBES, SCRAMBLE, TARGET, TRANSITIONS
 
-__all__ = ["fill_edges", "find", "mix", "place", "rehash_transitions"]
+__all__ = ["child_of", "fill_edges", "find", "mix", "place", "rehash_transitions", "unmix"]
 
 ONES = np.uint64(0xFFFFFFFF)
-ONE, HALF = np.uint64(1), np.uint64(32)
+ONE, TWO, HALF, SIXTY_FIVE = (np.uint64(i) for i in (1, 2, 32, 65))
+INVERSE = np.uint64(pow(SCRAMBLE, -1, 2**64))
+MANY_CHILDREN = np.uint64(CROWDED)
 PAYLOAD = np.uint64(TARGET | FINAL)
 NEXT_SLOT = np.uint64(1 << DISPLACEMENT_SHIFT)
 
 
 @inlined
 def mix(state: Any, symbol: Any, symbol_bits: Any, key_shift: Any) -> Any:
-    """Scramble (state, symbol) reversibly; the result's top bits are its home slot."""
-    return ((state << symbol_bits | symbol) << key_shift) * GOLDEN
+    """Scramble (state, symbol) reversibly; the result's top bits are its home slot.
+
+    The upper half of the bits is folded into the lower one first: numbers that ascend together, as the children of an NFA's
+    positions do, would otherwise come to lie in rows.
+    """
+    key = state << symbol_bits | symbol
+    return ((key ^ key >> (SIXTY_FIVE - key_shift >> ONE)) << key_shift) * GOLDEN
+
+
+@inlined
+def unmix(mixed: Any, key_shift: Any) -> Any:
+    """Return the state << symbol_bits | symbol that was scrambled."""
+    key = mixed * INVERSE >> key_shift
+    return key ^ key >> (SIXTY_FIVE - key_shift >> ONE)  # folding over half the bits undoes itself
 
 
 @inlined
@@ -57,6 +71,20 @@ def place(transitions: Any, shift: Any, mixed: Any, target: Any, meta: Any) -> A
         transitions[at] = tag | np.uint64(target)
         return True
     return False
+
+
+@inlined
+def child_of(
+    labels: Any, nodes: Any, edges: Any, shift: Any, symbol_bits: Any, key_shift: Any, position: Any, symbol: Any
+) -> Any:
+    """Return the child of an NFA position that a literal word leads to, 0 if there is none."""
+    node = nodes[TWO * position]
+    if node & MANY_CHILDREN != np.uint64(0):
+        return find(edges, mix(position, symbol, symbol_bits, key_shift), shift)
+    for child in range(node >> HALF, nodes[TWO * position + TWO] >> HALF):
+        if np.uint64(labels[child]) == symbol:
+            return np.uint64(child)
+    return np.uint64(0)
 
 
 @kernel
