@@ -31,6 +31,7 @@ from compiler.kernels.reading import (
 )
 from compiler.kernels.recall import look_up, remember, slot_of
 from compiler.kernels.transitions import find, mix
+from compiler.kernels.words import begins_with
 from compiler.tables import (
     DONE,
     DOOR_ASKS,
@@ -120,20 +121,28 @@ def walk(
         first = np.uint64(row)
         n = np.uint64(min(block, stop - row))
         read = recalls = np.uint64(0)
-        n = enter_keys(offsets, data, valid, first, n, start, start_reserved, reserved, rows, begins, ends, states, out)
-        if recalled.size > 0:
-            m = np.uint64(0)
-            for i in range(n):
-                begin = np.uint64(offsets[rows[i]])
-                slots[m] = slot_of(data, begin, ends[i] - begin, recall_shift)
-                accept = look_up(recalled, slots[m], data, begin, ends[i] - begin)
+        if recalled.size == 0:
+            n = enter_keys(
+                offsets, data, valid, first, n, start, start_reserved, reserved, rows, begins, ends, states, out
+            )
+        else:
+            count, n = n, np.uint64(0)
+            end = np.uint64(offsets[first])
+            for at in range(first, first + count):
+                begin, end = end, np.uint64(offsets[at + ONE])
+                if valid.size > 0 and not valid[at]:
+                    out[at] = -1
+                    continue
+                slot = slot_of(data, begin, end - begin, recall_shift)
+                accept = look_up(recalled, slot, data, begin, end - begin)
                 if accept != np.uint64(0):
-                    out[rows[i]] = base + np.int64(accept) - 1
+                    out[at] = base + np.int64(accept) - 1
                     recalls += ONE
                     continue
-                rows[m], begins[m], ends[m], states[m] = rows[i], begins[i], ends[i], states[i]
-                m += ONE
-            n = m
+                rows[n], ends[n], slots[n] = at, end, slot
+                begins[n] = begin + np.uint64(begin == end)
+                states[n] = start_reserved if begins_with(data, begin, end, reserved) else start
+                n += ONE
         while n > np.uint64(0):
             nobody(states, n)
             most = look_ahead(data, begins, ends, counts, n, separator, stops)
