@@ -62,15 +62,18 @@ class Collector:
 
     def add(self, ends: Int32s, tags: Int32s) -> None:
         """Take sets over: set i of these is ``tags[ends[i]:ends[i + 1]]``. The arrays are copied."""
+        self._append(ends[1:], tags.copy())
+
+    def _append(self, ends: Int32s, tags: Int32s) -> None:
         if self._pairs + len(tags) > MOST_PAIRS:
             raise CapacityError("the accept sets of this batch have over 2^31 entries: match it in smaller batches")
-        self._offsets.append(ends[1:] + np.int32(self._pairs))
-        self._tags.append(tags.copy())
+        self._offsets.append(ends + np.int32(self._pairs))
+        self._tags.append(tags)
         self._pairs += len(tags)
-        self.base += len(ends) - 1
+        self.base += len(ends)
 
     def add_loose(self, ends: Int32s, tags: Int32s) -> None:
-        """Take sets over that are no cache's: set i is called ``loose - i``, and is ``tags[ends[i - 1]:ends[i]]``."""
+        """Take sets over that are no cache's: set i is called ``loose - i``, and is ``tags[ends[i - 1]:ends[i]]``. The arrays are kept."""
         self._loose_ends.append(ends)
         self._loose.append(tags)
         self.loose -= len(ends)
@@ -79,7 +82,7 @@ class Collector:
         """Return everything as one answer."""
         first = self.base
         for ends, tags in zip(self._loose_ends, self._loose, strict=True):
-            self.add(np.concatenate((np.zeros(1, np.int32), ends)), tags)
+            self._append(ends, tags)
         if self._loose:
             for ids in self._ids:
                 np.subtract(first - 2, ids, out=ids, where=ids < -1)

@@ -56,7 +56,7 @@ AHEAD = 8
 
 DOOR_ASKS = 3
 """So often a transition is asked for in vain where there is a doorkeeper, before it is built; at most 3."""
-STRAY_KEYS = 8192
+STRAY_KEYS = 16384
 """A walk stops to have keys simulated when there are so many."""
 
 LANES = 64

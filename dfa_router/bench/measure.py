@@ -92,15 +92,16 @@ def machine() -> str:
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {libraries}"
 
 
-def warm_up(router: dr.Router, keys: pa.Array) -> int:
+def warm_up(router: dr.Router, keys: pa.Array, *, threads: int = 1) -> int:
     """Match the keys until that builds nothing more; return how often.
 
     One pass builds everything, and the next finds nothing to do, but where the cache has a doorkeeper, which has a
-    transition built when it is asked for the fourth time: all of a key's transitions are, one behind the other.
+    transition built when it is asked for the fourth time: all of a key's transitions are, one behind the other. Threads have
+    caches of their own, and each must come to see all keys.
     """
     for count in range(1, MOST_PASSES):
         before = router.stats().misses
-        router.match_batch(keys)
+        router.match_batch(keys, threads=threads)
         if router.stats().misses == before:
             return count
     return MOST_PASSES

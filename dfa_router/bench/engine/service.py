@@ -17,7 +17,7 @@ import dfa_router as dr
 from dfa_router.bench.engine.agreement import agree, summary
 from dfa_router.bench.engine.rows import Claim, Row
 from dfa_router.bench.engine.workloads import make_workload
-from dfa_router.bench.measure import every_core, medians
+from dfa_router.bench.measure import every_core, medians, warm_up
 
 __all__ = ["process", "single", "threads"]
 
@@ -57,7 +57,7 @@ def threads(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Cla
     fresh: dict[str, dr.Router] = {}
     contestants: dict[str, Callable[[], object]] = {}
     for count in (1, 2):
-        warm[count].match_batch(keys, threads=count)
+        warm_up(warm[count], keys, threads=count)
         contestants[_name("warm", count)] = partial(ask_warm, count)
         contestants[_name("cold", count)] = partial(ask_cold, count)
     with every_core() as cores:
