@@ -81,7 +81,7 @@ ABLATIONS = (
     Ablation(
         choice="a doorkeeper stands before the cache of a far automaton",
         file="compiler/walker.py",
-        line="FAR_BYTES = 8 << 20",
+        line="FAR_BYTES = 4 << 20",
         without="FAR_BYTES = 1 << 60",
     ),
     Ablation(

@@ -50,10 +50,10 @@ UNPAID_CLEARS = 3
 WORDS_PER_STATE = 10
 """A cache has paid if it read this many words per state it built (the measure and the figure of regex-automata)."""
 
-FAR_BYTES = 8 << 20
+FAR_BYTES = 4 << 20
 """An automaton with larger tables than that gets a doorkeeper: there, building a transition is waiting for memory ten times,
-and simulating a word two or three times. Measured, first pass with against without: 206 against 868 ns a key on `fleet` (100
-MB), where few transitions come again soon; 204 against 111 on `stock` (2 MB), where most do."""
+and simulating a word two or three times. Measured, first pass with against without: 205 against 420 ns a key on `fleet` (62
+MB), where few transitions come again soon; 218 against 119 on `stock` (1 MB), where most do."""
 
 
 class Counters(NamedTuple):
