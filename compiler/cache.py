@@ -59,7 +59,8 @@ class Snapshot(NamedTuple):
 def empty_cache(program: Program, capacity: int, *, doorkeeper: bool = False) -> Cache:
     """Make the smallest cache that can grow to ``capacity`` bytes; it may itself be larger than a tiny capacity.
 
-    With a ``doorkeeper``, a transition is built when it is asked for the second time, if the capacity has room for that.
+    With a ``doorkeeper``, a transition is built only when it was asked for in vain DOOR_ASKS times, if the capacity has
+    room to count that.
     """
     door = 0
     if doorkeeper and capacity >= DOOR_FROM:
@@ -106,7 +107,7 @@ def cleared(cache: Cache) -> Cache:
 
 
 def forget_seen(cache: Cache) -> None:
-    """Empty the doorkeeper when half of its bits are set; those that come again soon will be seen again."""
+    """Empty the doorkeeper when half of its counters are in use; what comes often will soon be counted again."""
     if cache.meta[SEEN] > 16 * len(cache.door):
         cache.door[:] = 0
         cache.meta[SEEN] = 0

@@ -44,7 +44,7 @@ COUNTS = [WORDS, MISSES, RECALLS]
 STRAYS = 13
 """Keys that the last walk has left to be simulated."""
 SEEN = 14
-"""Transitions that the doorkeeper has seen."""
+"""Counters of the doorkeeper that are in use."""
 META = 15
 
 PADDING = 72
@@ -143,8 +143,8 @@ class Cache(NamedTuple):
     state_limit: np.int64
     """The cache is full when it has this many states."""
     door: Uint64s
-    """The doorkeeper: a bit for each (state, symbol) that was asked for and is not built, at the top bits of its mixed key.
-    A transition is built when it is asked for again. Empty where it is built at once."""
+    """The doorkeeper: two bits for each (state, symbol) that is not built, at the top bits of its mixed key, count how often
+    it was asked for. Empty where a transition is built at once."""
     door_shift: np.int64
 
 

@@ -3,8 +3,8 @@
 Its cost is bounded for every binding set, which is why the lazy DFA falls back on it where building states does not pay. A
 block of keys is taken word by word, as in :mod:`compiler.kernels.walk`, and what is carried along is one list of pairs of a
 position and a key. A step takes each pair by itself; there is no set to be sorted or merged. So all that a step will ask of
-the memory is known one step before, and is on its way when it is asked for: 20 to 30 ns for each word and pair, where merged
-sets, key by key, took 100.
+the memory is known one step before, and is on its way when it is asked for: 41 ns a word on `stock`, where merged sets, key by
+key, took 129.
 
 A pair must not come twice. A position is entered from its parent alone, one word after it, and a loop by an epsilon move at
 the same word: if parents are there once, so are children. But a loop below another loop is entered again while it stays.

@@ -76,7 +76,8 @@ def walk(
 
     ``recalled`` is the table of whole keys, of no slots where it is not to be used.
 
-    Where a transition is missing that nobody has asked for before, the key is not walked to its end but left to be simulated:
+    Where a transition is missing that has not been asked for often enough to be built, if the cache has a doorkeeper, the
+    key is not walked to its end but left to be simulated:
     ``meta[STRAYS]`` tells how many are in ``work``, with their rows, states, and the words to go on with. They must be
     simulated before the cache is cleared.
 
