@@ -14,8 +14,18 @@ QUICK = 0.02
 """The share of each workload that a quick run makes."""
 
 
+def _known(_context: click.Context, _argument: click.Parameter, parts: tuple[str, ...]) -> tuple[str, ...]:
+    from dfa_router.bench.engine import PARTS, WORKLOADS
+
+    known = (*WORKLOADS, *PARTS)
+    unknown = sorted(set(parts) - set(known))
+    if unknown:
+        raise click.BadParameter(f"no part {unknown[0]!r}: use {', '.join(known)}")
+    return parts or known
+
+
 @click.command(short_help="Measure the automata beside hash joins and other matchers.")
-@click.argument("parts", nargs=-1)
+@click.argument("parts", nargs=-1, callback=_known)
 @out_option("engine.csv, engine-targets.csv, engine.md and engine.svg")
 @quick_option("Less of everything, in about two minutes")
 @rounds_option(5)
@@ -37,15 +47,12 @@ def engine(context: click.Context, *, parts: tuple[str, ...], out: Path, quick: 
     from dfa_router.bench.engine import PARTS, WORKLOADS, Row, run, write
     from dfa_router.bench.measure import pinned
 
-    known = (*WORKLOADS, *PARTS)
-    unknown = sorted(set(parts) - set(known))
-    if unknown:
-        raise click.BadParameter(f"no part {unknown[0]!r}: use {', '.join(known)}", param_hint="PARTS")
+    named = [] if parts == (*WORKLOADS, *PARTS) else parts
     terminal = context.obj.terminal
     found = []
     missed = 0
     with pinned():
-        for one in run(parts or known, scale=QUICK if quick else 1.0, rounds=rounds, progress=terminal.show):
+        for one in run(parts, scale=QUICK if quick else 1.0, rounds=rounds, progress=terminal.show):
             found.append(one)
             if isinstance(one, Row):
                 if one.ns_per_key is not None:
@@ -57,7 +64,7 @@ def engine(context: click.Context, *, parts: tuple[str, ...], out: Path, quick: 
                 terminal.show(
                     f"  {verdict}: {one.what}: {one.measured:,.2f} {one.unit} ({one.sense} {one.bound:,.2f} {one.unit})"
                 )
-    command = " ".join(["dfa-router bench engine", *parts, *(["--quick"] if quick else []), f"--rounds {rounds}"])
+    command = " ".join(["dfa-router bench engine", *named, *(["--quick"] if quick else []), f"--rounds {rounds}"])
     for path in write(found, out, command=command, plots=plots):
         terminal.show(f"wrote {path}")
     if missed:
