@@ -151,7 +151,6 @@ class Cache(NamedTuple):
 class Work(NamedTuple):
     """Scratch space of one walker; its contents mean nothing between calls."""
 
-    current: Int32s
     loops: Int32s
     entered: Int32s
     epsilon: Int32s
@@ -238,7 +237,6 @@ def make_work(program: Program) -> Work:
         return np.empty(max(1 << 14, 2 * positions + 64), np.uint64)
 
     return Work(
-        current=np.empty(positions, np.int32),
         loops=np.empty(positions, np.int32),
         entered=np.empty(positions, np.int32),
         epsilon=np.empty(positions, np.int32),

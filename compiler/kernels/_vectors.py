@@ -27,8 +27,8 @@ EVERY = BITS([1] * LANES)
 class _Lanes:
     """Writes vector instructions."""
 
-    def __init__(self, context: Any, builder: Any) -> None:
-        self.context, self.builder = context, builder
+    def __init__(self, builder: Any) -> None:
+        self.builder = builder
 
     def all(self, value: int) -> Any:
         """Return a constant in all lanes."""
@@ -107,18 +107,16 @@ def _name_eight(_: Any, data: Any, stops: Any, words: Any, level: Any, names: An
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data, stops, words, level, names, first = _opened(context, builder, signature, arguments)
-        v, b = _Lanes(context, builder), builder
+        v, b = _Lanes(builder), builder
         at = b.add(b.mul(level, INT(BLOCK)), first)
         begins = b.add(v.load(stops, at), v.all(1))
         length = b.sub(v.load(stops, b.add(at, INT(BLOCK))), begins)
         live = b.icmp_unsigned("<", v.spread(level), v.load(words, first))
         name = v.gather(data, begins, only=live, size=1)
-        # Two shifts, as one by 64 means nothing: a word of 8 bytes or more keeps them all, the empty word keeps none.
-        bits = b.shl(length, v.all(3))
-        clipped = b.select(b.icmp_unsigned("<", length, v.all(8)), bits, v.all(63))
-        kept = b.sub(b.shl(v.all(1), clipped), v.all(1))
-        kept = b.or_(kept, b.select(b.icmp_unsigned("<", length, v.all(8)), v.all(0), v.all(1 << 63)))
+        # A word of 8 bytes or more keeps them all; a shift by 64, which its length asks for, would mean nothing.
         short = b.icmp_unsigned("<", length, v.all(8))
+        bits = b.select(short, b.shl(length, v.all(3)), v.all(0))
+        kept = b.select(short, b.sub(b.shl(v.all(1), bits), v.all(1)), v.all(-1))
         name = b.or_(b.and_(name, kept), b.select(short, b.shl(length, v.all(56)), v.all(0)))
         name = b.select(live, name, v.all(0))
         v.store(name, names, first)
@@ -142,7 +140,7 @@ def _step_eight(
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         opened = _opened(context, builder, signature, arguments)
         info, states, words, level, names, first, asking, ask_names, ask_states, asked = opened
-        v, b = _Lanes(context, builder), builder
+        v, b = _Lanes(builder), builder
         state, name = v.load(states, first), v.load(names, first)
         at = b.shl(state, v.all(1))
         default = b.and_(v.gather(info, at), v.all(0xFFFFFFFF))
@@ -173,7 +171,7 @@ def _step_eight_in_rows(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         rows, bits, states, symbols, words, level, first = _opened(context, builder, signature, arguments)
-        v, b = _Lanes(context, builder), builder
+        v, b = _Lanes(builder), builder
         state = v.load(states, first)
         target = v.gather_narrow(rows, b.or_(b.shl(state, v.spread(bits)), v.load(symbols, first)))
         live = b.icmp_unsigned("<", v.spread(level), v.load(words, first))
@@ -188,16 +186,16 @@ def _step_eight_in_rows(
 def _symbols_of_eight(
     _: Any, table: Any, shift: Any, names: Any, first: Any, count: Any, symbols: Any, late: Any, lates: Any
 ) -> Any:
-    """Look the words of the keys ``asking[first:first + 8]`` up; write ``symbols``, 0 for a word that is no literal.
+    """Look ``names[first:first + 8]`` up; write ``symbols``, 0 for a word that is no literal.
 
-    Where a word is not in its home slot, but may be behind it, its place among the first ``count`` of ``asking`` is written
-    to ``late[lates:]``. Returns the mask of these.
+    Where a word is not in its home slot, but may be behind it, its place among the first ``count`` names is written to
+    ``late[lates:]``. Returns the mask of these.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         opened = _opened(context, builder, signature, arguments)
         table, shift, names, first, count, symbols, late, lates = opened
-        v, b = _Lanes(context, builder), builder
+        v, b = _Lanes(builder), builder
         name = v.load(names, first)
         slot = b.shl(v.home(b.mul(name, v.all(SCRAMBLE)), shift), v.all(1))
         symbol = v.gather(table, b.or_(slot, v.all(1)))
@@ -217,9 +215,10 @@ def _find_eight(
     _: Any, transitions: Any, shift: Any, symbol_bits: Any, key_shift: Any, ask_states: Any, symbols: Any,
     asking: Any, first: Any, count: Any, late: Any, late_symbols: Any, lates: Any,
 ) -> Any:  # fmt: skip
-    """Give the keys ``asking[first:first + 8]`` the successors that are in their home slots.
+    """Find the successors of the keys ``asking[first:first + 8]`` that are in their home slots; put them into ``ask_states``.
 
-    The others of the first ``count`` are written to ``asking`` and ``symbols`` from ``missed`` on. Returns their mask.
+    The others of the first ``count`` keep their states, and are written to ``late`` and ``late_symbols`` from ``lates`` on.
+    Returns their mask.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -238,7 +237,7 @@ def _find_eight(
             late_symbols,
             lates,
         ) = opened
-        v, b = _Lanes(context, builder), builder
+        v, b = _Lanes(builder), builder
         keys, symbol = v.load(asking, first), v.load(symbols, first)
         live = b.icmp_unsigned("<", b.add(v.places(), v.spread(first)), v.spread(count))
         both = v.load(ask_states, first)
@@ -271,7 +270,7 @@ def _shift_eight(_: Any, now: Any, key: Any, accepts: Any, word: Any, loops: Any
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         now, key, accepts, word, loops, lane = _opened(context, builder, signature, arguments)
-        v, b = _Lanes(context, builder), builder
+        v, b = _Lanes(builder), builder
         active, stays = v.load(now, key), v.load(loops, lane)
         moved = b.shl(b.and_(active, v.load(accepts, word)), v.all(1))
         moved = b.or_(moved, b.and_(active, stays))

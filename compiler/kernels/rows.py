@@ -15,12 +15,10 @@ import numpy as np
 from compiler.kernels._jit import kernel, ones
 from compiler.kernels._vectors import step_eight_in_rows
 from compiler.kernels.reading import enter_keys, find_symbols, leave, look_ahead, name_words, nobody
-from compiler.kernels.transitions import unmix
+from compiler.kernels.transitions import mixed_of, unmix
 from compiler.tables import (
     BLOCK,
-    DISPLACEMENT_SHIFT,
     FINAL,
-    PROBES,
     START,
     START_RESERVED,
     STATES,
@@ -30,10 +28,9 @@ from compiler.tables import (
 
 __all__ = ["fill_rows", "walk_rows"]
 
-ZERO, ONE, TWO, EIGHT, HALF = (np.uint64(i) for i in (0, 1, 2, 8, 32))
+ZERO, ONE, TWO, EIGHT = (np.uint64(i) for i in (0, 1, 2, 8))
 LANES, LOW_HALF = np.uint64(0xFF), np.uint64(0xFFFFFFFF)
 NUMBER, STOP = np.uint64(TARGET), np.uint64(FINAL)
-DISPLACEMENT, FURTHEST = np.uint64(DISPLACEMENT_SHIFT), np.uint64(PROBES - 1)
 
 
 @kernel
@@ -55,9 +52,7 @@ def fill_rows(program: Any, cache: Any, rows: Any, bits: Any) -> Any:
     for slot in range(np.uint64(transitions.size)):
         entry = transitions[slot]
         if entry != ZERO:
-            home = slot - (entry >> DISPLACEMENT & FURTHEST)
-            mixed = home << shift | entry >> HALF << (shift - HALF)
-            key = unmix(mixed, np.uint64(cache.key_shift))
+            key = unmix(mixed_of(entry, slot, shift), np.uint64(cache.key_shift))
             symbol = key & (ONE << np.uint64(cache.symbol_bits)) - ONE
             rows[key >> np.uint64(cache.symbol_bits) << np.uint64(bits) | symbol] = entry & NUMBER
 

@@ -13,7 +13,7 @@ from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.words import GOLDEN
 from compiler.tables import CROWDED, DISPLACEMENT_SHIFT, FINAL, PROBES, SCRAMBLE, TARGET, TRANSITIONS
 
-__all__ = ["child_of", "fill_edges", "find", "mix", "place", "rehash_transitions", "unmix"]
+__all__ = ["child_of", "fill_edges", "find", "mix", "mixed_of", "place", "rehash_transitions", "unmix"]
 
 ONES = np.uint64(0xFFFFFFFF)
 ONE, TWO, HALF, SIXTY_FIVE = (np.uint64(i) for i in (1, 2, 32, 65))
@@ -39,6 +39,13 @@ def unmix(mixed: Any, key_shift: Any) -> Any:
     """Return the state << symbol_bits | symbol that was scrambled."""
     key = mixed * INVERSE >> key_shift
     return key ^ key >> (SIXTY_FIVE - key_shift >> ONE)  # folding over half the bits undoes itself
+
+
+@inlined
+def mixed_of(entry: Any, slot: Any, shift: Any) -> Any:
+    """Return the mixed key of the entry in a slot: its home slot and its check together."""
+    home = slot - ((entry & ONES) >> np.uint64(DISPLACEMENT_SHIFT))
+    return home << shift | entry >> HALF << (shift - HALF)
 
 
 @inlined
@@ -107,8 +114,7 @@ def rehash_transitions(old: Any, old_shift: Any, new: Any, new_shift: Any, meta:
     for at in range(old.size):
         entry = old[at]
         if entry != np.uint64(0):
-            home = np.uint64(at) - ((entry & ONES) >> np.uint64(DISPLACEMENT_SHIFT))
-            mixed = home << np.uint64(old_shift) | (entry >> np.uint64(32)) << np.uint64(old_shift - 32)
+            mixed = mixed_of(entry, np.uint64(at), np.uint64(old_shift))
             if not place(new, new_shift, mixed, entry & PAYLOAD, meta):
                 return False
     return True

@@ -5,7 +5,7 @@ step overlap in the memory system, which pays as soon as the tables outgrow the 
 the same for all keys, so it is done for eight at a time in vectors (:mod:`compiler.kernels._vectors`), and without the
 branches that nobody can guess: whether a key ends here, whether its word may be a literal.
 
-Three words in four are no literal of the state that reads them, even where they are literals of other states. A state
+Half of all words and more are no literal of the state that reads them, even where they are literals of other states. A state
 therefore carries a filter of 64 bits, one set for each of its literals (Bloom's filter with one hash function): where
 the word's bit is not set, the default successor is right, and neither the table of words nor that of transitions is asked.
 """
@@ -77,9 +77,8 @@ def walk(
     ``recalled`` is the table of whole keys, of no slots where it is not to be used.
 
     Where a transition is missing that has not been asked for often enough to be built, if the cache has a doorkeeper, the
-    key is not walked to its end but left to be simulated:
-    ``meta[STRAYS]`` tells how many are in ``work``, with their rows, states, and the words to go on with. They must be
-    simulated before the cache is cleared.
+    key is not walked to its end but left to be simulated: ``meta[STRAYS]`` tells how many are in ``work``, with their rows,
+    states, and the words to go on with. They must be simulated before the cache is cleared.
 
     Returns DONE, or the table of the cache that must grow first. ``meta[ROW]`` is the row to resume at. ``valid``
     is empty where no key is null. ``block`` is at most BLOCK.

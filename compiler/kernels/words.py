@@ -3,7 +3,7 @@
 Separators are found 64 bytes at a time, as a mask with a bit per byte. A word's name is one number of 64 bits. A word of
 up to 7 bytes is its own name: the bytes as a little-endian number, and the length in the top byte, which tells ``a`` from
 ``a`` with a zero byte behind it. So is one of 8 bytes, if its last byte cannot be taken for a length. Any other is named by a
-hash below the mark LONG, and compared byte by byte where the names agree.
+hash, with the length 8 in the top byte, and compared byte by byte where the names agree.
 
 All loads may reach up to PADDING bytes beyond a key's end: whoever calls a kernel sees to it that they are there.
 """
@@ -25,7 +25,6 @@ __all__ = [
     "find_symbol",
     "find_stops",
     "name_word",
-    "symbol_of",
     "word_end",
 ]
 
@@ -121,18 +120,10 @@ def begins_with(data: Any, at: Any, end: Any, byte: Any) -> Any:
 
 
 @inlined
-def symbol_of(program: Any, name: Any, length: Any, data: Any, at: Any) -> Any:
-    """Return the symbol of a named word that begins at ``at``, 0 (``OTHER``) if it is no literal."""
-    return find_symbol(
-        program.words, np.uint64(program.word_shift), program.word_data, program.word_offsets, name, data, at, length
-    )
-
-
-@inlined
 def find_symbol(
     words: Any, shift: Any, word_data: Any, word_offsets: Any, name: Any, data: Any, at: Any, length: Any
 ) -> Any:
-    """Do the work of :func:`symbol_of` with arrays that were taken out of the program before."""
+    """Return the symbol of a named word that begins at ``at``, 0 (``OTHER``) if it is no literal."""
     mask = np.uint64((words.size >> 1) - 1)
     slot = name * GOLDEN >> shift
     while True:
