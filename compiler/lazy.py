@@ -22,12 +22,15 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from compiler.bits import bit_program
 from compiler.cache import Snapshot
 from compiler.nfa import Nfa
 from compiler.program import make_program
 from compiler.recall import KeyCache
 from compiler.sets import Column, Sets, joined, shares
+from compiler.tables import Int32s
 from compiler.walker import Counters, Walker
 
 __all__ = ["LazyDfa", "Simulator"]
@@ -82,13 +85,14 @@ class LazyDfa:
         With several threads each takes a run of the keys and has a cache of its own, an equal share of the capacity.
         """
         columns = list(columns)
-        threads = min(threads, 1 + sum(len(column.offsets) - 1 for column in columns) // SMALLEST_SHARE)
+        set_ids = np.empty(sum(len(column.offsets) - 1 for column in columns), np.int32)
+        threads = min(threads, 1 + len(set_ids) // SMALLEST_SHARE)
         if threads > len(self._walkers):
             self._share(threads)
         if threads <= 1:
-            return self._run(columns)
+            return self._run(columns, set_ids)
         with ThreadPoolExecutor(threads, thread_name_prefix="dfa-router") as pool:
-            return joined(list(pool.map(self._run, shares(columns, threads))))
+            return joined(set_ids, list(pool.map(self._run, *zip(*shares(columns, set_ids, threads), strict=True))))
 
     def counters(self) -> Counters:
         """Describe the caches, all together."""
@@ -102,9 +106,9 @@ class LazyDfa:
         with self._walker() as walker:
             return walker.snapshot()
 
-    def _run(self, columns: Iterable[Column]) -> Sets:
+    def _run(self, columns: Iterable[Column], set_ids: Int32s) -> Sets:
         with self._walker() as walker:
-            return walker.run(columns)
+            return walker.run(columns, set_ids)
 
     @contextmanager
     def _walker(self) -> Iterator[Walker]:

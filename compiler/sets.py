@@ -43,10 +43,11 @@ class Sets(NamedTuple):
 class Collector:
     """The answer of one run as it grows: set numbers per key, and the accept sets that they refer to."""
 
-    def __init__(self) -> None:
+    def __init__(self, set_ids: Int32s) -> None:
+        """Begin an answer whose set numbers are written to ``set_ids``."""
         self.base = 0
         """The number that the next set handed over will get."""
-        self._ids: list[Int32s] = []
+        self._ids = set_ids
         self._offsets: list[Int32s] = [np.zeros(1, np.int32)]
         self._tags: list[Int32s] = []
         self._pairs = 0
@@ -54,11 +55,6 @@ class Collector:
         self._loose_ends: list[Int32s] = []
         self.loose = -2
         """What the next loose set is called until the end, when its number is known; each further one is called one less."""
-
-    def column(self, rows: int) -> Int32s:
-        """Return the array to write the set numbers of the next column into."""
-        self._ids.append(np.empty(rows, np.int32))
-        return self._ids[-1]
 
     def add(self, ends: Int32s, tags: Int32s) -> None:
         """Take sets over: set i of these is ``tags[ends[i]:ends[i + 1]]``. The arrays are copied."""
@@ -84,35 +80,28 @@ class Collector:
         for ends, tags in zip(self._loose_ends, self._loose, strict=True):
             self._append(ends, tags)
         if self._loose:
-            for ids in self._ids:
-                np.subtract(first - 2, ids, out=ids, where=ids < -1)
+            np.subtract(first - 2, self._ids, out=self._ids, where=self._ids < -1)
         return Sets(
-            self._ids[0] if len(self._ids) == 1 else np.concatenate([np.empty(0, np.int32), *self._ids]),
+            self._ids,
             np.concatenate(self._offsets),
             np.concatenate(self._tags) if self._tags else np.empty(0, np.int32),
         )
 
 
-def joined(parts: Sequence[Sets]) -> Sets:
-    """Put the answers for consecutive keys together."""
-    if len(parts) == 1:
-        return parts[0]
-    found = Collector()
-    ids = found.column(sum(len(part.set_ids) for part in parts))
-    start = 0
+def joined(set_ids: Int32s, parts: Sequence[Sets]) -> Sets:
+    """Put the answers for consecutive keys together; each part's set numbers are a slice of ``set_ids``, and change there."""
+    found = Collector(set_ids)
     for part in parts:
-        out = ids[start : start + len(part.set_ids)]
-        np.add(part.set_ids, found.base, out=out)
-        if part.set_ids.min(initial=0) < 0:
-            out[part.set_ids < 0] = -1
+        if found.base > 0:
+            ids = part.set_ids
+            np.add(ids, found.base, out=ids, where=True if ids.min(initial=0) >= 0 else ids >= 0)
         found.add(part.offsets, part.tags)
-        start += len(out)
     return found.sets()
 
 
-def shares(columns: Sequence[Column], count: int) -> list[list[Column]]:
-    """Cut columns into ``count`` runs of consecutive keys, as equal as can be."""
-    rows = sum(len(column.offsets) - 1 for column in columns)
+def shares(columns: Sequence[Column], set_ids: Int32s, count: int) -> list[tuple[list[Column], Int32s]]:
+    """Cut columns, and the array for their set numbers, into ``count`` runs of consecutive keys, as equal as can be."""
+    rows = len(set_ids)
     bounds = [rows * i // count for i in range(count + 1)]
     cut: list[list[Column]] = [[] for _ in range(count)]
     start = 0
@@ -123,7 +112,7 @@ def shares(columns: Sequence[Column], count: int) -> list[list[Column]]:
             if first < last:
                 share.append(Column(offsets[first : last + 1], data, None if valid is None else valid[first:last]))
         start = stop
-    return cut
+    return list(zip(cut, np.split(set_ids, bounds[1:-1]), strict=True))
 
 
 def readable(column: Column) -> Iterator[tuple[int, int, Column]]:

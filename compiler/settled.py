@@ -14,7 +14,8 @@ from compiler.tables import STATES, Cache, Program, Work
 __all__ = ["SETTLED", "Settled"]
 
 NEAR_BYTES = 256 << 10
-"""Rows may take so many bytes: they should lie near the processor."""
+"""Rows may take so many bytes: they should lie near the processor. Without any, a key of `throughput` takes 1.4 times as long
+(``python -m benchmarks.ablations``)."""
 SETTLED = 4096
 """So many keys must have gone by without building, as rows are made anew after every transition that is built."""
 

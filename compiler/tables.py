@@ -50,9 +50,10 @@ META = 15
 PADDING = 72
 """Bytes that must be readable behind the last key that a kernel is given."""
 BLOCK = 128
-"""Keys that are walked together."""
+"""Keys that are walked together. With 8, a key takes 1.5 to 3 times as long; with 64 or 256 as long
+(``python -m benchmarks.ablations``)."""
 AHEAD = 8
-"""Words of each of these that are looked at together."""
+"""Words of each of these that are looked at together: a byte for each in a number that tells where they end, and a lane."""
 
 DOOR_ASKS = 3
 """So often a transition is asked for in vain where there is a doorkeeper, before it is built; at most 3."""
@@ -78,6 +79,8 @@ TARGET = (1 << TARGET_BITS) - 1
 """Mask of a state number."""
 FINAL = 1 << TARGET_BITS
 """Set beside a state number if no further word can change that state."""
+SYMBOL, FILTER_BIT = (1 << 58) - 1, 63 << 58
+"""Masks of a word as it was read: its symbol, 0 for none, and the number of the bit that stands for it in filters."""
 DISPLACEMENT_SHIFT = 28
 PROBES = 16
 """An entry lies at most this many slots, less one, behind its home slot."""
@@ -171,22 +174,22 @@ class Work(NamedTuple):
     """how many of its next words are looked at, up to AHEAD;"""
     slots: Uint64s
     """its slot in the table of whole keys;"""
-    names: Uint64s
-    """and the name of its next word."""
-    stops: Uint64s
-    """Where words end: a row of BLOCK numbers for the word before, and for each of AHEAD words."""
-    asking: Uint64s
     symbols: Uint64s
-    """The keys whose next word may be a literal, and which it is."""
-    ask_names: Uint64s
-    ask_states: Uint64s
+    """its next word as it was read (see SYMBOL);"""
+    mixed: Uint64s
+    """its state and that word scrambled (see :mod:`compiler.kernels.transitions`);"""
+    froms: Uint64s
+    stops: Uint64s
+    """and where the first of the words begins that are looked at, and how far behind that each ends: a byte for each (see
+    :func:`compiler.kernels.reading.look_at`)."""
+    heads: Uint64s
+    """The first eight bytes of these words: a row of BLOCK numbers for the first words, another for the second, and so on."""
+    late: Uint64s
+    """The keys that need more than one look."""
     literal: Uint64s
     """The bit of each key's next word in filters, 0 if it is no literal."""
-    everybody: Uint64s
-    """All keys of a block: 0, 1, 2, ..."""
-    late: Uint64s
-    late_symbols: Uint64s
-    """Which of these need more than one look."""
+    places: Uint64s
+    """Where each key's answer is to be written."""
     stray_rows: Uint64s
     stray_begins: Uint64s
     stray_states: Uint64s
@@ -229,8 +232,13 @@ def make_work(program: Program) -> Work:
     """Allocate scratch space; pages that are never used are never made resident."""
     positions = len(program.nodes) // 2
 
-    def block() -> Uint64s:
-        return np.zeros(BLOCK + 8, np.uint64)
+    def block(rows: int = 1) -> Uint64s:
+        # Begins at a line of the processor's cache: 8 bytes behind, vectors reach across two, and a key of `stock` takes a
+        # tenth more time (``python -m benchmarks.ablations``).
+        size = BLOCK * rows + 8
+        room = np.zeros(size + 8, np.uint64)
+        first = -room.ctypes.data % 64 // 8
+        return room[first : first + size]
 
     def pairs() -> Uint64s:
         # A key has each position at most twice in a list, and a block of one key must fit.
@@ -249,16 +257,14 @@ def make_work(program: Program) -> Work:
         states=block(),
         words=block(),
         slots=block(),
-        names=block(),
-        stops=np.zeros(BLOCK * (AHEAD + 1), np.uint64),
-        asking=block(),
         symbols=block(),
-        ask_names=block(),
-        ask_states=block(),
-        literal=block(),
-        everybody=np.arange(BLOCK + 8, dtype=np.uint64),
+        mixed=block(),
+        froms=block(),
+        stops=block(),
+        heads=block(AHEAD),
         late=block(),
-        late_symbols=block(),
+        literal=block(),
+        places=block(),
         stray_rows=np.zeros(STRAY_KEYS + BLOCK, np.uint64),
         stray_begins=np.zeros(STRAY_KEYS + BLOCK, np.uint64),
         stray_states=np.zeros(STRAY_KEYS + BLOCK, np.uint64),

@@ -52,8 +52,9 @@ WORDS_PER_STATE = 10
 
 FAR_BYTES = 4 << 20
 """An automaton with larger tables than that gets a doorkeeper: there, building a transition is waiting for memory ten times,
-and simulating a word two or three times. Measured, first pass with against without: 205 against 420 ns a key on `fleet` (62
-MB), where few transitions come again soon; 218 against 119 on `stock` (1 MB), where most do."""
+and simulating a word two or three times. Without, the first pass of `fleet` (62 MB) takes 2.3 times as long, as few of its
+transitions come again soon (``python -m benchmarks.ablations``); with one, that of `stock` (1 MB) took 218 ns a key and not
+119, as most do."""
 
 
 class Counters(NamedTuple):
@@ -107,11 +108,13 @@ class Walker:
         self._tags: dict[int, tuple[int, ...]] = {}
         """The accept sets that single keys have asked for, by their number in the cache."""
 
-    def run(self, columns: Iterable[Column]) -> Sets:
-        """Match every key of every column; the answer runs over all of them in order."""
-        found = Collector()
+    def run(self, columns: Iterable[Column], set_ids: Int32s) -> Sets:
+        """Match every key of every column; the answer runs over all of them in order, and has ``set_ids``."""
+        found = Collector(set_ids)
+        end = 0
         for column in columns:
-            out = found.column(len(column.offsets) - 1)
+            begin, end = end, end + len(column.offsets) - 1
+            out = set_ids[begin:end]
             self._keys += len(out)
             for first, last, part in readable(column):
                 self._run(part, first, last, found, out)
@@ -134,7 +137,8 @@ class Walker:
                     end = cache.set_end
                     tags = self._tags[accept] = tuple(cache.tags[end[accept - 1] : end[accept]].tolist())
                 return tags
-        found = self.run([Column(np.array([0, length], np.int32), np.frombuffer(key, np.uint8), None)])
+        column = Column(np.array([0, length], np.int32), np.frombuffer(key, np.uint8), None)
+        found = self.run([column], np.empty(1, np.int32))
         number = found.set_ids[0]
         return tuple(found.tags[found.offsets[number] : found.offsets[number + 1]].tolist())
 

@@ -12,13 +12,13 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, trailing_zeros
 from compiler.kernels._vectors import shift_eight
-from compiler.kernels.reading import find_symbols, look_ahead, name_words
+from compiler.kernels.reading import look_ahead, read_words
 from compiler.kernels.words import begins_with
-from compiler.tables import BLOCK
+from compiler.tables import BLOCK, SYMBOL
 
 __all__ = ["simulate_bits"]
 
-ZERO, ONE, EIGHT = np.uint64(0), np.uint64(1), np.uint64(8)
+ZERO, ONE, EIGHT, LITERAL = np.uint64(0), np.uint64(1), np.uint64(8), np.uint64(SYMBOL)
 
 
 @kernel
@@ -44,7 +44,7 @@ def simulate_bits(
     """
     accepts, loops, start, separator = bits.accepts, bits.loops, bits.start, program.separator
     now, begins, ends, words = work.lanes, work.begins, work.ends, work.words
-    stops, names, symbols = work.stops, work.names, work.symbols
+    froms, stops, heads, symbols = work.froms, work.stops, work.heads, work.symbols
     lanes = np.uint64(loops.size)
     while row < stop:
         n = np.uint64(min(BLOCK, stop - row))
@@ -57,16 +57,15 @@ def simulate_bits(
             )  # an empty key has no words, any other has one at its beginning
             for j in range(lanes):
                 now[lanes * i + j] = start[root + j]
-        most = look_ahead(data, begins, ends, words, n, separator, stops)
+        most = look_ahead(data, begins, ends, words, n, separator, froms, stops, heads)
         while most > ZERO:
             level = ZERO
             while level < most:
-                name_words(data, stops, words, n, level, names)
-                find_symbols(program, data, stops, level, names, work.everybody, n, symbols, work.late)
+                read_words(program, data, begins, froms, stops, heads, words, n, level, symbols, work.late)
                 for i in range(n):
                     if level >= words[i]:
                         continue
-                    first, key = symbols[i] * lanes, lanes * i
+                    first, key = (symbols[i] & LITERAL) * lanes, lanes * i
                     any_active = lane = ZERO
                     while lane < lanes:
                         any_active |= shift_eight(now, key + lane, accepts, first + lane, loops, lane)
@@ -74,7 +73,7 @@ def simulate_bits(
                     if any_active == ZERO:  # the rest of the key need not be read
                         words[i], begins[i] = ZERO, ends[i] + ONE
                 level += ONE
-            most = look_ahead(data, begins, ends, words, n, separator, stops)
+            most = look_ahead(data, begins, ends, words, n, separator, froms, stops, heads)
         for i in range(n):
             if valid.size > 0 and not valid[row]:
                 out[row] = -1

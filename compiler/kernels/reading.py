@@ -1,7 +1,7 @@
 """A block of keys read word by word: where the next words end, what they are called, which literals they are.
 
 A block has keys 0 to n, n at most BLOCK; what is known of them lies in arrays with a number for each (see
-:class:`compiler.tables.Work`), which have room for a multiple of eight.
+:class:`compiler.tables.Work`), which have room for eight more.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels._jit import inlined, ones, trailing_zeros
-from compiler.kernels._vectors import name_eight, symbols_of_eight
-from compiler.kernels.words import begins_with, find_stops, find_symbol, name_word
-from compiler.tables import BLOCK, FINAL
+from compiler.kernels._jit import equal64, inlined, load64, ones, trailing_zeros
+from compiler.kernels._vectors import look_eight, read_eight
+from compiler.kernels.words import begins_with, below, filter_bit, find_symbol, name_word, word_end
+from compiler.tables import AHEAD, BLOCK, FINAL
 
-__all__ = ["enter_keys", "find_symbols", "is_read", "leave", "look_ahead", "name_words", "nobody", "stop_before"]
+__all__ = ["enter_keys", "is_read", "leave", "look_ahead", "nobody", "read_words", "word_at"]
 
-ZERO, ONE, TWO, EIGHT, HALF = (np.uint64(i) for i in (0, 1, 2, 8, 32))
+ZERO, ONE, TWO, EIGHT, HALF, BIT = (np.uint64(i) for i in (0, 1, 2, 8, 32, 58))
 LOW_HALF, STOP = np.uint64(0xFFFFFFFF), np.uint64(FINAL)
-ROW = np.uint64(BLOCK)
+ROW, MOST = np.uint64(BLOCK), np.uint64(AHEAD)
+LONG = np.uint64(0xFF)
+"""The byte of a first word that does not end within the 64 bytes that are looked at."""
 
 
 @inlined
@@ -62,76 +64,113 @@ def is_read(info: Any, begin: Any, end: Any, state: Any) -> Any:
 @inlined
 def leave(info: Any, base: Any, out: Any, n: Any, rows: Any, begins: Any, ends: Any, states: Any, slots: Any) -> Any:
     """Write the answers of the keys that are read into ``out``, and move the others up; return how many these are."""
+    # Keys that go on get an answer too, which will be written over: nobody can guess which these are.
+    unread = ZERO
+    for i in range(n):
+        out[rows[i]] = base + np.int64(info[TWO * states[i]] >> HALF) - 1
+        unread += np.uint64(begins[i] <= ends[i])
+    if unread == ZERO:
+        return ZERO
     m = ZERO
     for i in range(n):
-        state = states[i]
-        if is_read(info, begins[i], ends[i], state):
-            out[rows[i]] = base + np.int64(info[TWO * state] >> HALF) - 1
-        else:
-            rows[m], begins[m], ends[m], states[m], slots[m] = rows[i], begins[i], ends[i], state, slots[i]
+        if not is_read(info, begins[i], ends[i], states[i]):
+            rows[m], begins[m], ends[m], states[m], slots[m] = rows[i], begins[i], ends[i], states[i], slots[i]
             m += ONE
     return m
 
 
 @inlined
 def nobody(numbers: Any, n: Any) -> Any:
-    """Write zeros behind the keys of a block, where they are no multiple of eight: steps read, but do not use these."""
+    """Write zeros behind the keys of a block: steps take eight, and read them there, but do not use them."""
     for i in range(n, n + EIGHT):
         numbers[i] = ZERO
 
 
 @inlined
-def look_ahead(data: Any, begins: Any, ends: Any, counts: Any, n: Any, separator: Any, stops: Any) -> Any:
-    """Find where the next words of all keys end, up to AHEAD of each; return the most that a key has.
+def look_ahead(
+    data: Any, begins: Any, ends: Any, counts: Any, n: Any, separator: Any, froms: Any, stops: Any, heads: Any
+) -> Any:
+    """Find the next words of all keys, up to AHEAD of each; return the most that were found of one.
 
     ``begins`` is where a key's next word begins, and behind ``ends`` if it has none; it moves behind the words that are
-    found, and ``counts`` tells how many these are.
+    found, and ``counts`` tells how many these are. For the rest see :func:`look_at`.
     """
+    for i in range(n, n + EIGHT):
+        begins[i], ends[i] = ONE, ZERO
+    first = ZERO
+    while first < n:
+        beyond = look_eight(data, begins, ends, first, separator, counts, froms, stops, heads)
+        while beyond != ZERO:
+            key = first + trailing_zeros(beyond)
+            counts[key] = look_at(data, begins, ends, separator, froms, stops, heads, key)
+            beyond &= beyond - ONE
+        first += EIGHT
     most = ZERO
     for i in range(n):
-        counts[i] = ZERO
-        if begins[i] <= ends[i]:
-            counts[i], begins[i] = find_stops(data, begins[i], ends[i], separator, stops, i)
-            most = max(most, counts[i])
-    nobody(counts, n)
+        most = max(most, counts[i])
     return most
 
 
 @inlined
-def stop_before(stops: Any, level: Any, key: Any) -> Any:
-    """Return where the word before word ``level`` of a key ends."""
-    return stops[ROW * level + key]
+def look_at(data: Any, begins: Any, ends: Any, separator: Any, froms: Any, stops: Any, heads: Any, key: Any) -> Any:
+    """Find the next words of a key that has one, up to AHEAD of those that end within 64 bytes; return how many.
+
+    ``froms`` gets where the first begins; ``stops`` how far behind that each ends, a byte for each; and a row of ``heads`` for
+    each its first eight bytes. A first word that is longer is found alone, with LONG for that byte: it ends where ``begins``
+    is next, less one.
+    """
+    at, end = begins[key], ends[key]
+    froms[key] = at
+    mask = equal64(data, at, separator)
+    left = end - at
+    # A separator at the very end is followed by one more word, the empty one.
+    mask = mask & below(left) | ONE << left if left < np.uint64(64) else mask
+    if mask == ZERO:
+        stops[key] = LONG
+        begins[key] = word_end(data, at + np.uint64(64), end, separator) + ONE
+        return ONE
+    count = packed = begin = ZERO
+    while mask != ZERO and count < MOST:
+        stop = trailing_zeros(mask)
+        packed |= stop << EIGHT * count
+        heads[ROW * count + key] = load64(data, at + begin)
+        begin = stop + ONE
+        mask &= mask - ONE
+        count += ONE
+    stops[key], begins[key] = packed, at + begin
+    return count
 
 
 @inlined
-def name_words(data: Any, stops: Any, counts: Any, n: Any, level: Any, names: Any) -> Any:
-    """Name word ``level`` of all keys that have one."""
-    i = ZERO
-    while i < n:
-        hashed = name_eight(data, stops, counts, level, names, i)
-        while hashed != ZERO:
-            key = i + trailing_zeros(hashed)
-            begin = stop_before(stops, level, key) + ONE
-            names[key] = name_word(data, begin, stop_before(stops, level + ONE, key) - begin)
-            hashed &= hashed - ONE
-        i += EIGHT
+def word_at(begins: Any, froms: Any, stops: Any, level: Any, key: Any) -> Any:
+    """Return where word ``level`` of those of a key that are looked at begins and ends."""
+    packed = stops[key]
+    begin = froms[key]
+    stop = begin + (packed >> EIGHT * level & LONG)
+    if packed & LONG == LONG:
+        stop = begins[key] - ONE
+    if level != ZERO:
+        begin += (packed >> EIGHT * (level - ONE) & LONG) + ONE
+    return begin, stop
 
 
 @inlined
-def find_symbols(
-    program: Any, data: Any, stops: Any, level: Any, names: Any, keys: Any, n: Any, symbols: Any, late: Any
-) -> Any:
-    """Look up ``names[:n]``, those of word ``level`` of ``keys[:n]``; write ``symbols``, 0 for a word that is no literal.
+def read_words(
+    program: Any, data: Any, begins: Any, froms: Any, stops: Any, heads: Any, counts: Any, n: Any, level: Any, symbols: Any,
+    late: Any,
+) -> Any:  # fmt: skip
+    """Read word ``level`` of keys 0 to ``n``: find the ``symbols``, with filter bits; 0 where there is no literal.
 
     ``late`` is scratch space.
     """
     words, shift, word_data, word_offsets = program.words, program.word_shift, program.word_data, program.word_offsets
     i = lates = ZERO
     while i < n:
-        lates += ones(symbols_of_eight(words, np.uint64(shift), names, i, n, symbols, late, lates))
+        lates += ones(read_eight(heads, stops, counts, level, i, words, np.uint64(shift), symbols, late, lates))
         i += EIGHT
     for j in range(lates):
-        at = late[j]
-        begin = stop_before(stops, level, keys[at]) + ONE
-        length = stop_before(stops, level + ONE, keys[at]) - begin
-        symbols[at] = find_symbol(words, np.uint64(shift), word_data, word_offsets, names[at], data, begin, length)
+        key = late[j]
+        begin, end = word_at(begins, froms, stops, level, key)
+        name = name_word(data, begin, end - begin)
+        symbol = find_symbol(words, np.uint64(shift), word_data, word_offsets, name, data, begin, end - begin)
+        symbols[key] = symbol | filter_bit(name) << BIT if symbol != ZERO else ZERO

@@ -14,7 +14,7 @@ import numpy as np
 
 from compiler.kernels._jit import kernel, ones
 from compiler.kernels._vectors import step_eight_in_rows
-from compiler.kernels.reading import enter_keys, find_symbols, leave, look_ahead, name_words, nobody
+from compiler.kernels.reading import enter_keys, leave, look_ahead, nobody, read_words
 from compiler.kernels.transitions import mixed_of, unmix
 from compiler.tables import (
     BLOCK,
@@ -69,9 +69,9 @@ def walk_rows(
         np.uint64(meta[START_RESERVED] & TARGET),
         program.reserved,
     )
-    separator, everybody, slots, late = program.separator, work.everybody, work.slots, work.late
+    separator, slots, late = program.separator, work.slots, work.late
     rows, begins, ends, states, counts = work.rows, work.begins, work.ends, work.states, work.words
-    stops, names, symbols = work.stops, work.names, work.symbols
+    froms, stops, heads, symbols = work.froms, work.stops, work.heads, work.symbols
     while row < stop:
         n = np.uint64(min(BLOCK, stop - row))
         n = enter_keys(
@@ -80,11 +80,10 @@ def walk_rows(
         read = missing = ZERO
         while n > ZERO:
             nobody(states, n)
-            most = look_ahead(data, begins, ends, counts, n, separator, stops)
+            most = look_ahead(data, begins, ends, counts, n, separator, froms, stops, heads)
             level = ZERO
             while level < most:
-                name_words(data, stops, counts, n, level, names)
-                find_symbols(program, data, stops, level, names, everybody, n, symbols, late)
+                read_words(program, data, begins, froms, stops, heads, counts, n, level, symbols, late)
                 i = ZERO
                 while i < n:
                     found = step_eight_in_rows(table, np.uint64(bits), states, symbols, counts, level, i)

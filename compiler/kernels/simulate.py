@@ -3,8 +3,8 @@
 Its cost is bounded for every binding set, which is why the lazy DFA falls back on it where building states does not pay. A
 block of keys is taken word by word, as in :mod:`compiler.kernels.walk`, and what is carried along is one list of pairs of a
 position and a key. A step takes each pair by itself; there is no set to be sorted or merged. So all that a step will ask of
-the memory is known one step before, and is on its way when it is asked for: 41 ns a word on `stock`, where merged sets, key by
-key, took 129.
+the memory is known one step before, and is on its way when it is asked for: 40 ns a word on `stock`, and twice that when keys
+are simulated one by one (``python -m benchmarks.ablations``).
 
 A pair must not come twice. A position is entered from its parent alone, one word after it, and a loop by an epsilon move at
 the same word: if parents are there once, so are children. But a loop below another loop is entered again while it stays.
@@ -19,15 +19,16 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, prefetch
 from compiler.kernels.advance import ascend
-from compiler.kernels.reading import find_symbols, look_ahead, name_words
+from compiler.kernels.reading import look_ahead, read_words, word_at
 from compiler.kernels.transitions import child_of, mix
-from compiler.kernels.words import begins_with, filter_bit
-from compiler.tables import CROWDED, DONE, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LOOPS, NESTED
+from compiler.kernels.words import begins_with
+from compiler.tables import CROWDED, DONE, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LOOPS, NESTED, SYMBOL
 
 __all__ = ["GROW_ANSWER", "simulate"]
 
 GROW_ANSWER = 1
-ZERO, ONE, TWO, HALF = (np.uint64(i) for i in (0, 1, 2, 32))
+ZERO, ONE, TWO, HALF, BIT = (np.uint64(i) for i in (0, 1, 2, 32, 58))
+LITERAL = np.uint64(SYMBOL)
 STAYS, EPSILON, STAR, ENDS, AGAIN, CROWD = (
     np.uint64(flag) for flag in (LOOPS, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, NESTED, CROWDED)
 )
@@ -91,8 +92,9 @@ def _simulate_block(
     symbol_bits, key_shift = np.uint64(program.edge_symbol_bits), np.uint64(program.edge_key_shift)
     tag_offsets = program.tag_offsets
     separator, reserved, nested = program.separator, program.reserved, program.nested
-    at, ends, counts, stops = work.begins, work.ends, work.words, work.stops
-    names, symbols, late, literal, everybody = work.names, work.symbols, work.late, work.literal, work.everybody
+    at, ends, counts = work.begins, work.ends, work.words
+    froms, stops, heads = work.froms, work.stops, work.heads
+    symbols, late, literal = work.symbols, work.late, work.literal
     now, then, asking, found, entered = work.pairs, work.next_pairs, work.asking_pairs, work.found, work.loops_entered
     lines = np.uint64(program.nested_count + 63) >> np.uint64(6)
     room = np.uint64(now.size) - TWO
@@ -109,6 +111,7 @@ def _simulate_block(
         row, state = np.uint64(rows[key]), np.uint64(states[key])
         ends[i] = np.uint64(offsets[row + ONE])
         at[i] = np.uint64(begins[key])
+        counts[i] = ZERO
         if state == ZERO:
             root = np.uint64(begins_with(data, at[i], ends[i], reserved))
             at[i] += np.uint64(at[i] == ends[i])  # an empty key has no words, any other has one at its beginning
@@ -127,15 +130,19 @@ def _simulate_block(
     level = most = ends_found = ZERO
     while pairs > ZERO:
         if level == most:
-            most, level = look_ahead(data, at, ends, counts, n, separator, stops), ZERO
+            for i in range(n):
+                if counts[i] > level:
+                    at[i], _ = word_at(at, froms, stops, level, i)
+            most, level = look_ahead(data, at, ends, counts, n, separator, froms, stops, heads), ZERO
+            for i in range(n):  # all keys go on together, also where only a few words of one could be found
+                most = min(most, counts[i]) if at[i] <= ends[i] else most
         for i in range(n):
             symbols[i] = READ
         if most > ZERO:
-            name_words(data, stops, counts, n, level, names)
-            find_symbols(program, data, stops, level, names, everybody, n, symbols, late)
+            read_words(program, data, at, froms, stops, heads, counts, n, level, symbols, late)
         for i in range(n):
-            symbols[i] = symbols[i] if level < counts[i] else READ
-            literal[i] = ONE << filter_bit(names[i]) if symbols[i] != ZERO else ZERO
+            literal[i] = ONE << (symbols[i] >> BIT) if symbols[i] != ZERO else ZERO
+            symbols[i] = symbols[i] & LITERAL if level < counts[i] else READ
         # Each pair of a position and a key.
         step = after = asked = ZERO
         while step < pairs:
@@ -205,7 +212,7 @@ def _answer(
     program: Any, work: Any, rows: Any, first: Any, n: Any, base: Any, out: Any, set_end: Any, tags: Any, counts: Any
 ) -> Any:
     """Write the accept sets of a block's keys; return False where ``tags`` has no room for them."""
-    tag_offsets, all_tags, found, places = program.tag_offsets, program.tags, work.found, work.names
+    tag_offsets, all_tags, found, places = program.tag_offsets, program.tags, work.found, work.places
     number = counts[0]
     start = np.int64(set_end[number - 1]) if number > 0 else np.int64(0)
     for i in range(n):

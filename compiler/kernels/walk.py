@@ -3,11 +3,13 @@
 All keys of a block are advanced by one word before any is advanced by the next. Two things come of it. The misses of one
 step overlap in the memory system, which pays as soon as the tables outgrow the first-level cache. And what a step does is
 the same for all keys, so it is done for eight at a time in vectors (:mod:`compiler.kernels._vectors`), and without the
-branches that nobody can guess: whether a key ends here, whether its word may be a literal.
+branches that nobody can guess: whether a key ends here, whether its word is a literal of its state.
 
-Half of all words and more are no literal of the state that reads them, even where they are literals of other states. A state
-therefore carries a filter of 64 bits, one set for each of its literals (Bloom's filter with one hash function): where
-the word's bit is not set, the default successor is right, and neither the table of words nor that of transitions is asked.
+A state has a default successor, for all words but its literals, and a filter of 64 bits, one set for each of these (Bloom's
+filter with one hash function). Where the word's bit is not set, the default is right, and no transition is built or stored
+that would only say so.
+
+What each of these choices is worth stands in ``benchmarks/ablations.md``: ``python -m benchmarks.ablations``.
 """
 
 from __future__ import annotations
@@ -17,25 +19,23 @@ from typing import Any
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, ones, prefetch, trailing_zeros
-from compiler.kernels._vectors import find_eight, step_eight
+from compiler.kernels._vectors import mix_eight, step_eight
 from compiler.kernels.determinize import build, build_start
 from compiler.kernels.reading import (
     enter_keys,
-    find_symbols,
     is_read,
     leave,
     look_ahead,
-    name_words,
     nobody,
-    stop_before,
+    read_words,
+    word_at,
 )
 from compiler.kernels.recall import look_up, remember, slot_of
-from compiler.kernels.transitions import find, mix
+from compiler.kernels.transitions import find
 from compiler.kernels.words import begins_with
 from compiler.tables import (
     DONE,
     DOOR_ASKS,
-    FINAL,
     RECALLS,
     ROW,
     SEEN,
@@ -43,6 +43,7 @@ from compiler.tables import (
     START_RESERVED,
     STRAY_KEYS,
     STRAYS,
+    SYMBOL,
     TARGET,
     WORDS,
 )
@@ -51,7 +52,7 @@ __all__ = ["walk"]
 
 ONE, TWO, EIGHT, HALF = np.uint64(1), np.uint64(2), np.uint64(8), np.uint64(32)
 LANES, LOW_HALF = np.uint64(0xFF), np.uint64(0xFFFFFFFF)
-NUMBER, STOP = np.uint64(TARGET), np.uint64(FINAL)
+NUMBER, LITERAL = np.uint64(TARGET), np.uint64(SYMBOL)
 THREE, FIVE, ASKS = np.uint64(3), np.uint64(5), np.uint64(DOOR_ASKS)
 NO_SLOT = np.uint64(2**64 - 1)
 """The slot of a key whose answer is not known yet."""
@@ -89,8 +90,7 @@ def walk(
         status = build_start(program, cache, work)
         if status != DONE:
             return status
-    # Every array is taken out of its tuple here, once: inside a loop, numba would count a reference each time. Indices
-    # are unsigned: a signed one may count from the end, and finding out takes three instructions.
+    # Indices are unsigned: a signed one may count from the end, and finding out takes three instructions.
     start, start_reserved, reserved = (
         np.uint64(meta[START] & TARGET),
         np.uint64(meta[START_RESERVED] & TARGET),
@@ -103,15 +103,8 @@ def walk(
     stray_rows, stray_begins, stray_states = work.stray_rows, work.stray_begins, work.stray_states
     strays = np.uint64(0)
     rows, begins, ends, states, counts = work.rows, work.begins, work.ends, work.states, work.words
-    slots, names, stops = work.slots, work.names, work.stops
-    asking, symbols, late, late_symbols, ask_names, ask_states = (
-        work.asking,
-        work.symbols,
-        work.late,
-        work.late_symbols,
-        work.ask_names,
-        work.ask_states,
-    )
+    slots, symbols, mixed, late = work.slots, work.symbols, work.mixed, work.late
+    froms, stops, heads = work.froms, work.stops, work.heads
     # A slot is eight numbers: the table has as many slots as an eighth of its size, a power of two.
     recall_shift = np.uint64(61) - trailing_zeros(np.uint64(recalled.size)) + np.uint64(6)
     while True:
@@ -145,50 +138,39 @@ def walk(
                 n += ONE
         while n > np.uint64(0):
             nobody(states, n)
-            most = look_ahead(data, begins, ends, counts, n, separator, stops)
+            most = look_ahead(data, begins, ends, counts, n, separator, froms, stops, heads)
             level = np.uint64(0)
             while level < most:
-                # Pass 1: the default successor, unless the filter says that the word may be a literal.
-                name_words(data, stops, counts, n, level, names)
-                lane = asked = np.uint64(0)
+                read_words(program, data, begins, froms, stops, heads, counts, n, level, symbols, late)
+                lane = np.uint64(0)
                 while lane < n:
-                    found = step_eight(info, states, counts, level, names, lane, asking, ask_names, ask_states, asked)
-                    read += ones(found & LANES)
-                    asked += ones(found >> EIGHT)
-                    for j in range(8):
-                        prefetch(info, TWO * states[lane + np.uint64(j)])
+                    mix_eight(states, symbols, symbol_bits, key_shift, mixed, lane)
                     lane += EIGHT
-                # Pass 2: find the symbols of the words that may be literals.
-                find_symbols(program, data, stops, level, ask_names, asking, asked, symbols, late)
-                for j in range(asked):
-                    prefetch(transitions, mix(ask_states[j] & LOW_HALF, symbols[j], symbol_bits, key_shift) >> shift)
-                # Pass 3: find the successors of their keys, building those that are not in the table.
+                for i in range(n):
+                    prefetch(transitions, mixed[i] >> shift)
                 lane = lates = np.uint64(0)
-                while lane < asked:
-                    misses = find_eight(
-                        transitions, shift, symbol_bits, key_shift, ask_states, symbols, asking, lane, asked,
-                        late, late_symbols, lates,
-                    )  # fmt: skip
-                    lates += ones(misses)
+                while lane < n:
+                    found = step_eight(
+                        info, transitions, shift, states, symbols, mixed, counts, level, lane, late, lates
+                    )
+                    read += ones(found & LANES)
+                    lates += ones(found >> EIGHT)
                     lane += EIGHT
-                for j in range(asked):
-                    states[asking[j]] = ask_states[j]
-                    prefetch(info, TWO * ask_states[j])
+                for i in range(n):
+                    prefetch(info, TWO * states[i])
                 if door.size > 0:
                     for j in range(lates):
-                        mixed = mix(states[late[j]], late_symbols[j], symbol_bits, key_shift)
-                        prefetch(door, mixed >> door_shift >> FIVE)
+                        prefetch(door, mixed[late[j]] >> door_shift >> FIVE)
                 for j in range(lates):
-                    key, symbol = late[j], late_symbols[j]
-                    state = states[key]
+                    key = late[j]
+                    state, symbol = states[key], symbols[key] & LITERAL
                     target = info[TWO * state] & LOW_HALF
-                    mixed = mix(state, symbol, symbol_bits, key_shift)
                     if symbol != np.uint64(0):
-                        target = find(transitions, mixed, shift)
+                        target = find(transitions, mixed[key], shift)
                     if target == np.uint64(0):
-                        if door.size > 0 and _is_rare(door, mixed >> door_shift, meta):
+                        if door.size > 0 and _is_rare(door, mixed[key] >> door_shift, meta):
                             stray_rows[strays], stray_states[strays] = rows[key], state
-                            stray_begins[strays] = stop_before(stops, level, key) + ONE
+                            stray_begins[strays], _ = word_at(begins, froms, stops, level, key)
                             strays += ONE
                             counts[key], begins[key], slots[key] = np.uint64(0), ends[key] + ONE, NO_SLOT
                             continue

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels._jit import equal64, inlined, kernel, load64, ones, trailing_zeros
-from compiler.tables import AHEAD, BLOCK, SCRAMBLE
+from compiler.kernels._jit import equal64, inlined, kernel, load64, trailing_zeros
+from compiler.tables import SCRAMBLE
 
 __all__ = [
     "begins_with",
@@ -23,14 +23,12 @@ __all__ = [
     "fill_words",
     "filter_bit",
     "find_symbol",
-    "find_stops",
     "name_word",
     "word_end",
 ]
 
 GOLDEN = np.uint64(SCRAMBLE)
 MIXER = np.uint64(0xD6E8FEB86659FD93)
-MOST, ROW = np.uint64(AHEAD), np.uint64(BLOCK)
 ONE, TWO, EIGHT, TOP = np.uint64(1), np.uint64(2), np.uint64(8), np.uint64(56)
 
 
@@ -74,43 +72,6 @@ def hash_word(data: Any, at: Any, length: Any) -> Any:
         name = (name ^ (name >> np.uint64(29))) * MIXER + value
         i += np.uint64(8)
     return name
-
-
-@inlined
-def find_stops(data: Any, at: Any, end: Any, separator: Any, stops: Any, key: Any) -> Any:
-    """Note where the next words of a key end, up to AHEAD of them: word i in ``stops[(i + 1) * BLOCK + key]``.
-
-    ``at`` is where the next word begins, at most ``end``; row 0 gets what lies before it. Returns how many were found, and
-    where the word behind them begins: behind ``end`` if there is none. What is written behind those means nothing.
-    """
-    mask = equal64(data, at, separator)
-    left = end - at
-    # A separator at the very end is followed by one more word, the empty one.
-    mask = mask & below(left) | ONE << left if left < np.uint64(64) else mask
-    count = ones(mask)
-    stops[key] = at - ONE
-    if left < np.uint64(64) or count >= MOST:
-        for _ in range(AHEAD // 2):
-            key += ROW
-            stops[key] = at + trailing_zeros(mask)
-            mask &= mask - ONE
-        if mask == np.uint64(0):
-            return count, end + ONE
-        for _ in range(AHEAD // 2):
-            key += ROW
-            stops[key] = at + trailing_zeros(mask)
-            mask &= mask - ONE
-        if count <= MOST and left < np.uint64(64):
-            return count, end + ONE
-        return MOST, stops[key] + ONE
-    count = np.uint64(0)
-    while count < MOST and at <= end:
-        at = word_end(data, at, end, separator)
-        key += ROW
-        stops[key] = at
-        at += ONE
-        count += ONE
-    return count, at
 
 
 @inlined

@@ -6,22 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.ablations import ABLATIONS, ROOT, Ablation, changed
+from benchmarks.ablations import ABLATIONS, ROOT, Ablation, Change, changed
 
 
 @pytest.mark.parametrize("ablation", ABLATIONS, ids=lambda ablation: ablation.choice)
-def test_the_line_of_a_choice_is_there_once(ablation: Ablation) -> None:
-    assert (ROOT / ablation.file).read_text().count(ablation.line) == 1
+def test_the_lines_of_a_choice_are_there_once(ablation: Ablation) -> None:
+    for change in ablation.changes:
+        assert (ROOT / change.file).read_text().count(change.lines) == 1
 
 
 def test_a_copy_lacks_the_choice_and_nothing_else(tmp_path: Path) -> None:
     ablation = ABLATIONS[0]
     folder = changed(ablation, tmp_path)
-    assert ablation.without in (folder / ablation.file).read_text()
+    for change in ablation.changes:
+        assert change.without in (folder / change.file).read_text()
     assert (folder / "compiler/walker.py").read_text() == (ROOT / "compiler/walker.py").read_text()
 
 
 def test_a_line_that_is_gone_is_an_error(tmp_path: Path) -> None:
-    gone = Ablation(choice="x", file="compiler/tables.py", line="no such line", without="")
+    gone = Ablation("x", (Change("compiler/tables.py", "no such line", ""),))
     with pytest.raises(ValueError, match="0 times"):
         changed(gone, tmp_path)
