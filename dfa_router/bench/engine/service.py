@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,8 @@ from dfa_router.bench.measure import every_core, medians, warm_up
 __all__ = ["process", "single", "threads"]
 
 Progress = Callable[[str], None]
+
+ONE_BY_ONE, AT_ONCE = (f"two routers, a half of the keys each, {how}" for how in ("one after the other", "at once"))
 
 FIRST_BATCH = """
 import time
@@ -38,7 +41,11 @@ print(json.dumps([imported - started, done - started, matches.pair_count]))
 
 
 def threads(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Claim]:
-    """Stock's keys on one thread and on two; tells nothing on a machine that is busy, or has one core."""
+    """Stock's keys on one thread and on two; tells nothing on a machine that is busy, or has one core.
+
+    What the machine itself gives is measured beside it: two routers with half of the keys each, which share nothing, one
+    after the other and both at once.
+    """
     progress("threads: making stock's bindings and keys")
     workload = make_workload("stock", scale=scale)
     bindings = [(pattern, "q") for pattern in workload.patterns]
@@ -53,6 +60,18 @@ def threads(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Cla
     def ask_cold(count: int) -> object:
         return fresh["router"].match_batch(keys, threads=count).set_ids
 
+    def ask_apart() -> None:
+        for router, half in zip(apart, halves, strict=True):
+            router.match_batch(half).set_ids  # noqa: B018  # materialised when it is asked for
+
+    def ask_at_once() -> None:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda router, half: router.match_batch(half).set_ids, apart, halves))
+
+    halves = [keys[: len(keys) // 2], keys[len(keys) // 2 :]]
+    apart = [compiled() for _ in halves]
+    for router, half in zip(apart, halves, strict=True):
+        warm_up(router, half)
     warm = {count: compiled() for count in (1, 2)}
     fresh: dict[str, dr.Router] = {}
     contestants: dict[str, Callable[[], object]] = {}
@@ -60,6 +79,7 @@ def threads(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Cla
         warm_up(warm[count], keys, threads=count)
         contestants[_name("warm", count)] = partial(ask_warm, count)
         contestants[_name("cold", count)] = partial(ask_cold, count)
+    contestants |= {ONE_BY_ONE: ask_apart, AT_ONCE: ask_at_once}
     with every_core() as cores:
         progress(f"threads: one and two on {cores} cores")
         before = {_name("cold", count): lambda: fresh.update(router=compiled()) for count in (1, 2)}
@@ -70,7 +90,10 @@ def threads(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Cla
     for state in ("warm", "cold"):
         speed_up = seconds[_name(state, 1)] / seconds[_name(state, 2)]
         if state == "warm":
-            note = f"on {cores} cores; cold {seconds[_name('cold', 1)] / seconds[_name('cold', 2)]:.2f} x"
+            note = (
+                f"on {cores} cores; cold {seconds[_name('cold', 1)] / seconds[_name('cold', 2)]:.2f} x; "
+                f"two routers that share nothing, warm {seconds[ONE_BY_ONE] / seconds[AT_ONCE]:.2f} x"
+            )
             yield Claim(
                 workload="threads",
                 what="two threads to one, stock, warm",
