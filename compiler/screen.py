@@ -59,17 +59,6 @@ class Screen:
         wrong = frozen(np.frombuffer(self.wrong, np.uint8))
         prefix = frozen(np.frombuffer(self.prefix, np.uint8))
         separator = np.uint8(self.separator[0])
-        for first, last, part in readable(column):
-            screen(
-                part.offsets,
-                part.data,
-                first,
-                last,
-                separator,
-                self.empty_text,
-                self.empty_words,
-                wrong,
-                prefix,
-                passing,
-            )
+        for rows, part in readable(column):
+            screen(part.offsets, part.data, separator, self.empty_text, self.empty_words, wrong, prefix, passing[rows])
         return passing

@@ -115,8 +115,8 @@ def shares(columns: Sequence[Column], set_ids: Int32s, count: int) -> list[tuple
     return list(zip(cut, np.split(set_ids, bounds[1:-1]), strict=True))
 
 
-def readable(column: Column) -> Iterator[tuple[int, int, Column]]:
-    """Cut a column into at most two parts that kernels may read: (first row, row behind the last, keys).
+def readable(column: Column) -> Iterator[tuple[slice, Column]]:
+    """Cut a column into at most two parts that kernels may read: which rows these are, and their keys.
 
     Kernels may look PADDING bytes beyond a key, so the keys at the end of the buffer are copied to one that has them.
     """
@@ -125,10 +125,11 @@ def readable(column: Column) -> Iterator[tuple[int, int, Column]]:
     # A number of another type would have all offsets converted.
     last = np.int32(min(max(len(data) - PADDING, -1), 2**31 - 1))
     safe = int(np.searchsorted(offsets[1:], last, side="right"))
-    mask = frozen(NO_NULLS if valid is None else valid)
+    mask = NO_NULLS if valid is None else valid
     if safe:
-        yield 0, safe, Column(frozen(offsets), frozen(data), mask)
+        yield slice(safe), Column(frozen(offsets[: safe + 1]), frozen(data), frozen(mask[:safe]))
     if safe < rows:
-        tail = np.zeros(int(offsets[-1] - offsets[safe]) + PADDING, np.uint8)
-        tail[: len(tail) - PADDING] = data[offsets[safe] : offsets[-1]]
-        yield safe, rows, Column(frozen(offsets - offsets[safe]), frozen(tail), mask)
+        ends = offsets[safe:]
+        tail = np.zeros(int(ends[-1] - ends[0]) + PADDING, np.uint8)
+        tail[: len(tail) - PADDING] = data[ends[0] : ends[-1]]
+        yield slice(safe, rows), Column(frozen(ends - ends[0]), frozen(tail), frozen(mask[safe:]))

@@ -116,8 +116,8 @@ class Walker:
             begin, end = end, end + len(column.offsets) - 1
             out = set_ids[begin:end]
             self._keys += len(out)
-            for first, last, part in readable(column):
-                self._run(part, first, last, found, out)
+            for rows, part in readable(column):
+                self._run(part, found, out[rows])
         self._flush(found)
         return found.sets()
 
@@ -191,12 +191,13 @@ class Walker:
                 self._cache.meta[COUNTS] = counts
                 self._words_at_clear = int(self._cache.meta[WORDS])
 
-    def _run(self, column: Column, row: int, rows: int, found: Collector, out: Int32s) -> None:
-        """Match the keys ``row`` to ``rows`` of a column."""
+    def _run(self, column: Column, found: Collector, out: Int32s) -> None:
+        """Match the keys of a column."""
         from compiler.kernels.walk import walk
 
+        row, rows = 0, len(out)
         unpaid, full_at, block = 0, -1, BLOCK
-        stretch_row = stretch_end = row
+        stretch_row = stretch_end = 0
         words = misses = 0
         while row < rows:
             if self._cache is None or unpaid >= UNPAID_CLEARS:

@@ -16,8 +16,6 @@ __all__ = ["screen"]
 def screen(
     offsets: Any,
     data: Any,
-    row: Any,
-    stop: Any,
     separator: Any,
     empty_text: Any,
     empty_words: Any,
@@ -25,8 +23,8 @@ def screen(
     prefix: Any,
     passing: Any,
 ) -> Any:
-    """Write into ``passing`` which of the keys ``row`` to ``stop`` pass."""
-    for i in range(row, stop):
+    """Write into ``passing`` which of the keys pass."""
+    for i in range(passing.size):
         at, end = np.uint64(offsets[i]), np.uint64(offsets[i + 1])
         passes = at < end or empty_text
         for j in range(wrong.size):
