@@ -30,7 +30,6 @@ from compiler.nfa import Nfa
 from compiler.program import make_program
 from compiler.recall import KeyCache
 from compiler.sets import Column, Sets, joined, shares
-from compiler.tables import Int32s
 from compiler.walker import Counters, Walker
 
 __all__ = ["LazyDfa", "Simulator"]
@@ -62,6 +61,9 @@ class LazyDfa:
         self._idle: queue.SimpleQueue[Walker] = queue.SimpleQueue()
         self._idle.put(self._walkers[0])
         self._sharing = threading.Lock()
+        """Held while the shares change."""
+        self._taking = threading.Lock()
+        """Held by whoever waits for more than one walker: two who had one each would wait for ever."""
 
     @property
     def nfa(self) -> Nfa:
@@ -90,9 +92,16 @@ class LazyDfa:
         if threads > len(self._walkers):
             self._share(threads)
         if threads <= 1:
-            return self._run(columns, set_ids)
-        with ThreadPoolExecutor(threads, thread_name_prefix="dfa-router") as pool:
-            return joined(set_ids, list(pool.map(self._run, *zip(*shares(columns, set_ids, threads), strict=True))))
+            with self._walker() as walker:
+                return walker.run(columns, set_ids)
+        walkers = self._several(threads)
+        try:
+            with ThreadPoolExecutor(threads, thread_name_prefix="dfa-router") as pool:
+                parts = pool.map(lambda walker, share: walker.run(*share), walkers, shares(columns, set_ids, threads))
+                return joined(set_ids, list(parts))
+        finally:
+            for walker in walkers:
+                self._idle.put(walker)
 
     def counters(self) -> Counters:
         """Describe the caches, all together."""
@@ -106,10 +115,6 @@ class LazyDfa:
         with self._walker() as walker:
             return walker.snapshot()
 
-    def _run(self, columns: Iterable[Column], set_ids: Int32s) -> Sets:
-        with self._walker() as walker:
-            return walker.run(columns, set_ids)
-
     @contextmanager
     def _walker(self) -> Iterator[Walker]:
         """Borrow a walker, waiting for one if all are busy."""
@@ -119,18 +124,28 @@ class LazyDfa:
         finally:
             self._idle.put(walker)
 
+    def _several(self, count: int) -> list[Walker]:
+        """Borrow several walkers at once, in their order: so the same keys come to the same caches, and a run repeats exactly.
+
+        When they borrowed whoever was idle, each cache came to hold all keys' transitions, and two threads took a sixth more
+        time on `stock`.
+        """
+        with self._taking:
+            return sorted((self._idle.get() for _ in range(count)), key=self._walkers.index)
+
     def _share(self, count: int) -> None:
         """Share the capacity out among more walkers, when all are idle."""
-        with self._sharing:
+        with self._taking:
             if count <= len(self._walkers):
                 return
             for _ in self._walkers:
                 self._idle.get()
-            share = self._capacity // count
-            for walker in self._walkers:
-                walker.bound(share)
-            more = count - len(self._walkers)
-            self._walkers += [Walker(self._program, self._bits, share, self._key_cache) for _ in range(more)]
+            with self._sharing:
+                share = self._capacity // count
+                for walker in self._walkers:
+                    walker.bound(share)
+                more = count - len(self._walkers)
+                self._walkers += [Walker(self._program, self._bits, share, self._key_cache) for _ in range(more)]
             for walker in self._walkers:
                 self._idle.put(walker)
 

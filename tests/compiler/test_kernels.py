@@ -400,6 +400,41 @@ def test_threads_may_share_a_machine() -> None:
     assert results == [True] * 8
 
 
+def test_the_same_keys_come_to_the_same_caches() -> None:
+    """A second pass with three threads finds all built, whichever of them is done first."""
+    nfa = build_nfa([[b"w%d" % i, Wildcard.ONE, b"z%d" % (i % 7)] for i in range(3000)])
+    columns = [column([b"w%d.x.z%d" % (i % 3000, i % 5) for i in range(30_000)])]
+    for _ in range(10):
+        machine = LazyDfa(nfa, b".", 1 << 24)
+        machine.run(columns, threads=3)
+        built = machine.counters().misses
+        for _ in range(3):
+            machine.run(columns, threads=3)
+        assert machine.counters().misses == built > 0
+
+
+def test_two_who_want_several_threads_do_not_wait_for_each_other() -> None:
+    nfa = build_nfa([[b"a", Wildcard.MANY], [Wildcard.MANY, b"b"]])
+    machine = LazyDfa(nfa, b".", 1 << 20)
+    keys: list[bytes | None] = [b"a.%d.b" % i for i in range(20_000)]
+    results: list[bool] = []
+
+    def ask(count: int) -> None:
+        for _ in range(5):
+            found = machine.run([column(keys)], threads=count)
+            last = found.set_ids[-1]
+            results.append(found.tags[found.offsets[last] : found.offsets[last + 1]].tolist() == [0, 1])
+            machine.counters()
+            results.append(machine.match(b"a.b") == (0, 1))
+
+    threads = [threading.Thread(target=ask, args=(count,), daemon=True) for count in (2, 3, 2, 4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+    assert results == [True] * 40
+
+
 def test_pickles_without_its_cache() -> None:
     nfa = build_nfa([[b"w%d" % i] for i in range(1000)])
     machine = LazyDfa(nfa, b".", 1 << 20)

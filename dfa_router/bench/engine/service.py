@@ -44,7 +44,8 @@ def threads(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Cla
     """Stock's keys on one thread and on two; tells nothing on a machine that is busy, or has one core.
 
     What the machine itself gives is measured beside it: two routers with half of the keys each, which share nothing, one
-    after the other and both at once.
+    after the other and both at once. Before each warm pass goes one of the same contestant that is not timed: its tables
+    would else lie in the processor's caches or not, depending on who ran before.
     """
     progress("threads: making stock's bindings and keys")
     workload = make_workload("stock", scale=scale)
@@ -82,7 +83,8 @@ def threads(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Cla
     contestants |= {ONE_BY_ONE: ask_apart, AT_ONCE: ask_at_once}
     with every_core() as cores:
         progress(f"threads: one and two on {cores} cores")
-        before = {_name("cold", count): lambda: fresh.update(router=compiled()) for count in (1, 2)}
+        before: dict[str, Callable[[], object]] = dict(contestants)
+        before |= {_name("cold", count): lambda: fresh.update(router=compiled()) for count in (1, 2)}
         seconds = medians(contestants, rounds=2 * rounds, before=before)
         agree("threads", {str(count): summary(warm[count].match_batch(keys, threads=count)) for count in (1, 2)})
     for name, value in seconds.items():
