@@ -30,7 +30,7 @@ SIMULATED_KEY, SIMULATED_WORD, SIMULATED_LANE = 70.0, 9.0, 0.3
 """Simulating a key, each of its words, and what each machine word of the set adds to that."""
 ACTIVE_WORD, ACTIVE_MEMBER = 18.0, 7.0
 """Simulating a word by pairs, and what each NFA position of a key adds. Measured: 41 ns a word on `stock` (3.7 positions), 62 on
-`rabbit2011` (5.9), 28 on `fleet` (1.0)."""
+`rabbit2011` (5.9), 28 on `fleet` (1.0); the rows `nfa` of ``dfa-router bench engine`` repeat it."""
 ACTIVE_LESSON, ACTIVE_LEAD, ACTIVE_PAUSE = 1 << 17, 14.0, 4
 """A large set's DFA may build so many transitions in its first trial, as most of its states are still to come; it has lost
 only if it cost so many times as much as simulating; and it is tried again sooner, as it is ten times as fast once it

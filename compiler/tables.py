@@ -7,10 +7,11 @@ argument and is compiled for once. :mod:`compiler.cache` makes, grows and clears
 The transition table
     maps (state, symbol) to a state by open addressing in entries of 8 bytes. With S bits of symbol and T bits of state,
     the number ``state << S | symbol`` has its upper half folded into its lower one and is multiplied by an odd constant
-    modulo 2^(S + T), which is a bijection. The top
-    bits of the product are the home slot; the next 32 are kept in the entry as its check. As the table never has fewer
-    than 2^(S + T - 32) slots, home and check together *are* the key: a hit is exact, although no key is stored.
-    The entry's low half holds the displacement from the home slot (4 bits), FINAL (1 bit) and the target (27 bits).
+    modulo 2^(S + T), which is a bijection. The top bits of the product are the home slot; the next 32 are kept in the entry
+    as its check. As the table never has fewer than 2^(S + T - 32) slots, home and check together *are* the key: a hit is
+    exact, although no key is stored. The entry's low half holds the displacement from the home slot (4 bits), FINAL (1
+    bit) and the target (27 bits). In a table of twice the bytes, as larger entries would need, a key of `stock` takes 1.3
+    times as long (``python -m benchmarks.ablations``).
 """
 
 from __future__ import annotations

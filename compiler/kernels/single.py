@@ -2,7 +2,7 @@
 
 Handing a kernel the forty arrays of the general walk takes longer than walking a key, and nine still took 0.4 us. So what
 reading needs lies in one array, the *frame*: numbers, and where the tables and the key are. Where a transition is missing
-the kernel says so, and the general walk does the key again and builds it.
+the kernel says so, and the general walk does the key again and builds it. ``dfa-router bench engine single`` measures it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ branches that nobody can guess: whether a key ends here, whether its word is a l
 
 A state has a default successor, for all words but its literals, and a filter of 64 bits, one set for each of these (Bloom's
 filter with one hash function). Where the word's bit is not set, the default is right, and no transition is built or stored
-that would only say so.
+that would only say so: without, the first pass of `stock` takes 1.3 times as long.
 
 What each of these choices is worth stands in ``benchmarks/ablations.md``: ``python -m benchmarks.ablations``.
 """
