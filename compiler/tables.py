@@ -51,8 +51,7 @@ META = 15
 PADDING = 72
 """Bytes that must be readable behind the last key that a kernel is given."""
 BLOCK = 128
-"""Keys that are walked together. With 8, a key takes 1.5 to 3 times as long; with 64 or 256 as long
-(``python -m benchmarks.ablations``)."""
+"""Keys that are walked together. With 8, a key takes 1.5 to 3 times as long (``python -m benchmarks.ablations``)."""
 AHEAD = 8
 """Words of each of these that are looked at together: a byte for each in a number that tells where they end, and a lane."""
 

@@ -47,10 +47,10 @@ class Lanes:
         """Return each lane's number."""
         return VECTOR(list(range(LANES)))
 
-    def spread(self, value: Any) -> Any:
-        """Return one number in all lanes."""
-        one = self.builder.insert_element(VECTOR(ir.Undefined), value, NARROW(0))
-        return self.builder.shuffle_vector(one, VECTOR(ir.Undefined), ir.VectorType(NARROW, LANES)([0] * LANES))
+    def spread(self, value: Any, kind: Any = VECTOR) -> Any:
+        """Return a vector that has one number everywhere."""
+        one = self.builder.insert_element(kind(ir.Undefined), value, NARROW(0))
+        return self.shuffled(one, one, [0] * kind.count)
 
     def load(self, array: Any, index: Any) -> Any:
         """Load consecutive numbers."""
@@ -85,18 +85,12 @@ class Lanes:
             place = b.gep(array.data, [b.shl(index, INT(1))])
             pairs.append(b.load(b.bitcast(place, PAIR.as_pointer()), align=8))
         even, odd = self._joined(pairs[0::2]), self._joined(pairs[1::2])
-        return self.shuffled(even, odd, [0, 8, 2, 10, 4, 12, 6, 14]), self.shuffled(
-            even, odd, [1, 9, 3, 11, 5, 13, 7, 15]
-        )
+        orders = [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]
+        return self.shuffled(even, odd, orders[0]), self.shuffled(even, odd, orders[1])
 
     def shuffled(self, a: Any, b: Any, order: list[int]) -> Any:
         """Return a vector with items of two, which are counted on from the first to the second."""
         return self.builder.shuffle_vector(a, b, ir.VectorType(NARROW, len(order))(order))
-
-    def bytes_of(self, value: Any) -> Any:
-        """Return 64 times the same byte."""
-        one = self.builder.insert_element(BYTES(ir.Undefined), value, NARROW(0))
-        return self.shuffled(one, one, [0] * 64)
 
     def turned(self, rows: list[Any]) -> list[Any]:
         """Return the columns of a matrix of eight vectors."""

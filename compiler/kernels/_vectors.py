@@ -67,7 +67,7 @@ def _look_eight(
             v.store(v.all(0), counts, first)
             return v.mask(b.not_(none))
         left = b.sub(end, at)
-        separators = v.bytes_of(separator)
+        separators = v.spread(separator, BYTES)
         compress = v.function(
             ir.FunctionType(BYTES, [BYTES, EACH_BYTE, BYTES]), "llvm.experimental.vector.compress.v64i8"
         )

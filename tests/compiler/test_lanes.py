@@ -46,7 +46,7 @@ def look(data: Any, begins: Any, ends: Any, counts: Any, froms: Any, stops: Any,
     return _finished(beyond, data, begins, ends, counts, froms, stops, heads)
 
 
-@kernel
+@kernel  # a kernel of its own, as it is compiled for a processor that cannot permute bytes
 def look_one_by_one(data: Any, begins: Any, ends: Any, counts: Any, froms: Any, stops: Any, heads: Any) -> Any:
     beyond = _vectors.look_eight(data, begins, ends, ZERO, DOT, counts, froms, stops, heads)
     return _finished(beyond, data, begins, ends, counts, froms, stops, heads)
