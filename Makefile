@@ -1,7 +1,7 @@
 # The recipes set up what they need in .venv, which takes a minute or two the first time. `make help` lists them.
 
 BIN := .venv/bin
-SOURCES := compiler dfa_router viz tests examples benchmarks
+SOURCES := compiler dfa_router viz tests examples benchmarks scripts
 
 DEMO := examples/demo
 LOG := build/demo/messages.parquet
@@ -25,11 +25,12 @@ check: .venv/.ready-dev  ## style, types, and who imports what
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(SOURCES)
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/structure.py --check
 
 bench: .venv/.ready-bench  ## measure the engines, and what people use today
-	$(BIN)/dfa-router bench engine $(ARGS)
-	$(BIN)/dfa-router bench seeds $(ARGS)
-	$(BIN)/dfa-router bench growth
+	$(BIN)/python -m benchmarks engine $(ARGS)
+	$(BIN)/python -m benchmarks seeds $(ARGS)
+	$(BIN)/python -m benchmarks growth
 
 clean:  ## remove what was made, all but .venv
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

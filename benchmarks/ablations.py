@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from benchmarks.measure import machine
 from compiler.kernels._lanes import permutes_bytes
-from dfa_router.bench.measure import machine
 
 __all__ = ["ABLATIONS", "Ablation", "Change", "changed", "main"]
 
@@ -34,7 +34,7 @@ MEASURE = """
 import json, time
 import pyarrow.compute as pc
 import dfa_router as dr
-from dfa_router.bench.engine.workloads import make_workload
+from benchmarks.engine.workloads import make_workload
 figures, pairs = {}, {}
 for name, scale in (("throughput", 1.0), ("stock", 0.5), ("fleet", 0.25), ("hard", 0.3)):
     work = make_workload(name, scale=scale)
@@ -141,7 +141,7 @@ ABLATIONS = (
         "scratch space begins at a line of the processor's cache (instead of 8 bytes behind)",
         (
             Change(
-                "compiler/tables.py",
+                "compiler/kernels/tables.py",
                 "first = -room.ctypes.data % 64 // 8",
                 "first = (8 - room.ctypes.data) % 64 // 8",
             ),
@@ -170,7 +170,7 @@ ABLATIONS = (
     ),
     Ablation(
         "128 keys are walked or simulated together (instead of 8)",
-        (Change("compiler/tables.py", "BLOCK = 128\n", "BLOCK = 8\n"),),
+        (Change("compiler/kernels/tables.py", "BLOCK = 128\n", "BLOCK = 8\n"),),
     ),
     Ablation(
         "a transition takes 16 bytes of its table, half of them free (instead of 32, as entries of 16 bytes would)",
@@ -194,25 +194,25 @@ ABLATIONS = (
     ),
     Ablation(
         "small automata get rows of successors",
-        (Change("compiler/settled.py", "NEAR_BYTES = 256 << 10", "NEAR_BYTES = -1"),),
+        (Change("compiler/machine/dense_rows.py", "DENSE_BYTES = 256 << 10", "DENSE_BYTES = -1"),),
     ),
     Ablation(
         "a doorkeeper stands before the cache of a far automaton",
-        (Change("compiler/walker.py", "FAR_BYTES = 4 << 20", "FAR_BYTES = 1 << 60"),),
+        (Change("compiler/machine/walker.py", "FAR_BYTES = 4 << 20", "FAR_BYTES = 1 << 60"),),
     ),
     Ablation(
         "many children of a position are found in a hash table (instead of one by one)",
-        (Change("compiler/program.py", "FEW_CHILDREN = 4", "FEW_CHILDREN = 1 << 30"),),
+        (Change("compiler/machine/program.py", "FEW_CHILDREN = 4", "FEW_CHILDREN = 1 << 30"),),
     ),
     Ablation(
         "128 keys are simulated together (instead of 1)",
         (
             Change(
-                "compiler/tables.py",
+                "compiler/kernels/tables.py",
                 "return max(1, min(BLOCK, 65536 // max(1, lines(program))))",
                 "return 1",
             ),
-            Change("compiler/kernels/bits.py", "min(BLOCK, stop - row)", "min(1, stop - row)"),
+            Change("compiler/kernels/simulate_bits.py", "min(BLOCK, stop - row)", "min(1, stop - row)"),
         ),
     ),
     Ablation(
@@ -234,8 +234,8 @@ ABLATIONS = (
 
 def changed(ablation: Ablation, folder: Path) -> Path:
     """Copy the packages into a folder without the choice; raises ValueError if its lines are not there once."""
-    for package in ("compiler", "dfa_router", "viz"):
-        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("compiler", "dfa_router", "viz", "benchmarks"):
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__", "results"))
     for change in ablation.changes:
         path = folder / change.file
         source = path.read_text()
@@ -281,7 +281,7 @@ def main() -> None:
     for choice in list(folders)[1:]:
         ratios = [median(run[column] for run in figures[choice]) / whole[column] for column in columns]
         lines.append(f"| {choice} | {' | '.join(f'{ratio:.2f}' for ratio in ratios)} |")
-    (ROOT / "benchmarks" / "ablations.md").write_text("\n".join(lines) + "\n")
+    (ROOT / "benchmarks" / "results" / "ablations.md").write_text("\n".join(lines) + "\n")
 
 
 def _measured(folder: Path, cache: Path) -> tuple[dict[str, float], dict[str, list[int]]]:

@@ -5,10 +5,10 @@ This package knows words, patterns and automata. It knows no broker, no Arrow, n
 
 from __future__ import annotations
 
-from compiler.dfa import Dfa, build_dfa
+from compiler.automata.dfa import Dfa, build_dfa
+from compiler.automata.nfa import Nfa, build_nfa
+from compiler.automata.pattern import Pattern, Token, Wildcard, normalize
 from compiler.errors import CapacityError, InputError, PatternError, RouterError
-from compiler.nfa import Nfa, build_nfa
-from compiler.pattern import Pattern, Token, Wildcard, normalize
 
 __all__ = [
     "CapacityError",

@@ -12,10 +12,10 @@ Binding patterns such as ``*.stock.#`` become one automaton that answers for a w
 
 from __future__ import annotations
 
-from dfa_router.bindings import Binding
-from dfa_router.convert import convert
-from dfa_router.dialects import AMQP, AMQP_4_3_5, MQTT, NATS, SOLACE, Dialect, dialect_named
-from dfa_router.engines import engine_info, engines
+from compiler.values import CacheStats
+from dfa_router.build import compile, load
+from dfa_router.engines.protocol import EngineInfo
+from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import (
     BindingError,
     CapacityError,
@@ -33,12 +33,13 @@ from dfa_router.errors import (
     RouterError,
     UnknownNameError,
 )
-from dfa_router.matcher import CacheStats, EngineInfo
+from dfa_router.language.bindings import Binding
+from dfa_router.language.convert import convert
+from dfa_router.language.dialects import AMQP, AMQP_4_3_5, MQTT, NATS, SOLACE, Dialect, dialect_named
+from dfa_router.language.validity import key_problem, pattern_problem
 from dfa_router.rabbitmq import Route, Topology, load_definitions
 from dfa_router.results import Matches
-from dfa_router.router import Router, compile
-from dfa_router.stored import load
-from dfa_router.validity import key_problem, pattern_problem
+from dfa_router.router import Router
 
 __all__ = [
     "AMQP",

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from compiler.values import KeyColumn
 from dfa_router.errors import KeyTypeError
-from dfa_router.matcher import KeyColumn
 
 __all__ = ["dictionary_of", "key_array", "key_columns", "row_numbers"]
 

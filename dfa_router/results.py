@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dfa_router.matcher import SetBatch
+from compiler.values import SetBatch
 
 __all__ = ["Matches"]
 

@@ -3,89 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from compiler.wire import write_file
+from compiler.notebook import mimebundle
+from compiler.values import CacheStats, Int32s, KeyColumn, SetBatch, key_by_key
 from dfa_router.arrow import dictionary_of, key_array, key_columns, row_numbers
-from dfa_router.automaton import AutomatonMatcher
-from dfa_router.bindings import Binding, binding_set, pattern_bytes
-from dfa_router.compiled import Compiled, StoredBindings, sections_of, stored
-from dfa_router.dialects import Dialect, dialect_named
-from dfa_router.dynamic import LiveMatcher
-from dfa_router.engines import engine_spec, restorer
+from dfa_router.engines.automaton import AutomatonMatcher
+from dfa_router.engines.live import LiveMatcher
+from dfa_router.engines.protocol import BatchMatcher, DynamicMatcher, EngineInfo, Matcher, SnapshotView
+from dfa_router.engines.registry import restorer
 from dfa_router.errors import KeyTypeError, OptionError
-from dfa_router.matcher import (
-    BatchMatcher,
-    CacheStats,
-    DynamicMatcher,
-    EngineInfo,
-    KeyColumn,
-    Matcher,
-    SetBatch,
-    SnapshotView,
-)
+from dfa_router.language.bindings import Binding, binding_set, pattern_bytes
+from dfa_router.language.dialects import Dialect
+from dfa_router.language.tokens import compile_nfa
 from dfa_router.results import Matches, name_table
+from dfa_router.storage.compiled import Compiled, StoredBindings, stored
+from dfa_router.storage.files import write_compiled
 
-__all__ = ["Router", "compile"]
+__all__ = ["Router"]
 
 _DRAWN = 200
 """Bindings that a picture of a router can show."""
-DEFAULT_CACHE_BYTES = 64 << 20
-"""Room for about a million cached transitions; the cache takes it only as it fills."""
-
-
-def compile(
-    bindings: Iterable[tuple[str, str]],
-    *,
-    dialect: str | Dialect = "amqp",
-    engine: str = "dfa",
-    cache_bytes: int = DEFAULT_CACHE_BYTES,
-    **options: Any,
-) -> Router:
-    """Compile binding patterns into a router.
-
-    ``bindings`` are (pattern, destination) pairs of strings; a binding's position in them is its identity in results.
-    ``engine`` is any of :func:`dfa_router.engines`; all answer alike. ``cache_bytes`` bounds the lazy DFA's cache: a
-    smaller one is slower, never different. Further options are the engine's own (:func:`dfa_router.engine_info`); the
-    lazy DFA has ``key_cache``, "on" or "off", whether batches look keys up whole before they read their words, or
-    "auto", the default: as long as that pays with the keys that come.
-
-    Raises :class:`BindingError`, :class:`PatternError` or :class:`OptionError` (all ``RouterError`` and ``ValueError``)
-    that name the binding or the option and say what was expected.
-
-    >>> router = compile([("forex.*", "fx"), ("stock.#", "equities"), ("#", "audit")])
-    >>> router.match("stock.nyse.ibm")
-    ('equities', 'audit')
-    """
-    language = dialect_named(dialect)
-    spec = engine_spec(engine)
-    unknown = options.keys() - set(spec.info.options)
-    if unknown:
-        known = ", ".join(spec.info.options) or "none"
-        raise OptionError(f"engine {engine!r} has no option {min(unknown)!r}; its options: {known}")
-    if not spec.info.speaks(language):
-        raise OptionError(
-            f"engine {engine!r} does not speak {language.name!r}: it speaks {', '.join(spec.info.dialects)}; "
-            "'dfa' speaks all"
-        )
-    options |= cache_option(spec.info, cache_bytes)
-    checked = binding_set(bindings)
-    patterns = [pattern_bytes(binding.pattern, position, language) for position, binding in enumerate(checked)]
-    return Router(checked, spec.build(patterns, language, **options), spec.info, language)
-
-
-def cache_option(info: EngineInfo, cache_bytes: int) -> dict[str, int]:
-    """Return the option as the engine takes it, if it does."""
-    if isinstance(cache_bytes, bool) or not isinstance(cache_bytes, int):
-        raise OptionError(f"cache_bytes is {cache_bytes!r}: expected a number of bytes, such as {DEFAULT_CACHE_BYTES}")
-    return {"cache_bytes": cache_bytes} if "cache_bytes" in info.options else {}
-
-
 _RECENT, _RECENT_BYTES = 1024, 255
 """How many answers a router remembers, and the longest key that is worth it: a quarter of a megabyte at most."""
 
@@ -126,9 +66,6 @@ class Router:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """Show a notebook the NFA of the bindings, whatever the engine: what every engine answers alike."""
-        from dfa_router.automaton import compile_nfa
-        from viz import mimebundle
-
         bindings = list(self.subscriptions().values())
         if len(bindings) > _DRAWN:
             return {"text/plain": f"{self!r}\n(no picture: {len(bindings):,} bindings are too many for one)"}
@@ -256,7 +193,7 @@ class Router:
         :class:`OptionError` unless the engine is one of ``dfa`` and ``nfa``, and ``OSError`` if the path cannot be
         written.
         """
-        write_file(path, sections_of(self.compiled()))
+        write_compiled(path, self.compiled())
 
     def compiled(self) -> Compiled:
         """Return what a file holds of this router; raises :class:`OptionError` if its engine has no such form."""
@@ -285,7 +222,7 @@ class Router:
     def _matches(self, batch: SetBatch) -> Matches:
         return Matches(batch, self._destinations)
 
-    def _destinations(self) -> tuple[npt.NDArray[np.int32], Any]:
+    def _destinations(self) -> tuple[Int32s, Any]:
         """Return the name table, made when it is first needed, and anew if bindings were added since."""
         table = self._table
         if isinstance(self._bindings, StoredBindings) and not len(table[0]):
@@ -297,7 +234,7 @@ class Router:
     def _batch(self, columns: Iterable[KeyColumn], threads: int) -> SetBatch:
         if self._columns is not None:
             return self._columns.batch(columns, threads=threads)
-        return _key_by_key(self._matcher, columns)
+        return key_by_key(self._matcher.positions, columns)
 
 
 def key_bytes(key: str | bytes) -> bytes:
@@ -312,26 +249,3 @@ def key_bytes(key: str | bytes) -> bytes:
     if isinstance(key, bytes):
         return key
     raise KeyTypeError(f"the routing key is {key!r} ({type(key).__name__}): expected str or bytes")
-
-
-def _key_by_key(matcher: Matcher, columns: Iterable[KeyColumn]) -> SetBatch:
-    """Match a batch with an engine that only knows single keys."""
-    numbers: dict[tuple[int, ...], int] = {}
-    set_ids = [
-        -1 if key is None else numbers.setdefault(matcher.positions(key), len(numbers))
-        for column in columns
-        for key in _keys(column)
-    ]
-    offsets = np.zeros(len(numbers) + 1, np.int32)
-    np.cumsum([len(positions) for positions in numbers], out=offsets[1:])
-    positions = np.fromiter((position for positions in numbers for position in positions), np.int32)
-    return SetBatch(np.array(set_ids, np.int32), offsets, positions)
-
-
-def _keys(column: KeyColumn) -> Iterator[bytes | None]:
-    offsets = column.offsets.tolist()
-    valid = None if column.valid is None else column.valid.tolist()
-    base = offsets[0]
-    data = column.data[base : offsets[-1]].tobytes()
-    for row in range(len(offsets) - 1):
-        yield data[offsets[row] - base : offsets[row + 1] - base] if valid is None or valid[row] else None

@@ -13,8 +13,8 @@ from typing import Any, TypedDict
 import networkx as nx
 
 from compiler import CapacityError, Nfa, build_dfa
-from compiler.powerset import State
-from compiler.twin import Twin
+from compiler.automata.powerset import State
+from compiler.automata.twin import Twin
 from viz.examples import EXAMPLES
 from viz.model import drawing
 from viz.patterns import MAX_PATTERNS, checked_key, nfa_of

@@ -53,7 +53,14 @@ _EDGE_ROLES = {
     "loop": "loop",
     "many": "epsilon",
 }
-_TITLES = {"nfa": "NFA", "dfa": "DFA", "cache": "Lazy DFA cache", "minimal": "Minimal DFA", "trie": "Trie"}
+_TITLES = {
+    "nfa": "NFA",
+    "dfa": "DFA",
+    "cache": "Lazy DFA cache",
+    "minimal": "Minimal DFA",
+    "trie": "Trie",
+    "table": "Table",
+}
 
 
 def drawing(
@@ -86,7 +93,7 @@ def drawing(
     source, automaton = graph_of(thing, nfa)
     kind = source.graph.get("kind", "graph")
     path = key_path(source, automaton, key) if key is not None else None
-    hidden = {node for node, data in source.nodes(data=True) if (data.get("dead") and not dead) or _idle(source, node)}
+    hidden = {node for node, data in source.nodes(data=True) if (data.get("dead") and not dead) or data.get("idle")}
     if path is not None:
         hidden -= path.nodes.keys()
     kept = [node for node in source if node not in hidden]
@@ -95,7 +102,7 @@ def drawing(
             what = {"nfa": "positions", "trie": "nodes", "graph": "nodes"}.get(kind, "states")
             raise DrawingTooLargeError(_advice(kind, len(kept), max_nodes, what, len(kept)))
         kept = _around(source, path, hidden, max_nodes)
-    model = nx.DiGraph(kind=kind, title=title or _title(kind, thing), clusters={})
+    model = nx.DiGraph(kind=kind, title=title or source.graph.get("title") or _TITLES.get(kind, "Graph"), clusters={})
     numbers = {node: number for number, node in enumerate(source)}
     last = ends(automaton) if automaton is not None else {}
     for node in kept:
@@ -325,19 +332,6 @@ def _ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([number, number])
     return ", ".join(str(first) if first == end else f"{first}–{end}" for first, end in runs)
-
-
-def _idle(source: nx.Graph, node: Hashable) -> bool:
-    """Tell whether a node is an exchange that every broker has, and nobody uses."""
-    data = source.nodes[node]
-    predeclared = data.get("label") == "(default)" or str(data.get("label")).startswith("amq.")
-    return data.get("role") == "exchange" and predeclared and source.degree(node) == 0
-
-
-def _title(kind: str, thing: Any) -> str:
-    return _TITLES.get(
-        kind, "Topology" if type(thing).__name__ == "Topology" else "Table" if kind == "table" else "Graph"
-    )
 
 
 def _advice(kind: str, count: int, limit: int, what: str, enough: int) -> str:

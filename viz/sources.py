@@ -8,9 +8,9 @@ from typing import Any
 import networkx as nx
 
 from compiler import Nfa
-from compiler.cache import Snapshot
-from compiler.nfa import OTHER
-from compiler.powerset import State, is_final, literals
+from compiler.automata.nfa import OTHER
+from compiler.automata.powerset import State, is_final, literals
+from compiler.machine.cache import Snapshot
 
 __all__ = ["cache_graph", "graph_of"]
 
@@ -49,7 +49,7 @@ def graph_of(thing: Any, nfa: Nfa | None = None) -> tuple[nx.MultiDiGraph, Nfa |
 
 
 def cache_graph(snapshot: Snapshot, nfa: Nfa) -> nx.MultiDiGraph:
-    """Return a kernel's cache as a graph with the attributes of :meth:`compiler.twin.Twin.to_networkx`.
+    """Return a kernel's cache as a graph with the attributes of :meth:`compiler.automata.twin.Twin.to_networkx`.
 
     Kernels count no visits, so there are none; a final state's successors are never built, nor missing.
     """

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compiler.nfa import MANY, ONE, OTHER, Nfa
+from compiler.automata.nfa import MANY, ONE, OTHER, Nfa
 
 __all__ = ["LIMIT", "TrieWalk", "trie_walk"]
 

@@ -1,7 +1,7 @@
 """What happens while a key is read: the NFA's moves and the DFA's states, step by step.
 
 Everything that shows a match reads it from here: pictures of a path, the terminal drawing and the page. The states come
-from :mod:`compiler.powerset`, the one step of subset construction that the engine is built on.
+from :mod:`compiler.automata.powerset`, the one step of subset construction that the engine is built on.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from compiler import powerset
-from compiler.nfa import MANY, ONE, OTHER, Nfa
-from compiler.paths import parents_of, path_to
-from compiler.powerset import State
+from compiler.automata import powerset
+from compiler.automata.nfa import MANY, ONE, OTHER, Nfa
+from compiler.automata.paths import parents_of, path_to
+from compiler.automata.powerset import State
 
 __all__ = ["Step", "accepted_moves", "ends", "failures", "members", "path_of", "steps"]
 

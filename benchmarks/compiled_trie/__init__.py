@@ -6,7 +6,7 @@ the pairs that need the edge table ask it. Each pass prefetches what the next wi
 number of times: a ``#`` node that a key has entered stays, and one below another ``#`` is entered once per key. Keys stop
 where no node is left, and a ``#`` that ends a pattern is answered when it is reached.
 
-What was tried, in nanoseconds of processor time per key on the workloads of ``dfa-router bench engine`` (400,000 keys of
+What was tried, in nanoseconds of processor time per key on the workloads of ``python -m benchmarks engine`` (400,000 keys of
 each, medians of rounds in which all took turns, on a machine that was busy with other work: ratios hold, figures do not)::
 
     design                                                     stock  throughput  rabbit2011  nservicebus  fleet

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from compiler.kernels._jit import inlined, load64
+from compiler.kernels.tables import AHEAD, BLOCK, FINAL, SCRAMBLE, SYMBOL, TARGET
 from compiler.kernels.transitions import mix
 from compiler.kernels.words import filter_bit
-from compiler.tables import AHEAD, BLOCK, FINAL, SCRAMBLE, SYMBOL, TARGET
 
 __all__ = ["look_eight", "mix_eight", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows"]
 

@@ -28,7 +28,7 @@ from compiler.kernels._lanes import (
     opened,
     permutes_bytes,
 )
-from compiler.tables import AHEAD, BLOCK, FILTER_BIT, FINAL, SCRAMBLE, SYMBOL, TARGET
+from compiler.kernels.tables import AHEAD, BLOCK, FILTER_BIT, FINAL, SCRAMBLE, SYMBOL, TARGET
 
 __all__ = ["look_eight", "mix_eight", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows"]
 
@@ -220,7 +220,7 @@ def _step_eight_in_rows(
 
 
 def _shift_eight(_: Any, now: Any, key: Any, accepts: Any, word: Any, loops: Any, lane: Any) -> Any:
-    """Move all patterns in eight lanes of a key by one word; see :mod:`compiler.bits`. Returns which lanes are not empty."""
+    """Move all patterns in eight lanes of a key by one word; see :mod:`compiler.machine.bit_program`. Returns which lanes are not empty."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         now, key, accepts, word, loops, lane = opened(context, builder, signature, arguments)

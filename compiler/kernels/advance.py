@@ -1,6 +1,6 @@
-"""One step of the NFA on sorted lists of positions: the kernels' twin of :mod:`compiler.powerset`.
+"""One step of the NFA on sorted lists of positions: the kernels' twin of :mod:`compiler.automata.powerset`.
 
-Children of ascending positions ascend (see :mod:`compiler.nfa`), so what a step reaches comes as three sorted lists: the
+Children of ascending positions ascend (see :mod:`compiler.automata.nfa`), so what a step reaches comes as three sorted lists: the
 loops that stay, the children that were entered by the word, and the MANY children of those. One merge gives the set;
 nothing is sorted but accept tags.
 """
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
+from compiler.kernels.tables import FINAL, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LEADS_ON, LOOPS
 from compiler.kernels.transitions import child_of
-from compiler.tables import FINAL, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LEADS_ON, LOOPS
 
 __all__ = ["advance", "ascend", "begin", "close", "enter"]
 

@@ -12,9 +12,7 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.advance import advance, begin, close, enter
-from compiler.kernels.transitions import mix, place
-from compiler.kernels.words import GOLDEN
-from compiler.tables import (
+from compiler.kernels.tables import (
     DEFAULTS,
     GROW_MEMBERS,
     GROW_SETS,
@@ -32,6 +30,8 @@ from compiler.tables import (
     TRANSITIONS,
     WANTED,
 )
+from compiler.kernels.transitions import mix, place
+from compiler.kernels.words import GOLDEN
 
 __all__ = ["build", "build_start", "rehash"]
 

@@ -1,7 +1,7 @@
 """A block of keys read word by word: where the next words end, what they are called, which literals they are.
 
 A block has keys 0 to n, n at most BLOCK; what is known of them lies in arrays with a number for each (see
-:class:`compiler.tables.Work`), which have room for eight more.
+:class:`compiler.kernels.tables.Work`), which have room for eight more.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 
 from compiler.kernels._jit import equal64, inlined, load64, ones, trailing_zeros
 from compiler.kernels._vectors import look_eight, read_eight
+from compiler.kernels.tables import AHEAD, BLOCK, FINAL
 from compiler.kernels.words import begins_with, below, filter_bit, find_symbol, name_word, word_end
-from compiler.tables import AHEAD, BLOCK, FINAL
 
 __all__ = ["enter_keys", "is_read", "leave", "look_ahead", "nobody", "read_words", "word_at"]
 

@@ -2,7 +2,7 @@
 
 Handing a kernel the forty arrays of the general walk takes longer than walking a key, and nine still took 0.4 us. So what
 reading needs lies in one array, the *frame*: numbers, and where the tables and the key are. Where a transition is missing
-the kernel says so, and the general walk does the key again and builds it. ``dfa-router bench engine single`` measures it.
+the kernel says so, and the general walk does the key again and builds it. ``python -m benchmarks engine single`` measures it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels._jit import array_at, brief, equal64, inlined, trailing_zeros
+from compiler.kernels.tables import FINAL, START, START_RESERVED, TARGET, WORDS, Cache, Program
 from compiler.kernels.transitions import find, mix
 from compiler.kernels.words import begins_with, below, filter_bit, find_symbol, name_word
-from compiler.tables import FINAL, START, START_RESERVED, TARGET, WORDS, Cache, Program
 
 __all__ = ["MISSING", "make_frame", "walk_one"]
 

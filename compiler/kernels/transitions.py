@@ -1,6 +1,6 @@
 """The transition table: how a (state, symbol) is scrambled, found, placed, and moved to a larger table.
 
-:mod:`compiler.tables` says what an entry holds and why a hit is exact.
+:mod:`compiler.kernels.tables` says what an entry holds and why a hit is exact.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
+from compiler.kernels.tables import CROWDED, DISPLACEMENT_SHIFT, FINAL, PROBES, SCRAMBLE, TARGET, TRANSITIONS
 from compiler.kernels.words import GOLDEN
-from compiler.tables import CROWDED, DISPLACEMENT_SHIFT, FINAL, PROBES, SCRAMBLE, TARGET, TRANSITIONS
 
 __all__ = ["child_of", "fill_edges", "find", "mix", "mixed_of", "place", "rehash_transitions", "unmix"]
 

@@ -9,7 +9,7 @@ A state has a default successor, for all words but its literals, and a filter of
 filter with one hash function). Where the word's bit is not set, the default is right, and no transition is built or stored
 that would only say so: without, the first pass of `stock` takes 1.3 times as long.
 
-What each of these choices is worth stands in ``benchmarks/ablations.md``: ``python -m benchmarks.ablations``.
+What each of these choices is worth stands in ``benchmarks/results/ablations.md``: ``python -m benchmarks.ablations``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from compiler.kernels._jit import inlined, kernel, ones, prefetch, trailing_zeros
 from compiler.kernels._vectors import mix_eight, step_eight
 from compiler.kernels.determinize import build, build_start
+from compiler.kernels.key_slots import look_up, remember, slot_of
 from compiler.kernels.reading import (
     enter_keys,
     is_read,
@@ -30,30 +31,29 @@ from compiler.kernels.reading import (
     read_words,
     word_at,
 )
-from compiler.kernels.recall import look_up, remember, slot_of
-from compiler.kernels.transitions import find
-from compiler.kernels.words import begins_with
-from compiler.tables import (
+from compiler.kernels.tables import (
+    DEFERRED,
     DONE,
-    DOOR_ASKS,
-    RECALLS,
+    DOORKEEPER_ASKS,
+    KEY_CACHE_HITS,
+    MOST_DEFERRED,
     ROW,
     SEEN,
     START,
     START_RESERVED,
-    STRAY_KEYS,
-    STRAYS,
     SYMBOL,
     TARGET,
     WORDS,
 )
+from compiler.kernels.transitions import find
+from compiler.kernels.words import begins_with
 
 __all__ = ["walk"]
 
 ONE, TWO, EIGHT, HALF = np.uint64(1), np.uint64(2), np.uint64(8), np.uint64(32)
 LANES, LOW_HALF = np.uint64(0xFF), np.uint64(0xFFFFFFFF)
 NUMBER, LITERAL = np.uint64(TARGET), np.uint64(SYMBOL)
-THREE, FIVE, ASKS = np.uint64(3), np.uint64(5), np.uint64(DOOR_ASKS)
+THREE, FIVE, ASKS = np.uint64(3), np.uint64(5), np.uint64(DOORKEEPER_ASKS)
 NO_SLOT = np.uint64(2**64 - 1)
 """The slot of a key whose answer is not known yet."""
 
@@ -71,14 +71,14 @@ def walk(
     block: Any,
     base: Any,
     out: Any,
-    recalled: Any,
+    key_table: Any,
 ) -> Any:
     """Match keys ``row`` to ``stop`` and write ``base`` + set number - 1 into ``out``, -1 for a null key.
 
-    ``recalled`` is the table of whole keys, of no slots where it is not to be used.
+    ``key_table`` is the table of whole keys, of no slots where it is not to be used.
 
     Where a transition is missing that has not been asked for often enough to be built, if the cache has a doorkeeper, the
-    key is not walked to its end but left to be simulated: ``meta[STRAYS]`` tells how many are in ``work``, with their rows,
+    key is not walked to its end but left to be simulated: ``meta[DEFERRED]`` tells how many are in ``work``, with their rows,
     states, and the words to go on with. They must be simulated before the cache is cleared.
 
     Returns DONE, or the table of the cache that must grow first. ``meta[ROW]`` is the row to resume at. ``valid``
@@ -99,22 +99,22 @@ def walk(
     info, transitions, shift = cache.info, cache.transitions, np.uint64(cache.transition_shift)
     symbol_bits, key_shift = np.uint64(cache.symbol_bits), np.uint64(cache.key_shift)
     separator = program.separator
-    door, door_shift = cache.door, np.uint64(cache.door_shift)
-    stray_rows, stray_begins, stray_states = work.stray_rows, work.stray_begins, work.stray_states
-    strays = np.uint64(0)
+    doorkeeper, doorkeeper_shift = cache.doorkeeper, np.uint64(cache.doorkeeper_shift)
+    deferred_rows, deferred_begins, deferred_states = work.deferred_rows, work.deferred_begins, work.deferred_states
+    deferred = np.uint64(0)
     rows, begins, ends, states, counts = work.rows, work.begins, work.ends, work.states, work.words
     slots, symbols, mixed, late = work.slots, work.symbols, work.mixed, work.late
     froms, stops, heads = work.froms, work.stops, work.heads
     # A slot is eight numbers: the table has as many slots as an eighth of its size, a power of two.
-    recall_shift = np.uint64(61) - trailing_zeros(np.uint64(recalled.size)) + np.uint64(6)
+    key_table_shift = np.uint64(61) - trailing_zeros(np.uint64(key_table.size)) + np.uint64(6)
     while True:
-        meta[ROW], meta[STRAYS] = row, np.int64(strays)
-        if row >= stop or strays >= np.uint64(STRAY_KEYS):
+        meta[ROW], meta[DEFERRED] = row, np.int64(deferred)
+        if row >= stop or deferred >= np.uint64(MOST_DEFERRED):
             return DONE
         first = np.uint64(row)
         n = np.uint64(min(block, stop - row))
-        read = recalls = np.uint64(0)
-        if recalled.size == 0:
+        read = key_cache_hits = np.uint64(0)
+        if key_table.size == 0:
             n = enter_keys(
                 offsets, data, valid, first, n, start, start_reserved, reserved, rows, begins, ends, states, out
             )
@@ -126,11 +126,11 @@ def walk(
                 if valid.size > 0 and not valid[at]:
                     out[at] = -1
                     continue
-                slot = slot_of(data, begin, end - begin, recall_shift)
-                accept = look_up(recalled, slot, data, begin, end - begin)
+                slot = slot_of(data, begin, end - begin, key_table_shift)
+                accept = look_up(key_table, slot, data, begin, end - begin)
                 if accept != np.uint64(0):
                     out[at] = base + np.int64(accept) - 1
-                    recalls += ONE
+                    key_cache_hits += ONE
                     continue
                 rows[n], ends[n], slots[n] = at, end, slot
                 begins[n] = begin + np.uint64(begin == end)
@@ -158,9 +158,9 @@ def walk(
                     lane += EIGHT
                 for i in range(n):
                     prefetch(info, TWO * states[i])
-                if door.size > 0:
+                if doorkeeper.size > 0:
                     for j in range(lates):
-                        prefetch(door, mixed[late[j]] >> door_shift >> FIVE)
+                        prefetch(doorkeeper, mixed[late[j]] >> doorkeeper_shift >> FIVE)
                 for j in range(lates):
                     key = late[j]
                     state, symbol = states[key], symbols[key] & LITERAL
@@ -168,10 +168,10 @@ def walk(
                     if symbol != np.uint64(0):
                         target = find(transitions, mixed[key], shift)
                     if target == np.uint64(0):
-                        if door.size > 0 and _is_rare(door, mixed[key] >> door_shift, meta):
-                            stray_rows[strays], stray_states[strays] = rows[key], state
-                            stray_begins[strays], _ = word_at(begins, froms, stops, level, key)
-                            strays += ONE
+                        if doorkeeper.size > 0 and _is_rare(doorkeeper, mixed[key] >> doorkeeper_shift, meta):
+                            deferred_rows[deferred], deferred_states[deferred] = rows[key], state
+                            deferred_begins[deferred], _ = word_at(begins, froms, stops, level, key)
+                            deferred += ONE
                             counts[key], begins[key], slots[key] = np.uint64(0), ends[key] + ONE, NO_SLOT
                             continue
                         built = build(program, cache, work, state, symbol)
@@ -180,25 +180,25 @@ def walk(
                         target = np.uint64(built)
                     states[key] = target & NUMBER
                 level += ONE
-            if recalled.size > 0:
+            if key_table.size > 0:
                 for i in range(n):
                     if is_read(info, begins[i], ends[i], states[i]) and slots[i] != NO_SLOT:
                         begin = np.uint64(offsets[rows[i]])
                         accept = info[TWO * states[i]] >> HALF
-                        remember(recalled, slots[i], data, begin, ends[i] - begin, accept)
+                        remember(key_table, slots[i], data, begin, ends[i] - begin, accept)
             n = leave(info, base, out, n, rows, begins, ends, states, slots)
         meta[WORDS] += np.int64(read)
-        meta[RECALLS] += np.int64(recalls)
+        meta[KEY_CACHE_HITS] += np.int64(key_cache_hits)
         row = min(row + block, stop)
 
 
 @inlined
-def _is_rare(door: Any, cell: Any, meta: Any) -> Any:
+def _is_rare(doorkeeper: Any, cell: Any, meta: Any) -> Any:
     """Count a request for a transition that is not built; tell whether it has not been asked for often enough yet."""
     at, shift = cell >> FIVE, TWO * (cell & np.uint64(31))
-    count = door[at] >> shift & THREE
+    count = doorkeeper[at] >> shift & THREE
     if count == ASKS:
         return False
-    door[at] += ONE << shift
+    doorkeeper[at] += ONE << shift
     meta[SEEN] += np.int64(count == np.uint64(0))
     return True

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from compiler.kernels._jit import equal64, inlined, kernel, load64, trailing_zeros
-from compiler.tables import SCRAMBLE
+from compiler.kernels.tables import SCRAMBLE
 
 __all__ = [
     "begins_with",

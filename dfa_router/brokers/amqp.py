@@ -29,8 +29,8 @@ from dfa_router.brokers.address import Address
 from dfa_router.brokers.amqp_channel import Channel, method, publication
 from dfa_router.brokers.broker import Asking, encoded, failure, gathered, unwelcome, words
 from dfa_router.brokers.wire import LostError
-from dfa_router.dialects import dialect_named
-from dfa_router.fuzz.target import Answers, Refused
+from dfa_router.language.dialects import dialect_named
+from dfa_router.target import Answers, Refused
 
 __all__ = ["QUEUES", "AmqpBroker"]
 
@@ -68,7 +68,7 @@ class AmqpBroker(Asking):
         return self._product
 
     def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
-        """Return who matches each key; see :class:`dfa_router.fuzz.target.Target`."""
+        """Return who matches each key; see :class:`dfa_router.target.Target`."""
         for at, pattern in enumerate(patterns):
             _short(pattern, pattern=at)
         short_keys = [_short(key, key=at) for at, key in enumerate(keys)]

@@ -10,7 +10,7 @@ from typing import Protocol, Self
 from dfa_router.brokers.address import Address
 from dfa_router.brokers.wire import LostError
 from dfa_router.errors import EnvironmentLacksError, OptionError
-from dfa_router.fuzz.target import Answers, Refused, Target, TargetFailure
+from dfa_router.target import Answers, Refused, Target, TargetFailure
 
 __all__ = ["Asking", "Broker", "encoded", "failure", "gathered", "unwelcome", "words"]
 

@@ -24,8 +24,8 @@ from dfa_router.brokers.address import Address
 from dfa_router.brokers.broker import Asking, encoded, failure, unwelcome, words
 from dfa_router.brokers.mqtt_session import NotTakenError, Session
 from dfa_router.brokers.wire import LostError
-from dfa_router.dialects import dialect_named
-from dfa_router.fuzz.target import Answers, Refused
+from dfa_router.language.dialects import dialect_named
+from dfa_router.target import Answers, Refused
 
 __all__ = ["MqttBroker"]
 
@@ -62,7 +62,7 @@ class MqttBroker(Asking):
         return self._version
 
     def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
-        """Return who matches each key; see :class:`dfa_router.fuzz.target.Target`."""
+        """Return who matches each key; see :class:`dfa_router.target.Target`."""
         positions: dict[bytes, list[int]] = {}
         for at, pattern in enumerate(patterns):
             positions.setdefault(_string(pattern, pattern=at), []).append(at)

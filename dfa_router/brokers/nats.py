@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from dfa_router.brokers.address import Address
 from dfa_router.brokers.broker import Asking, encoded, failure, gathered, unwelcome, words
 from dfa_router.brokers.wire import LostError, Wire
-from dfa_router.dialects import dialect_named
-from dfa_router.fuzz.target import Answers, Refused
+from dfa_router.language.dialects import dialect_named
+from dfa_router.target import Answers, Refused
 
 __all__ = ["NatsBroker"]
 
@@ -54,7 +54,7 @@ class NatsBroker(Asking):
         return f"NATS {self._information.get('version', 'of unknown version')}"
 
     def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
-        """Return who matches each key; see :class:`dfa_router.fuzz.target.Target`."""
+        """Return who matches each key; see :class:`dfa_router.target.Target`."""
         subjects = [_subject(pattern, pattern=at) for at, pattern in enumerate(patterns)]
         topics = [_subject(key, key=at) for at, key in enumerate(keys)]
         deliveries: list[list[int]] = [[] for _ in keys]

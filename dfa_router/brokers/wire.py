@@ -33,7 +33,7 @@ class LostError(RouterError):
     """The connection is of no more use: the broker closed it, maybe with its reason, went silent, or broke the protocol."""
 
     def __init__(self, kind: Literal["died", "hung", "nonsense"], reason: str) -> None:
-        """Say how it was lost, in the words of :class:`dfa_router.fuzz.target.TargetFailure`."""
+        """Say how it was lost, in the words of :class:`dfa_router.target.TargetFailure`."""
         super().__init__(reason)
         self.kind, self.reason = kind, reason
 

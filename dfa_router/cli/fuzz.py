@@ -13,12 +13,12 @@ import click
 
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.spark_session import spark_session
-from dfa_router.dialects import DIALECTS
+from dfa_router.language.dialects import DIALECTS
 
 if TYPE_CHECKING:
     from dfa_router.cli.terminal import Terminal
     from dfa_router.fuzz.tally import Campaign, Plan, Tally
-    from dfa_router.fuzz.target import Round
+    from dfa_router.target import Round
 
 __all__ = ["fuzz"]
 
@@ -105,13 +105,13 @@ def fuzz(
       dfa-router fuzz --target cmd:./matcher --dialect mqtt --corpus tests/corpus --keep-going
       dfa-router fuzz --target amqp://guest:guest@localhost --size 100x500
     """  # noqa: D301 - click wants the control character itself
-    from dfa_router.dialects import dialect_named
     from dfa_router.fuzz.campaign import run
     from dfa_router.fuzz.casefile import read_corpus, write_corpus
     from dfa_router.fuzz.report import campaign_json, finding_text, summary_text
     from dfa_router.fuzz.rounds import Size
     from dfa_router.fuzz.tally import Plan
     from dfa_router.fuzz.targets import open_target
+    from dfa_router.language.dialects import dialect_named
 
     terminal: Terminal = context.obj.terminal
     language = dialect_named(dialect)

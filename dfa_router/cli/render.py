@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
-from dfa_router.dialects import AMQP
 from dfa_router.errors import OptionError, PatternError
+from dfa_router.language.dialects import AMQP
 from dfa_router.rabbitmq import load_definitions
 
 __all__ = ["render"]
@@ -105,8 +105,8 @@ def render(
 def _thing(what: str, patterns: list[str], keys: tuple[str, ...]) -> tuple[Any, dict[str, Any]]:
     """Return what is to be drawn, and the options that go with it."""
     from compiler import CapacityError, build_dfa
-    from compiler.minimize import minimize
-    from compiler.twin import Twin
+    from compiler.automata.minimize import minimize
+    from compiler.automata.twin import Twin
     from viz.patterns import nfa_of
 
     if what == "trie":

@@ -14,12 +14,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dfa_router.automaton import prepare
+from dfa_router.build import DEFAULT_CACHE_BYTES, compile
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.spark_session import spark_session
-from dfa_router.engines import engine_info, engines
+from dfa_router.engines.automaton import prepare
+from dfa_router.engines.registry import engine_info, engines
 from dfa_router.rabbitmq import Topology, load_definitions
-from dfa_router.router import DEFAULT_CACHE_BYTES, compile
 
 if TYPE_CHECKING:
     from dfa_router.spark.job import Summary

@@ -19,7 +19,7 @@ from dfa_router.fuzz.findings import Case, Finding, Kind
 from dfa_router.fuzz.rounds import Size, round_of
 from dfa_router.fuzz.strategies import binding_sets, keys_for, patterns, rounds
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
-from dfa_router.fuzz.target import Refused, Round, Target, TargetFailure
+from dfa_router.target import Refused, Round, Target, TargetFailure
 
 __all__ = [
     "Campaign",

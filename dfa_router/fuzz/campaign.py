@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count
 
-from dfa_router.dialects import Dialect, dialect_named
 from dfa_router.errors import OptionError, RouterError
 from dfa_router.fuzz.findings import Case, Disagreement, Finding, Kind, canonical, rank, shape_of
 from dfa_router.fuzz.judge import Judge
@@ -20,8 +19,9 @@ from dfa_router.fuzz.manners import Manners, manners_of
 from dfa_router.fuzz.rounds import Size, invalid_pattern, round_of
 from dfa_router.fuzz.shrink import shrink
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
-from dfa_router.fuzz.target import Refused, Round, Target, TargetFailure
 from dfa_router.fuzz.targets.engine import EngineTarget
+from dfa_router.language.dialects import Dialect, dialect_named
+from dfa_router.target import Refused, Round, Target, TargetFailure
 
 __all__ = ["run", "work"]
 

@@ -23,11 +23,11 @@ import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from dfa_router.dialects import Dialect
 from dfa_router.errors import InputError, OptionError
 from dfa_router.fuzz.findings import Finding, Kind
 from dfa_router.fuzz.judge import Judge
-from dfa_router.fuzz.target import Round
+from dfa_router.language.dialects import Dialect
+from dfa_router.target import Round
 
 __all__ = ["CorpusError", "format_finding", "parse_rounds", "read_corpus", "write_corpus"]
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from typing import Protocol, cast
 
-from dfa_router.dialects import Dialect, dialect_named
 from dfa_router.errors import OptionError
 from dfa_router.fuzz.campaign import run
 from dfa_router.fuzz.report import finding_text, summary_text
 from dfa_router.fuzz.rounds import Size
 from dfa_router.fuzz.tally import Campaign
-from dfa_router.fuzz.target import Answers, Refused, Target, TargetFailure
+from dfa_router.language.dialects import Dialect, dialect_named
+from dfa_router.target import Answers, Refused, Target, TargetFailure
 
 __all__ = ["CallableTarget", "DisagreementError", "MatchFunction", "assert_agrees"]
 

@@ -35,7 +35,7 @@ class CaseClass:
 def classes_of(language: Language) -> tuple[CaseClass, ...]:
     """Return the classes that the dialect has.
 
-    >>> from dfa_router.dialects import NATS
+    >>> from dfa_router.language.dialects import NATS
     >>> from dfa_router.fuzz.language import language_of
     >>> "many-zero-in-the-middle" in {entry.name for entry in classes_of(language_of(NATS))}
     False

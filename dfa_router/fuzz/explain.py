@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dfa_router.dialects import Dialect
 from dfa_router.fuzz.rounds import invalid_key
+from dfa_router.language.dialects import Dialect
 
 __all__ = ["Explanation", "explain"]
 
@@ -30,7 +30,7 @@ class Explanation:
 def explain(pattern: str, key: str, dialect: Dialect) -> Explanation:
     """Explain a valid pattern and a key.
 
-    >>> from dfa_router.dialects import AMQP
+    >>> from dfa_router.language.dialects import AMQP
     >>> explain("a.#", "a", AMQP)
     Explanation(matches=True, sentence='`#` stands for zero or more words', alignment=(('a', ('a',)), ('#', ())))
     >>> explain("a.*", "a.b.c", AMQP).sentence

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dfa_router.dialects import Dialect
+from dfa_router.language.dialects import Dialect
 
 __all__ = ["Case", "Disagreement", "Finding", "Kind", "canonical", "rank", "shape_of"]
 
@@ -94,7 +94,7 @@ def rank(case: Case, dialect: Dialect) -> tuple[int, int, int, int, tuple[str, .
     Bindings, keys that are asked before, words of patterns and key, characters, and then the alphabet, in which a-z
     come first.
 
-    >>> from dfa_router.dialects import AMQP
+    >>> from dfa_router.language.dialects import AMQP
     >>> simple, other = Case(patterns=("a.#",), key="a"), Case(patterns=("a.b",), key="a")
     >>> rank(other, AMQP) < rank(simple, AMQP) < rank(Case(patterns=("a.#",), key="a.b"), AMQP)
     True
@@ -116,7 +116,7 @@ def canonical(case: Case, dialect: Dialect) -> Case:
 
     Words that a rule may concern keep their spelling: wildcards, the empty word, whatever is more than a-z and 0-9.
 
-    >>> from dfa_router.dialects import AMQP
+    >>> from dfa_router.language.dialects import AMQP
     >>> canonical(Case(patterns=("stock.*.nyse",), key="stock..x-y.nyse"), AMQP)
     Case(patterns=('a.*.b',), key='a..x-y.b', before=())
     """
@@ -143,7 +143,7 @@ def shape_of(kind: Kind, case: Case, dialect: Dialect, about: str = "") -> str:
     Letters and digits that are words by themselves are renamed, one mark of punctuation is as good as another, and so
     is one character beyond ASCII; bytes with a meaning in the dialect stay.
 
-    >>> from dfa_router.dialects import AMQP
+    >>> from dfa_router.language.dialects import AMQP
     >>> one, other = Case(patterns=("(",), key="("), Case(patterns=("[",), key="[")
     >>> shape_of(Kind.MISSES, one, AMQP) == shape_of(Kind.MISSES, other, AMQP)
     True

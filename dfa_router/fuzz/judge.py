@@ -11,16 +11,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dfa_router.dialects import Dialect
-from dfa_router.engines import engine_info, engines
+from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import RouterError
 from dfa_router.fuzz.findings import Disagreement, Kind
 from dfa_router.fuzz.language import language_of
 from dfa_router.fuzz.manners import Manners, askable, refusable, refused_what, skeleton
 from dfa_router.fuzz.rounds import invalid_pattern
-from dfa_router.fuzz.target import Answers, Refused, Target, TargetFailure
 from dfa_router.fuzz.targets.engine import EngineTarget
+from dfa_router.language.dialects import Dialect
 from dfa_router.reference.naive import matches
+from dfa_router.target import Answers, Refused, Target, TargetFailure
 
 __all__ = ["Examination", "Judge"]
 

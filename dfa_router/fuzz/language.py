@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dfa_router.dialects import Dialect
-from dfa_router.validity import pattern_problem
+from dfa_router.language.dialects import Dialect
+from dfa_router.language.validity import pattern_problem
 
 __all__ = ["Language", "language_of"]
 
@@ -74,7 +74,7 @@ class Language:
 def language_of(dialect: Dialect) -> Language:
     """Return the generators' view of a dialect.
 
-    >>> from dfa_router.dialects import AMQP
+    >>> from dfa_router.language.dialects import AMQP
     >>> language_of(AMQP).wildcards
     ('*', '#')
     """

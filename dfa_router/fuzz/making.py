@@ -22,7 +22,7 @@ LONGEST_KEY = 20
 def text(words: Sequence[str], language: Language) -> str:
     """Join words as the dialect does.
 
-    >>> from dfa_router.dialects import AMQP
+    >>> from dfa_router.language.dialects import AMQP
     >>> from dfa_router.fuzz.language import language_of
     >>> text(["a", "#"], language_of(AMQP))
     'a.#'

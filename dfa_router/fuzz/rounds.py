@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dfa_router.dialects import Dialect
 from dfa_router.errors import OptionError
 from dfa_router.fuzz.choices import Choices, SeededChoices
 from dfa_router.fuzz.classes import REFUSALS, CaseClass, classes_of
 from dfa_router.fuzz.language import Language, language_of
 from dfa_router.fuzz.making import Maker, Words
-from dfa_router.fuzz.target import Round
-from dfa_router.validity import key_problem, pattern_problem
+from dfa_router.language.dialects import Dialect
+from dfa_router.language.validity import key_problem, pattern_problem
+from dfa_router.target import Round
 
 __all__ = ["Size", "invalid_key", "invalid_pattern", "make_round", "refusal_round", "round_of"]
 
@@ -56,20 +56,20 @@ MEDIUM, LARGE = Size(20, 60), Size(50, 200)
 
 @lru_cache(maxsize=1 << 14)
 def invalid_pattern(pattern: str, dialect: Dialect) -> str | None:
-    """Return why the dialect refuses a pattern, as :func:`dfa_router.validity.pattern_problem`; remembers."""
+    """Return why the dialect refuses a pattern, as :func:`dfa_router.language.validity.pattern_problem`; remembers."""
     return pattern_problem(pattern, dialect)
 
 
 @lru_cache(maxsize=1 << 16)
 def invalid_key(key: str, dialect: Dialect) -> str | None:
-    """Return why the dialect refuses a key, as :func:`dfa_router.validity.key_problem`; remembers."""
+    """Return why the dialect refuses a key, as :func:`dfa_router.language.validity.key_problem`; remembers."""
     return key_problem(key, dialect)
 
 
 def round_of(seed: int, number: int, dialect: Dialect, size: Size | None = None) -> Round:
     """Return round ``number`` of a seed; without ``size`` small ones are mixed with larger ones.
 
-    >>> from dfa_router.dialects import AMQP
+    >>> from dfa_router.language.dialects import AMQP
     >>> round_of(1, 5, AMQP) == round_of(1, 5, AMQP)
     True
     """

@@ -23,7 +23,7 @@ from dfa_router.fuzz.language import language_of
 from dfa_router.fuzz.manners import refused_what, skeleton
 from dfa_router.fuzz.neighbours import smaller_cases
 from dfa_router.fuzz.rounds import invalid_key, invalid_pattern
-from dfa_router.fuzz.target import Refused, Target, TargetFailure
+from dfa_router.target import Refused, Target, TargetFailure
 
 __all__ = ["Shrunk", "shrink"]
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dfa_router.dialects import Dialect, dialect_named
 from dfa_router.errors import EnvironmentLacksError, OptionError
 from dfa_router.fuzz.choices import DrawnChoices
 from dfa_router.fuzz.classes import classes_of
 from dfa_router.fuzz.language import Language, language_of
 from dfa_router.fuzz.making import Maker, text
 from dfa_router.fuzz.rounds import Size, invalid_pattern, make_round
-from dfa_router.fuzz.target import Round
+from dfa_router.language.dialects import Dialect, dialect_named
+from dfa_router.target import Round
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -18,7 +18,7 @@ from dfa_router.arrow import key_array
 from dfa_router.errors import MessagesError
 from dfa_router.rabbitmq.routing import Node, TopologyRouter
 from dfa_router.rabbitmq.topology import no_exchange
-from dfa_router.rabbitmq.walk import Sets, Stop, compact, expand, walk
+from dfa_router.rabbitmq.traversal import Sets, Stop, compact, expand, walk
 
 __all__ = ["RoutedColumns", "route_columns"]
 

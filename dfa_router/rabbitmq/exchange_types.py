@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dfa_router.dialects import AMQP, EXACT, Dialect
+from dfa_router.language.dialects import AMQP, EXACT, Dialect
 from dfa_router.rabbitmq.topology import Binding
 
 __all__ = ["SIMULATED", "ExchangeType"]

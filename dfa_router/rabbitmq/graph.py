@@ -18,7 +18,7 @@ def topology_graph(topology: Topology) -> nx.MultiDiGraph:
     """Return a directed multigraph with a node per exchange and queue and an edge per binding and alternate exchange.
 
     Node attributes: ``role`` (``exchange`` | ``queue``), ``label``, ``vhost``, ``type``, ``declared``, and for
-    exchanges ``internal``. Edge attributes: ``role`` (``binding`` | ``exchange-binding`` | ``alternate``), ``label``
+    exchanges ``internal``; ``idle`` says that it is an exchange that every broker has and nobody uses. Edge attributes: ``role`` (``binding`` | ``exchange-binding`` | ``alternate``), ``label``
     (the binding key), and for bindings ``position``, the index in ``topology.bindings``.
 
     >>> from dfa_router.rabbitmq import Binding, Exchange, topology_of
@@ -27,7 +27,7 @@ def topology_graph(topology: Topology) -> nx.MultiDiGraph:
     >>> graph.edges[("exchange", "/", "x"), ("queue", "/", "q"), 0]["label"]
     'a.#'
     """
-    graph = nx.MultiDiGraph(source=topology.source)
+    graph = nx.MultiDiGraph(title="Topology", source=topology.source)
     for (vhost, name), exchange in topology.exchanges_by_name.items():
         graph.add_node(
             ("exchange", vhost, name),
@@ -56,4 +56,7 @@ def topology_graph(topology: Topology) -> nx.MultiDiGraph:
             graph.add_edge(
                 ("exchange", vhost, name), ("exchange", vhost, alternate), role="alternate", label="alternate exchange"
             )
+    for node, data in graph.nodes(data=True):
+        predeclared = data["role"] == "exchange" and (not node[2] or node[2].startswith("amq."))
+        data["idle"] = predeclared and graph.degree(node) == 0
     return graph

@@ -27,13 +27,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dfa_router.dialects import EXACT, Dialect
+from dfa_router.build import DEFAULT_CACHE_BYTES, compile, restored
 from dfa_router.errors import PublishRefusedError, UnknownNameError
+from dfa_router.language.dialects import EXACT, Dialect
 from dfa_router.rabbitmq.exchange_types import SIMULATED
 from dfa_router.rabbitmq.topology import Topology, no_exchange
-from dfa_router.rabbitmq.walk import Ranks, order
-from dfa_router.router import DEFAULT_CACHE_BYTES, Router, compile
-from dfa_router.stored import StoredRouters, save_routers
+from dfa_router.rabbitmq.traversal import Ranks, order
+from dfa_router.router import Router
+from dfa_router.storage.files import CompiledFile, write_several
 
 if TYPE_CHECKING:
     from dfa_router.rabbitmq.columns import RoutedColumns
@@ -101,7 +102,7 @@ class TopologyRouter:
         self.source = topology.source
         self._routers: list[Router | None] = [None] * len(self.nodes)
         self._weight = sum(len(pattern) + 1 for node in self.nodes for pattern in node.patterns)
-        self._file: StoredRouters | None = None
+        self._file: CompiledFile | None = None
         self._lock = Lock()
 
     def __repr__(self) -> str:
@@ -125,7 +126,7 @@ class TopologyRouter:
         Raises :class:`OptionError` for an engine without a compiled form, and ``OSError`` if the path cannot be written.
         """
         routers = {number: self.exchange_router(number) for number in _simulated(self.nodes)}
-        save_routers(path, {number: router for number, router in routers.items() if router is not None})
+        write_several(path, {number: router.compiled() for number, router in routers.items() if router is not None})
         nodes = tuple(node._replace(patterns=()) for node in self.nodes)
         return Detached(
             {**self.__dict__, "nodes": nodes, "_routers": [None] * len(nodes), "_lock": None, "_file": None}
@@ -139,7 +140,7 @@ class TopologyRouter:
             return router
         with self._lock:
             if self._routers[number] is None and self._file is not None:
-                self._routers[number] = self._file.router(number)
+                self._routers[number] = restored(self._file.compiled(number))
             elif self._routers[number] is None:
                 self._routers[number] = compile(
                     [(pattern, "") for pattern in node.patterns],
@@ -220,7 +221,7 @@ class Detached:
         The file is mapped and must stay. What an exchange needs of it is checked when a message first reaches it.
         """
         router = TopologyRouter.__new__(TopologyRouter)
-        router.__setstate__({**self.state, "_file": StoredRouters(path, _simulated(self.state["nodes"]))})
+        router.__setstate__({**self.state, "_file": CompiledFile(path, _simulated(self.state["nodes"]))})
         return router
 
 

@@ -19,6 +19,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from compiler.notebook import mimebundle
 from dfa_router.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -156,9 +157,7 @@ class Topology:
         )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        from viz import mimebundle
-
-        return mimebundle(self, repr(self))
+        return mimebundle(self.graph(), repr(self))
 
     @cached_property
     def exchanges_by_name(self) -> Mapping[tuple[str, str], Exchange]:

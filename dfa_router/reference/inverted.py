@@ -31,8 +31,8 @@ from collections.abc import Iterable, Sequence
 
 from pyroaring import BitMap
 
-from dfa_router.dialects import Dialect
-from dfa_router.matcher import EngineInfo, EngineSpec
+from dfa_router.engines.protocol import EngineInfo, EngineSpec
+from dfa_router.language.dialects import Dialect
 from dfa_router.reference.topic_space import adds_unknown, outside, topic_bytes
 from dfa_router.reference.words import Token, check_free, check_held, fits, tokens_of, words_of
 
@@ -85,7 +85,7 @@ class InvertedBitmap:
     def to_table(self) -> list[list[str]]:
         """Return the bitmaps as rows of text, a header first: a row per topic, a column per position, 1 where it matches.
 
-        >>> from dfa_router.dialects import AMQP
+        >>> from dfa_router.language.dialects import AMQP
         >>> InvertedBitmap([b"forex.*"], AMQP, topics=["forex.usd", "stock"]).to_table()
         [['topic', '0'], ['forex.usd', '1'], ['stock', '0']]
         """

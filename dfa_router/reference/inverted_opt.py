@@ -41,8 +41,8 @@ from typing import NamedTuple
 
 from pyroaring import BitMap
 
-from dfa_router.dialects import Dialect
-from dfa_router.matcher import EngineInfo, EngineSpec
+from dfa_router.engines.protocol import EngineInfo, EngineSpec
+from dfa_router.language.dialects import Dialect
 from dfa_router.reference.filtering import Filter
 from dfa_router.reference.words import MANY, ONE, Token, check_free, check_held, fits, tokens_of, words_of
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dfa_router.dialects import AMQP, Dialect
-from dfa_router.matcher import EngineInfo, EngineSpec
+from dfa_router.engines.protocol import EngineInfo, EngineSpec
+from dfa_router.language.dialects import AMQP, Dialect
 
 __all__ = ["ENGINE", "Naive", "matches"]
 

@@ -25,9 +25,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dfa_router.dialects import Dialect
+from dfa_router.engines.protocol import EngineInfo, EngineSpec
 from dfa_router.errors import OptionError
-from dfa_router.matcher import EngineInfo, EngineSpec
+from dfa_router.language.dialects import Dialect
 from dfa_router.reference.words import (
     Token,
     Wildcard,

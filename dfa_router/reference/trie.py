@@ -28,9 +28,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dfa_router.dialects import Dialect
+from dfa_router.engines.protocol import DynamicMatcher, EngineInfo, EngineSpec
 from dfa_router.errors import OptionError
-from dfa_router.matcher import DynamicMatcher, EngineInfo, EngineSpec
+from dfa_router.language.dialects import Dialect
 from dfa_router.reference.trie_branches import BranchIndexedTrie
 from dfa_router.reference.words import (
     MANY,

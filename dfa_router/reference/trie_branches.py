@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dfa_router.dialects import Dialect
+from dfa_router.language.dialects import Dialect
 from dfa_router.reference.topic_space import adds_unknown, outside, topic_bytes
 from dfa_router.reference.words import MANY, ONE, Token, check_free, check_held, fits, tokens_of, words_of
 

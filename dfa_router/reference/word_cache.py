@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dfa_router.dialects import Dialect
+from dfa_router.engines.protocol import EngineInfo, EngineSpec
 from dfa_router.errors import OptionError
-from dfa_router.matcher import EngineInfo, EngineSpec
+from dfa_router.language.dialects import Dialect
 from dfa_router.reference.words import MANY, ONE, Token, check_free, check_held, fits, tokens_of, words_of
 
 __all__ = ["ENGINE", "WordCache"]

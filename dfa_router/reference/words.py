@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, final
 
-from dfa_router.dialects import Dialect
 from dfa_router.errors import BindingError
+from dfa_router.language.dialects import Dialect
 
 __all__ = [
     "END",
@@ -60,7 +60,7 @@ Token = bytes | Wildcard
 def words_of(text: bytes, dialect: Dialect) -> list[bytes]:
     """Split a key into words; the empty key has none.
 
-    >>> from dfa_router.dialects import AMQP
+    >>> from dfa_router.language.dialects import AMQP
     >>> words_of(b"a..b", AMQP), words_of(b"", AMQP)
     ([b'a', b'', b'b'], [])
     """
@@ -70,7 +70,7 @@ def words_of(text: bytes, dialect: Dialect) -> list[bytes]:
 def tokens_of(pattern: bytes, dialect: Dialect) -> tuple[Token, ...]:
     """Split a pattern into literal words and wildcards.
 
-    >>> from dfa_router.dialects import AMQP, NATS
+    >>> from dfa_router.language.dialects import AMQP, NATS
     >>> tokens_of(b"a*.*.#", AMQP), tokens_of(b"a.>", NATS)
     ((b'a*', *, #), (b'a', *, #))
     """
@@ -91,7 +91,7 @@ def tokens_of(pattern: bytes, dialect: Dialect) -> tuple[Token, ...]:
 def routed(key: bytes, dialect: Dialect) -> bool:
     """Tell whether a broker of the dialect routes such a key to anyone.
 
-    >>> from dfa_router.dialects import AMQP, NATS
+    >>> from dfa_router.language.dialects import AMQP, NATS
     >>> routed(b"a..b", AMQP), routed(b"a..b", NATS)
     (True, False)
     """

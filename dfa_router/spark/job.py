@@ -21,9 +21,9 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
+from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.errors import JobError, MessagesError
 from dfa_router.rabbitmq.topology import Topology
-from dfa_router.router import DEFAULT_CACHE_BYTES
 from dfa_router.spark.cancel import cancellable
 from dfa_router.spark.logs import READ_PROBLEM, SPARK_ERRORS, MessageLog, cause, is_remote, read_messages, writable
 from dfa_router.spark.progress import Report, watched

@@ -34,11 +34,11 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from dfa_router.engines import engine_spec
+from dfa_router.build import DEFAULT_CACHE_BYTES
+from dfa_router.engines.registry import engine_spec
 from dfa_router.errors import EnvironmentLacksError, MessagesError
 from dfa_router.rabbitmq.routing import TopologyRouter
 from dfa_router.rabbitmq.topology import Topology
-from dfa_router.router import DEFAULT_CACHE_BYTES
 from dfa_router.spark._worker import RouteBatches, RouteKeys, Shipped, ShippedInFile
 
 __all__ = ["OUTPUT", "free_name", "quoted", "route"]

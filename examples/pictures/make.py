@@ -12,8 +12,8 @@ from typing import Any
 import networkx as nx
 
 from compiler import build_dfa
-from compiler.minimize import minimize
-from compiler.twin import Twin
+from compiler.automata.minimize import minimize
+from compiler.automata.twin import Twin
 from viz import drawing, save
 from viz.examples import FOUR_PATTERNS
 from viz.patterns import nfa_of

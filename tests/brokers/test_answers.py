@@ -14,9 +14,9 @@ from dfa_router.brokers import Broker, amqp, connect, mqtt
 from dfa_router.brokers import mqtt_packets as packets
 from dfa_router.brokers.mqtt_session import Session
 from dfa_router.brokers.wire import Wire
-from dfa_router.dialects import Dialect
+from dfa_router.language.dialects import Dialect
+from dfa_router.language.validity import key_problem, pattern_problem
 from dfa_router.reference.naive import matches
-from dfa_router.validity import key_problem, pattern_problem
 
 pytestmark = pytest.mark.broker
 

@@ -16,7 +16,7 @@ import pytest
 from dfa_router.brokers import Broker, connect
 from dfa_router.brokers.address import parse
 from dfa_router.brokers.wire import Wire
-from dfa_router.fuzz.target import Refused
+from dfa_router.target import Refused
 
 pytestmark = pytest.mark.broker
 

@@ -12,7 +12,7 @@ import pytest
 
 from dfa_router.brokers import Broker, connect
 from dfa_router.errors import EnvironmentLacksError, OptionError
-from dfa_router.fuzz.target import TargetFailure
+from dfa_router.target import TargetFailure
 
 pytestmark = pytest.mark.broker
 

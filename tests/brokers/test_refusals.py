@@ -12,8 +12,8 @@ import pytest
 from dfa_router.brokers import Broker, connect
 from dfa_router.brokers.broker import failure
 from dfa_router.brokers.wire import LostError
-from dfa_router.fuzz.target import Refused, TargetFailure
-from dfa_router.validity import pattern_problem
+from dfa_router.language.validity import pattern_problem
+from dfa_router.target import Refused, TargetFailure
 
 pytestmark = pytest.mark.broker
 

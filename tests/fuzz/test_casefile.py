@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from dfa_router.dialects import AMQP, MQTT, Dialect, dialect_named
 from dfa_router.errors import OptionError
 from dfa_router.fuzz import Case, Finding, Kind, run
 from dfa_router.fuzz.casefile import CorpusError, format_finding, parse_rounds, read_corpus, write_corpus
 from dfa_router.fuzz.check import CallableTarget
 from dfa_router.fuzz.findings import shape_of
-from tests.cases import DATA, parse_cases
+from dfa_router.language.dialects import AMQP, MQTT, Dialect, dialect_named
 from tests.fuzz.planted import PLANTED, right_amqp
+from tests.suite.cases import DATA, parse_cases
 
 
 def finding(patterns: tuple[str, ...], key: str, dialect: Dialect = AMQP, kind: Kind = Kind.MISSES) -> Finding:

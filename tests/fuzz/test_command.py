@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dfa_router.cli.app import run
-from tests.cases import parse_cases
+from tests.suite.cases import parse_cases
 
 MODULE = """
 import time

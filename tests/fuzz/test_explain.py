@@ -6,11 +6,11 @@ import itertools
 
 import pytest
 
-from dfa_router.dialects import DIALECTS, Dialect, dialect_named
 from dfa_router.fuzz.explain import explain
 from dfa_router.fuzz.language import language_of
+from dfa_router.language.dialects import DIALECTS, Dialect, dialect_named
+from dfa_router.language.validity import pattern_problem
 from dfa_router.reference.naive import matches
-from dfa_router.validity import pattern_problem
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dfa_router.dialects import dialect_named
 from dfa_router.fuzz import DisagreementError, assert_agrees, run
 from dfa_router.fuzz.check import CallableTarget
+from dfa_router.language.dialects import dialect_named
 from tests.fuzz.planted import PLANTED, RIGHT, Planted, strict_mqtt
 
 SEEDS = range(5)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from dfa_router.dialects import AMQP, MQTT, dialect_named
 from dfa_router.fuzz.check import CallableTarget
 from dfa_router.fuzz.findings import Case, Disagreement, Kind, rank
 from dfa_router.fuzz.judge import Judge
@@ -17,7 +16,8 @@ from dfa_router.fuzz.language import language_of
 from dfa_router.fuzz.manners import Manners
 from dfa_router.fuzz.rounds import invalid_key, invalid_pattern
 from dfa_router.fuzz.shrink import Shrunk, shrink
-from dfa_router.fuzz.target import Answers, TargetFailure
+from dfa_router.language.dialects import AMQP, MQTT, dialect_named
+from dfa_router.target import Answers, TargetFailure
 from tests.fuzz.planted import PLANTED, Planted, right_amqp
 
 BY_NAME = {fault.name: fault for fault in PLANTED}

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 import dfa_router as dr
-from dfa_router.dialects import DIALECTS, dialect_named
 from dfa_router.errors import OptionError
 from dfa_router.fuzz import Round, binding_sets, keys_for, patterns, rounds
+from dfa_router.language.dialects import DIALECTS, dialect_named
+from dfa_router.language.validity import pattern_problem
 from dfa_router.reference.naive import matches
-from dfa_router.validity import pattern_problem
 from tests.fuzz.planted import PLANTED
 
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dfa_router.dialects import Dialect
+from dfa_router.language.dialects import Dialect
 from dfa_router.reference.cstrie.cell import CellFactory
 from dfa_router.reference.cstrie.gcas import Root
 from dfa_router.reference.cstrie.nodes import Branch, CNode, INode, MainNode, TNode

@@ -11,7 +11,7 @@ import pytest
 
 import dfa_router as dr
 from dfa_router.reference.naive import matches
-from tests.matrix import CONFIGURATIONS, Configuration
+from tests.suite.matrix import CONFIGURATIONS, Configuration
 
 WORDS = ("a", "b", "")
 TOKENS = ("a", "b", "*", "#", "")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import dfa_router as dr
-from dfa_router.dialects import AMQP
-from dfa_router.engines import engine_spec
-from tests.matrix import CONFIGURATIONS, Configuration
+from dfa_router.engines.registry import engine_spec
+from dfa_router.language.dialects import AMQP
+from tests.suite.matrix import CONFIGURATIONS, Configuration
 
 DYNAMIC = [configuration for configuration in CONFIGURATIONS if configuration.info.dynamic]
 STATIC = [configuration for configuration in CONFIGURATIONS if not configuration.info.dynamic]

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 import pytest
 
 import dfa_router as dr
-from dfa_router.dialects import AMQP, Dialect
+from dfa_router.language.dialects import AMQP, Dialect
 from dfa_router.reference.cstrie.cell import CellFactory, cell_factory
 from dfa_router.reference.cstrie.nodes import Branch, CNode
 from dfa_router.reference.cstrie.trie import ConcurrentTrie, Snapshot

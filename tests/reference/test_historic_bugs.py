@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import dfa_router as dr
-from dfa_router.dialects import AMQP
-from dfa_router.engines import engine_spec
-from dfa_router.matcher import DynamicMatcher, SnapshotMatcher
-from tests.matrix import CONFIGURATIONS, Configuration
+from dfa_router.engines.protocol import DynamicMatcher, SnapshotMatcher
+from dfa_router.engines.registry import engine_spec
+from dfa_router.language.dialects import AMQP
+from tests.suite.matrix import CONFIGURATIONS, Configuration
 
 each_engine = pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
 DYNAMIC = [configuration for configuration in CONFIGURATIONS if configuration.info.dynamic]

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 import dfa_router as dr
-from dfa_router.dialects import AMQP
-from dfa_router.engines import engine_spec
-from dfa_router.matcher import SnapshotMatcher
+from dfa_router.engines.protocol import SnapshotMatcher
+from dfa_router.engines.registry import engine_spec
+from dfa_router.language.dialects import AMQP
 from dfa_router.reference.naive import matches
-from tests.matrix import CONFIGURATIONS, Configuration
+from tests.suite.matrix import CONFIGURATIONS, Configuration
 
 WORDS = ("a", "b", "c", "", "*", "#", "a*", "é")
 KEYS = st.lists(st.sampled_from(WORDS), max_size=5).map(".".join)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 import dfa_router as dr
-from dfa_router.dialects import AMQP
+from dfa_router.language.dialects import AMQP
 from dfa_router.reference.cstrie.cell import cell_factory
 from dfa_router.reference.cstrie.nodes import CNode
 from dfa_router.reference.cstrie.trie import ConcurrentTrie
@@ -19,7 +19,7 @@ from dfa_router.reference.filtering import Filter
 from dfa_router.reference.inverted_opt import OptimisedInvertedBitmap
 from dfa_router.reference.trie import Trie
 from dfa_router.reference.words import ONE, tokens_of
-from tests.matrix import CONFIGURATIONS, Configuration
+from tests.suite.matrix import CONFIGURATIONS, Configuration
 
 each_engine = pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
 

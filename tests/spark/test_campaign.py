@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dfa_router.dialects import dialect_named
 from dfa_router.errors import JobError
 from dfa_router.fuzz.campaign import run
 from dfa_router.fuzz.rounds import Size
 from dfa_router.fuzz.tally import Plan
-from dfa_router.fuzz.target import Round
 from dfa_router.fuzz.targets import open_target
+from dfa_router.language.dialects import dialect_named
+from dfa_router.target import Round
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

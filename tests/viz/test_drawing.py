@@ -9,9 +9,9 @@ import networkx as nx
 import pytest
 
 from compiler import build_dfa
-from compiler.lazy import LazyDfa
-from compiler.minimize import minimize
-from compiler.twin import Twin
+from compiler.automata.minimize import minimize
+from compiler.automata.twin import Twin
+from compiler.machine.lazy import LazyDfa
 from tests.viz.material import ATTACKS, FOUR, KEY
 from viz import DrawingTooLargeError, Rule, drawing, to_dot, to_tikz
 from viz.patterns import nfa_of, words_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from compiler import powerset
+from compiler.automata import powerset
 from tests.viz.material import ATTACKS, FOUR, KEY, random_sets
 from viz import lecture, teach
 from viz.lesson import nfa_arrays

@@ -13,8 +13,8 @@ import pytest
 
 import dfa_router as dr
 from compiler import build_dfa
-from compiler.minimize import minimize
-from dfa_router.dialects import AMQP
+from compiler.automata.minimize import minimize
+from dfa_router.language.dialects import AMQP
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 from dfa_router.reference.inverted import InvertedBitmap
 from dfa_router.reference.trie import Trie

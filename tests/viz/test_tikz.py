@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from compiler import build_dfa
-from compiler.twin import Twin
+from compiler.automata.twin import Twin
 from tests.viz.material import ATTACKS, FOUR, KEY
 from viz import to_tikz
 from viz.patterns import nfa_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import product
 
-from compiler import powerset
-from compiler.nfa import MANY, ONE, Nfa
-from dfa_router.dialects import AMQP
+from compiler.automata import powerset
+from compiler.automata.nfa import MANY, ONE, Nfa
+from dfa_router.language.dialects import AMQP
 from dfa_router.reference.naive import matches
 from dfa_router.reference.trie import Trie
 from tests.viz.material import FOUR, KEY, random_sets

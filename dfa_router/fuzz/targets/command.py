@@ -11,9 +11,9 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dfa_router.dialects import Dialect
-from dfa_router.fuzz.target import Answers, Refused, TargetFailure
 from dfa_router.fuzz.targets.process import LineProcess, ProcessError
+from dfa_router.language.dialects import Dialect
+from dfa_router.target import Answers, Refused, TargetFailure
 
 __all__ = ["PROTOCOL", "CommandTarget"]
 

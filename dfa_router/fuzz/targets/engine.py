@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dfa_router.dialects import Dialect
-from dfa_router.engines import engine_info
+from dfa_router.build import compile
+from dfa_router.engines.registry import engine_info
 from dfa_router.errors import PatternError
-from dfa_router.fuzz.target import Answers, Refused
-from dfa_router.router import compile
-from dfa_router.validity import pattern_problem
+from dfa_router.language.dialects import Dialect
+from dfa_router.language.validity import pattern_problem
+from dfa_router.target import Answers, Refused
 
 __all__ = ["EngineTarget"]
 

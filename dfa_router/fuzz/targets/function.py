@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dfa_router.dialects import Dialect
 from dfa_router.errors import OptionError
-from dfa_router.fuzz.target import Refused, TargetFailure
 from dfa_router.fuzz.targets import serve
 from dfa_router.fuzz.targets.command import CommandTarget
+from dfa_router.language.dialects import Dialect
+from dfa_router.target import Refused, TargetFailure
 
 __all__ = ["FunctionTarget"]
 

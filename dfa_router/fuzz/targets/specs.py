@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import re
 import shlex
-from typing import cast
 
-from dfa_router.dialects import Dialect
-from dfa_router.engines import engine_info, engines
-from dfa_router.errors import EnvironmentLacksError, OptionError
-from dfa_router.fuzz.target import Target
+from dfa_router.brokers import connect
+from dfa_router.engines.registry import engine_info, engines
+from dfa_router.errors import OptionError
 from dfa_router.fuzz.targets.command import CommandTarget
 from dfa_router.fuzz.targets.engine import EngineTarget
 from dfa_router.fuzz.targets.function import FunctionTarget
+from dfa_router.language.dialects import Dialect
+from dfa_router.target import Target
 
 __all__ = ["TIMEOUT", "open_target"]
 
@@ -39,7 +38,7 @@ def open_target(spec: str, dialect: Dialect, *, timeout: float = TIMEOUT) -> Tar
     Raises :class:`OptionError` for a SPEC that names nothing, or nothing that speaks the dialect, and
     :class:`EnvironmentLacksError` where an extra or a broker is missing.
 
-    >>> from dfa_router.dialects import AMQP
+    >>> from dfa_router.language.dialects import AMQP
     >>> open_target("dfa", AMQP).answer(["a.*", "#"], ["a.b", ""])
     [(0, 1), (1,)]
     """
@@ -78,13 +77,7 @@ def _command(spec: str, line: str, dialect: Dialect, timeout: float) -> Target:
 def _broker(spec: str, scheme: str, dialect: Dialect) -> Target:
     if scheme.removesuffix("s") not in _BROKERS and scheme not in _BROKERS:
         raise OptionError(_nothing(spec, dialect))
-    try:
-        brokers = importlib.import_module("dfa_router.brokers")
-    except ModuleNotFoundError as error:
-        raise EnvironmentLacksError(
-            f"the target {spec!r} needs {error.name}: pip install 'dfa-router[brokers]'"
-        ) from None
-    target = cast("Target", brokers.connect(spec))
+    target = connect(spec)
     if _words(target.dialect) != _words(dialect):
         target.close()
         raise OptionError(

@@ -33,8 +33,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from dfa_router.dialects import Dialect
-from dfa_router.matcher import EngineInfo, EngineSpec
+from dfa_router.engines.protocol import EngineInfo, EngineSpec
+from dfa_router.language.dialects import Dialect
 from dfa_router.reference.cstrie.cell import CellFactory, cell_factory
 from dfa_router.reference.cstrie.gcas import Root
 from dfa_router.reference.cstrie.nodes import Branch, CNode, Generation, INode, MainNode, TNode

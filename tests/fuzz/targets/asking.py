@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dfa_router as dr
-from dfa_router.fuzz.target import Target, TargetFailure
+from dfa_router.target import Target, TargetFailure
 
 PATTERNS = ("a.*", "#", "a.*", "", "#.b", "*.*", 'q".\\', "ü.\u2028", "##", "#.#.a")
 KEYS = ("a.b", "", "a", "a.", ".", 'q".\\', "ü.\u2028", "##", "b.a.a", "a.b.b", "\x85", "\n", "\x7f")

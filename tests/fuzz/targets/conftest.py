@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dfa_router.dialects import AMQP
-from dfa_router.fuzz.target import Target
 from dfa_router.fuzz.targets import open_target
+from dfa_router.language.dialects import AMQP
+from dfa_router.target import Target
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import dfa_router as dr
-from dfa_router.dialects import AMQP, MQTT, NATS
 from dfa_router.errors import OptionError
-from dfa_router.fuzz.target import Refused
 from dfa_router.fuzz.targets import open_target
+from dfa_router.language.dialects import AMQP, MQTT, NATS
+from dfa_router.target import Refused
 from tests.fuzz.targets.asking import KEYS, PATTERNS, RIGHT, failure, truth
 
 

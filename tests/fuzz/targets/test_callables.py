@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dfa_router.dialects import AMQP
 from dfa_router.errors import OptionError
-from dfa_router.fuzz.target import Refused, Target
 from dfa_router.fuzz.targets import open_target
+from dfa_router.language.dialects import AMQP
+from dfa_router.target import Refused, Target
 from tests.fuzz.targets.asking import failure
 
 MODULE = """

@@ -56,7 +56,7 @@ def test_an_interrupt_ends_the_program(program, tmp_path: Path) -> None:  # type
 def test_a_program_that_nobody_closed_ends_with_the_interpreter(tmp_path: Path) -> None:
     script = tmp_path / "forgetful.py"
     script.write_text(
-        "from dfa_router.dialects import AMQP\nfrom dfa_router.fuzz.targets import open_target\n"
+        "from dfa_router.language.dialects import AMQP\nfrom dfa_router.fuzz.targets import open_target\n"
         "target = open_target('cmd:sleep 600', AMQP)\nprint(target._process._process.pid)\n"
     )
     root = Path(__file__).parents[3]

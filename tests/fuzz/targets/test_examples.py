@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from dfa_router.dialects import AMQP
 from dfa_router.fuzz.campaign import run
 from dfa_router.fuzz.findings import Kind
-from dfa_router.fuzz.target import Target
 from dfa_router.fuzz.targets import open_target
 from dfa_router.fuzz.targets.process import LINE_LIMIT, STDERR_LIMIT
+from dfa_router.language.dialects import AMQP
+from dfa_router.target import Target
 from tests.fuzz.targets.asking import KEYS, PATTERNS, truth
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "matchers"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dfa_router.dialects import AMQP
 from dfa_router.errors import OptionError
 from dfa_router.fuzz.targets import open_target
+from dfa_router.language.dialects import AMQP
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,43 @@
+"""The benchmarks and verification runs, each a command: ``python -m benchmarks NAME ...`` in a checkout."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from benchmarks.commands.brokers import brokers
+from benchmarks.commands.engine import engine
+from benchmarks.commands.findings import findings
+from benchmarks.commands.growth import growth
+from benchmarks.commands.seeds import seeds
+from benchmarks.commands.soak import soak
+from dfa_router.cli.running import begin, common_options, run_group
+
+__all__ = ["run"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@common_options
+@click.pass_context
+def benchmarks(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> None:
+    """Measure the engines and what they are compared with, or verify them for longer than tests can.
+
+    Each writes a page of tables, with the machine's name, and all but the soak their figures as CSV. Exit codes are those
+    of dfa-router.
+    """
+    begin(context, quiet=quiet, verbose=verbose, debug=debug)
+
+
+for command in (engine, seeds, growth, soak, brokers, findings):
+    benchmarks.add_command(command)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code."""
+    return run_group(benchmarks, arguments, "python -m benchmarks")
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,59 @@
+"""``python -m benchmarks soak``: random bindings and keys under random circumstances, for minutes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from benchmarks.options import out_option
+
+if TYPE_CHECKING:
+    from benchmarks.verification.soak import Tally
+
+__all__ = ["soak"]
+
+
+@click.command(short_help="Match random keys for minutes, and judge every answer.")
+@out_option("soak.md")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="How long; 10 unless --rounds is given.")
+@click.option("--rounds", type=click.IntRange(1), help="How many rounds, instead of a time.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of the first round.")
+@click.pass_context
+def soak(context: click.Context, *, out: Path, minutes: float | None, rounds: int | None, seed: int) -> None:
+    """Match random keys for minutes, and judge every answer.
+
+    Binding sets, keys, their order and form, the bound on the cache, threads, saving and loading, pickling: all are
+    drawn from a seed, and the reference trie judges. Exits with 1 if an answer differed, after writing which.
+
+    \b
+    Examples:
+      python -m benchmarks soak --minutes 10
+      python -m benchmarks soak --seed 4711 --rounds 1 --out /tmp/again
+    """  # noqa: D301 - click wants the control character itself
+    from benchmarks.verification.soak import run, write
+
+    if minutes is None and rounds is None:
+        minutes = 10.0
+    terminal = context.obj.terminal
+    with terminal.progress("rounds") as report:
+
+        def progress(tally: Tally) -> None:
+            if report is not None:
+                known = rounds or int(tally.rounds * max(1.0, 60 * (minutes or 0) / max(tally.seconds, 0.001)))
+                found = len(tally.disagreements)
+                report(f"soaking: {found} disagreements" if found else "soaking", tally.rounds, known)
+
+        tally = run(minutes=minutes, rounds=rounds, seed=seed, progress=progress)
+    given = f"--minutes {minutes:g}" if rounds is None else f"--rounds {rounds}"
+    path = write(tally, out, command=f"python -m benchmarks soak {given} --seed {seed}")
+    terminal.show(
+        f"{tally.rounds:,} rounds, {tally.keys:,} keys, {tally.clears:,} clears, {tally.fallbacks:,} fallbacks, "
+        f"{len(tally.disagreements)} disagreements in {tally.seconds:.0f} s"
+    )
+    terminal.show(f"wrote {path}")
+    for one in tally.disagreements:
+        terminal.show(f"  {one}")
+    if tally.disagreements:
+        context.exit(1)

@@ -1,0 +1,109 @@
+"""The plots: bars for what one thread does, lines over the number of threads; logarithmic where the sources' are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.plotting import new_figure
+from benchmarks.seeds.rows import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw"]
+
+TRIES = ("trie", "cstrie", "cstrie, locked cells")
+
+
+def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
+    """Draw every plot into the folder as SVG and return the paths."""
+    paths = []
+    for name, (columns, panels) in {
+        "latency": (2, [_latency_panel(rows, "cold"), _latency_panel(rows, "hot")]),
+        "throughput": (1, [_bars(rows, "throughput", "messages/s")]),
+        "memory": (1, [_bars(rows, "memory", "bytes per subscription")]),
+        "mix": (2, [_lines(rows, "mix", "ms", None), _lines(rows, "mix", "ms", TRIES)]),
+        "inserts": (2, [_lines(rows, "inserts", "ms", None)]),
+    }.items():
+        drawn = [panel for some in panels for panel in some]
+        height = -(-len(drawn) // columns)
+        figure = new_figure(6.2 * columns, 3.6 * height)
+        for number, panel in enumerate(drawn):
+            panel(figure.add_subplot(height, columns, number + 1))
+        path = folder / f"seeds-{name}.svg"
+        figure.savefig(path, metadata={"Date": None})
+        paths.append(path)
+    return paths
+
+
+Panels = Sequence[Any]
+
+
+def _latency_panel(rows: Sequence[Row], condition: str) -> Panels:
+    """Bars of lookups, subscriptions and removals, with the published figures as marks, on a logarithmic scale."""
+    found = [r for r in rows if r.table == "latency" and r.condition == condition and r.measure != "any" and not r.note]
+    matchers = list(dict.fromkeys(r.matcher for r in found))
+
+    def panel(axes: Axes) -> None:
+        for number, measure in enumerate(("lookup", "subscribe", "unsubscribe")):
+            some = [r for r in found if r.measure == measure]
+            at = [matchers.index(r.matcher) + (number - 1) * 0.27 for r in some]
+            axes.barh(at, [r.value for r in some], height=0.25, label=measure)
+            marked = [(place, r.published) for place, r in zip(at, some, strict=True) if r.published is not None]
+            label = "published" if number == 0 else None
+            axes.plot([p[1] for p in marked], [p[0] for p in marked], "k|", markersize=7, label=label)
+        axes.set_xscale("log")
+        axes.set_xlabel("ns")
+        axes.set_yticks(range(len(matchers)), matchers)
+        axes.invert_yaxis()
+        axes.set_title(f"latency, {condition}")
+        axes.legend(fontsize=7)
+
+    return [panel]
+
+
+def _bars(rows: Sequence[Row], table: str, label: str) -> Panels:
+    found = [r for r in rows if r.table == table]
+
+    def panel(axes: Axes) -> None:
+        axes.barh([r.matcher for r in found], [r.value for r in found], label="here")
+        marked = [(r.published, r.matcher) for r in found if r.published is not None]
+        if marked:
+            axes.plot(
+                [figure for figure, _ in marked], [name for _, name in marked], "k|", markersize=9, label="published"
+            )
+            axes.legend(fontsize=7)
+        axes.set_xscale("log")
+        axes.set_xlabel(label)
+        axes.invert_yaxis()
+        axes.set_title(table)
+
+    return [panel]
+
+
+def _lines(rows: Sequence[Row], table: str, unit: str, only: Sequence[str] | None) -> Panels:
+    """Return a panel for each measure: time over threads; all matchers logarithmic, or some of them linear."""
+    matchers = list(dict.fromkeys(r.matcher for r in rows if r.table == "mix"))
+
+    def make(measure: str) -> Any:
+        found = [r for r in rows if r.table == table and r.measure == measure and r.condition.endswith("threads")]
+        found = [r for r in found if not r.condition.startswith("1 thread,")]
+
+        def panel(axes: Axes) -> None:
+            for matcher in dict.fromkeys(r.matcher for r in found if only is None or r.matcher in only):
+                some = [r for r in found if r.matcher == matcher]
+                threads = [int(r.condition.split()[0]) for r in some]
+                axes.plot(threads, [r.value for r in some], "o-", color=f"C{matchers.index(matcher)}", label=matcher)
+            if only is None and table == "mix":
+                axes.set_yscale("log")
+            axes.set_ylim(bottom=None if axes.get_yscale() == "log" else 0)
+            axes.set_xlabel("threads")
+            axes.set_ylabel(unit)
+            axes.set_title(measure if only is None else f"{measure}, tries")
+            axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+        return panel
+
+    return [make(measure) for measure in dict.fromkeys(r.measure for r in rows if r.table == table)]

@@ -1,0 +1,62 @@
+"""Brokers that live in a Python process: in tests in the place of a real one, or as a small one of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+__all__ = ["amqtt", "faststream", "kombu"]
+
+
+def kombu(patterns: Sequence[str], key: str) -> list[int]:
+    """Ask the topic exchange of kombu's memory transport: a queue for each pattern, bound, and looked up for the key."""
+    # What the channel does for a published message, without putting it into the queues. It warns where nobody gets it,
+    # so its second half, the default queue of unroutable messages, is left out.
+    channel = _kombu_channel(tuple(patterns))
+    found = channel.typeof("e").lookup(channel.get_table("e"), "e", key, None)
+    return [int(queue) for queue in found]
+
+
+@lru_cache(maxsize=1)
+def _kombu_channel(patterns: tuple[str, ...]) -> Any:
+    channel: Any = import_module("kombu").Connection("memory://").channel()
+    if "e" in channel.state.exchanges:  # the transport's state is one for the process
+        for queue in [queue for _, _, queue in channel.get_table("e")]:
+            channel.queue_delete(queue)
+        channel.exchange_delete("e")
+    channel.exchange_declare("e", type="topic")
+    for position, pattern in enumerate(patterns):
+        channel.queue_declare(str(position))
+        channel.queue_bind(str(position), "e", pattern)
+    return channel
+
+
+def faststream(patterns: Sequence[str], key: str) -> list[int]:
+    """Ask what FastStream's ``TestRabbitBroker`` asks for a subscriber on a topic exchange."""
+    apply_pattern = import_module("faststream.rabbit.testing").apply_pattern
+    return [position for position, pattern in enumerate(patterns) if apply_pattern(pattern, key)]
+
+
+def amqtt(patterns: Sequence[str], key: str) -> list[int]:
+    """Subscribe at amqtt's broker and ask it for each filter, as it does for a message; its listeners stay closed."""
+    matches = _amqtt_matches(tuple(patterns))
+    return [position for position, pattern in enumerate(patterns) if matches(key, pattern)]
+
+
+@lru_cache(maxsize=1)
+def _amqtt_matches(patterns: tuple[str, ...]) -> Callable[[str, str], bool]:
+    async def subscribed() -> Any:
+        broker = import_module("amqtt.broker").Broker(
+            {"listeners": {"default": {"type": "tcp", "bind": "127.0.0.1:0"}}, "plugins": {}}
+        )
+        session = import_module("amqtt.session").Session()
+        session.client_id = "fuzz"
+        for pattern in patterns:
+            if await broker.add_subscription((pattern, 0), session) == 0x80:
+                raise ValueError(f"the broker refuses the filter {pattern!r}")
+        return broker
+
+    return asyncio.run(subscribed())._matches  # type: ignore[no-any-return]

@@ -1,0 +1,60 @@
+"""The soak's page: what was done, under which circumstances, and every disagreement with its seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.measure import machine
+from benchmarks.verification.soak.rounds import Tally
+
+__all__ = ["write"]
+
+
+def write(tally: Tally, folder: Path, *, command: str) -> Path:
+    """Write ``soak.md`` into a folder, which is made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "soak.md"
+    path.write_text(_page(tally, command), "utf-8")
+    return path
+
+
+def _page(tally: Tally, command: str) -> str:
+    found = len(tally.disagreements)
+    verdict = "**No answer differed.**" if not found else f"**{found} disagreements.**"
+    counts = (
+        ("minutes", f"{tally.seconds / 60:.1f}"),
+        ("rounds, each a binding set", f"{tally.rounds:,}"),
+        ("bindings", f"{tally.bindings:,}"),
+        ("keys matched in batches, each answer compared", f"{tally.keys:,}"),
+        ("pairs of key and binding in them", f"{tally.pairs:,}"),
+        ("keys matched one at a time, in three ways", f"{tally.single_keys:,}"),
+        ("pairs of pattern and key on which the specification judged the judge", f"{tally.by_specification:,}"),
+        ("caches cleared", f"{tally.clears:,}"),
+        ("keys that fell back to simulation", f"{tally.fallbacks:,}"),
+        ("disagreements", str(found)),
+    )
+    parts = [
+        "# The soak",
+        (
+            f"Written by `{command}` on {machine()}. {verdict} Each round draws a binding set, keys, a bound on the cache "
+            "from nothing to 128 MiB, and asks several times: keys in any order and form, on one to four threads, by "
+            "several callers at once, before and after pickling, saving and loading. The reference trie, which shares "
+            "no code with the engine, has the answer for every key; the recursive specification judges the trie."
+        ),
+        "\n".join(["| | |", "|---|---:|", *(f"| {name} | {value} |" for name, value in counts)]),
+        (
+            f"Rounds have the seeds {tally.first_seed} to {tally.first_seed + max(0, tally.rounds - 1)}; "
+            "`python -m benchmarks soak --seed N --rounds 1` repeats one."
+        ),
+        "## Circumstances",
+        "\n".join(
+            [
+                "| circumstance | times |",
+                "|---|---:|",
+                *(f"| {name} | {count:,} |" for name, count in sorted(tally.circumstances.items())),
+            ]
+        ),
+    ]
+    if tally.disagreements:
+        parts += ["## Disagreements", "\n".join(f"* {one}" for one in tally.disagreements)]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,218 @@
+"""The lazy DFA's cache as a value: made small, grown table by table, cleared, and accounted for in one function.
+
+A kernel cannot replace an array that it was given, so it stops when a table is full and says which; :func:`grown` then
+returns the cache with that table doubled, and the kernel goes on. A table doubles, so this happens a few dozen times in
+the life of a cache.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.automata.powerset import State
+from compiler.kernels.tables import (
+    COUNTS,
+    DISPLACEMENT_SHIFT,
+    FINAL,
+    GROW_MEMBERS,
+    GROW_STATES,
+    GROW_TAGS,
+    GROW_TRANSITIONS,
+    META,
+    PROBES,
+    SCRAMBLE,
+    SEEN,
+    SETS,
+    START,
+    STATES,
+    TARGET,
+    WANTED,
+    Cache,
+    Program,
+)
+
+__all__ = ["Snapshot", "cleared", "empty_cache", "forget_seen", "grown", "nbytes", "snapshot"]
+
+DOORKEEPER_FROM, DOORKEEPER_MOST = 1 << 20, 1 << 21
+"""The smallest capacity that has a doorkeeper, in bytes, and the largest doorkeeper: it should stay near the processor."""
+
+_INVERSE = pow(SCRAMBLE, -1, 2**64)
+
+
+class Snapshot(NamedTuple):
+    """What a cache knows, as plain values; states are numbered from 0 in the order in which they were built."""
+
+    start: int | None
+    """The start state's number; None in a cache that has seen no key."""
+    states: tuple[State, ...]
+    defaults: dict[int, int]
+    """The default successors that are built."""
+    successors: dict[tuple[int, int], int]
+    """The other transitions that are built, by (state, symbol)."""
+    final: frozenset[int]
+    """States that no further word can change, as far as a transition to them has told."""
+
+
+def empty_cache(program: Program, capacity: int, *, doorkeeper: bool = False) -> Cache:
+    """Make the smallest cache that can grow to ``capacity`` bytes; it may itself be larger than a tiny capacity.
+
+    With a ``doorkeeper``, a transition is built only when it was asked for in vain DOORKEEPER_ASKS times, if the capacity has
+    room to count that.
+    """
+    counters = 0
+    if doorkeeper and capacity >= DOORKEEPER_FROM:
+        counters = (1 << min(capacity // 64, DOORKEEPER_MOST).bit_length()) // 2
+    # A state takes 36 bytes beside its members, so the capacity bounds their number, and that the bits to name one.
+    states = min(TARGET - 1, max(8, capacity // 36))
+    symbol_bits = max(1, (len(program.word_offsets) - 1).bit_length())
+    key_bits = symbol_bits + states.bit_length()
+    slot_bits = max(5, key_bits - 32)
+    return Cache(
+        meta=_meta(),
+        state_end=np.zeros(8, np.int32),
+        info=np.zeros(16, np.uint64),
+        state_slots=np.zeros(16, np.uint64),
+        members=np.zeros(32, np.int32),
+        set_end=np.zeros(8, np.int32),
+        set_slots=np.zeros(16, np.uint64),
+        tags=np.zeros(32, np.int32),
+        transitions=np.zeros((1 << slot_bits) + PROBES - 1, np.uint64),
+        transition_shift=np.int64(64 - slot_bits),
+        symbol_bits=np.int64(symbol_bits),
+        key_shift=np.int64(64 - key_bits),
+        state_limit=np.int64(states),
+        doorkeeper=np.zeros(counters // 8, np.uint64),
+        doorkeeper_shift=np.int64(64 - max(0, (4 * counters).bit_length() - 1)),
+    )
+
+
+def nbytes(cache: Cache) -> int:
+    """Bytes of all arrays of a cache."""
+    return sum(array.nbytes for array in cache if isinstance(array, np.ndarray))
+
+
+def cleared(cache: Cache) -> Cache:
+    """Empty a cache, keeping its arrays and what it has counted."""
+    counts = cache.meta[COUNTS]
+    cache.meta[:] = _meta()
+    cache.meta[COUNTS] = counts
+    cache.state_slots[:] = 0
+    cache.set_slots[:] = 0
+    cache.transitions[:] = 0
+    cache.doorkeeper[:] = 0
+    return cache
+
+
+def forget_seen(cache: Cache) -> None:
+    """Empty the doorkeeper when half of its counters are in use; what comes often will soon be counted again."""
+    if cache.meta[SEEN] > 16 * len(cache.doorkeeper):
+        cache.doorkeeper[:] = 0
+        cache.meta[SEEN] = 0
+
+
+def grown(cache: Cache, table: int, capacity: int) -> Cache | None:
+    """Return the cache with more room in one table, or None where that would take more than ``capacity`` bytes.
+
+    Old and new arrays exist side by side while one is copied, and both are counted: the bound holds at every moment.
+    """
+    room = capacity - nbytes(cache)
+    if table == GROW_TRANSITIONS:
+        return _more_transitions(cache, room)
+    if table in (GROW_MEMBERS, GROW_TAGS):
+        return _longer_pool(cache, "members" if table == GROW_MEMBERS else "tags", room)
+    if table == GROW_STATES:
+        return _more_entries(cache, ("state_end", "info"), "state_slots", room)
+    return _more_entries(cache, ("set_end",), "set_slots", room)
+
+
+def snapshot(cache: Cache) -> Snapshot:
+    """Read a cache: the states that it holds and the transitions between them."""
+    meta = cache.meta
+    members, tags = cache.members.tolist(), cache.tags.tolist()
+    info = cache.info.tolist()
+    state_end, set_end = cache.state_end.tolist(), cache.set_end.tolist()
+    states = []
+    for state in range(1, int(meta[STATES])):
+        accept = info[2 * state] >> 32
+        states.append(
+            State(
+                tuple(members[state_end[state - 1] : state_end[state]]),
+                tuple(tags[set_end[accept - 1] : set_end[accept]]),
+            )
+        )
+    known = [*(info[2 * state] & 0xFFFFFFFF for state in range(1, len(states) + 1)), int(meta[START])]
+    successors = {}
+    slot_bits, symbol_bits = 64 - int(cache.transition_shift), int(cache.symbol_bits)
+    for slot, entry in enumerate(cache.transitions.tolist()):
+        target = entry & (TARGET | FINAL)
+        if not target:
+            continue
+        known.append(target)
+        home = slot - (entry >> DISPLACEMENT_SHIFT & PROBES - 1)
+        mixed = home << 64 - slot_bits | entry >> 32 << 32 - slot_bits
+        key = mixed * _INVERSE % 2**64 >> int(cache.key_shift)
+        key ^= key >> (65 - int(cache.key_shift) >> 1)
+        successors[(key >> symbol_bits) - 1, key & (1 << symbol_bits) - 1] = (target & TARGET) - 1
+    return Snapshot(
+        start=int(meta[START] & TARGET) - 1 if meta[START] else None,
+        states=tuple(states),
+        defaults={state: (target & TARGET) - 1 for state, target in enumerate(known[: len(states)]) if target},
+        successors=successors,
+        final=frozenset((target & TARGET) - 1 for target in known if target & FINAL),
+    )
+
+
+def _longer_pool(cache: Cache, name: str, room: int) -> Cache | None:
+    """Lengthen the members of states or the tags of sets."""
+    old: npt.NDArray[np.int32] = getattr(cache, name)
+    wanted = int(cache.meta[WANTED])
+    size = min(max(2 * len(old), wanted), room // 4)  # the last growth takes what is left
+    if size < wanted:
+        return None
+    return _replaced(cache, {name: _longer(old, size)})
+
+
+def _more_transitions(cache: Cache, room: int) -> Cache | None:
+    """Double the transition table, more than once if it has a crowded place."""
+    from compiler.kernels.transitions import rehash_transitions
+
+    slots = 2 * (len(cache.transitions) - PROBES + 1)
+    while 8 * (slots + PROBES - 1) <= room:
+        transitions = np.zeros(slots + PROBES - 1, np.uint64)
+        shift = np.int64(64 - (slots.bit_length() - 1))
+        if rehash_transitions(cache.transitions, cache.transition_shift, transitions, shift, cache.meta):
+            return cache._replace(transitions=transitions, transition_shift=shift)
+        slots *= 2
+    return None
+
+
+def _more_entries(cache: Cache, names: tuple[str, ...], slots_name: str, room: int) -> Cache | None:
+    """Double the tables of states or of sets."""
+    from compiler.kernels.determinize import rehash
+
+    size = 2 * len(getattr(cache, names[0]))
+    slots = np.zeros(2 * size, np.uint64)
+    if slots.nbytes + 2 * sum(getattr(cache, name).nbytes for name in names) > room or size > 2 * cache.state_limit:
+        return None
+    rehash(getattr(cache, slots_name), slots)
+    tables = {name: _longer(getattr(cache, name), 2 * len(getattr(cache, name))) for name in names}
+    return _replaced(cache, {**tables, slots_name: slots})
+
+
+def _longer(old: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    new = np.zeros(size, old.dtype)
+    new[: len(old)] = old
+    return new
+
+
+def _replaced(cache: Cache, tables: dict[str, Any]) -> Cache:
+    return cache._replace(**tables)
+
+
+def _meta() -> npt.NDArray[np.int64]:
+    meta = np.zeros(META, np.int64)
+    meta[STATES] = meta[SETS] = 1  # number 0 is the sentinel
+    return meta

@@ -1,0 +1,50 @@
+"""Columns of keys, cut for those that read them: into shares for threads, and into parts that kernels may read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from compiler.kernels.tables import PADDING, frozen
+from compiler.values import Int32s, KeyColumn
+
+__all__ = ["readable", "shares"]
+
+NO_NULLS = np.empty(0, np.bool_)
+
+
+def shares(columns: Sequence[KeyColumn], set_ids: Int32s, count: int) -> list[tuple[list[KeyColumn], Int32s]]:
+    """Cut columns, and the array for their set numbers, into ``count`` runs of consecutive keys, as equal as can be."""
+    rows = len(set_ids)
+    bounds = [rows * i // count for i in range(count + 1)]
+    cut: list[list[KeyColumn]] = [[] for _ in range(count)]
+    start = 0
+    for offsets, data, valid in columns:
+        stop = start + len(offsets) - 1
+        for share, low, high in zip(cut, bounds[:-1], bounds[1:], strict=True):
+            first, last = max(low, start) - start, min(high, stop) - start
+            if first < last:
+                share.append(KeyColumn(offsets[first : last + 1], data, None if valid is None else valid[first:last]))
+        start = stop
+    return list(zip(cut, np.split(set_ids, bounds[1:-1]), strict=True))
+
+
+def readable(column: KeyColumn) -> Iterator[tuple[slice, KeyColumn]]:
+    """Cut a column into at most two parts that kernels may read: which rows these are, and their keys.
+
+    Kernels may look PADDING bytes beyond a key, so the keys at the end of the buffer are copied to one that has them.
+    """
+    offsets, data, valid = column
+    rows = len(offsets) - 1
+    # A number of another type would have all offsets converted.
+    last = np.int32(min(max(len(data) - PADDING, -1), 2**31 - 1))
+    safe = int(np.searchsorted(offsets[1:], last, side="right"))
+    mask = NO_NULLS if valid is None else valid
+    if safe:
+        yield slice(safe), KeyColumn(frozen(offsets[: safe + 1]), frozen(data), frozen(mask[:safe]))
+    if safe < rows:
+        ends = offsets[safe:]
+        tail = np.zeros(int(ends[-1] - ends[0]) + PADDING, np.uint8)
+        tail[: len(tail) - PADDING] = data[ends[0] : ends[-1]]
+        yield slice(safe, rows), KeyColumn(frozen(ends - ends[0]), frozen(tail), frozen(mask[safe:]))

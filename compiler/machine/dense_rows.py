@@ -1,0 +1,64 @@
+"""A cache that has not had to build anything for a while, written out as rows of successors if it is small.
+
+See :mod:`compiler.kernels.walk_dense_rows` for what that is good for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.kernels.tables import STATES, Cache, Program, Work
+from compiler.values import KeyColumn
+
+__all__ = ["QUIET_KEYS", "DenseRows"]
+
+DENSE_BYTES = 256 << 10
+"""Rows may take so many bytes: they should lie near the processor. Without any, a key of `throughput` takes 1.4 times as long
+(``python -m benchmarks.ablations``)."""
+QUIET_KEYS = 4096
+"""So many keys must have gone by without building, as rows are made anew after every transition that is built."""
+
+
+class DenseRows:
+    """One walker's rows, and how long nothing has been built."""
+
+    def __init__(self, program: Program, work: Work) -> None:
+        """Use the walker's scratch space."""
+        self._program = program
+        self._work = work
+        self._bits = max(1, (len(program.word_offsets) - 1).bit_length())
+        """A row has 2 to this power successors: room for every literal word and for all others."""
+        self._rows: npt.NDArray[np.uint32] | None = None
+        self._keys = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows, as far as they are made."""
+        return 0 if self._rows is None else self._rows.nbytes
+
+    @property
+    def long_enough(self) -> bool:
+        """Whether nothing was built for so long that rows are worth making."""
+        return self._keys >= QUIET_KEYS
+
+    def fits(self, cache: Cache, room: int) -> bool:
+        """Tell whether rows would lie near the processor, and take at most ``room`` bytes."""
+        return int(cache.meta[STATES]) << self._bits + 2 <= min(DENSE_BYTES, room)
+
+    def note(self, keys: int, *, built: bool) -> None:
+        """Take note of keys that went through the general walk."""
+        self._rows = None
+        self._keys = 0 if built else self._keys + keys
+
+    def walk(self, cache: Cache, column: KeyColumn, row: int, stop: int, base: int, out: npt.NDArray[np.int32]) -> int:
+        """Match keys ``row`` to ``stop`` by rows; return the row to go on at with the general walk, or ``stop``."""
+        from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
+
+        if self._rows is None:
+            self._rows = np.zeros(int(cache.meta[STATES]) << self._bits, np.uint32)
+            fill_dense_rows(self._program, cache, self._rows, self._bits)
+        row = walk_dense_rows(self._program, cache, self._work, self._rows, self._bits, *column, row, stop, base, out)
+        if row < stop:  # a successor is missing
+            self.note(0, built=True)
+        return int(row)

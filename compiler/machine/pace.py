@@ -1,0 +1,92 @@
+"""When to walk the DFA and when to simulate: a running comparison of what the two cost, by counting.
+
+For a small set the bit-parallel simulation costs a known time per word, whatever happens; for a large one the simulation
+by pairs costs about as much for each NFA position of a state. The DFA costs less per word that it knows and far
+more per transition that it must build. After each stretch of keys the counters say what the DFA
+has cost. A DFA that loses is given some transitions to learn by, as a new one always begins with building; if it still
+loses, keys are simulated until that has taken PAUSE times as long as the trial did, and then it is tried again with more
+to learn by. What is lost by trying is therefore bounded by a share of what simulating costs anyway.
+
+Counting instead of timing makes the choice, and with it the counters, the same in every run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Pace"]
+
+SHORTEST, LONGEST = 16, 1 << 18
+"""Keys of a stretch: the first is as short as possible, and each that the DFA wins doubles the next."""
+LESSON = 1024
+"""Transitions that a losing DFA may build in its first trial; each further trial allows four times as many."""
+PAUSE = 32
+
+# Nanoseconds, fitted to `python -m benchmarks engine` on its workloads `hard`, `nservicebus` and `throughput`.
+KNOWN_WORD = 9.0
+BUILD, BUILD_MEMBER = 600.0, 25.0
+"""Building a transition, and what each NFA position of a state adds."""
+SIMULATED_KEY, SIMULATED_WORD, SIMULATED_LANE = 70.0, 9.0, 0.3
+"""Simulating a key, each of its words, and what each machine word of the set adds to that."""
+ACTIVE_WORD, ACTIVE_MEMBER = 18.0, 7.0
+"""Simulating a word by pairs, and what each NFA position of a key adds. Measured: 41 ns a word on `stock` (3.7 positions), 62 on
+`rabbit2011` (5.9), 28 on `fleet` (1.0); the rows `nfa` of ``python -m benchmarks engine`` repeat it."""
+ACTIVE_LESSON, ACTIVE_LEAD, ACTIVE_PAUSE = 1 << 17, 14.0, 4
+"""A large set's DFA may build so many transitions in its first trial, as most of its states are still to come; it has lost
+only if it cost so many times as much as simulating; and it is tried again sooner, as it is ten times as fast once it
+knows its states."""
+
+
+@dataclass(slots=True)
+class Pace:
+    """The state of the comparison; it goes on from batch to batch.
+
+    >>> pace = Pace(lanes=8)
+    >>> pace.compare(keys=16, words=160, builds=1, members=1.0)
+    >>> pace.stretch, pace.pause
+    (32, 0)
+    >>> pace.compare(keys=32, words=320, builds=300, members=1.0)
+    >>> pace.stretch, pace.pause
+    (32, 0)
+    >>> pace.compare(keys=32, words=800, builds=790, members=1.0)
+    >>> pace.stretch, pace.pause
+    (16, 62317)
+    """
+
+    lanes: int | None
+    """Machine words of the bit-parallel simulation, or None where the set is too large for it."""
+    stretch: int = SHORTEST
+    """Keys to walk before the next comparison."""
+    pause: int = 0
+    """Keys still to simulate before the DFA is tried again."""
+    lesson: int = LESSON
+    builds: int = 0
+    spent: float = 0.0
+    """Transitions built and nanoseconds spent in this trial, since the DFA has last won."""
+
+    def __post_init__(self) -> None:
+        if self.lanes is None:
+            self.lesson = ACTIVE_LESSON
+
+    def compare(self, *, keys: int, words: int, builds: int, members: float) -> None:
+        """Take note of a stretch of keys: how many words they had, and how many transitions were built for them.
+
+        ``members`` is the mean number of NFA positions in a state.
+        """
+        walked = KNOWN_WORD * words + (BUILD + BUILD_MEMBER * members) * builds
+        word = ACTIVE_WORD + ACTIVE_MEMBER * members
+        lead, pause = ACTIVE_LEAD, ACTIVE_PAUSE
+        if self.lanes is not None:
+            word = SIMULATED_WORD + SIMULATED_LANE * self.lanes
+            lead, pause = 1.0, PAUSE
+        simulated = SIMULATED_KEY * keys + word * words
+        if walked <= lead * simulated:
+            self.stretch = min(2 * self.stretch, LONGEST)
+            self.builds, self.spent = 0, 0.0
+            return
+        self.builds += builds
+        self.spent += walked
+        if self.builds >= self.lesson:
+            self.pause = int(pause * self.spent / simulated * keys)
+            self.stretch, self.lesson = SHORTEST, 4 * self.lesson
+            self.builds, self.spent = 0, 0.0

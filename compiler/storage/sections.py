@@ -1,0 +1,220 @@
+"""Arrays in a file: a label, a table of named sections, a checksum, and the sections as they lie in memory.
+
+A file is read by mapping it: an array is a read-only view of the file's pages, which all processes that map it share,
+and nothing is copied or converted. That is why numbers are in the byte order of the machine that wrote them, and a
+machine of the other order refuses the file.
+
+::
+
+    offset 0    label (8 bytes), CRC-32 of all that follows (4), byte-order mark (4),
+                format version (4), number of sections (4), size of the file (8)
+           32   the table: for each section its name (24), type (8), offset (8) and number of items (8)
+           ...  the sections in the table's order, each at the next multiple of 64, with zeros between them
+
+Writing is atomic: a temporary file in the same folder is written, synchronised and renamed, so that a reader sees the old
+file or the new one, and one who has the old one mapped keeps it. Overwriting a mapped file in place would change arrays
+under the hands of kernels; nothing here does that, and nothing else should.
+
+This module checks that sections are what the table says and that the table is what the reader expects;
+:mod:`compiler.storage.verify` checks what is in them. Nothing is allocated by a size that the file states: the size is compared
+with the file's own first.
+
+Rejected: pickle (loading runs code), NumPy's ``.npz`` (not mapped, no checksum of the whole), Arrow IPC (maps, but has no
+checksum, and its reader's own validation is not meant for hostile input), and a cryptographic digest instead of the CRC
+(four times the time, and who wants to forge a file can recompute that as well: see :mod:`compiler.storage.verify`).
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import secrets
+import stat
+import struct
+import sys
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.errors import Defect, FileFormatError
+
+__all__ = ["VERSION", "Sections", "map_file", "refusal", "unpack", "write_file"]
+
+LABEL = b"\x89DFAR\r\n\x1a"
+"""Not ASCII, and with both line ends in it, so that no transfer as text leaves it alone (the idea is PNG's)."""
+VERSION = 1
+BYTE_ORDER = 0x01020304
+
+_HEADER = struct.Struct("=8sIIIIQ")
+_ENTRY = struct.Struct("=24s8sQQ")
+_CHECKED_FROM = 12
+"""The checksum covers everything behind itself."""
+_ALIGN = 64
+_CHUNK = 1 << 20
+
+Array = npt.NDArray[Any]
+Sections = Mapping[str, Array]
+
+
+class _Entry(NamedTuple):
+    name: str
+    dtype: str
+    offset: int
+    items: int
+
+
+def write_file(path: str | os.PathLike[str], sections: Sections) -> None:
+    """Write one-dimensional arrays to a file, atomically; raises ``OSError`` and leaves no trace if it cannot.
+
+    Names are ASCII of up to 24 characters. A symbolic link keeps pointing where it does.
+    """
+    target = Path(os.path.realpath(path))
+    arrays = [np.ascontiguousarray(array) for array in sections.values()]
+    offset = _HEADER.size + _ENTRY.size * len(arrays)
+    table = b""
+    places = []
+    for name, array in zip(sections, arrays, strict=True):
+        offset = _aligned(offset)
+        places.append(offset)
+        table += _ENTRY.pack(name.encode("ascii"), array.dtype.str[1:].encode(), offset, len(array))
+        offset += array.nbytes
+    temporary = target.with_name(f".dfa-router-{secrets.token_hex(8)}")
+    try:
+        with temporary.open("xb+") as file:
+            file.write(_HEADER.pack(LABEL, 0, BYTE_ORDER, VERSION, len(arrays), offset))
+            file.write(table)
+            for place, array in zip(places, arrays, strict=True):
+                file.write(bytes(place - file.tell()))
+                file.write(array.data)
+            file.seek(_CHECKED_FROM)
+            checksum = 0
+            while chunk := file.read(_CHUNK):
+                checksum = zlib.crc32(chunk, checksum)
+            file.seek(_CHECKED_FROM - 4)
+            file.write(struct.pack("=I", checksum))
+            with suppress(FileNotFoundError):
+                os.fchmod(file.fileno(), target.stat().st_mode & 0o777)  # a new version keeps the old one's permissions
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def map_file(path: str | os.PathLike[str], schema: Mapping[str, str]) -> dict[str, Array]:
+    """Map a file's sections; they stay mapped while any of the arrays lives. See :func:`unpack` for the rest."""
+    pages: bytes | mmap.mmap
+    try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):
+            raise OSError("not a regular file")
+        with Path(path).open("rb") as file:
+            empty = not os.fstat(file.fileno()).st_size  # and cannot be mapped
+            pages = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        raise refusal(path, Defect.UNREADABLE, f"cannot be read ({reason})", remedy=_NOT_OURS) from None
+    return unpack(pages, schema, path)
+
+
+def unpack(data: bytes | mmap.mmap, schema: Mapping[str, str], path: str | os.PathLike[str]) -> dict[str, Array]:
+    """Return the sections that a file's content holds, as read-only views of it, in the order of the schema.
+
+    ``schema`` maps each section's name to its type as NumPy spells it without byte order (``"i4"``). Raises
+    :class:`FileFormatError` for whatever is not as it should be; ``path`` is for its text.
+    """
+    head = bytes(data[: _HEADER.size])
+    if len(head) < len(LABEL) or head[: len(LABEL)] != LABEL:
+        raise refusal(path, Defect.LABEL, "it does not begin with the label of a compiled router", remedy=_NOT_OURS)
+    if len(head) < _HEADER.size:
+        raise refusal(path, Defect.SIZE, f"it ends after {len(head)} bytes, within its header", remedy=_DAMAGED)
+    _, checksum, order, version, count, size = _HEADER.unpack(head)
+    if order == int.from_bytes(BYTE_ORDER.to_bytes(4, "little"), "big"):
+        other = "big" if sys.byteorder == "little" else "little"
+        raise refusal(path, Defect.BYTE_ORDER, f"its numbers are {other}-endian, this machine's are not")
+    if order != BYTE_ORDER:
+        raise refusal(path, Defect.BYTE_ORDER, f"its byte-order mark is {order:#010x}, not {BYTE_ORDER:#010x}")
+    if version != VERSION:
+        raise refusal(path, Defect.VERSION, f"its format version is {version}, this release reads version {VERSION}")
+    if size != len(data):
+        raise refusal(path, Defect.SIZE, f"it has {len(data):,} bytes, and says {size:,}", remedy=_DAMAGED)
+    view = memoryview(data)
+    found = zlib.crc32(view[_CHECKED_FROM:])
+    if found != checksum:
+        problem = f"its checksum is {found:#010x}, and says {checksum:#010x}"
+        raise refusal(path, Defect.CHECKSUM, problem, remedy=_DAMAGED)
+    if count != len(schema):
+        raise refusal(path, Defect.TABLE, f"it has {count:,} sections, expected {len(schema):,}")
+    if _HEADER.size + count * _ENTRY.size > size:
+        raise refusal(path, Defect.TABLE, "its table of sections goes beyond its end")
+    entries = _entries(view[_HEADER.size : _HEADER.size + count * _ENTRY.size])
+    _check_table(entries, schema, size, path)
+    arrays = {entry.name: np.ndarray((entry.items,), entry.dtype, view, entry.offset) for entry in entries}
+    for array in arrays.values():
+        array.flags.writeable = False
+    return arrays
+
+
+_AGAIN = "compile the bindings again with this release, and save them"
+_DAMAGED = "copy it again from where it was written, or compile the bindings again and save them"
+_NOT_OURS = "give the path of a file that Router.save has written"
+
+
+def refusal(
+    path: str | os.PathLike[str], kind: Defect, problem: str, *, section: str = "", remedy: str = _AGAIN
+) -> FileFormatError:
+    """Return the error for a file, with file, section, problem and remedy in its text."""
+    place = f"{os.fspath(path)}, section {section!r}" if section else os.fspath(path)
+    return FileFormatError(f"{place}: {problem}: {remedy}", kind=kind, section=section)
+
+
+def _entries(table: memoryview) -> list[_Entry]:
+    """Read the table; text that is no ASCII stays recognisable and equals no expected name."""
+    return [
+        _Entry(
+            name.rstrip(b"\0").decode("ascii", "backslashreplace"),
+            dtype.rstrip(b"\0").decode("ascii", "backslashreplace"),
+            offset,
+            count,
+        )
+        for name, dtype, offset, count in _ENTRY.iter_unpack(table)
+    ]
+
+
+def _check_table(entries: list[_Entry], schema: Mapping[str, str], size: int, path: str | os.PathLike[str]) -> None:
+    """Hold the table to the schema, and to the one way in which sections can fill the file."""
+    end = _HEADER.size + len(entries) * _ENTRY.size
+    for entry, (name, dtype) in zip(entries, schema.items(), strict=True):
+        if entry.name != name:
+            raise refusal(path, Defect.SECTION, f"expected section {name!r} in this place", section=entry.name)
+        if entry.dtype != dtype:
+            raise refusal(path, Defect.SECTION, f"its type is {entry.dtype!r}, expected {dtype!r}", section=name)
+        if entry.offset != _aligned(end):
+            problem = f"it begins at {entry.offset:,}, expected {_aligned(end):,}"
+            raise refusal(path, Defect.TABLE, problem, section=name)
+        end = entry.offset + entry.items * np.dtype(dtype).itemsize
+        if end > size:
+            problem = f"its {entry.items:,} items end at {end:,}, but the file has {size:,} bytes"
+            raise refusal(path, Defect.TABLE, problem, section=name)
+    if end != size:
+        raise refusal(path, Defect.TABLE, f"its sections end at {end:,}, but it has {size:,} bytes")
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // _ALIGN) * _ALIGN
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name survive a loss of power; some file systems have nothing to synchronise here."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

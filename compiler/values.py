@@ -1,0 +1,101 @@
+"""What goes into an engine and comes out: columns of keys, a set of binding positions for each, and a cache's counters.
+
+Plain values, shared by everything that is asked for whole columns: the machines of this package, and engines of other
+packages that know nothing of automata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["CacheStats", "Int32s", "KeyColumn", "SetBatch", "key_by_key"]
+
+Int32s = npt.NDArray[np.int32]
+
+
+class KeyColumn(NamedTuple):
+    """A chunk of routing keys as Arrow lays them out: key i is ``data[offsets[i]:offsets[i + 1]]``."""
+
+    offsets: Int32s
+    """n + 1 ascending byte offsets into ``data``."""
+    data: npt.NDArray[np.uint8]
+    """The bytes of all keys; only ``data[offsets[0]:offsets[n]]`` is read."""
+    valid: npt.NDArray[np.bool_] | None
+    """False where a key is null, n long; None where no key is."""
+
+    def single_keys(self) -> Iterator[bytes | None]:
+        """Yield the keys one by one, None for a null key."""
+        base, end = int(self.offsets[0]), int(self.offsets[-1])
+        data = self.data[base:end].tobytes()
+        for row, (start, stop) in enumerate(pairwise((self.offsets - base).tolist())):
+            yield data[start:stop] if self.valid is None or self.valid[row] else None
+
+
+class SetBatch(NamedTuple):
+    """The answer for a batch: a set number per key, and the sets as one CSR table of binding positions."""
+
+    set_ids: Int32s
+    """For each key the number of its set, or -1 for a null key."""
+    offsets: Int32s
+    """Set s is ``positions[offsets[s]:offsets[s + 1]]``. Equal sets may occur more than once."""
+    positions: Int32s
+    """Positions of matching bindings, ascending within a set; for an automaton, its accept tags."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheStats:
+    """What an engine's cache holds and how it has fared; all zero for an engine without a cache, and never negative."""
+
+    states: int = 0
+    """DFA states in the cache now."""
+    transitions: int = 0
+    """Transitions (including default successors) in the cache now."""
+    accept_sets: int = 0
+    """Distinct sets of bindings in the cache now."""
+    bytes: int = 0
+    """Bytes allocated for the cache now: never more than ``capacity``."""
+    capacity: int = 0
+    """The bound on ``bytes``: ``cache_bytes`` of the router."""
+    keys: int = 0
+    """Keys matched since the router was made."""
+    words: int = 0
+    """Words of these keys that the DFA has read."""
+    hits: int = 0
+    """Words whose transition was in the cache."""
+    misses: int = 0
+    """Transitions that had to be built. A word may need two: the default successor of its state, and its own."""
+    clears: int = 0
+    """Times the cache was full and was emptied."""
+    fallbacks: int = 0
+    """Keys that were simulated on the NFA, at least from some word on: because clearing or building did not pay, a key
+    outgrew the cache, or what it asked for was asked too seldom to be built yet."""
+    key_cache_hits: int = 0
+    """Keys that the key cache answered whole, without reading their words."""
+
+    def __add__(self, other: CacheStats) -> CacheStats:
+        return CacheStats(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
+
+
+def key_by_key(positions: Callable[[bytes], tuple[int, ...]], columns: Iterable[KeyColumn]) -> SetBatch:
+    """Answer for columns with what can only be asked for single keys; equal sets get one number.
+
+    >>> column = KeyColumn(np.array([0, 1, 3], np.int32), np.frombuffer(b"abb", np.uint8), None)
+    >>> key_by_key(lambda key: (len(key),), [column, column])._asdict()
+    {'set_ids': array([0, 1, 0, 1], dtype=int32), 'offsets': array([0, 1, 2], dtype=int32), 'positions': array([1, 2], dtype=int32)}
+    """
+    numbers: dict[tuple[int, ...], int] = {}
+    set_ids = [
+        -1 if key is None else numbers.setdefault(positions(key), len(numbers))
+        for column in columns
+        for key in column.single_keys()
+    ]
+    offsets = np.zeros(len(numbers) + 1, np.int32)
+    np.cumsum([len(found) for found in numbers], out=offsets[1:])
+    flat = np.fromiter((position for found in numbers for position in found), np.int32)
+    return SetBatch(np.array(set_ids, np.int32), offsets, flat)

@@ -1,0 +1,99 @@
+"""How a group of commands runs: its common options, and the one place where errors become messages and exit codes.
+
+Errors that the project raises on purpose are shown as their text. Anything else is a defect, and shows its traceback: a
+report without one is worth little.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from rich.console import Console
+
+from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.cli.interrupts import terminable
+from dfa_router.cli.terminal import Terminal
+from dfa_router.errors import InputError, RouterError
+
+__all__ = ["begin", "common_options", "run_group"]
+
+
+@dataclass(slots=True)
+class _Settings:
+    """What the group's options say, for its commands and for :func:`run_group`."""
+
+    debug: bool = False
+    terminal: Terminal | None = None
+
+
+def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--quiet``, ``--verbose`` and ``--debug`` to a group, which hands them to :func:`begin`."""
+    for option in (
+        click.option("--debug", is_flag=True, help="Show the traceback of an error."),
+        click.option("-v", "--verbose", is_flag=True, help="Show all warnings, and what is going on."),
+        click.option("-q", "--quiet", is_flag=True, help="Show errors only."),
+    ):
+        command = option(command)
+    return command
+
+
+def begin(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> None:
+    """Make ready for a command of the group: its terminal, as ``context.obj.terminal``, and the log."""
+    context.ensure_object(_Settings).debug = debug
+    context.obj.terminal = Terminal(quiet=quiet, verbose=verbose)
+    context.call_on_close(_log_to_stderr(quiet=quiet, verbose=verbose))
+
+
+def run_group(group: click.Group, arguments: Sequence[str] | None, prog_name: str) -> int:
+    """Run a command line and return its exit code."""
+    settings, terminated = _Settings(), threading.Event()
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    try:
+        with terminable(terminated):
+            code = group.main(args=arguments, prog_name=prog_name, standalone_mode=False, obj=settings)
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        errors.print("terminated" if terminated.is_set() else "interrupted", style="bold")
+        return ExitCode.TERMINATED if terminated.is_set() else ExitCode.INTERRUPTED
+    except RouterError as error:
+        if settings.debug:
+            errors.print_exception()
+        errors.print("error:", style="bold red", end=" ")
+        errors.print(str(error), markup=False)
+        return ExitCode.USAGE if isinstance(error, InputError) else ExitCode.ENVIRONMENT
+    except BrokenPipeError:  # the reader of our stdout has gone, such as head: nothing to say, and nobody to say it to
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+    return code if isinstance(code, int) else ExitCode.OK  # an int where a command ended by context.exit
+
+
+def _log_to_stderr(*, quiet: bool, verbose: bool) -> Callable[[], None]:
+    """Show the library's log on stderr; return what puts the process's logging back as it was."""
+    log, queries, root = logging.getLogger("dfa_router"), logging.getLogger("DataFrameQueryContextLogger"), logging.root
+    handler, silent = logging.StreamHandler(), logging.NullHandler()
+    before = log.level, log.propagate, queries.level
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    log.addHandler(handler)
+    log.propagate = False
+    log.setLevel(logging.ERROR if quiet else logging.INFO if verbose else logging.WARNING)
+    # PySpark and py4j log what they also raise: a failed query as ten kilobytes of JSON, an interrupt with its stack.
+    queries.setLevel(logging.CRITICAL)
+    root.addHandler(silent)
+
+    def restore() -> None:
+        log.removeHandler(handler)
+        root.removeHandler(silent)
+        log.propagate = before[1]
+        log.setLevel(before[0])
+        queries.setLevel(before[2])
+
+    return restore

@@ -1,0 +1,161 @@
+"""Generated code: the DFA as Python source, compiled once.
+
+RabbitMQ's articles on topic routing (2011) tell of trying a DFA "as far as generating source code for the structures
+behind the graphs, to make it as fast as possible"; the best they ended up with "was building the DFA on the fly". This
+engine is both, for the re-match. Each DFA state becomes a function from a word to the number of the next state::
+
+    def state_2(word):          # for a.b.c, a.*.b.c, a.#.c, b.b.c: after the word a
+        if word == b'b':
+            return 5
+        if word == b'c':
+            return 6
+        return 4
+
+with a dictionary where a state has more than a few literals. If the complete DFA has at most ``max_states`` states, all
+its source is compiled when the engine is built. Where it has more (``#.w.#`` for n different words has 2^n), a state's
+source is made and compiled when a key first gets there, and when there are more than ``max_states`` of them, all are
+dropped and begun again.
+
+It shares the compiler's NFA and powerset step with the engine ``dfa``, so it is an engine and no oracle. Costs: a
+function call per word; compiling takes about 50 microseconds a state, and any change of bindings does it all again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import CodeType
+from typing import Any
+
+from compiler import Nfa
+from compiler.automata.powerset import State, default_successor, literal_successors, start
+from dfa_router.engines.protocol import EngineInfo, EngineSpec
+from dfa_router.errors import OptionError
+from dfa_router.language.dialects import Dialect
+from dfa_router.language.tokens import compile_nfa
+
+__all__ = ["ENGINE", "GeneratedCode"]
+
+Step = Callable[[bytes], int]
+
+BY_DICTIONARY = 4
+"""A state with more literals than this looks the word up; one with fewer compares it with each."""
+
+
+class Program:
+    """Functions of states, made as they are asked for; belongs to one filling of the cache."""
+
+    def __init__(self, nfa: Nfa) -> None:
+        self._nfa = nfa
+        self._numbers: dict[State, int] = {}
+        self._states: list[State] = []
+        self._lock = threading.Lock()
+        self.steps: list[Step] = []
+        """For each state the function to call with a word; at first one that makes the right one."""
+        self.sources: dict[int, str] = {}
+        self.number(start(nfa))
+
+    def tags(self, state: int) -> tuple[int, ...]:
+        """Return the accept tags of a state."""
+        return self._states[state].tags
+
+    def number(self, state: State) -> int:
+        """Return a state's number; a new state has a step that makes its code first."""
+        number = self._numbers.get(state)
+        if number is None:
+            number = self._numbers[state] = len(self._states)
+            self._states.append(state)
+            self.steps.append(partial(self._first_step, number))
+        return number
+
+    def make_all(self, most: int) -> bool:
+        """Make the source of every state, and compile it in one go; give up, and return False, beyond that many."""
+        for number, _ in enumerate(self._states):  # grows while it is walked
+            if len(self._states) > most:
+                return False
+            self.sources[number] = self._source(number)
+        names: dict[str, Any] = {}
+        exec(_compiled("\n".join(self.sources.values())), names)  # noqa: S102 - the words in it are literals, by repr
+        self.steps = [names[f"state_{number}"] for number in range(len(self._states))]
+        return True
+
+    def _first_step(self, number: int, word: bytes) -> int:
+        """Make and compile one state, and take the step."""
+        with self._lock:
+            if number not in self.sources:
+                self.sources[number] = self._source(number)
+                names: dict[str, Any] = {}
+                exec(_compiled(self.sources[number]), names)  # noqa: S102 - as above
+                self.steps[number] = names[f"state_{number}"]
+        return self.steps[number](word)
+
+    def _source(self, number: int) -> str:
+        nfa, state = self._nfa, self._states[number]
+        default = self.number(default_successor(nfa, state))
+        targets = {
+            nfa.symbols.word(symbol): target
+            for symbol, next_state in literal_successors(nfa, state).items()
+            if (target := self.number(next_state)) != default
+        }
+        if len(targets) > BY_DICTIONARY:
+            return f"def state_{number}(word, _next={targets!r}.get):\n    return _next(word, {default})\n"
+        tests = "".join(f"    if word == {word!r}:\n        return {target}\n" for word, target in targets.items())
+        return f"def state_{number}(word):\n{tests}    return {default}\n"
+
+
+class GeneratedCode:
+    """A DFA whose states are Python functions."""
+
+    def __init__(self, nfa: Nfa, separator: bytes, max_states: int) -> None:
+        self._nfa = nfa
+        self._separator = separator
+        self._max_states = max_states
+        self._program = Program(nfa)
+        self.complete = self._program.make_all(max_states)
+        """Whether all states are there."""
+        if not self.complete:
+            self._program = Program(nfa)
+
+    def __reduce__(self) -> tuple[type[GeneratedCode], tuple[Any, ...]]:
+        return GeneratedCode, (self._nfa, self._separator, self._max_states)
+
+    @property
+    def source(self) -> str:
+        """The source of the states made so far, or of all if the automaton is complete."""
+        return "\n".join(self._program.sources.values())
+
+    def positions(self, key: bytes) -> tuple[int, ...]:
+        """Return the positions of the bindings that match, ascending: one call per word."""
+        program = self._program
+        if len(program.sources) > self._max_states:
+            program = self._program = Program(self._nfa)
+        steps = program.steps
+        state = 0
+        for word in key.split(self._separator) if key else ():
+            state = steps[state](word)
+        return program.tags(state)
+
+    def any(self, key: bytes) -> bool:
+        """Tell whether any binding matches."""
+        return bool(self.positions(key))
+
+
+def _compiled(source: str) -> CodeType:
+    return compile(source, "<generated states>", "exec")
+
+
+def _build(patterns: Sequence[bytes], dialect: Dialect, *, max_states: int = 10_000) -> GeneratedCode:
+    if isinstance(max_states, bool) or not isinstance(max_states, int) or max_states < 1:
+        raise OptionError(f"max_states is {max_states!r}: expected a number of states, 1 or more")
+    return GeneratedCode(compile_nfa(patterns, dialect), dialect.separator, max_states)
+
+
+ENGINE = EngineSpec(
+    info=EngineInfo(
+        name="codegen",
+        summary="the DFA as generated Python functions, compiled once if it is small and state by state if not",
+        options=("max_states",),
+    ),
+    build=_build,
+)

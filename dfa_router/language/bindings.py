@@ -1,0 +1,66 @@
+"""Binding sets: the (pattern, destination) pairs that a router is compiled from.
+
+A binding's position in the set is its identity: results name it, and it never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from dfa_router.errors import BindingError, PatternError
+from dfa_router.language.dialects import Dialect
+from dfa_router.language.validity import pattern_problem
+
+__all__ = ["Binding", "binding_set", "pattern_bytes"]
+
+
+class Binding(NamedTuple):
+    """A pattern and who gets the messages that match it."""
+
+    pattern: str
+    destination: str
+
+
+def binding_set(bindings: Iterable[tuple[str, str]]) -> tuple[Binding, ...]:
+    """Check and freeze a binding list.
+
+    Raises :class:`BindingError` for an entry that is no pair of strings; the text names its position.
+
+    >>> binding_set([("stock.#", "equities")])
+    (Binding(pattern='stock.#', destination='equities'),)
+    """
+    if isinstance(bindings, str | bytes) or not isinstance(bindings, Iterable):
+        raise BindingError(
+            f"bindings is {bindings!r}: expected a list of (pattern, destination) pairs, such as [('stock.#', 'q')]"
+        )
+    checked = []
+    for position, entry in enumerate(bindings):
+        if isinstance(entry, (tuple, list)) and len(entry) == 2:
+            pattern, destination = entry
+            if isinstance(pattern, str) and isinstance(destination, str):
+                checked.append(Binding(pattern, destination))
+                continue
+        raise BindingError(
+            f"binding {position} is {entry!r}: expected a (pattern, destination) pair of strings, such as ('stock.#', 'q')"
+        )
+    return tuple(checked)
+
+
+def pattern_bytes(pattern: str, position: int, dialect: Dialect) -> bytes:
+    """Return the pattern as the bytes that travel in the protocol.
+
+    Raises :class:`PatternError` where no broker would take it; the text names the binding and says why.
+    """
+    encoded = pattern.encode(errors="surrogatepass")
+    # A million plain patterns are checked in 0.2 s so, and in 2 s by asking for problems.
+    if pattern.isascii() and dialect.lenient and (dialect.max_bytes is None or len(encoded) <= dialect.max_bytes):
+        return encoded
+    problem = pattern_problem(pattern, dialect)
+    if problem is not None:
+        raise PatternError(f"binding {position}: the pattern {_shortened(pattern)!r} is refused: {problem}")
+    return encoded
+
+
+def _shortened(text: str, limit: int = 40) -> str:
+    return text if len(text) <= limit else text[:limit] + "..."

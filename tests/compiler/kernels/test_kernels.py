@@ -1,0 +1,493 @@
+"""The kernels against their plain-Python twins: the same automaton state for state, the same answers key for key."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import count, islice, product
+from typing import Any, TypeVar
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler import Nfa, Token, Wildcard, build_nfa
+from compiler.automata.powerset import default_successor, is_final, start, successor
+from compiler.automata.twin import Twin
+from compiler.machine.bit_program import bit_program
+from compiler.machine.cache import empty_cache, nbytes
+from compiler.machine.lazy import LazyDfa, Simulator
+from compiler.machine.pace import Pace
+from compiler.machine.program import make_program
+from compiler.machine.walker import ONE_BYTES, Walker
+from compiler.values import KeyColumn
+
+M = TypeVar("M", LazyDfa, Simulator)
+
+TOKENS = st.sampled_from([b"a", b"b", b"c", b"", b"longer-than-8", b"longer-than-9", Wildcard.ONE, Wildcard.MANY])
+PATTERNS = st.lists(st.lists(TOKENS, max_size=6), min_size=1, max_size=12)
+WORDS = st.sampled_from([b"a", b"b", b"c", b"", b"longer-than-8", b"longer-than-9", b"longer-than-", b"other", b"a\0"])
+KEYS = st.lists(st.lists(WORDS, max_size=8), max_size=60)
+
+
+def column(keys: Sequence[bytes | None]) -> KeyColumn:
+    """Lay keys out as Arrow does."""
+    offsets = np.zeros(len(keys) + 1, np.int32)
+    np.cumsum([len(key or b"") for key in keys], out=offsets[1:])
+    data = np.frombuffer(b"".join(key or b"" for key in keys), np.uint8)
+    return KeyColumn(offsets, data, np.array([key is not None for key in keys], np.bool_))
+
+
+def answers(machine: LazyDfa | Simulator | Twin, keys: Sequence[bytes | None]) -> list[list[int] | None]:
+    """Match keys and spell the result out."""
+    found = machine.run([column(keys)])
+    sets = [found.positions[a:b].tolist() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
+    return [None if number < 0 else sets[number] for number in found.set_ids.tolist()]
+
+
+def assert_same_automaton(nfa: Nfa, machine: LazyDfa) -> None:
+    """Hold every state and transition that the kernel has built to the pure step."""
+    known = machine.snapshot()
+    assert known is not None
+    if known.start is not None:
+        assert known.states[known.start] == start(nfa)
+    assert len(set(known.states)) == len(known.states)
+    for state, target in known.defaults.items():
+        assert known.states[target] == default_successor(nfa, known.states[state])
+    for (state, symbol), target in known.successors.items():
+        assert known.states[target] == successor(nfa, known.states[state], symbol)
+    for state in known.final:
+        assert is_final(nfa, known.states[state])
+    reached = set(known.defaults.values()) | set(known.successors.values())
+    assert {state for state in reached if is_final(nfa, known.states[state])} <= known.final
+
+
+def without_bits(machine: M) -> M:
+    """Switch the bit-parallel simulation off, as it is for sets that are too large for it."""
+    inner = machine._machine if isinstance(machine, Simulator) else machine
+    inner._bits = None
+    for walker in inner._walkers:
+        walker._simulation.bits, walker._pace = None, Pace(lanes=None)
+    return machine
+
+
+@given(PATTERNS, KEYS, st.sampled_from([0, 1200, 1500, 2000, 3000, 5000, 1 << 20]))
+@settings(max_examples=300, deadline=None)
+def test_same_answers_with_any_cache(patterns: list[list[Token]], words: list[list[bytes]], capacity: int) -> None:
+    """The lazy DFA, the simulation and the twin agree on every key, and a batch agrees with itself when run again."""
+    nfa = build_nfa(patterns)
+    keys: list[bytes | None] = [b".".join(key) for key in words]
+    keys[::7] = [None] * len(keys[::7])
+    machine = LazyDfa(nfa, b".", capacity)
+    expected = answers(Twin(nfa, b".", 1 << 20), keys)
+    single = LazyDfa(nfa, b".", capacity)
+    for _ in range(2):  # once to build what is missing, and once on known ground
+        assert [None if key is None else list(single.match(key)) for key in keys] == expected
+    assert answers(machine, keys) == expected
+    assert answers(machine, keys) == expected
+    assert answers(without_bits(LazyDfa(nfa, b".", capacity)), keys) == expected
+    assert answers(Simulator(nfa, b"."), keys) == expected
+    assert answers(without_bits(Simulator(nfa, b".")), keys) == expected
+    assert answers(Twin(nfa, b".", capacity), keys) == expected
+    assert machine.stats().bytes <= capacity
+
+
+@given(PATTERNS, KEYS, st.sampled_from([1500, 3000, 1 << 20]))
+@settings(max_examples=200, deadline=None)
+def test_same_answers_on_settled_ground(patterns: list[list[Token]], words: list[list[bytes]], capacity: int) -> None:
+    """Key by key wherever nothing was missing for the last key, and so from one walk to the other all the time."""
+    nfa = build_nfa(patterns)
+    keys: list[bytes | None] = [b".".join(key) for key in words]
+    keys[::7] = [None] * len(keys[::7])
+    expected = answers(Twin(nfa, b".", 1 << 20), keys)
+    machine = without_bits(LazyDfa(nfa, b".", capacity))
+    with patch("compiler.machine.walker.QUIET_KEYS", 1), patch("compiler.machine.dense_rows.QUIET_KEYS", 1):
+        for _ in range(3):
+            assert answers(machine, keys) == expected
+            assert answers(machine, keys[::-1]) == expected[::-1]
+    assert machine.stats().bytes <= capacity
+
+
+def test_settled_ground_is_left_when_the_cache_is_shared_out() -> None:
+    """More threads mean smaller caches: a cache that is too large for its share is thrown away, and its rows with it."""
+    nfa = build_nfa([[Wildcard.MANY, b"a", *[Wildcard.ONE] * 5]])
+    keys = [b".".join(b"ab"[i : i + 1] for i in bits) for bits in product((0, 1), repeat=6)] * 300
+    expected = answers(Twin(nfa, b".", 1 << 20), keys)
+    machine = without_bits(LazyDfa(nfa, b".", 12_000))
+    with patch("compiler.machine.walker.QUIET_KEYS", 1), patch("compiler.machine.dense_rows.QUIET_KEYS", 1):
+        for _ in range(3):
+            assert answers(machine, keys) == expected
+        assert machine._walkers[0]._dense_rows.nbytes > 0
+        found = machine.run([column([b""] * 200 + keys)], threads=4)
+    assert found.set_ids[0] >= 0
+    assert len(machine._walkers) == 4
+    assert answers(machine, [b"", *keys]) == [[], *expected]
+
+
+@given(PATTERNS, KEYS)
+@settings(max_examples=200, deadline=None)
+def test_same_automaton_state_for_state(patterns: list[list[Token]], words: list[list[bytes]]) -> None:
+    nfa = build_nfa(patterns)
+    machine = LazyDfa(nfa, b".", 1 << 20)
+    machine.run([column([b".".join(key) for key in words])])
+    assert_same_automaton(nfa, machine)
+
+
+def _three_words(n: int) -> Iterator[list[Token]]:
+    for i in range(n):
+        yield [b"w%d" % i, Wildcard.ONE, b"z"]
+
+
+def test_same_automaton_when_it_is_large() -> None:
+    """Tables that grow many times: 2^11 states of ``#.a.*^10``, and a root with 300 literals beside few-literal states."""
+    many: list[list[Token]] = [
+        [Wildcard.MANY, b"a", *[Wildcard.ONE] * 10],
+        *_three_words(300),
+    ]
+    nfa = build_nfa(many)
+    rng = np.random.default_rng(1)
+    keys = [b".".join(rng.choice([b"a", b"b", b"z", b"w7", b"w299"], 14)) for _ in range(3000)]
+    keys += [b"w%d.x.z" % i for i in range(300)]
+    machine = without_bits(LazyDfa(nfa, b".", 64 << 20))
+    assert answers(machine, keys) == answers(Twin(nfa, b".", 64 << 20), keys)
+    assert machine.stats().states > 2000
+    assert_same_automaton(nfa, machine)
+
+
+def test_a_full_cache_is_cleared_and_given_up_on() -> None:
+    """Counters prove that clears and fallbacks happened, and the bound held, while answers stayed right."""
+    nfa = build_nfa([[Wildcard.MANY, b"a", *[Wildcard.ONE] * 12]])
+    keys: list[bytes | None] = [b".".join(b"ab"[i : i + 1] for i in bits) for bits in product((0, 1), repeat=13)]
+    machine = without_bits(LazyDfa(nfa, b".", 20_000))
+    assert answers(machine, keys) == [[0] if key and key.startswith(b"a") else [] for key in keys]
+    counters = machine.stats()
+    assert counters.clears >= 3
+    assert 0 < counters.fallbacks < len(keys)
+    assert counters.bytes <= 20_000
+    assert answers(machine, [b"b.b"]) == [[]]
+    assert machine.stats().fallbacks == counters.fallbacks  # the next batch has tried the DFA again
+
+
+def test_clearing_that_pays_goes_on() -> None:
+    """A cache that is too small for all keys and large enough for runs of them clears and never falls back."""
+    nfa = build_nfa([[b"w%d" % i, Wildcard.ONE, b"x%d" % i] for i in range(400)])
+    keys: list[bytes | None] = [b"w%d.q.x%d" % (i, i) for i in range(400) for _ in range(50)]
+    machine = without_bits(LazyDfa(nfa, b".", 12_000))
+    assert answers(machine, keys) == [[i] for i in range(400) for _ in range(50)]
+    assert machine.stats().clears > 3
+    assert machine.stats().fallbacks == 0
+
+
+def test_one_key_that_outgrows_the_cache_is_simulated() -> None:
+    """A key of 2,000 words that makes a new state with most of them must not starve its neighbours of the DFA."""
+    nfa = build_nfa([[Wildcard.MANY, b"a", *[Wildcard.ONE] * 11]])
+    rng = np.random.default_rng(2)
+    long = b".".join(rng.choice([b"a", b"b"], 2000))
+    keys: list[bytes | None] = [b"b.a", long, b"a" + b".b" * 11]
+    machine = without_bits(LazyDfa(nfa, b".", 6000))
+    assert answers(machine, keys) == [[], [0] if long.split(b".")[-12] == b"a" else [], [0]]
+    assert machine.stats().fallbacks >= 1
+
+
+def test_the_smallest_cache_is_about_a_kilobyte() -> None:
+    nfa = build_nfa([[b"a"]])
+    smallest = nbytes(empty_cache(make_program(nfa, b"."), 0))
+    assert smallest <= 1200
+    assert LazyDfa(nfa, b".", smallest - 1).stats().bytes == 0
+    assert LazyDfa(nfa, b".", smallest).stats().bytes == smallest
+
+
+@pytest.mark.parametrize("length", range(1, 41))
+def test_words_that_differ_in_one_byte_only(length: int) -> None:
+    """Words of 1 to 40 bytes that share all bytes but one, at every place, are told apart."""
+    word = bytes(range(97, 97 + 25)) * 2
+    variants: list[bytes] = [word[:i] + b"_" + word[i + 1 : length] for i in range(length)]
+    nfa = build_nfa([[v] for v in variants[::2]])
+    keys = [*variants, word[:length], word[: length - 1], word[: length + 1]]
+    expected = [[i // 2] if i % 2 == 0 and i < length else [] for i in range(len(keys))]
+    machine = LazyDfa(nfa, b".", 1 << 20)
+    assert answers(machine, keys) == expected
+    assert [list(machine.match(key)) for key in keys] == expected
+    assert answers(Simulator(nfa, b"."), keys) == expected
+
+
+def test_words_that_collide_in_the_hash_are_told_apart() -> None:
+    """Sixteen-byte words of one length and one hash: only their bytes tell which is the literal."""
+    from compiler.kernels.words import MIXER
+
+    def mixed(first: bytes) -> int:
+        value = int.from_bytes(first, "little")
+        return (value ^ value >> 29) * int(MIXER) % 2**64
+
+    def colliding(word: bytes) -> Iterator[bytes]:
+        """Words of the same hash: for any other first half there is one second half that makes up for it."""
+        for i in count():
+            first = b"other%03d" % i
+            second = (mixed(word[:8]) + int.from_bytes(word[8:], "little") - mixed(first)) % 2**64
+            other = first + second.to_bytes(8, "little")
+            if b"." not in other:
+                yield other
+
+    word = b"literal-sixteen!"
+    others = list(islice(colliding(word), 20))
+    nfa = build_nfa([[word], [others[0]]])
+    expected = [[0], [0], [1], *([[]] * 19)]
+    keys = [word, word, *others]
+    for machine in (LazyDfa(nfa, b".", 1 << 20), Simulator(nfa, b"."), without_bits(Simulator(nfa, b"."))):
+        assert answers(machine, keys) == expected
+        assert [list(machine.match(key)) for key in keys] == expected
+
+
+def test_awkward_bytes() -> None:
+    """Embedded zero bytes, bytes that are no UTF-8, dots alone, and a key of a megabyte at the end of its buffer."""
+    nfa = build_nfa([[b"a\0"], [b"a"], [b"\xff\xfe"], [b"", b""], [b"", Wildcard.MANY], [Wildcard.MANY, b"z" * 9]])
+    keys: list[bytes | None] = [
+        b"a\0",
+        b"a",
+        b"\xff\xfe",
+        b".",
+        b"..",
+        b"",
+        b"x." * 500_000 + b"z" * 9,
+        b"." * 1_000_000,
+    ]
+    expected = [[0], [1], [2], [3, 4], [4], [], [5], [4]]
+    for machine in (LazyDfa(nfa, b".", 1 << 20), Simulator(nfa, b".")):
+        assert answers(machine, keys) == expected
+        for key, tags in zip(keys, expected, strict=True):
+            assert answers(machine, [key]) == [tags]  # alone, its last word ends where the buffer ends
+            assert machine.match(key or b"") == tuple(tags)
+
+
+def test_single_keys_of_any_length() -> None:
+    """Single keys share one buffer, which has room for most; a key may lie before what a longer one has left there."""
+    last = [b"z", b"y" * 9, b"x" * 100]
+    patterns: list[list[Token]] = [[Wildcard.MANY, word] for word in last]
+    nfa = build_nfa([*patterns, [b"a"], [Wildcard.ONE] * 3])
+    machine, twin = LazyDfa(nfa, b".", 1 << 20), Twin(nfa, b".", 1 << 20)
+    lengths = [ONE_BYTES + more for more in (-1, 0, 1, 100, -2)] + [200, 103, 65, 64, 63, 1, 0]
+    keys = [(b"a." * length + word)[-length:] if length else b"" for length in lengths for word in last]
+    keys += [b"a" * length for length in lengths] + [b"." * length for length in lengths] + [b"a", b"a.a.a", b"a.a."]
+    for _ in range(2):
+        for key in keys:
+            assert machine.match(key) == twin.match(key), key
+
+
+def test_single_keys_on_known_ground_are_no_columns() -> None:
+    """Whatever has grown, or was cleared, in the meantime: what the cache knows is found in it as it is now."""
+    nfa = build_nfa([[b"w%d" % i, Wildcard.ONE, b"x"] for i in range(300)])
+    keys = [b"w%d.%d.x" % (i, i % 7) for i in range(400)]
+    machine = without_bits(LazyDfa(nfa, b".", 1 << 20))  # else it pauses for simulation
+    for some in (keys[:3], keys[:50], keys):
+        expected = [() if i >= 300 else (i,) for i in range(len(some))]
+        assert [machine.match(key) for key in some] == expected
+        with patch.object(Walker, "run", side_effect=AssertionError("a column")):
+            assert [machine.match(key) for key in some] == expected
+
+
+def test_single_keys_while_the_cache_is_cleared() -> None:
+    """States and accept sets are numbered anew, in another order, and what was kept of the old numbers is forgotten."""
+    nfa = build_nfa([[b"w%d" % i, Wildcard.MANY] for i in range(40)])
+    rng = random.Random(5)
+    machine = without_bits(LazyDfa(nfa, b".", 2500))
+    for _ in range(100):
+        some = rng.choices(range(45), k=30)
+        for i in (*some, *some):
+            assert machine.match(b"w%d.x" % i) == (() if i >= 40 else (i,))
+    assert machine.stats().clears > 10
+    assert machine.stats().fallbacks == 0
+
+
+def test_an_empty_column_and_no_column() -> None:
+    machine = LazyDfa(build_nfa([[b"a"]]), b".", 1 << 20)
+    assert answers(machine, []) == []
+    assert len(machine.run([]).set_ids) == 0
+
+
+def test_kernels_compile_for_one_signature_each() -> None:
+    """Whatever the caller's arrays are like (writable or not, with nulls or without), nothing is compiled twice."""
+    from compiler.kernels.simulate_bits import simulate_bits
+    from compiler.kernels.simulate_pairs import simulate
+    from compiler.kernels.single import walk_one
+    from compiler.kernels.walk import walk
+    from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
+
+    nfa = build_nfa([[b"a"]])
+    plain = column([b"a", b"b"])
+    writable = KeyColumn(plain.offsets.copy(), plain.data.copy(), None)
+    shifted = np.empty(4 * 3 + 1, np.uint8)[1:].view(np.int32)  # a buffer that begins at an odd address
+    shifted[:] = plain.offsets
+    with patch("compiler.machine.walker.QUIET_KEYS", 1), patch("compiler.machine.dense_rows.QUIET_KEYS", 1):
+        for machine in (LazyDfa(nfa, b".", 1 << 20), Simulator(nfa, b"."), without_bits(Simulator(nfa, b"."))):
+            machine.run([plain, writable, KeyColumn(shifted, plain.data, plain.valid)])
+            machine.run([plain, writable, KeyColumn(shifted, plain.data, plain.valid)])
+            machine.match(b"a")
+    kernels: list[Any] = [walk, walk_dense_rows, fill_dense_rows, walk_one, simulate, simulate_bits]
+    assert [len(kernel.signatures) for kernel in kernels] == [1] * len(kernels)
+
+
+def test_a_set_that_makes_states_for_every_word_is_simulated_early() -> None:
+    """64 patterns of stars behind a hash: the DFA is given up after a few thousand states, far below its bound."""
+    rng = np.random.default_rng(3)
+    nfa = build_nfa([[Wildcard.MANY, rng.choice([b"a", b"b"]), *[Wildcard.ONE] * (3 + i % 5)] for i in range(64)])
+    keys = [b".".join(rng.choice([b"a", b"b", b"c"], 20)) for _ in range(5000)]
+    machine = LazyDfa(nfa, b".", 64 << 20)
+    assert answers(machine, keys) == answers(Simulator(nfa, b"."), keys)
+    assert machine.stats().fallbacks > 4000
+    assert machine.stats().states < 5000
+
+
+def test_a_small_set_whose_words_repeat_stays_with_the_dfa() -> None:
+    nfa = build_nfa([[b"w%d" % i, Wildcard.ONE] for i in range(200)])
+    keys = [b"w%d.x" % (i % 300) for i in range(50_000)]
+    machine = LazyDfa(nfa, b".", 1 << 20)
+    assert answers(machine, keys) == [[i % 300] if i % 300 < 200 else [] for i in range(50_000)]
+    assert machine.stats().fallbacks == 0
+
+
+def test_patterns_that_no_machine_word_holds_are_simulated_all_the_same() -> None:
+    """63 tokens fit beside the end bit; 64 do not, and the whole set goes by pairs."""
+    for length in (62, 63, 64, 65):
+        nfa = build_nfa([[b"a"] * length, [Wildcard.MANY, b"b"]])
+        assert (bit_program(nfa) is None) == (length > 63)
+        keys = [b".".join([b"a"] * n) for n in (length - 1, length, length + 1)] + [b"a.b"]
+        assert answers(Simulator(nfa, b"."), keys) == [[], [0], [], [1]]
+
+
+@pytest.mark.parametrize("capacity", [3000, 60_000, 1 << 20])
+def test_several_threads_for_one_batch(capacity: int) -> None:
+    """The same answers in the same order as one thread gives, over columns cut anywhere, and one bound for all caches."""
+    nfa = build_nfa([[b"w%d" % i, Wildcard.ONE, Wildcard.MANY] for i in range(3000)])
+    keys = [b"w%d.x.%d" % (i % 5000, i) if i % 11 else None for i in range(30_000)]
+    columns = [column(keys[:7]), column([]), column(keys[7:20_000]), column(keys[20_000:])]
+    one = LazyDfa(nfa, b".", capacity).run(columns)
+    machine = LazyDfa(nfa, b".", capacity)
+    machine.run(columns)  # the first cache has the whole capacity, and must give some of it up
+    for threads in (2, 3, 7):
+        several = machine.run(columns, threads=threads)
+        for row in range(0, len(keys), 17):
+            left, right = one.set_ids[row], several.set_ids[row]
+            assert (left < 0) == (right < 0)
+            if left >= 0:
+                a = one.positions[one.offsets[left] : one.offsets[left + 1]]
+                b = several.positions[several.offsets[right] : several.offsets[right + 1]]
+                assert a.tolist() == b.tolist()
+        assert machine.stats().bytes <= capacity
+        assert machine.stats().capacity == capacity
+    assert machine.stats().keys == 4 * len(keys)
+
+
+def test_threads_may_share_a_machine() -> None:
+    nfa = build_nfa([[b"a", Wildcard.MANY], [Wildcard.MANY, b"b"]])
+    machine = LazyDfa(nfa, b".", 3000)
+    keys = [b"a.%d.b" % i for i in range(500)] + [b"x.%d" % i for i in range(500)]
+    results: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(answers(machine, keys) == [[0, 1]] * 500 + [[]] * 500))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 8
+
+
+def test_the_same_keys_come_to_the_same_caches() -> None:
+    """A second pass with three threads finds all built, whichever of them is done first."""
+    nfa = build_nfa([[b"w%d" % i, Wildcard.ONE, b"z%d" % (i % 7)] for i in range(3000)])
+    columns = [column([b"w%d.x.z%d" % (i // 10, i % 5) for i in range(30_000)])]
+    for _ in range(10):
+        machine = LazyDfa(nfa, b".", 1 << 24)
+        machine.run(columns, threads=3)
+        built = machine.stats().misses
+        for _ in range(3):
+            machine.run(columns, threads=3)
+        assert machine.stats().misses == built > 0
+
+
+def test_two_who_want_several_threads_do_not_wait_for_each_other() -> None:
+    nfa = build_nfa([[b"a", Wildcard.MANY], [Wildcard.MANY, b"b"]])
+    machine = LazyDfa(nfa, b".", 1 << 20)
+    keys: list[bytes | None] = [b"a.%d.b" % i for i in range(20_000)]
+    results: list[bool] = []
+
+    def ask(count: int) -> None:
+        for _ in range(5):
+            found = machine.run([column(keys)], threads=count)
+            last = found.set_ids[-1]
+            results.append(found.positions[found.offsets[last] : found.offsets[last + 1]].tolist() == [0, 1])
+            machine.stats()
+            results.append(machine.match(b"a.b") == (0, 1))
+
+    threads = [threading.Thread(target=ask, args=(count,), daemon=True) for count in (2, 3, 2, 4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+    assert results == [True] * 40
+
+
+def test_pickles_without_its_cache() -> None:
+    nfa = build_nfa([[b"w%d" % i] for i in range(1000)])
+    machine = LazyDfa(nfa, b".", 1 << 20)
+    keys: list[bytes | None] = [b"w%d" % i for i in range(0, 2000, 3)]
+    before = len(pickle.dumps(machine))
+    expected = answers(machine, keys)
+    assert len(pickle.dumps(machine)) == before
+    copy = pickle.loads(pickle.dumps(machine))
+    assert copy.stats().states == 0
+    assert answers(copy, keys) == expected
+
+
+def test_importing_compiles_nothing_and_is_light() -> None:
+    """An import loads neither numba nor networkx: both come with the first use."""
+    code = (
+        "import sys, dfa_router; print([m for m in ('numba', 'networkx', 'pyspark', 'graphviz') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_without_the_jit_the_twin_answers() -> None:
+    """With NUMBA_DISABLE_JIT=1 the same calls give the same answers, from plain Python."""
+    code = """
+import dfa_router as dr
+bindings = [("a.*.b", "x"), ("#.b", "y"), ("a.#", "z"), ("", "e")]
+keys = ["a.q.b", "", "a", "b", "a.b", "q", None]
+for engine in ("dfa", "nfa"):
+    router = dr.compile(bindings, engine=engine)
+    print(router.match_batch(keys).destinations().to_pylist(), router.match("a.q.b"), router.any("q"))
+"""
+    runs = []
+    for disabled in ("0", "1"):
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
+        runs.append(
+            subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+            ).stdout
+        )
+    assert runs[0] == runs[1]
+    assert "[['x', 'y', 'z'], ['e'], ['z'], ['y'], ['y', 'z'], [], None] ('x', 'y', 'z') False" in runs[0]
+
+
+def test_a_large_set_that_only_builds_is_simulated_long_before_its_cache_is_full() -> None:
+    rng = random.Random(5)
+    words = [b"w%d" % i for i in range(60)]
+    patterns: list[list[Token]] = [
+        [Wildcard.MANY, rng.choice(words), *[Wildcard.ONE] * rng.randrange(3), rng.choice(words)] for _ in range(5000)
+    ]
+    keys: list[bytes | None] = [b".".join(rng.choices(words, k=12)) for _ in range(14_000)]
+    nfa = build_nfa(patterns)
+    assert bit_program(nfa) is None
+    machine = LazyDfa(nfa, b".", 1 << 30)
+    assert answers(machine, keys) == answers(Simulator(nfa, b"."), keys)
+    counters = machine.stats()
+    assert counters.clears == 0
+    assert counters.fallbacks > 1000

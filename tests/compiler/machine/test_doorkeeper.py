@@ -1,0 +1,130 @@
+"""Simulation by pairs, and the doorkeeper that sends keys there: the same answers, the same automaton, counters that tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler import Token, Wildcard, build_nfa
+from compiler.automata.twin import Twin
+from compiler.kernels.tables import SEEN, simulated_block
+from compiler.machine.cache import empty_cache, forget_seen, nbytes
+from compiler.machine.lazy import LazyDfa, Simulator
+from compiler.machine.program import make_program
+from tests.compiler.kernels.test_kernels import KEYS, PATTERNS, answers, assert_same_automaton, column
+
+
+@contextmanager
+def far_automata() -> Iterator[None]:
+    """Take every automaton for one that is far from the processor, and too large to be simulated as bits."""
+    with (
+        patch("compiler.machine.walker.FAR_BYTES", -1),
+        patch("compiler.machine.cache.DOORKEEPER_FROM", 0),
+        patch("compiler.machine.lazy.bit_program", return_value=None),
+    ):
+        yield
+
+
+@given(PATTERNS, KEYS, st.sampled_from([4000, 8000, 1 << 20]))
+@settings(max_examples=300, deadline=None)
+def test_same_answers_with_a_doorkeeper(patterns: list[list[Token]], words: list[list[bytes]], capacity: int) -> None:
+    """The same keys again and again: simulated at first, then walked further each time, and in the end to their ends."""
+    nfa = build_nfa(patterns)
+    keys: list[bytes | None] = [b".".join(key) for key in words]
+    keys[::7] = [None] * len(keys[::7])
+    expected = answers(Twin(nfa, b".", 1 << 20), keys)
+    with far_automata():
+        machine, single = LazyDfa(nfa, b".", capacity), LazyDfa(nfa, b".", capacity, key_cache="on")
+        for _ in range(6):
+            assert answers(machine, keys) == expected
+            assert [None if key is None else list(single.match(key)) for key in keys] == expected
+            assert answers(single, keys) == expected
+        assert answers(Simulator(nfa, b"."), keys) == expected
+    assert machine.stats().bytes <= capacity
+    assert_same_automaton(nfa, machine)
+
+
+def _sites(count: int) -> Iterator[list[Token]]:
+    for i in range(count):
+        yield [b"site", b"%d" % (i % 97), b"dev", b"%d" % i, b"temp"]
+    yield [Wildcard.MANY, b"5", Wildcard.MANY, b"temp"]
+    yield [b"site", Wildcard.ONE, Wildcard.MANY]
+
+
+def test_what_comes_once_is_simulated_and_what_comes_often_is_built() -> None:
+    """More keys than a walk leaves over at once. Nothing is built for keys that come once; all is, for those that stay."""
+    nfa = build_nfa(list(_sites(30_000)))
+    keys = [b"site.%d.dev.%d.temp" % (i % 97, i) for i in range(30_000)]
+    expected = answers(Twin(nfa, b".", 64 << 20), keys)
+    with far_automata():
+        machine = LazyDfa(nfa, b".", 64 << 20)
+        assert answers(machine, keys) == expected
+        first = machine.stats()
+        assert first.fallbacks == len(keys)  # each device is asked for once
+        assert first.misses < 1000  # and what leads to the devices, 97 times as often
+        for _ in range(12):
+            assert answers(machine, keys) == expected
+        settled = machine.stats()
+        assert answers(machine, keys) == expected
+        assert (machine.stats().misses, machine.stats().fallbacks) == (settled.misses, settled.fallbacks)
+        assert settled.states > len(keys)
+    assert_same_automaton(nfa, machine)
+
+
+def test_a_full_doorkeeper_forgets() -> None:
+    nfa = build_nfa([[b"a"]])
+    cache = empty_cache(make_program(nfa, b"."), 1 << 20, doorkeeper=True)
+    assert nbytes(cache) <= 1 << 20
+    assert len(cache.doorkeeper) > 0
+    cache.doorkeeper[:] = 1
+    cache.meta[SEEN] = 16 * len(cache.doorkeeper)
+    forget_seen(cache)
+    assert cache.doorkeeper.all()  # half full
+    cache.meta[SEEN] += 1
+    forget_seen(cache)
+    assert not cache.doorkeeper.any()
+    assert cache.meta[SEEN] == 0
+    assert len(empty_cache(make_program(nfa, b"."), 1 << 20).doorkeeper) == 0
+
+
+@pytest.mark.parametrize("loops", [1, 63, 64, 65, 700])
+def test_loops_below_loops_are_entered_once(loops: int) -> None:
+    """``x.#.wi.#.z`` enters its second loop again at each ``wi``; there are more of them than bits in a machine word."""
+    patterns: list[list[Token]] = [[b"x", Wildcard.MANY, b"w%d" % i, Wildcard.MANY, b"z"] for i in range(loops)]
+    nfa = build_nfa(patterns)
+    rng = np.random.default_rng(loops)
+    words = [b"z", *(b"w%d" % i for i in rng.integers(0, loops, 5))]
+    keys = [b".".join([b"x", *rng.choice(words, 12), b"z"]) for _ in range(300)]
+    with far_automata():
+        simulator = Simulator(nfa, b".")
+        assert answers(simulator, keys) == answers(Twin(nfa, b".", 64 << 20), keys)
+
+
+def test_sets_with_many_nested_loops_take_smaller_blocks() -> None:
+    """What a block of keys must remember of them stays within half a megabyte, and at least one key has room."""
+    patterns: list[list[Token]] = [[Wildcard.MANY, b"%d" % i, Wildcard.MANY, b"z"] for i in range(100_000)]
+    program = make_program(build_nfa(patterns), b".")
+    assert program.nested_count == 100_000
+    assert simulated_block(program) == 65536 // (100_000 // 64 + 1)
+
+
+def test_more_pairs_than_a_block_has_room_for() -> None:
+    """5,000 loops are active for each key: a block must become smaller, until its pairs fit."""
+    patterns: list[list[Token]] = [[Wildcard.MANY, b"%d" % i, *[Wildcard.ONE] * (i % 3)] for i in range(5000)]
+    patterns += [[b"%d" % i, Wildcard.MANY, b"%d" % (i + 1)] for i in range(5000)]
+    nfa = build_nfa(patterns)
+    keys: list[bytes | None] = [b".".join(b"%d" % (i * j % 5001) for j in range(i % 9)) for i in range(1000)]
+    keys[5] = None
+    with far_automata():
+        found = Simulator(nfa, b".").run([column(keys)])
+    assert found.set_ids[5] == -1
+    twin = Twin(nfa, b".", 64 << 20)
+    for key, number in list(zip(keys, found.set_ids.tolist(), strict=True))[::23]:
+        if key is not None:
+            assert tuple(found.positions[found.offsets[number] : found.offsets[number + 1]]) == twin.match(key)

@@ -1,0 +1,110 @@
+"""Whole keys in front of the automaton: the same answers, the bound kept, and the choice made by what the stream does."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler import Token, Wildcard, build_nfa
+from compiler.machine.key_cache import PAUSE, SLOTS, STRETCH, KeyCachePolicy, key_table
+from compiler.machine.lazy import LazyDfa
+from compiler.values import KeyColumn
+
+PATTERNS: list[list[Token]] = [
+    [b"a", Wildcard.MANY],
+    [Wildcard.ONE, b"b"],
+    [b"c" * 60, Wildcard.ONE],
+    [Wildcard.MANY, b"x"],
+]
+KEYS = st.lists(
+    st.sampled_from(
+        [
+            b"", b".", b"a", b"a.b", b"b.b", b"b.x", b"a.\0", b"a.\0\0", b"a" * 7, b"a" * 8, b"a" * 9, b"." * 55, b"." * 56,
+            b"." * 57, b"c" * 60 + b".x", b"c" * 60 + b".y", b"a." + b"y" * 54, b"a." + b"y" * 55, b"b." + b"y" * 54, None,
+        ]
+    ),
+    max_size=300,
+)  # fmt: skip
+
+
+def column(keys: list[bytes | None]) -> KeyColumn:
+    offsets = np.zeros(len(keys) + 1, np.int32)
+    np.cumsum([len(key or b"") for key in keys], out=offsets[1:])
+    valid = np.array([key is not None for key in keys], np.bool_) if None in keys else None
+    return KeyColumn(offsets, np.frombuffer(b"".join(key or b"" for key in keys), np.uint8), valid)
+
+
+def answers(machine: LazyDfa, keys: list[bytes | None]) -> list[list[int] | None]:
+    found = machine.run([column(keys)])
+    sets = [found.positions[a:b].tolist() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
+    return [None if number < 0 else sets[number] for number in found.set_ids]
+
+
+@given(KEYS, st.sampled_from([70_000, 1 << 20, 64 << 20]))
+@settings(max_examples=60, deadline=None)
+def test_the_table_changes_no_answer(keys: list[bytes | None], capacity: int) -> None:
+    nfa = build_nfa(PATTERNS)
+    expected = answers(LazyDfa(nfa, b".", 1 << 20), keys)
+    machine = LazyDfa(nfa, b".", capacity, key_cache="on")
+    assert answers(machine, keys) == expected
+    assert answers(machine, keys[::-1]) == expected[::-1]
+    assert machine.stats().bytes <= capacity
+
+
+def test_a_full_cache_forgets_the_keys_too() -> None:
+    """Accept sets get new numbers when the cache is cleared: an old number in the table would be another set."""
+    rng = random.Random(1)
+    words = [b"%d" % i for i in range(3000)]
+    patterns: list[list[Token]] = [[word, Wildcard.ONE, Wildcard.MANY] for word in words]
+    nfa = build_nfa([*patterns, [b"a"] * 64])  # too long a pattern to be simulated as bits
+    keys: list[bytes | None] = [b"%d.%d" % (rng.randrange(3000), rng.randrange(2)) for _ in range(20_000)]
+    machine = LazyDfa(nfa, b".", 150_000, key_cache="on")
+    expected = answers(LazyDfa(nfa, b".", 64 << 20), keys)
+    assert answers(machine, keys) == expected
+    counters = machine.stats()
+    assert counters.clears
+    assert counters.key_cache_hits
+    assert counters.bytes <= 150_000
+
+
+def test_keys_that_repeat_are_recalled() -> None:
+    machine = LazyDfa(build_nfa(PATTERNS), b".", 1 << 20, key_cache="auto")
+    answers(machine, [b"a.b.%d" % (i % 100) for i in range(100_000)])
+    assert machine.stats().key_cache_hits > 95_000
+
+
+def test_keys_that_do_not_repeat_cost_a_trial_now_and_then() -> None:
+    """A table that loses is put away: of a million keys, all different, few are looked up."""
+    machine = LazyDfa(build_nfa(PATTERNS), b".", 1 << 20, key_cache="auto")
+    recall = machine._walkers[0]._key_cache
+    answers(machine, [b"a.b.%d" % i for i in range(2 * STRETCH)])
+    assert not recall.wanted
+    assert recall.left > (PAUSE - 2) * STRETCH
+    # After the pause the stream may have changed.
+    answers(machine, [b"a.b.%d" % (i % 100) for i in range((PAUSE + 2) * STRETCH)])
+    assert recall.wanted
+    assert machine.stats().key_cache_hits > STRETCH
+
+
+def test_off_means_off() -> None:
+    machine = LazyDfa(build_nfa(PATTERNS), b".", 1 << 20, key_cache="off")
+    answers(machine, [b"a.b"] * 10_000)
+    assert machine.stats().key_cache_hits == 0
+    assert machine.stats().bytes < 10_000
+
+
+@pytest.mark.parametrize(("capacity", "slots"), [(0, 0), (60_000, 0), (1 << 16, 64), (1 << 20, 1024), (1 << 40, SLOTS)])
+def test_the_table_takes_a_share_of_the_capacity(capacity: int, slots: int) -> None:
+    assert len(key_table(capacity)) == 8 * slots
+    assert key_table(capacity).nbytes <= capacity / 16
+
+
+def test_what_wins_is_judged_less_often() -> None:
+    recall = KeyCachePolicy("auto")
+    for expected in (2 * STRETCH, 4 * STRETCH, 8 * STRETCH):
+        recall.judge(keys=recall.left, hits=recall.left, words=0)
+        assert recall.left == expected

@@ -1,0 +1,367 @@
+"""Saving and loading: the same router comes back, or an error says why not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dfa_router as dr
+from compiler.errors import Defect
+from tests.suite.cases import load_cases
+
+DAMAGE = Path(__file__).with_name("damage.py")
+BINDINGS = [("forex.*", "fx"), ("stock.#", "equities"), ("#", "audit"), ("", "fx"), ("#.*.é", "audit")]
+
+WORDS = st.sampled_from(["a", "b", "", "*", "#", "longer-than-8", "longer-than-9", "é", "a\0", "**"])
+TEXTS = st.lists(WORDS, max_size=6).map(".".join)
+
+
+def rows(router: dr.Router, keys: Sequence[str]) -> Any:
+    return router.match_batch(keys).bindings().to_pylist(), router.match_batch(keys).destinations().to_pylist()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("compiled")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    bindings=st.lists(st.tuples(TEXTS, st.sampled_from(["x", "y", "", "é"])), max_size=12),
+    keys=st.lists(TEXTS, max_size=30),
+    dialect=st.sampled_from(["amqp", "exact"]),
+    engines=st.tuples(*[st.sampled_from(["dfa", "nfa"])] * 2),
+    sizes=st.tuples(*[st.sampled_from([0, 1, 1500, 4096, 1 << 20])] * 2),
+)
+def test_answers_are_the_same_before_and_after_with_any_cache(
+    folder: Path,
+    bindings: list[tuple[str, str]],
+    keys: list[str],
+    dialect: str,
+    engines: tuple[str, str],
+    sizes: tuple[int, int],
+) -> None:
+    before = dr.compile(bindings, dialect=dialect, engine=engines[0], cache_bytes=sizes[0])
+    before.save(folder / "file")
+    after = dr.load(folder / "file", engine=engines[1], cache_bytes=sizes[1])
+    assert rows(after, keys) == rows(before, keys) == rows(dr.compile(bindings, dialect=dialect, engine="naive"), keys)
+    assert [after.match(key) for key in keys] == [before.match(key) for key in keys]
+    after.save(folder / "again")
+    assert rows(dr.load(folder / "again"), keys) == rows(before, keys)
+
+
+@pytest.mark.parametrize("engine", ["dfa", "nfa"])
+def test_every_case_is_answered_right_after_loading(folder: Path, engine: str) -> None:
+    for case in load_cases():
+        left = [position for position in range(len(case.bindings)) if position not in case.removed]
+        router = dr.compile([case.bindings[position] for position in left], dialect=case.dialect, engine=engine)
+        router.save(folder / "case")
+        found = dr.load(folder / "case").match_batch(case.keys).bindings().to_pylist()
+        expected = [case.expected[key] for key in case.keys]
+        assert [[left[position] for position in row] for row in found] == expected, case.title
+
+
+def test_everything_that_makes_a_router_is_kept(tmp_path: Path) -> None:
+    dialect = dr.Dialect(name="amqp", separator=b"/", one=b"+", many=b"\xff", max_bytes=None)
+    for router in (
+        dr.compile(BINDINGS, cache_bytes=12345),
+        dr.compile(BINDINGS, engine="nfa"),
+        dr.compile([("a/+", "one")], dialect=dialect),
+        dr.compile([]),
+    ):
+        router.save(tmp_path / "file")
+        loaded = dr.load(tmp_path / "file")
+        assert loaded.bindings == router.bindings
+        assert repr(loaded) == repr(router)
+        assert (loaded.dialect, loaded.engine) == (router.dialect, router.engine)
+        assert loaded.stats().capacity == router.stats().capacity
+        assert loaded.subscriptions() == router.subscriptions()
+        assert loaded.topics("audit") == router.topics("audit")
+        again = pickle.loads(pickle.dumps(loaded))
+        assert again.bindings == router.bindings
+        assert again.match("forex.usd") == router.match("forex.usd")
+
+
+def test_a_file_does_not_depend_on_what_was_asked_before(tmp_path: Path) -> None:
+    router = dr.compile(BINDINGS)
+    router.save(tmp_path / "cold")
+    router.match_batch(["forex.usd", "a.b.c"])
+    router.save(tmp_path / "warm")
+    dr.load(tmp_path / "cold").save(tmp_path / "again")
+    assert len({(tmp_path / name).read_bytes() for name in ("cold", "warm", "again")}) == 1
+
+
+def test_very_long_words_and_patterns_are_kept_and_checked(tmp_path: Path) -> None:
+    dialect = dr.Dialect(name="amqp", one=b"*", many=b"#", max_bytes=None)
+    bindings = [
+        ("a." * 3000 + "b", "x"),
+        ("." * 400 + "#", "y"),
+        ("w" * 100_000, "z"),
+        ("w" * 99_999 + "v", "z"),
+        ("a." + "l" * 2_000_000, "long"),
+    ]
+    dr.compile(bindings, dialect=dialect).save(tmp_path / "file")
+    loaded = dr.load(tmp_path / "file")
+    assert [loaded.match(key) for key, _ in bindings] == [("x",), ("y",), ("z",), ("z",), ("long",)]
+    file = File(tmp_path / "file")
+    file.sections["pattern_data"][4000] = ord("c")  # a dot or a word of the longest
+    file.write(tmp_path / "other")
+    with pytest.raises(dr.FileFormatError) as refused:
+        dr.load(tmp_path / "other")
+    assert refused.value.kind is Defect.PATTERNS
+
+
+def test_options_can_be_changed_on_the_way_in(tmp_path: Path) -> None:
+    dr.compile(BINDINGS).save(tmp_path / "file")
+    assert dr.load(tmp_path / "file", cache_bytes=5000).stats().capacity == 5000
+    assert dr.load(tmp_path / "file", engine="nfa").engine.name == "nfa"
+    dr.compile(BINDINGS, engine="nfa").save(tmp_path / "file")
+    assert dr.load(tmp_path / "file", engine="dfa").stats().capacity == dr.compile(BINDINGS).stats().capacity
+    with pytest.raises(dr.OptionError, match="cache_bytes is '1'"):
+        dr.load(tmp_path / "file", cache_bytes="1")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("engine", [name for name in dr.engines() if name not in ("dfa", "nfa")])
+def test_engines_without_a_compiled_form_say_which_have_one(engine: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"topics": ["a"]} if dr.engine_info(engine).needs_topics else {}
+    with pytest.raises(dr.OptionError, match="dfa, nfa have"):
+        dr.compile([("a", "q")], engine=engine, **options).save(tmp_path / "file")
+    assert not list(tmp_path.iterdir())
+    dr.compile([("a", "q")]).save(tmp_path / "file")
+    with pytest.raises(dr.OptionError, match="dfa, nfa have"):
+        dr.load(tmp_path / "file", engine=engine)
+
+
+def test_the_plain_python_twin_reads_the_same_files(tmp_path: Path) -> None:
+    keys = ["forex.usd", "stock", "", "x.é"]
+    router = dr.compile(BINDINGS)
+    router.save(tmp_path / "file")
+    program = (
+        "import sys, dfa_router as dr; router = dr.load(sys.argv[1]); router.save(sys.argv[1])\n"
+        f"print(router.match_batch({keys!r}).bindings().to_pylist())"
+    )
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-c", program, str(tmp_path / "file")]
+    out = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert out.strip() == str(rows(router, keys)[0])
+    assert rows(dr.load(tmp_path / "file"), keys) == rows(router, keys)
+
+
+class File:
+    """A file's content, taken apart to be damaged in one place and put together with all sums right."""
+
+    def __init__(self, path: Path) -> None:
+        data = path.read_bytes()
+        count = struct.unpack_from("=I", data, 20)[0]
+        entries = [struct.unpack_from("=24s8sQQ", data, 32 + 48 * i) for i in range(count)]
+        self.header = [data[:8], 0, *struct.unpack_from("=II", data, 12)]
+        self.sections = {
+            name.rstrip(b"\0").decode(): np.frombuffer(data, kind.rstrip(b"\0").decode(), items, offset).copy()
+            for name, kind, offset, items in entries
+        }
+        self.size = 0
+        self.table: Callable[[bytes], bytes] = lambda table: table
+        self.fingerprint = True
+
+    def write(self, path: Path) -> None:
+        if self.fingerprint and "codes" in self.sections:
+            digest = hashlib.blake2b(digest_size=16)
+            for name in ("about", "codes", "name_offsets", "name_data"):
+                digest.update(len(self.sections[name]).to_bytes(8, "little") + self.sections[name].tobytes())
+            self.sections["fingerprint"] = np.frombuffer(digest.digest(), np.uint8)
+        table, body = b"", b""
+        start = 32 + 48 * len(self.sections)
+        for name, array in self.sections.items():
+            body += bytes(-(start + len(body)) % 64)
+            offset = start + len(body)
+            table += struct.pack("=24s8sQQ", name.encode(), array.dtype.str[1:].encode(), offset, len(array))
+            body += array.tobytes()
+        size = start + len(body) + self.size
+        rest = struct.pack("=IIIQ", *self.header[2:4], len(self.sections), size) + self.table(table) + body
+        label, checksum = self.header[0], self.header[1] or zlib.crc32(rest)
+        path.write_bytes(bytes(label) + struct.pack("=I", checksum) + rest)
+
+
+def set_item(name: str, index: int, value: int) -> Callable[[File], None]:
+    def change(file: File) -> None:
+        file.sections[name][index] = value
+
+    return change
+
+
+def set_section(name: str, array: Any) -> Callable[[File], None]:
+    def change(file: File) -> None:
+        file.sections[name] = array
+
+    return change
+
+
+def set_about(**changes: Any) -> Callable[[File], None]:
+    def change(file: File) -> None:
+        about = json.loads(file.sections["about"].tobytes())
+        about["dialect"] |= changes.pop("dialect", {})
+        file.sections["about"] = np.frombuffer(json.dumps(about | changes).encode(), np.uint8)
+
+    return change
+
+
+def set_attribute(name: str, value: Any) -> Callable[[File], None]:
+    return lambda file: setattr(file, name, value)
+
+
+def set_header(index: int, value: Any) -> Callable[[File], None]:
+    return lambda file: file.header.__setitem__(index, value)
+
+
+def text(content: bytes) -> Any:
+    return np.frombuffer(content, np.uint8)
+
+
+DEFECTS: list[tuple[Callable[[File], None], Defect, str]] = [
+    (set_header(0, b"PAR1PAR1"), Defect.LABEL, "label"),
+    (set_header(1, 1), Defect.CHECKSUM, "checksum"),
+    (set_header(2, 0x04030201), Defect.BYTE_ORDER, "endian"),
+    (set_header(2, 7), Defect.BYTE_ORDER, "0x00000007"),
+    (set_header(3, 2), Defect.VERSION, "version is 2, this release reads version 1"),
+    (set_attribute("size", -1), Defect.SIZE, "says"),
+    (lambda file: file.sections.__delitem__("codes"), Defect.TABLE, "12 sections"),
+    (set_attribute("table", lambda table: table[:32] + b"\xff" * 8 + table[40:]), Defect.TABLE, "begins at"),
+    (set_attribute("table", lambda table: table[:40] + b"\xff" * 8 + table[48:]), Defect.TABLE, "items end at"),
+    (set_attribute("table", lambda table: table[:-1] + b"\1"), Defect.TABLE, "items end at"),
+    (lambda file: set_section("labels", file.sections.pop("labels"))(file), Defect.SECTION, "expected section 'labels'"),
+    (set_section("labels", np.zeros(3, np.int64)), Defect.SECTION, "its type is 'i8', expected 'i4'"),
+    (set_section("about", text(b"{")), Defect.OPTIONS, "JSON"),
+    (set_section("about", text(b"[" * 60_000)), Defect.OPTIONS, "JSON"),
+    (set_section("about", text(b" " * 70_000)), Defect.OPTIONS, "70,000 bytes"),
+    (set_section("about", text(b'{"dialect": "amqp"}')), Defect.OPTIONS, "JSON"),
+    (set_about(engine="trie"), Defect.OPTIONS, "its engine is 'trie', expected one of dfa, nfa"),
+    (set_about(engine=7), Defect.OPTIONS, "7 is no text"),
+    (set_about(cache_bytes=-1), Defect.OPTIONS, "-1 is no number of bytes"),
+    (set_about(cache_bytes=True), Defect.OPTIONS, "True is no number of bytes"),
+    (set_about(cache_bytes=1 << 64), Defect.OPTIONS, "no number of bytes"),
+    (set_about(more=1), Defect.OPTIONS, "too many"),
+    (set_about(dialect={"separator": ".."}), Defect.OPTIONS, "separator"),
+    (set_about(dialect={"separator": None}), Defect.OPTIONS, "separator"),
+    (set_about(dialect={"one": "日"}), Defect.OPTIONS, "latin-1"),
+    (set_about(dialect={"tail_only": 1}), Defect.OPTIONS, "tail_only"),
+    (set_about(dialect={"stray_tail": "perhaps"}), Defect.OPTIONS, "stray_tail"),
+    (set_about(dialect={"dropped": None}), Defect.OPTIONS, "dropped"),
+    (set_about(dialect={"reserved": "$$"}), Defect.OPTIONS, "reserved"),
+    (set_about(dialect={"max_bytes": 3}), Defect.TEXT, "over 3 bytes"),
+    (set_about(dialect={"one": "+"}), Defect.PATTERNS, "binding 0 is 'forex.*'"),
+    (set_item("labels", -1, 99), Defect.LABELS, "literal words"),
+    (set_item("children", 0, 2), Defect.TREE, "ascend"),
+    (set_item("tag_offsets", 1, 99), Defect.OFFSETS, "ascend"),
+    (set_item("tags", 0, 1), Defect.TAGS, "twice"),
+    (set_item("word_offsets", 1, 99), Defect.OFFSETS, "ascend"),
+    (set_item("word_data", 0, ord("F")), Defect.PATTERNS, "binding 0 is 'forex.*'"),
+    (set_item("pattern_data", 0, ord("F")), Defect.PATTERNS, "binding 0 is 'Forex.*'"),
+    (set_item("pattern_data", -1, 0xFF), Defect.TEXT, "UTF-8"),
+    (set_item("pattern_offsets", 1, 99), Defect.OFFSETS, "ascend"),
+    (set_section("pattern_offsets", np.array([0, 21])), Defect.SECTION, "1 texts, expected 5"),
+    (set_section("codes", np.zeros(4, np.int32)), Defect.SECTION, "4 items, expected 5"),
+    (set_item("codes", 0, 3), Defect.TEXT, "none of the 3"),
+    (set_item("codes", 0, -1), Defect.TEXT, "none of the 3"),
+    (set_item("codes", 1, 0), Defect.TEXT, "has no binding"),
+    (set_item("name_data", 0, 0x80), Defect.TEXT, "UTF-8"),
+    (set_item("name_offsets", 1, 99), Defect.OFFSETS, "ascend"),
+    (
+        lambda file: file.sections.update(
+            name_data=text(b"fxfxaudit"), name_offsets=np.array([0, 2, 4, 9])
+        ),
+        Defect.TEXT,
+        "occurs twice",
+    ),
+    (
+        lambda file: file.sections.update(name_data=text("éfxa".encode()), name_offsets=np.array([0, 1, 4, 5])),
+        Defect.TEXT,
+        "within a character",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "kind", "message"), DEFECTS, ids=[f"{d.name}-{m}" for _, d, m in DEFECTS])
+def test_each_defect_has_its_error(change: Callable[[File], None], kind: Defect, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.dfar"
+    dr.compile(BINDINGS).save(path)
+    file = File(path)
+    file.write(path)
+    assert dr.load(path).match("stock.x") == ("equities", "audit")  # taking apart and putting together is no damage
+    change(file)
+    path.unlink()
+    file.write(path)
+    with pytest.raises(dr.FileFormatError) as refused:
+        dr.load(path)
+    assert refused.value.kind is kind, refused.value
+    assert message in str(refused.value)
+    assert str(path) in str(refused.value)
+    assert "again" in str(refused.value) or "Router.save" in str(refused.value)
+    copy = pickle.loads(pickle.dumps(refused.value))
+    assert (str(copy), copy.kind, copy.section) == (str(refused.value), kind, refused.value.section)
+
+
+def test_every_kind_of_defect_is_in_the_list() -> None:
+    elsewhere = {
+        Defect.UNREADABLE,
+        Defect.WORDS,
+        Defect.FINGERPRINT,
+    }  # tests/compiler/storage/test_sections.py, and below
+    assert {kind for _, kind, _ in DEFECTS} | elsewhere == set(Defect)
+
+
+def test_another_destination_is_noticed_though_all_else_fits(tmp_path: Path) -> None:
+    path = tmp_path / "file.dfar"
+    dr.compile(BINDINGS).save(path)
+    for change in (
+        set_item("name_data", 0, ord("F")),
+        set_about(cache_bytes=1),
+        set_about(dialect={"max_bytes": None}),
+    ):
+        file = File(path)
+        file.fingerprint = False
+        change(file)
+        file.write(tmp_path / "other")
+        with pytest.raises(dr.FileFormatError) as refused:
+            dr.load(tmp_path / "other")
+        assert refused.value.kind is Defect.FINGERPRINT
+        (tmp_path / "other").unlink()
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 31, 32, 33, 600, -64, -1])
+def test_a_truncated_file_is_refused(size: int, tmp_path: Path) -> None:
+    dr.compile(BINDINGS).save(tmp_path / "whole")
+    (tmp_path / "part").write_bytes((tmp_path / "whole").read_bytes()[:size])
+    with pytest.raises(dr.FileFormatError) as refused:
+        dr.load(tmp_path / "part")
+    assert refused.value.kind is (Defect.LABEL if 0 <= size < 8 else Defect.SIZE)
+
+
+def damage(count: int, seed: int) -> None:
+    command = [sys.executable, str(DAMAGE), str(count), str(seed)]
+    environment = {**os.environ, "PYTHONPATH": str(DAMAGE.parents[2])}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, f"exit {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
+    print(ended.stdout)
+
+
+def test_a_thousand_damaged_files_are_refused_or_right() -> None:
+    damage(1000, 1)
+
+
+@pytest.mark.slow
+def test_twenty_thousand_damaged_files_are_refused_or_right() -> None:
+    damage(20_000, 1_000_000)
