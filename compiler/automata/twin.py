@@ -6,12 +6,12 @@ state, and clears everything when its account passes the capacity. It serves as 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from compiler.automata.nfa import OTHER, Nfa
 from compiler.automata.powerset import State, default_successor, is_final, literals, start, successor
+from compiler.leases import Lease, Leases
 from compiler.values import CacheStats, KeyColumn, SetBatch, key_by_key
 
 if TYPE_CHECKING:
@@ -37,9 +37,11 @@ class Twin:
         self._nfa = nfa
         self._separator = separator
         self._capacity = capacity
-        self._lock = threading.Lock()
+        self._leases = Leases([Twin.match.__code__, Twin.run.__code__])
         self._keys = self._words = self._misses = self._clears = self._fallbacks = 0
         self._empty()
+        self._midway = False
+        """Whether a key was begun and has not ended."""
 
     @property
     def nfa(self) -> Nfa:
@@ -51,13 +53,23 @@ class Twin:
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
-        with self._lock:
-            return self._match(key)
+        lease: Lease = {}
+        if self._leases.take(lease, [0]) is None:
+            return Twin(self._nfa, self._separator, 0).match(key)  # for a signal handler that has interrupted a call
+        try:
+            return self._match_safely(key)
+        finally:
+            self._leases.give_back(0)
 
     def run(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:  # noqa: ARG002  # Python runs one at a time
         """Match every key of every column; the answer runs over all of them in order."""
-        with self._lock:
-            return key_by_key(self._match, columns)
+        lease: Lease = {}
+        if self._leases.take(lease, [0]) is None:
+            return Twin(self._nfa, self._separator, 0).run(columns)
+        try:
+            return key_by_key(self._match_safely, columns)
+        finally:
+            self._leases.give_back(0)
 
     def stats(self) -> CacheStats:
         """Describe the cache."""
@@ -106,6 +118,15 @@ class Twin:
             visits = self._crossings[number, symbol]
             graph.add_edge(number, self._states[target], kind=kind, label=label, visits=visits)
         return graph
+
+    def _match_safely(self, key: bytes) -> tuple[int, ...]:
+        """Match a key; if an exception has ended the key before, whatever the cache holds is thrown away first."""
+        if self._midway:
+            self._empty()
+        self._midway = True
+        found = self._match(key)
+        self._midway = False
+        return found
 
     def _match(self, key: bytes) -> tuple[int, ...]:
         self._keys += 1

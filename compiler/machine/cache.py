@@ -96,9 +96,9 @@ def nbytes(cache: Cache) -> int:
 
 def cleared(cache: Cache) -> Cache:
     """Empty a cache, keeping its arrays and what it has counted."""
-    counts = cache.meta[COUNTS]
-    cache.meta[:] = _meta()
-    cache.meta[COUNTS] = counts
+    meta = _meta()
+    meta[COUNTS] = cache.meta[COUNTS]
+    cache.meta[:] = meta
     cache.state_slots[:] = 0
     cache.set_slots[:] = 0
     cache.transitions[:] = 0

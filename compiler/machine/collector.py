@@ -1,7 +1,8 @@
 """The answer of a run as it grows: a set number per key, and the accept sets that these numbers refer to.
 
-Sets are handed over in portions while a batch is matched (when a cache is cleared, when keys are simulated), so equal sets
-may occur more than once.
+Sets come from two sides. Those of a cache are handed over when it is cleared and at the end of the run, and only those that
+the run's keys refer to, so that an answer is as large as its keys and their sets, whatever the cache holds. Those of
+simulated keys are written here at once. Equal sets may occur more than once.
 """
 
 from __future__ import annotations
@@ -13,66 +14,114 @@ import numpy as np
 from compiler.errors import CapacityError
 from compiler.values import Int32s, SetBatch
 
-__all__ = ["Collector", "joined"]
+__all__ = ["Collector", "SimulatedSets", "joined"]
 
-MOST_PAIRS = 2**31 - 1
-"""The most entries of all sets of a batch: their offsets have 32 bits."""
+MOST_TAGS = 2**31 - 1
+"""The most accept tags of all sets of an answer: their offsets have 32 bits."""
+FIRST_SIMULATED = -2
+"""The number of the first simulated set while an answer grows; each further one has the number below. -1 is a null key."""
+FEW = 4
+"""A cache's sets are handed over whole if they and their tags are at most this many for each key."""
+
+
+class SimulatedSets:
+    """The accept sets of simulated keys, in arrays that kernels fill."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.ends = np.empty(0, np.int32)
+        """Set s is ``tags[ends[s - 1]:ends[s]]``, and set 0 begins at 0."""
+        self.tags = np.empty(64, np.int32)
+        self.counts = np.zeros(4, np.int64)
+        """How many sets there are; how many tags there must be room for; the number of the empty set, from 1, or 0; the key to
+        go on with."""
+
+    def reserve(self, keys: int) -> None:
+        """Make room for a set for each of so many further keys."""
+        wanted = int(self.counts[0]) + keys
+        if wanted > len(self.ends):
+            self.ends = _longer(self.ends, max(wanted, 2 * len(self.ends)))
+
+    def grow(self) -> int:
+        """Make room for ``counts[1]`` tags, and return the key to go on with; raises :class:`CapacityError`."""
+        wanted = int(self.counts[1])
+        if wanted > MOST_TAGS:
+            raise CapacityError(_TOO_MANY)
+        self.tags = _longer(self.tags, min(max(2 * len(self.tags), wanted), MOST_TAGS))
+        return int(self.counts[3])
 
 
 class Collector:
-    """The answer of one run as it grows: set numbers per key, and the accept sets that they refer to."""
+    """The answer of one run as it grows."""
 
     def __init__(self, set_ids: Int32s) -> None:
         """Begin an answer whose set numbers are written to ``set_ids``."""
         self.base = 0
-        """The number that the next set handed over will get."""
+        """The number that the next set of the cache will get, if it is handed over with all others."""
+        self.simulated = SimulatedSets()
         self._ids = set_ids
+        self._start = 0
+        """The first row that may refer to a set of the cache that has not been handed over."""
         self._offsets: list[Int32s] = [np.zeros(1, np.int32)]
         self._tags: list[Int32s] = []
-        self._pairs = 0
-        self._loose: list[Int32s] = []
-        self._loose_ends: list[Int32s] = []
-        self.loose = -2
-        """What the next loose set is called until the end, when its number is known; each further one is called one less."""
+        self._count = 0
 
-    def add(self, ends: Int32s, tags: Int32s) -> None:
-        """Take sets over: set i of these is ``tags[ends[i]:ends[i + 1]]``. The arrays are copied."""
-        self._append(ends[1:], tags.copy())
+    def add(self, offsets: Int32s, tags: Int32s, stop: int) -> None:
+        """Take over the sets of a cache that rows before ``stop`` refer to; the arrays are copied.
+
+        Set s is ``tags[offsets[s]:offsets[s + 1]]``, and rows call it ``base + s``; some are given other numbers.
+        """
+        ids = self._ids[self._start : stop]
+        self._start = stop
+        if len(offsets) + len(tags) <= FEW * len(ids):
+            self._append(offsets[1:], tags.copy())
+            return
+        asking = np.flatnonzero(ids >= self.base)
+        used, numbers = np.unique(ids[asking] - self.base, return_inverse=True)
+        ids[asking] = self.base + numbers
+        starts, sizes = offsets[used], offsets[used + 1] - offsets[used]
+        ends = np.cumsum(sizes, dtype=np.int64)
+        total = int(ends[-1]) if len(ends) else 0
+        places = np.arange(total) + np.repeat(starts - (ends - sizes), sizes)
+        self._append(ends.astype(np.int32), tags[places])
+
+    def batch(self) -> SetBatch:
+        """Return everything as one answer."""
+        count = int(self.simulated.counts[0])
+        if count:
+            ids, ends = self._ids, self.simulated.ends[:count]
+            np.subtract(self.base + FIRST_SIMULATED, ids, out=ids, where=ids <= FIRST_SIMULATED)
+            self._append(ends.copy(), self.simulated.tags[: ends[-1]].copy())
+        if len(self._tags) == 1:
+            return SetBatch(self._ids, np.concatenate(self._offsets), self._tags[0])
+        return SetBatch(self._ids, np.concatenate(self._offsets), np.concatenate([np.empty(0, np.int32), *self._tags]))
 
     def _append(self, ends: Int32s, tags: Int32s) -> None:
-        if self._pairs + len(tags) > MOST_PAIRS:
-            raise CapacityError("the accept sets of this batch have over 2^31 entries: match it in smaller batches")
-        self._offsets.append(ends + np.int32(self._pairs))
+        if self._count + len(tags) > MOST_TAGS:
+            raise CapacityError(_TOO_MANY)
+        self._offsets.append(ends + np.int32(self._count))
         self._tags.append(tags)
-        self._pairs += len(tags)
+        self._count += len(tags)
         self.base += len(ends)
-
-    def add_loose(self, ends: Int32s, tags: Int32s) -> None:
-        """Take sets over that are no cache's: set i is called ``loose - i``, and is ``tags[ends[i - 1]:ends[i]]``. The arrays are kept."""
-        self._loose_ends.append(ends)
-        self._loose.append(tags)
-        self.loose -= len(ends)
-
-    def sets(self) -> SetBatch:
-        """Return everything as one answer."""
-        first = self.base
-        for ends, tags in zip(self._loose_ends, self._loose, strict=True):
-            self._append(ends, tags)
-        if self._loose:
-            np.subtract(first - 2, self._ids, out=self._ids, where=self._ids < -1)
-        return SetBatch(
-            self._ids,
-            np.concatenate(self._offsets),
-            np.concatenate(self._tags) if self._tags else np.empty(0, np.int32),
-        )
 
 
 def joined(set_ids: Int32s, parts: Sequence[SetBatch]) -> SetBatch:
     """Put the answers for consecutive keys together; each part's set numbers are a slice of ``set_ids``, and change there."""
     found = Collector(set_ids)
+    end = 0
     for part in parts:
+        begin, end = end, end + len(part.set_ids)
         if found.base > 0:
-            ids = part.set_ids
+            ids = set_ids[begin:end]
             np.add(ids, found.base, out=ids, where=True if ids.min(initial=0) >= 0 else ids >= 0)
-        found.add(part.offsets, part.positions)
-    return found.sets()
+        found.add(part.offsets, part.positions, end)
+    return found.batch()
+
+
+def _longer(old: Int32s, size: int) -> Int32s:
+    new = np.empty(size, np.int32)
+    new[: len(old)] = old
+    return new
+
+
+_TOO_MANY = "the accept sets of this batch have over 2^31 entries in all: match it in smaller batches"

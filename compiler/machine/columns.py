@@ -42,7 +42,7 @@ def readable(column: KeyColumn) -> Iterator[tuple[slice, KeyColumn]]:
     safe = int(np.searchsorted(offsets[1:], last, side="right"))
     mask = NO_NULLS if valid is None else valid
     if safe:
-        yield slice(safe), KeyColumn(frozen(offsets[: safe + 1]), frozen(data), frozen(mask[:safe]))
+        yield slice(0, safe), KeyColumn(frozen(offsets[: safe + 1]), frozen(data), frozen(mask[:safe]))
     if safe < rows:
         ends = offsets[safe:]
         tail = np.zeros(int(ends[-1] - ends[0]) + PADDING, np.uint8)

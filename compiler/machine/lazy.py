@@ -14,11 +14,8 @@ is the same machine in plain Python.
 
 from __future__ import annotations
 
-import queue
-import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -26,33 +23,35 @@ from typing import Any
 import numpy as np
 
 from compiler.automata.nfa import Nfa
+from compiler.leases import Lease, Leases
 from compiler.machine.bit_program import bit_program
 from compiler.machine.cache import Snapshot
 from compiler.machine.collector import joined
 from compiler.machine.columns import shares
 from compiler.machine.key_cache import KeyCacheMode
 from compiler.machine.program import make_program
-from compiler.machine.walker import Walker
-from compiler.values import CacheStats, KeyColumn, SetBatch
+from compiler.machine.walker import Halt, Walker
+from compiler.values import CacheStats, Int32s, KeyColumn, SetBatch
 
 __all__ = ["LazyDfa", "Simulator"]
 
 SMALLEST_SHARE = 4096
-"""Keys that a thread of its own must have at least to be worth starting."""
+"""The fewest keys that are worth a thread of their own."""
 
 
 class LazyDfa:
-    """A binding set's NFA with a lazily built, bounded DFA; usable from any number of threads.
+    """A binding set's NFA with a lazily built, bounded DFA; usable from any number of threads, signal handlers and forks.
 
-    Pickles as its NFA and capacity; the copy begins with an empty cache.
+    Pickles as its NFA and capacity; the copy begins with an empty cache. An exception may end a call at any point: the
+    walker that was used starts over with an empty cache, and answers stay right.
     """
 
     def __init__(self, nfa: Nfa, separator: bytes, capacity: int, *, key_cache: KeyCacheMode = "off") -> None:
         """Lay the NFA out for the kernels.
 
         ``capacity`` bounds the bytes of all caches together; where not even an empty one fits (about 1 KB, more if there
-        are over a million literal words), every key is simulated. ``key_cache`` says whether whole keys are kept in
-        mind: see :mod:`compiler.machine.key_cache`.
+        are over a million literal words), every key is simulated. ``key_cache`` says whether answers of whole keys are
+        kept: see :mod:`compiler.machine.key_cache`.
         """
         self._nfa = nfa
         self._separator = separator
@@ -60,13 +59,9 @@ class LazyDfa:
         self._program = make_program(nfa, separator)
         self._bits = bit_program(nfa)
         self._key_cache: KeyCacheMode = key_cache
-        self._walkers = [Walker(self._program, self._bits, capacity, key_cache)]
-        self._idle: queue.SimpleQueue[Walker] = queue.SimpleQueue()
-        self._idle.put(self._walkers[0])
-        self._sharing = threading.Lock()
-        """Held while the shares change."""
-        self._taking = threading.Lock()
-        """Held by whoever waits for more than one walker: two who had one each would wait for ever."""
+        self._walkers: tuple[Walker, ...] = (self._walker(capacity),)
+        """Each is used by one call at a time, to which it is lent by its number."""
+        self._leases = Leases(LENDING)
 
     @property
     def nfa(self) -> Nfa:
@@ -78,78 +73,103 @@ class LazyDfa:
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
-        walker = self._idle.get()
+        lease: Lease = {}
+        loans = self._leases.loans
+        number = 0
+        if loans.setdefault(0, lease) is not lease:  # done here, as calling take() costs a tenth of the time of a key
+            taken = self._leases.take(lease, range(len(self._walkers)))
+            if taken is None:
+                return self._walker(0).match(key)
+            number = taken
         try:
-            return walker.match(key)
+            return self._walkers[number].match(key)
         finally:
-            self._idle.put(walker)
+            del loans[number]
 
     def run(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
         """Match every key of every column; the answer runs over all of them in order.
 
-        With several threads each takes a run of the keys and has a cache of its own, an equal share of the capacity.
+        With several threads each takes a run of the keys and has a cache of its own, an equal share of the capacity. The
+        same share always goes to the same cache: so a run repeats exactly, and each cache holds what its own keys need.
+        When shares went to whichever walker was idle, each cache came to hold all keys' transitions, and two threads took
+        a sixth more time on `stock`.
         """
         columns = list(columns)
         set_ids = np.empty(sum(len(column.offsets) - 1 for column in columns), np.int32)
         threads = min(threads, 1 + len(set_ids) // SMALLEST_SHARE)
         if threads > len(self._walkers):
             self._share(threads)
+        threads = min(threads, len(self._walkers))
         if threads <= 1:
-            with self._walker() as walker:
-                return walker.run(columns, set_ids)
-        walkers = self._several(threads)
+            return self._run_part(range(len(self._walkers)), columns, set_ids, [])
+        halt: Halt = []
+        pool = ThreadPoolExecutor(threads, thread_name_prefix="dfa-router")
         try:
-            with ThreadPoolExecutor(threads, thread_name_prefix="dfa-router") as pool:
-                parts = pool.map(lambda walker, share: walker.run(*share), walkers, shares(columns, set_ids, threads))
-                return joined(set_ids, list(parts))
+            parts = [
+                pool.submit(self._run_part, [number], *share, halt)
+                for number, share in enumerate(shares(columns, set_ids, threads))
+            ]
+            return joined(set_ids, [part.result() for part in parts])
+        except BaseException:
+            halt.append(True)  # the other threads stop at their next chunk, and nobody waits for the end of the batch
+            raise
         finally:
-            for walker in walkers:
-                self._idle.put(walker)
+            pool.shutdown()
 
     def stats(self) -> CacheStats:
         """Describe the caches, all together."""
-        with self._sharing:
-            total = sum((walker.stats() for walker in self._walkers), CacheStats())
+        total = sum((walker.stats() for walker in self._walkers), CacheStats())
         return replace(total, capacity=self._capacity)
 
     def snapshot(self) -> Snapshot | None:
         """Return what a cache knows now; None where there is no cache."""
-        with self._walker() as walker:
-            return walker.snapshot()
-
-    @contextmanager
-    def _walker(self) -> Iterator[Walker]:
-        """Borrow a walker, waiting for one if all are busy."""
-        walker = self._idle.get()
+        lease: Lease = {}
+        number = self._leases.take(lease, range(len(self._walkers)))
+        if number is None:
+            return None
         try:
-            yield walker
+            return self._walkers[number].snapshot()
         finally:
-            self._idle.put(walker)
+            self._leases.give_back(number)
 
-    def _several(self, count: int) -> list[Walker]:
-        """Borrow several walkers at once, in their order: so the same keys come to the same caches, and a run repeats exactly.
+    def _walker(self, capacity: int) -> Walker:
+        return Walker(self._program, self._bits, capacity, self._key_cache)
 
-        When they borrowed whoever was idle, each cache came to hold all keys' transitions, and two threads took a sixth more
-        time on `stock`.
-        """
-        with self._taking:
-            return sorted((self._idle.get() for _ in range(count)), key=self._walkers.index)
+    def _run_part(self, numbers: Iterable[int], columns: list[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
+        """Match columns with one of these walkers; with a cacheless one where waiting for them would never end."""
+        lease: Lease = {}
+        number = self._leases.take(lease, list(numbers))
+        if number is None:
+            return self._walker(0).run(columns, set_ids, halt)
+        try:
+            return self._walkers[number].run(columns, set_ids, halt)
+        finally:
+            self._leases.give_back(number)
 
     def _share(self, count: int) -> None:
-        """Share the capacity out among more walkers, when all are idle."""
-        with self._taking:
-            if count <= len(self._walkers):
-                return
-            for _ in self._walkers:
-                self._idle.get()
-            with self._sharing:
+        """Share the capacity out among more walkers, while none is lent to anybody else."""
+        lease: Lease = {}
+        held = 0
+        try:
+            while held < len(self._walkers):  # everybody takes several in this order, so nobody waits for each other
+                if self._leases.take(lease, [held]) is None:
+                    return
+                held += 1
+            if held < count:
                 share = self._capacity // count
                 for walker in self._walkers:
                     walker.bound(share)
-                more = count - len(self._walkers)
-                self._walkers += [Walker(self._program, self._bits, share, self._key_cache) for _ in range(more)]
-            for walker in self._walkers:
-                self._idle.put(walker)
+                self._walkers += tuple(self._walker(share) for _ in range(count - held))
+        finally:
+            for number in range(held):
+                self._leases.give_back(number)
+
+
+LENDING = tuple(
+    function.__code__
+    for function in (LazyDfa.match, LazyDfa.snapshot, LazyDfa._run_part, LazyDfa._share)  # noqa: SLF001 - of this module
+)
+"""The calls that walkers are lent to; each has its lease in a variable of that name."""
 
 
 class Simulator:

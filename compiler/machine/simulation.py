@@ -2,69 +2,78 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels.tables import DEFERRED, Cache, Program, Work, simulated_block
 from compiler.machine.bit_program import BitProgram
-from compiler.machine.collector import Collector
-from compiler.values import KeyColumn
+from compiler.machine.collector import FIRST_SIMULATED, Collector
+from compiler.values import Int32s, KeyColumn
 
 __all__ = ["Simulation"]
 
-Int32s = npt.NDArray[np.int32]
 Uint64s = npt.NDArray[np.uint64]
 
 NO_MEMBERS = np.zeros(1, np.int32)
+FIRST_CHUNK, LARGEST_CHUNK = 1024, 1 << 17
+SHORT, LONG = 0.02, 0.2
+"""Seconds that a call of a kernel should take: signals are seen between two calls, and each call costs 20 us."""
 
 
 class Simulation:
-    """One walker's simulation: as bits where the set is small, else by pairs; it counts its keys."""
+    """One walker's simulation: as bits where the set is small, else by pairs of a position and a key."""
 
     def __init__(self, program: Program, bits: BitProgram | None, work: Work) -> None:
         """Use the walker's scratch space."""
         self._program = program
         self.bits = bits
         self._work = work
-        self.keys = 0
-        """Keys that were simulated, from their beginnings or from where a walk left them."""
+        self.chunk = FIRST_CHUNK
+        """Keys that one call of :meth:`rows` should be given. What a key costs depends on the patterns and on its words, from 0.1
+        us to a millisecond, so this follows the clock; answers and counters do not depend on it."""
 
     def rows(self, column: KeyColumn, row: int, stop: int, found: Collector, out: Int32s) -> None:
         """Simulate the keys of rows ``row`` to ``stop`` from their first words on."""
-        self.keys += stop - row
+        began = time.perf_counter()
         if self.bits is not None:
             self._as_bits(self.bits, column, row, stop, found, out)
-            return
-        rows = np.arange(row, stop, dtype=np.uint64)
-        if column.valid is not None and len(column.valid):
-            out[row:stop] = -1
-            rows = rows[column.valid[row:stop]]
-        begins = column.offsets[rows].astype(np.uint64)
-        self._by_pairs(
-            column, NO_MEMBERS, NO_MEMBERS, (rows, begins, np.zeros(len(rows), np.uint64)), len(rows), found, out
-        )
+        else:
+            rows = np.arange(row, stop, dtype=np.uint64)
+            if column.valid is not None and len(column.valid):
+                out[row:stop] = -1
+                rows = rows[column.valid[row:stop]]
+            begins = column.offsets[rows].astype(np.uint64)
+            keys = rows, begins, np.zeros(len(rows), np.uint64)
+            self._by_pairs(column, NO_MEMBERS, NO_MEMBERS, keys, len(rows), found, out)
+        seconds = time.perf_counter() - began
+        if seconds > LONG:
+            self.chunk = max(1, self.chunk // 2)
+        elif seconds < SHORT and stop - row == self.chunk:
+            self.chunk = min(2 * self.chunk, LARGEST_CHUNK)
 
-    def deferred(self, column: KeyColumn, cache: Cache, found: Collector, out: Int32s) -> None:
-        """Simulate the keys that the last walk has left over, from where it left them."""
+    def deferred(self, column: KeyColumn, cache: Cache, found: Collector, out: Int32s) -> int:
+        """Simulate the keys that the last walk has deferred, from where it left them, and return how many these were."""
         count = int(cache.meta[DEFERRED])
         if count:
-            self.keys += count
             work = self._work
-            deferred = work.deferred_rows, work.deferred_begins, work.deferred_states
-            self._by_pairs(column, cache.members, cache.state_end, deferred, count, found, out)
+            keys = work.deferred_rows, work.deferred_begins, work.deferred_states
+            self._by_pairs(column, cache.members, cache.state_end, keys, count, found, out)
             cache.meta[DEFERRED] = 0
+        return count
 
     def _as_bits(self, bits: BitProgram, column: KeyColumn, row: int, stop: int, found: Collector, out: Int32s) -> None:
         from compiler.kernels.simulate_bits import simulate_bits
 
-        room = _Room(stop - row)
+        sets = found.simulated
+        sets.reserve(stop - row)
         while True:
-            answer = found.loose, out, room.ends, room.tags, room.counts
+            answer = FIRST_SIMULATED, out, sets.ends, sets.tags, sets.counts
             row = simulate_bits(self._program, bits, self._work, *column, row, stop, *answer)
             if row == stop:
                 break
-            room.grow()
-        room.hand_over(found)
+            sets.grow()
 
     def _by_pairs(
         self,
@@ -80,34 +89,11 @@ class Simulation:
 
         where = members, state_end, column.offsets, column.data, *keys
         block = simulated_block(self._program)
-        room = _Room(count)
+        sets = found.simulated
+        sets.reserve(count)
         first = 0
         while True:
-            answer = found.loose, out, room.ends, room.tags, room.counts
+            answer = FIRST_SIMULATED, out, sets.ends, sets.tags, sets.counts
             if not simulate(self._program, self._work, *where, first, count, block, *answer):
                 break
-            first = room.grow()
-        room.hand_over(found)
-
-
-class _Room:
-    """Room for the sets that a simulation finds."""
-
-    def __init__(self, keys: int) -> None:
-        """Make room for a set for each key."""
-        self.ends = np.empty(keys, np.int32)
-        self.tags = np.empty(max(64, 4 * keys), np.int32)
-        self.counts = np.zeros(4, np.int64)
-        """Sets that were found; the tags that there must be room for; the number of the empty set; the key to go on with."""
-
-    def grow(self) -> int:
-        """Make more room for tags, and return the key to go on with."""
-        larger = np.empty(max(2 * len(self.tags), int(self.counts[1])), np.int32)
-        larger[: len(self.tags)] = self.tags
-        self.tags = larger
-        return int(self.counts[3])
-
-    def hand_over(self, found: Collector) -> None:
-        """Give the sets away."""
-        ends = self.ends[: self.counts[0]].copy()
-        found.add_loose(ends, self.tags[: ends[-1] if len(ends) else 0].copy())
+            first = sets.grow()

@@ -1,15 +1,17 @@
 """One walker: a cache of the lazy DFA, scratch space, and the policy of when to grow, clear, simulate and try again.
 
-A walker is used by one thread at a time; what several share, the NFA's tables, is never written.
+A walker is used by one call at a time (:mod:`compiler.leases`); what several share, the NFA's tables, is never
+written. An exception, such as that of a signal, may end a call between any two steps. The walker then is *midway*: its
+cache may be half cleared or half copied, so the next call begins with new, empty tables. That is cheap to be right about.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from compiler.kernels.tables import (
     BLOCK,
@@ -38,11 +40,12 @@ from compiler.machine.dense_rows import QUIET_KEYS, DenseRows
 from compiler.machine.key_cache import NO_KEY_TABLE, KeyCacheMode, KeyCachePolicy, key_table
 from compiler.machine.pace import Pace
 from compiler.machine.simulation import Simulation
-from compiler.values import CacheStats, KeyColumn, SetBatch
+from compiler.values import CacheStats, Int32s, KeyColumn, SetBatch
 
-__all__ = ["Walker"]
+__all__ = ["Halt", "HaltedError", "Walker"]
 
-Int32s = npt.NDArray[np.int32]
+Halt = list[bool]
+"""Empty, until somebody who needs the answer no more puts something in."""
 
 ONE_BYTES = 4096
 """The longest key that is matched by itself; a longer one goes the way of columns, which takes 40 us instead of 1. AMQP
@@ -51,6 +54,11 @@ UNPAID_CLEARS = 3
 """After this many clears in a row that did not pay, a batch gives up on the DFA."""
 WORDS_PER_STATE = 10
 """A cache has paid if it read this many words per state it built (the measure and the figure of regex-automata)."""
+CHUNK, CHUNK_BYTES = 1 << 15, 4 << 20
+"""Keys, and bytes of keys, that one call of a kernel walks at most: signals are seen between two calls. A key takes 0.05 to
+20 us."""
+SINGLE_TAGS = 1 << 16
+"""Accept tags that are kept as tuples for single keys, at most: about 2 MB of Python's numbers."""
 
 FAR_BYTES = 4 << 20
 """An automaton with larger tables than that gets a doorkeeper: there, building a transition is waiting for memory ten times,
@@ -59,55 +67,81 @@ transitions come again soon (``python -m benchmarks.ablations``); with one, that
 119, as most do."""
 
 
+class HaltedError(Exception):
+    """The call was told to halt: nobody waits for its answer."""
+
+
+@dataclass(slots=True)
+class _Column:
+    """A column that is being matched, and how that fares."""
+
+    keys: KeyColumn
+    out: Int32s
+    """Where set numbers are written: row i is that of key i."""
+    found: Collector
+    first: int
+    """The row of the first key in the whole answer."""
+    row: int = 0
+    """The next key."""
+    block: int = BLOCK
+    """Keys that are walked together: 1 where a whole block has outgrown an empty cache."""
+    full_at: int = -1
+    """The row at which the cache was full last."""
+    unpaid: int = 0
+    """Clears in a row that did not pay."""
+    stretch_row: int = 0
+    stretch_end: int = 0
+    """The keys after which the pace is judged again begin and end here."""
+    stretch_words: int = 0
+    stretch_builds: int = 0
+    """What the counters said when that stretch began."""
+
+    def __len__(self) -> int:
+        return len(self.out)
+
+
 class Walker:
     """A bounded cache and everything needed to match keys with it."""
 
     def __init__(self, program: Program, bits: BitProgram | None, capacity: int, key_cache: KeyCacheMode) -> None:
         """Begin with an empty cache, or with none where not even an empty one fits into ``capacity`` bytes.
 
-        The table of whole keys takes its room from the same capacity.
+        The key cache takes its room from the same capacity.
         """
         self._program = program
+        self._bits = bits
         self._capacity = capacity
-        self._key_cache = KeyCachePolicy(key_cache, wanted=key_cache != "off")
-        self._key_table = NO_KEY_TABLE
-        """The table of whole keys, made when it is first wanted."""
         self._doorkeeper = program.nodes.nbytes + program.edges.nbytes > FAR_BYTES
-        cache = empty_cache(program, capacity, doorkeeper=self._doorkeeper)
-        self._cache = cache if nbytes(cache) <= capacity else None
+        self._key_cache = KeyCachePolicy(key_cache, wanted=key_cache != "off")
         self._pace = Pace(lanes=None if bits is None else len(bits.loops))
-        self._work = make_work(program)
-        self._simulation = Simulation(program, bits, self._work)
-        self._keys = self._clears = 0
-        self._words_at_clear = 0
-        self._dense_rows = DenseRows(program, self._work)
-        self._stretch: tuple[int, ...] = (0, 0, 0)
-        """Keys, hits and words since the table of whole keys was judged last."""
-        self._framed: Cache | None = None
-        """The cache that ``_frame`` was made of: the frame has its arrays' addresses, this keeps the arrays. None where it is
-        not needed any more, and would keep memory from being given back."""
-        self._frame: Any = None
-        self._walk_one: Any = None
-        self._key = memoryview(bytearray(ONE_BYTES + PADDING))
-        """Where a single key is put to be read: that takes 0.1 us, a new array around the key 0.4."""
-        self._tags: dict[int, tuple[int, ...]] = {}
-        """The accept sets that single keys have asked for, by their number in the cache."""
+        self._keys = self._clears = self._fallbacks = 0
+        self._cache: Cache | None = None
+        self._start_over()
+        self._midway = False
+        """Whether a call was begun and has not ended; so if another begins, an exception has ended the one before."""
 
-    def run(self, columns: Iterable[KeyColumn], set_ids: Int32s) -> SetBatch:
-        """Match every key of every column; the answer runs over all of them in order, and has ``set_ids``."""
+    def run(self, columns: Iterable[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
+        """Match every key of every column; the answer runs over all of them in order, and has ``set_ids``.
+
+        Raises :class:`HaltedError` soon after ``halt`` is no longer empty.
+        """
+        self._begin()
         found = Collector(set_ids)
         end = 0
         for column in columns:
             begin, end = end, end + len(column.offsets) - 1
-            out = set_ids[begin:end]
-            self._keys += len(out)
-            for rows, part in readable(column):
-                self._run(part, found, out[rows])
-        self._flush(found)
-        return found.sets()
+            self._keys += end - begin
+            for rows, keys in readable(column):
+                self._match_column(_Column(keys, set_ids[begin:end][rows], found, begin + rows.start), halt)
+        self._hand_over_sets(found, end)
+        self._midway = False
+        return found.batch()
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
+        if self._midway:
+            self._start_over()
+            self._midway = False
         cache = self._cache
         if cache is not self._framed:
             self._make_frame(cache)
@@ -118,17 +152,85 @@ class Walker:
             if accept >= 0:  # else a transition is missing
                 self._keys += 1
                 tags = self._tags.get(accept)
-                if tags is None:
-                    end = cache.set_end
-                    tags = self._tags[accept] = tuple(cache.tags[end[accept - 1] : end[accept]].tolist())
-                return tags
+                return self._tags_of(cache, accept) if tags is None else tags
         column = KeyColumn(np.array([0, length], np.int32), np.frombuffer(key, np.uint8), None)
-        found = self.run([column], np.empty(1, np.int32))
+        found = self.run([column], np.empty(1, np.int32), [])
         number = found.set_ids[0]
         return tuple(found.positions[found.offsets[number] : found.offsets[number + 1]].tolist())
 
+    def stats(self) -> CacheStats:
+        """Describe the cache."""
+        cache = self._cache
+        if cache is None:
+            return CacheStats(capacity=self._capacity, keys=self._keys, fallbacks=self._fallbacks)
+        meta = cache.meta
+        return CacheStats(
+            states=int(meta[STATES]) - 1,
+            transitions=int(meta[TRANSITIONS] + meta[DEFAULTS]),
+            accept_sets=int(meta[SETS]) - 1,
+            bytes=nbytes(cache) + self._key_table.nbytes + self._dense_rows.nbytes,
+            capacity=self._capacity,
+            keys=self._keys,
+            words=int(meta[WORDS]),
+            hits=int(meta[WORDS] - meta[MISSES]),
+            misses=int(meta[MISSES]),
+            clears=self._clears,
+            fallbacks=self._fallbacks,
+            key_cache_hits=int(meta[KEY_CACHE_HITS]),
+        )
+
+    def snapshot(self) -> Snapshot | None:
+        """Return what the cache knows now; None where there is no cache."""
+        if self._midway:
+            self._start_over()
+            self._midway = False
+        return None if self._cache is None else snapshot(self._cache)
+
+    def bound(self, capacity: int) -> None:
+        """Bound the cache anew, throwing away what it holds if that is too large already."""
+        self._begin()
+        self._capacity = capacity
+        self._key_table = NO_KEY_TABLE
+        self._dense_rows.note(0, built=True)
+        if self._cache is None or nbytes(self._cache) > capacity:
+            self._start_over()
+        self._midway = False
+
+    def _begin(self) -> None:
+        """Begin a call that changes the cache."""
+        if self._midway:
+            self._start_over()
+        self._midway = True
+
+    def _start_over(self) -> None:
+        """Make all tables anew, whatever is in those that there are; only what has been counted is kept."""
+        counts = None if self._cache is None else self._cache.meta[COUNTS]
+        cache = empty_cache(self._program, self._capacity, doorkeeper=self._doorkeeper)
+        if counts is not None:
+            cache.meta[COUNTS] = counts
+        self._work = make_work(self._program)
+        self._simulation = Simulation(self._program, self._bits, self._work)
+        self._dense_rows = DenseRows(self._program, self._work)
+        self._key_table = NO_KEY_TABLE
+        """The key cache, made when it is first wanted."""
+        self._key_counts: tuple[int, ...] = (0, 0, 0)
+        """Keys, hits and words since the key cache was judged last."""
+        self._tags: dict[int, tuple[int, ...]] = {}
+        """The accept sets that single keys have asked for, by their number in the cache."""
+        self._tags_kept = 0
+        self._framed: Cache | None = None
+        """The cache that ``_frame`` was made of: the frame has its arrays' addresses, this keeps the arrays. None where it is
+        not needed any more, and would keep memory from being given back."""
+        self._frame: Any = None
+        self._walk_one: Any = None
+        self._key = memoryview(bytearray(ONE_BYTES + PADDING))
+        """Where a single key is put to be read: that takes 0.1 us, a new array around the key 0.4."""
+        self._words_at_clear = int(cache.meta[WORDS])
+        self._cache = cache if nbytes(cache) <= self._capacity else None
+
     def _make_frame(self, cache: Cache | None) -> None:
         """Make ready for single keys, as long as the cache is this one."""
+        self._framed = None
         if cache is not None:
             from compiler.kernels._jit import entry  # as late as all kernels
             from compiler.kernels.single import make_frame, walk_one
@@ -137,129 +239,132 @@ class Walker:
             self._walk_one = entry(walk_one, self._frame, 0)
         self._framed = cache
 
-    def stats(self) -> CacheStats:
-        """Describe the cache."""
-        if self._cache is None:
-            return CacheStats(capacity=self._capacity, keys=self._keys, fallbacks=self._simulation.keys)
-        meta = self._cache.meta
-        return CacheStats(
-            states=int(meta[STATES]) - 1,
-            transitions=int(meta[TRANSITIONS] + meta[DEFAULTS]),
-            accept_sets=int(meta[SETS]) - 1,
-            bytes=nbytes(self._cache) + self._key_table.nbytes + self._dense_rows.nbytes,
-            capacity=self._capacity,
-            keys=self._keys,
-            words=int(meta[WORDS]),
-            hits=int(meta[WORDS] - meta[MISSES]),
-            misses=int(meta[MISSES]),
-            clears=self._clears,
-            fallbacks=self._simulation.keys,
-            key_cache_hits=int(meta[KEY_CACHE_HITS]),
-        )
+    def _tags_of(self, cache: Cache, accept: int) -> tuple[int, ...]:
+        """Return the tags of an accept set, and keep them if there is room."""
+        tags = tuple(cache.tags[cache.set_end[accept - 1] : cache.set_end[accept]].tolist())
+        if self._tags_kept + len(tags) <= min(SINGLE_TAGS, self._capacity // 64):
+            self._tags_kept += len(tags)
+            self._tags[accept] = tags
+        return tags
 
-    def snapshot(self) -> Snapshot | None:
-        """Return what the cache knows now; None where there is no cache."""
-        return None if self._cache is None else snapshot(self._cache)
-
-    def bound(self, capacity: int) -> None:
-        """Bound the cache anew, throwing away what it holds if that is too large already."""
-        self._capacity = capacity
-        self._key_table = NO_KEY_TABLE
-        self._dense_rows.note(0, built=True)
-        if self._cache is None or nbytes(self._cache) > capacity:
-            self._framed = None
-            self._tags.clear()
-            counts = None if self._cache is None else self._cache.meta[COUNTS]
-            cache = empty_cache(self._program, capacity, doorkeeper=self._doorkeeper)
-            self._cache = cache if nbytes(cache) <= capacity else None
-            if self._cache is not None and counts is not None:
-                self._cache.meta[COUNTS] = counts
-                self._words_at_clear = int(self._cache.meta[WORDS])
-
-    def _run(self, column: KeyColumn, found: Collector, out: Int32s) -> None:
-        """Match the keys of a column."""
-        from compiler.kernels.walk import walk
-
-        row, rows = 0, len(out)
-        unpaid, full_at, block = 0, -1, BLOCK
-        stretch_row = stretch_end = 0
-        words = misses = 0
-        while row < rows:
-            if self._cache is None or unpaid >= UNPAID_CLEARS:
-                self._simulation.rows(column, row, rows, found, out)
-                return
-            pace = self._pace
-            if pace.pause:
-                stop = min(rows, row + pace.pause)
-                pace.pause -= stop - row
-                self._simulation.rows(column, row, stop, found, out)
-                row = stop
-                continue
-            meta = self._cache.meta
-            if row >= stretch_end:
-                stretch_end = min(rows, row + pace.stretch)
-                stretch_row, words, misses = row, int(meta[WORDS]), int(meta[MISSES])
-            stop = stretch_end if block > 1 else min(stretch_end, row + BLOCK)
-            if self._key_cache.mode != "off":
-                stop = min(stop, row + self._key_cache.left)
-            before = row, int(meta[KEY_CACHE_HITS]), int(meta[WORDS]), int(meta[MISSES])
-            table = self._table()
-            room = self._capacity - nbytes(self._cache) - self._key_table.nbytes
-            near = not len(table) and block > 1 and self._dense_rows.fits(self._cache, room)
-            if near and self._dense_rows.long_enough:
-                meta[ROW] = self._dense_rows.walk(self._cache, column, row, stop, found.base, out)
-                status = DONE
+    def _match_column(self, column: _Column, halt: Halt) -> None:
+        """Match the keys of a column: walk while that pays, and simulate where it does not."""
+        pace = self._pace
+        while column.row < len(column):
+            if halt:
+                raise HaltedError
+            if self._cache is None or column.unpaid >= UNPAID_CLEARS:
+                self._simulate(column, len(column), halt)
+            elif pace.pause:
+                stop = min(len(column), column.row + pace.pause)
+                pace.pause -= stop - column.row
+                self._simulate(column, stop, halt)
             else:
-                if near:
-                    stop = min(stop, row + QUIET_KEYS)
-                status = walk(self._program, self._cache, self._work, *column, row, stop, block, found.base, out, table)
-                self._dense_rows.note(stop - row, built=meta[MISSES] != before[3])
-            row = int(meta[ROW])
-            self._simulation.deferred(column, self._cache, found, out)
-            forget_seen(self._cache)
-            self._keep_count(row - before[0], int(meta[KEY_CACHE_HITS]) - before[1], int(meta[WORDS]) - before[2])
-            if status == DONE:
-                block = BLOCK
-                if row >= stretch_end:
-                    pace.compare(
-                        keys=row - stretch_row,
-                        words=int(meta[WORDS]) - words,
-                        builds=int(meta[MISSES]) - misses,
-                        members=float(meta[MEMBERS] / meta[STATES]),
-                    )
-                continue
-            larger = grown(self._cache, status, self._capacity - self._key_table.nbytes)
-            if larger is not None:
-                self._cache, self._framed = larger, None
-                continue
-            unpaid = 0 if self._paid(self._cache) else unpaid + 1
-            self._flush(found)
-            self._clear(self._cache)
-            if row == full_at and block == 1:  # this key alone outgrows the cache
-                self._simulation.rows(column, row, row + 1, found, out)
-                row += 1
-            elif row == full_at:
-                block = 1
-            full_at = row
+                table = self._walk(column, self._cache)
+                if table == DONE:
+                    column.block = BLOCK
+                    self._judge_pace(column, self._cache)
+                elif not self._grow(self._cache, table):
+                    self._make_room(column, self._cache)
 
-    def _table(self) -> npt.NDArray[np.uint64]:
-        """Return the table of whole keys, or one of no slots where it is not wanted now or has no room."""
+    def _simulate(self, column: _Column, stop: int, halt: Halt) -> None:
+        """Simulate the keys up to row ``stop``."""
+        while column.row < stop:
+            if halt:
+                raise HaltedError
+            end = min(stop, column.row + self._simulation.chunk)
+            self._simulation.rows(column.keys, column.row, end, column.found, column.out)
+            self._fallbacks += end - column.row
+            column.row = end
+
+    def _walk(self, column: _Column, cache: Cache) -> int:
+        """Walk some keys; return DONE, or the table of the cache that must grow before the walk goes on."""
+        meta, start = cache.meta, column.row
+        if start >= column.stretch_end:
+            column.stretch_row, column.stretch_end = start, min(len(column), start + self._pace.stretch)
+            column.stretch_words, column.stretch_builds = int(meta[WORDS]), int(meta[MISSES])
+        hits, words, builds = int(meta[KEY_CACHE_HITS]), int(meta[WORDS]), int(meta[MISSES])
+        stop = self._end_of_chunk(column)
+        table = self._wanted_key_table(cache)
+        dense = not len(table) and column.block > 1 and self._dense_rows.fits(cache, self._room(cache))
+        if dense and self._dense_rows.long_enough:
+            meta[ROW] = self._dense_rows.walk(cache, column.keys, start, stop, column.found.base, column.out)
+            status = DONE
+        else:
+            from compiler.kernels.walk import walk  # as late as all kernels
+
+            if dense:
+                stop = min(stop, start + QUIET_KEYS)
+            where = start, stop, column.block, column.found.base, column.out
+            status = int(walk(self._program, cache, self._work, *column.keys, *where, table))
+            self._dense_rows.note(stop - start, built=meta[MISSES] != builds)
+        column.row = int(meta[ROW])
+        self._fallbacks += self._simulation.deferred(column.keys, cache, column.found, column.out)
+        forget_seen(cache)
+        self._judge_key_cache(column.row - start, int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words)
+        return status
+
+    def _end_of_chunk(self, column: _Column) -> int:
+        """Return the row at which the next call of a kernel ends: where something is judged, or a signal may wait."""
+        row, offsets = column.row, column.keys.offsets
+        stop = min(column.stretch_end, row + (CHUNK if column.block > 1 else BLOCK))
+        if self._key_cache.mode != "off":
+            stop = min(stop, row + self._key_cache.left)
+        if int(offsets[stop]) - int(offsets[row]) > CHUNK_BYTES:
+            stop = max(row + 1, int(np.searchsorted(offsets, offsets[row] + CHUNK_BYTES)))
+        return stop
+
+    def _room(self, cache: Cache) -> int:
+        """Return how many bytes of the capacity are free."""
+        return self._capacity - nbytes(cache) - self._key_table.nbytes
+
+    def _wanted_key_table(self, cache: Cache) -> Any:
+        """Return the key cache's table, or one of no slots where it is not wanted now or has no room."""
         if not self._key_cache.wanted or self._key_cache.mode == "off":
             return NO_KEY_TABLE
-        if not len(self._key_table) and self._cache is not None:
+        if not len(self._key_table):
             table = key_table(self._capacity)
-            if nbytes(self._cache) + table.nbytes <= self._capacity:
+            if nbytes(cache) + table.nbytes <= self._capacity:
                 self._key_table = table
         return self._key_table
 
-    def _keep_count(self, keys: int, hits: int, words: int) -> None:
-        """Note what a walk did; at the end of a stretch, decide about the next."""
-        recall = self._key_cache
-        self._stretch = tuple(a + b for a, b in zip(self._stretch, (keys, hits, words), strict=True))
-        recall.left -= keys
-        if recall.left <= 0:
-            recall.judge(keys=self._stretch[0], hits=self._stretch[1], words=self._stretch[2])
-            self._stretch = (0, 0, 0)
+    def _judge_key_cache(self, keys: int, hits: int, words: int) -> None:
+        """Note what a walk did; at the end of a stretch of keys, decide about the next."""
+        policy = self._key_cache
+        self._key_counts = tuple(a + b for a, b in zip(self._key_counts, (keys, hits, words), strict=True))
+        policy.left -= keys
+        if policy.left <= 0:
+            policy.judge(keys=self._key_counts[0], hits=self._key_counts[1], words=self._key_counts[2])
+            self._key_counts = (0, 0, 0)
+
+    def _judge_pace(self, column: _Column, cache: Cache) -> None:
+        """At the end of a stretch of keys, compare what walking has cost with what simulating would have cost."""
+        if column.row >= column.stretch_end:
+            self._pace.compare(
+                keys=column.row - column.stretch_row,
+                words=int(cache.meta[WORDS]) - column.stretch_words,
+                builds=int(cache.meta[MISSES]) - column.stretch_builds,
+                members=float(cache.meta[MEMBERS] / cache.meta[STATES]),
+            )
+
+    def _grow(self, cache: Cache, table: int) -> bool:
+        """Give a table of the cache more room; return False where the capacity does not allow it."""
+        larger = grown(cache, table, self._capacity - self._key_table.nbytes)
+        if larger is None:
+            return False
+        self._cache, self._framed = larger, None
+        return True
+
+    def _make_room(self, column: _Column, cache: Cache) -> None:
+        """Clear the full cache; a key that alone outgrows it is simulated."""
+        column.unpaid = 0 if self._paid(cache) else column.unpaid + 1
+        self._hand_over_sets(column.found, column.first + column.row)
+        self._clear(cache)
+        if column.row == column.full_at and column.block == 1:
+            self._simulate(column, column.row + 1, [])
+        elif column.row == column.full_at:  # not one block could be walked
+            column.block = 1
+        column.full_at = column.row
 
     def _paid(self, cache: Cache) -> bool:
         words = cache.meta[WORDS] - self._words_at_clear
@@ -269,11 +374,12 @@ class Walker:
         self._cache = cleared(cache)
         self._key_table[:] = 0  # it holds numbers of accept sets
         self._tags.clear()
+        self._tags_kept = 0
         self._words_at_clear = int(cache.meta[WORDS])
         self._clears += 1
 
-    def _flush(self, found: Collector) -> None:
-        """Hand the cache's accept sets over, as the answers so far refer to them."""
+    def _hand_over_sets(self, found: Collector, stop: int) -> None:
+        """Hand the cache's accept sets over, as the answers up to row ``stop`` refer to them."""
         cache = self._cache
         if cache is not None:
-            found.add(cache.set_end[: cache.meta[SETS]], cache.tags[: cache.meta[TAGS]])
+            found.add(cache.set_end[: cache.meta[SETS]], cache.tags[: cache.meta[TAGS]], stop)

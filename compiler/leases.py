@@ -1,0 +1,81 @@
+"""Who uses what now: each thing is lent to one call at a time, and comes back even if that call was broken off.
+
+A signal can end a call between any two steps, also between taking something and the ``try`` that would give it back, and
+after a ``fork`` the child has the loans of threads that it does not have. A lock or a queue would then be lost, and whoever
+waits for it would wait for ever. So a loan is an entry in a dictionary, made and removed in a single step of the
+interpreter, with a *lease* that its call holds in a local variable. Whoever waits looks at the stacks of all threads: a
+loan whose lease is in no call has outlived it, and is taken over. Looking is the slow path; a loan itself costs 0.1 us.
+
+What is lent may have been left in the middle of something: that is for the next call to find out, see
+:class:`compiler.machine.walker.Walker`.
+
+Rejected: a lock (in a ``with`` statement it survives signals, but not a fork, nor an exception that a debugger or a trace
+function raises on the way out), and a queue of idle things (it lost one at up to every thirteenth interrupt).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Collection
+from threading import get_ident
+from types import CodeType, FrameType
+
+__all__ = ["Lease", "Leases"]
+
+Lease = dict[str, "Lease"]
+"""What a call holds while something is lent to it: a new dictionary, which is told from others by identity. Once the loan
+has been taken over, "heir" is the lease that followed."""
+
+LONGEST_WAIT = 0.001
+"""Seconds between two tries to get what is lent, at most; the first ones follow each other at once."""
+LOOK = 16
+"""At every such try the stacks are looked at, and at the first one."""
+
+
+class Leases:
+    """Loans of numbered things; safe to use from several threads without any lock."""
+
+    def __init__(self, calls: Collection[CodeType]) -> None:
+        """Lend within these functions only; each keeps its lease in a local variable called ``lease``."""
+        self._calls = frozenset(calls)
+        self.loans: dict[int, Lease] = {}
+        """What is lent now: its number and the lease. A call may try ``loans.setdefault(number, lease) is lease`` itself,
+        which is what :meth:`take` does first, and gives back by ``loans.pop(number, None)``."""
+
+    def take(self, lease: Lease, numbers: Collection[int]) -> int | None:
+        """Take the first of these numbers that can be had, waiting until one can.
+
+        Returns None if all are lent and one of them to a call further up in the stack of this thread, as when a signal
+        handler asks the router that it has interrupted: waiting for that would never end.
+        """
+        tries = 0
+        while True:
+            for number in numbers:
+                holder = self.loans.setdefault(number, lease)
+                if holder is lease:
+                    return number
+                if tries % LOOK == 0:
+                    thread = self._thread_of(holder)
+                    if thread == get_ident():
+                        return None
+                    # Of several who see that it has outlived its call, the first one is the heir.
+                    if thread is None and holder.setdefault("heir", lease) is lease:
+                        self.loans[number] = lease
+                        return number
+            tries += 1
+            time.sleep(min(LONGEST_WAIT, 1e-6 * tries * tries))
+
+    def give_back(self, number: int) -> None:
+        """Give back what :meth:`take` has returned."""
+        self.loans.pop(number, None)
+
+    def _thread_of(self, lease: Lease) -> int | None:
+        """Return the thread one of whose calls holds the lease, or None where no call does any more."""
+        for thread, top in sys._current_frames().items():  # noqa: SLF001 - there is no other way to see another thread's calls
+            frame: FrameType | None = top
+            while frame is not None:
+                if frame.f_code in self._calls and frame.f_locals.get("lease") is lease:
+                    return thread
+                frame = frame.f_back
+        return None

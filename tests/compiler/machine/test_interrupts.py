@@ -1,0 +1,273 @@
+"""An exception may end a call of a machine between any two steps: the next answers are right, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import random
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler import Wildcard, build_nfa
+from compiler.automata.twin import Twin
+from compiler.machine.lazy import LENDING, LazyDfa
+from compiler.values import KeyColumn
+
+MANY, ONE = Wildcard.MANY, Wildcard.ONE
+PATTERNS: list[list[bytes | Wildcard]] = [
+    [MANY, b"a", ONE, ONE],
+    [b"b", MANY],
+    [MANY, b"c"],
+    [ONE, b"d", MANY, b"a"],
+    [MANY],
+]
+NFA = build_nfa(PATTERNS)
+SIGNALS = int(os.environ.get("DFA_ROUTER_SIGNALS", "2000"))
+"""How many signals the tests with random ones send; a hundred thousand take about five minutes."""
+
+
+def keys_of(seed: int, count: int) -> list[bytes]:
+    rng = random.Random(seed)
+    return [b".".join(rng.choices([b"a", b"b", b"c", b"d", b"e"], k=rng.randrange(7))) for _ in range(count)]
+
+
+def column(keys: list[bytes]) -> KeyColumn:
+    offsets = np.concatenate(([0], np.cumsum([len(key) for key in keys]))).astype(np.int32)
+    return KeyColumn(offsets, np.frombuffer(b"".join(keys), np.uint8), None)
+
+
+TRACED = tuple(str(Path(compiler.__file__).parent / place) for place in ("machine", "automata/twin.py"))
+ORACLE = Twin(NFA, b".", 1 << 20)
+
+
+def right(keys: list[bytes]) -> list[tuple[int, ...]]:
+    return [ORACLE.match(key) for key in keys]
+
+
+def answers(machine: Any, keys: list[bytes], threads: int = 1) -> list[tuple[int, ...]]:
+    found = machine.run([column(keys)], threads=threads)
+    sets = [tuple(found.positions[a:b].tolist()) for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
+    return [sets[number] for number in found.set_ids.tolist()]
+
+
+def in_time(call: Callable[[], Any]) -> Any:
+    """Return what a call returns, made in another thread, which must end."""
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(call()), daemon=True)
+    thread.start()
+    thread.join(120)
+    if thread.is_alive():
+        faulthandler.dump_traceback()
+        pytest.fail("another thread waits for ever")
+    return results[0]
+
+
+class Broken(Exception):  # noqa: N818 - what a signal handler might raise
+    """Ends a call."""
+
+
+@contextmanager
+def broken_at(step: int, *, threads: bool = False) -> Iterator[list[int]]:
+    """Raise an exception at this step of the interpreter, counted in the functions of the machine."""
+    steps = [0]
+
+    def trace(frame: FrameType, event: str, _argument: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(TRACED):
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            steps[0] += 1
+            if steps[0] == step:
+                raise Broken
+        return trace
+
+    before = sys.gettrace()
+    if threads:
+        threading.settrace(trace)
+    sys.settrace(trace)
+    try:
+        yield steps
+    finally:
+        sys.settrace(before)
+        threading.settrace(before)
+
+
+def everywhere(make: Callable[[], Any], call: Callable[[Any], Any], *, threads: bool = False, stride: int = 1) -> int:
+    """Break a call off at each of its steps, and ask again what the machine is asked afterwards; return the steps."""
+    keys = keys_of(99, 60)
+    expected = right(keys)
+    step = 1
+    machine = make()
+    while True:
+        broken = False
+        with broken_at(step, threads=threads) as steps:
+            try:
+                call(machine)
+            except Broken:
+                broken = True
+        assert machine.match(keys[step % 60]) == expected[step % 60], step
+        assert answers(machine, keys) == expected, step
+        if step % 50 == 0:
+            assert in_time(partial(machine.match, keys[0])) == expected[0], step
+        assert machine.stats().bytes <= machine.stats().capacity
+        if not broken and steps[0] < step:
+            return step
+        if step % 7 == 0:
+            machine = make()
+        step += stride
+
+
+def warmed(capacity: int, **options: Any) -> LazyDfa:
+    machine = LazyDfa(NFA, b".", capacity, **options)
+    machine.run([column(keys_of(1, 300))])
+    return machine
+
+
+@pytest.mark.parametrize("capacity", [1 << 16, 2500])
+def test_a_single_key_may_be_broken_off_at_every_step(capacity: int) -> None:
+    assert everywhere(lambda: LazyDfa(NFA, b".", capacity), lambda machine: machine.match(b"a.b.c")) > 30
+    assert everywhere(lambda: warmed(capacity), lambda machine: machine.match(b"d.a.d.b.c.a")) > 30
+
+
+@pytest.mark.parametrize(("capacity", "key_cache"), [(1 << 16, "off"), (1700, "off"), (0, "off"), (1 << 17, "on")])
+def test_a_batch_may_be_broken_off_at_every_step(capacity: int, key_cache: Any) -> None:
+    """Growing, clearing, giving up on the cache, simulating: a cache of 1,700 bytes does all of it with 12 keys."""
+    keys = column(keys_of(2, 12))
+
+    def make() -> LazyDfa:
+        return LazyDfa(NFA, b".", capacity, key_cache=key_cache)
+
+    machine = make()
+    machine.run([keys])
+    assert capacity != 1700 or (machine.stats().clears and machine.stats().fallbacks)
+    assert everywhere(make, lambda machine: machine.run([keys])) > 100
+
+
+def test_several_threads_may_be_broken_off_at_every_step() -> None:
+    keys = column(keys_of(3, 9000))
+
+    def make() -> LazyDfa:
+        return LazyDfa(NFA, b".", 1 << 16)
+
+    def call(machine: LazyDfa) -> Any:
+        return machine.run([keys], threads=2)
+
+    assert everywhere(make, call, stride=9) > 100
+    assert everywhere(make, call, threads=True, stride=17) > 100
+
+
+def test_the_twin_may_be_broken_off_at_every_step() -> None:
+    keys = column(keys_of(4, 8))
+    assert everywhere(lambda: Twin(NFA, b".", 600), lambda machine: machine.run([keys])) > 100
+
+
+def caused_by_a_signal(error: BaseException | None) -> bool:
+    """Tell whether an exception is Broken, or was raised while that was handled: Python's own Thread.start does so."""
+    return error is not None and (isinstance(error, Broken) or caused_by_a_signal(error.__context__))
+
+
+# A signal within Thread.start leaves Python's own list of starting threads wrong, of which that thread complains.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("capacity", [3000, 20_000])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_signals_at_any_moment(capacity: int, threads: int) -> None:
+    def handler(_signal: int, _frame: FrameType | None) -> None:
+        raise Broken
+
+    rng = random.Random(capacity + threads)
+    batches = [keys_of(seed, 200 if threads == 1 else 9000) for seed in range(8)]
+    expected = [right(keys) for keys in batches]
+    machine = LazyDfa(NFA, b".", capacity)
+    before = signal.signal(signal.SIGALRM, handler)
+    broken = 0
+    try:
+        for turn in range(SIGNALS // (4 if threads == 1 else 40)):
+            keys = batches[turn % 8]
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-6, 0.002 * threads))
+                answers(machine, keys, threads)
+                machine.match(keys[turn % 200])
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Exception as error:
+                if not caused_by_a_signal(error):
+                    raise
+                broken += 1
+            assert machine.match(keys[turn % 200]) == expected[turn % 8][turn % 200]
+            assert answers(machine, keys[:200]) == expected[turn % 8][:200]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert broken > 0
+    assert in_time(lambda: answers(machine, batches[0], 2)) == expected[0]
+
+
+def test_a_signal_handler_may_ask_the_router_that_it_interrupts() -> None:
+    machine = LazyDfa(NFA, b".", 1 << 16)
+    keys = keys_of(5, 400)
+    expected = right(keys)
+    told = []
+
+    def handler(_signal: int, _frame: FrameType | None) -> None:
+        told.append(machine.match(b"b.x") == (1, 4) and answers(machine, keys[:20]) == expected[:20])
+        signal.setitimer(signal.ITIMER_REAL, 0.0005)
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0005)
+        while len(told) < 50:
+            assert answers(machine, keys) == expected
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert all(told)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_fork_while_threads_match() -> None:
+    """The child has the loans of threads that it does not have, and walkers in the middle of something."""
+    machine = LazyDfa(NFA, b".", 1 << 14)
+    keys = keys_of(6, 5000)
+    expected = right(keys)
+    answers(machine, keys, 2)
+    going = threading.Event()
+    going.set()
+
+    def work() -> None:
+        while going.is_set():
+            answers(machine, keys, 2)
+            machine.match(keys[0])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for turn in range(30):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(100)  # a child that hangs is killed, and seen
+                same = answers(machine, keys[:500]) == expected[:500] and machine.match(keys[turn]) == expected[turn]
+                os._exit(0 if same else 1)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        going.clear()
+        for thread in threads:
+            thread.join()
+
+
+def test_codes_that_lend_keep_their_lease_in_a_variable() -> None:
+    """Whoever waits looks for that variable: a call without it would lose what was lent to it while it runs."""
+    code: CodeType
+    for code in LENDING:
+        assert "lease" in code.co_varnames
