@@ -17,7 +17,7 @@ from dfa_router.engines.registry import restorer
 from dfa_router.errors import KeyTypeError, OptionError
 from dfa_router.language.bindings import Binding, binding_set, pattern_bytes
 from dfa_router.language.dialects import Dialect
-from dfa_router.language.tokens import compile_nfa
+from dfa_router.language.rules import compile_nfa
 from dfa_router.results import Matches, name_table
 from dfa_router.storage.compiled import Compiled, StoredBindings, stored
 from dfa_router.storage.files import write_compiled

@@ -18,27 +18,15 @@ from compiler.values import CacheStats, KeyColumn, SetBatch
 from dfa_router.engines.protocol import EngineInfo, EngineSpec
 from dfa_router.errors import OptionError
 from dfa_router.language.dialects import Dialect
-from dfa_router.language.tokens import compile_nfa
+from dfa_router.language.rules import compile_nfa, screen_of
 
-__all__ = ["DFA", "NFA", "AutomatonMatcher", "prepare", "screen_of"]
+__all__ = ["DFA", "NFA", "AutomatonMatcher", "prepare"]
 
 
 def prepare() -> None:
     """Compile all kernels, or load them from disk where that was done before: seconds the first time, then little."""
     if jit_enabled():
         compile_kernels()
-
-
-def screen_of(dialect: Dialect) -> Screen | None:
-    """Return what finds the keys that a dialect does not route, or None where it routes all."""
-    screen = Screen(
-        separator=dialect.separator,
-        empty_text=dialect.empty_text,
-        empty_words=dialect.empty_words,
-        wrong=dialect.dropped,
-        prefix=dialect.unseen or b"",
-    )
-    return None if screen == Screen(separator=dialect.separator) else screen
 
 
 class AutomatonMatcher:

@@ -33,7 +33,7 @@ from compiler.automata.powerset import State, default_successor, literal_success
 from dfa_router.engines.protocol import EngineInfo, EngineSpec
 from dfa_router.errors import OptionError
 from dfa_router.language.dialects import Dialect
-from dfa_router.language.tokens import compile_nfa
+from dfa_router.language.rules import compile_nfa
 
 __all__ = ["ENGINE", "GeneratedCode"]
 

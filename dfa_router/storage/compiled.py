@@ -36,7 +36,7 @@ from compiler.storage.verify import ascends, flaws, misspelt, repeated
 from dfa_router.engines.protocol import EngineInfo
 from dfa_router.language.bindings import Binding
 from dfa_router.language.dialects import Dialect
-from dfa_router.language.tokens import tokens
+from dfa_router.language.rules import tokens
 from dfa_router.language.validity import pattern_problem
 
 __all__ = ["SCHEMA", "Compiled", "StoredBindings", "Texts", "compiled_of", "sections_of", "stored"]
