@@ -99,7 +99,7 @@ class Router:
             return self._recent[key]
         except (KeyError, TypeError):  # not asked for lately; or no key at all, which key_bytes says
             pass
-        answer = self._named(self._matcher.positions(key_bytes(key)))
+        answer = self._named(self._matcher.match(key_bytes(key)))
         if self._remembers and len(key) <= _RECENT_BYTES:
             if len(self._recent) >= _RECENT:
                 self._recent.clear()  # as the automaton's own cache: no order to keep, nothing to lock
@@ -116,7 +116,7 @@ class Router:
 
     def match_bindings(self, key: str | bytes) -> tuple[int, ...]:
         """Return the positions of the bindings that match the key, ascending."""
-        return self._matcher.positions(key_bytes(key))
+        return self._matcher.match(key_bytes(key))
 
     def any(self, key: str | bytes) -> bool:
         """Tell whether anyone is interested in the key."""
@@ -233,8 +233,8 @@ class Router:
 
     def _batch(self, columns: Iterable[KeyColumn], threads: int) -> SetBatch:
         if self._columns is not None:
-            return self._columns.batch(columns, threads=threads)
-        return key_by_key(self._matcher.positions, columns)
+            return self._columns.match_batch(columns, threads=threads)
+        return key_by_key(self._matcher.match, columns)
 
 
 def key_bytes(key: str | bytes) -> bytes:

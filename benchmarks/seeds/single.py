@@ -48,8 +48,8 @@ def latency(contestant: Contestant, subscriptions: int, seconds: float) -> Itera
             value = _per_call(partial(contestant.build, [*patterns, PATTERN], topics), seconds)
             yield _ns(contestant, "subscribe", condition, value, "builds everything anew")
             engine, expected = contestant.build([*patterns, PATTERN], topics), (len(patterns),)
-        assert engine.positions(key) == expected, contestant
-        yield _ns(contestant, "lookup", condition, _per_call(partial(engine.positions, key), seconds))
+        assert engine.match(key) == expected, contestant
+        yield _ns(contestant, "lookup", condition, _per_call(partial(engine.match, key), seconds))
         yield _ns(contestant, "any", condition, _per_call(partial(engine.any, key), seconds))
 
 
@@ -115,7 +115,7 @@ def throughput(contestant: Contestant, seconds: float) -> Iterator[Row]:
     end = time.perf_counter() + seconds
     while not passes or time.perf_counter() < end:
         begun = time.perf_counter()
-        pairs += sum(len(engine.positions(key)) for key in encoded)
+        pairs += sum(len(engine.match(key)) for key in encoded)
         fastest = min(fastest, time.perf_counter() - begun)
         passes += 1
     assert pairs == passes * _pairs(), (
@@ -166,7 +166,7 @@ def memory(contestant: Contestant, subscriptions: int) -> Iterator[Row]:
     """Measure bytes per subscription, random five-word ones, of the engine alone; a topic space is not counted."""
     topics = random_topics(subscriptions, seed=2)
     full, empty = contestant.build(random_topics(subscriptions), topics), contestant.build([], topics)
-    if full.positions(topics[0].encode()):
+    if full.match(topics[0].encode()):
         raise AssertionError("a random topic matches a random subscription")
     yield Row(
         table="memory",

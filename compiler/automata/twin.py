@@ -55,7 +55,7 @@ class Twin:
         with self._lock:
             return self._match(key)
 
-    def run(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:  # noqa: ARG002  # Python runs one at a time
+    def match_batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:  # noqa: ARG002  # Python runs one at a time
         """Match every key of every column; the answer runs over all of them in order."""
         with self._lock:
             return key_by_key(self._match, columns)

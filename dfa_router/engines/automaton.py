@@ -41,7 +41,7 @@ class AutomatonMatcher:
         """The NFA of the binding set."""
         return self._machine.nfa
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions of the bindings that match, ascending."""
         if self._screen is not None and not self._screen.passes(key):
             return ()
@@ -49,12 +49,12 @@ class AutomatonMatcher:
 
     def any(self, key: bytes) -> bool:
         """Tell whether any binding matches."""
-        return bool(self.positions(key))
+        return bool(self.match(key))
 
-    def batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
+    def match_batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
         """Match every key of every column."""
         if self._screen is None:
-            return self._machine.run(columns, threads=threads)
+            return self._machine.match_batch(columns, threads=threads)
         keys = list(columns)
         passing = [self._screen.mask(column, jit=jit_enabled()) for column in keys]
         return _with_screened(self._machine, keys, passing, threads)
@@ -72,7 +72,7 @@ def _with_screened(
         column._replace(valid=mask if column.valid is None else mask & column.valid)
         for column, mask in zip(keys, passing, strict=True)
     ]
-    set_ids, offsets, positions = machine.run(asked, threads=threads)
+    set_ids, offsets, positions = machine.match_batch(asked, threads=threads)
     stopped = [
         ~mask if column.valid is None else column.valid & ~mask for column, mask in zip(keys, passing, strict=True)
     ]

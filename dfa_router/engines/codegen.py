@@ -125,7 +125,7 @@ class GeneratedCode:
         """The source of the states made so far, or of all if the automaton is complete."""
         return "\n".join(self._program.sources.values())
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions of the bindings that match, ascending: one call per word."""
         program = self._program
         if len(program.sources) > self._max_states:
@@ -138,7 +138,7 @@ class GeneratedCode:
 
     def any(self, key: bytes) -> bool:
         """Tell whether any binding matches."""
-        return bool(self.positions(key))
+        return bool(self.match(key))
 
 
 def _compiled(source: str) -> CodeType:

@@ -40,10 +40,10 @@ class LiveMatcher:
         self._lock = threading.Lock()
         self._engine_guard: AbstractContextManager[Any] = nullcontext() if self._concurrent else threading.Lock()
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions of the live bindings that match, ascending."""
         with self._engine_guard:
-            return self._engine.positions(key)
+            return self._engine.match(key)
 
     def any(self, key: bytes) -> bool:
         """Tell whether a live binding matches."""

@@ -32,7 +32,7 @@ __all__ = [
 class Matcher(Protocol):
     """The calls that every engine answers."""
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions of the bindings that match, ascending."""
 
     def any(self, key: bytes) -> bool:
@@ -43,7 +43,7 @@ class Matcher(Protocol):
 class BatchMatcher(Matcher, Protocol):
     """An engine that matches whole columns faster than key by key."""
 
-    def batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
+    def match_batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
         """Match every key of every column on that many threads; ``set_ids`` runs over all of them in order."""
 
     def stats(self) -> CacheStats:
