@@ -163,7 +163,8 @@ class Router:
         An equal binding that is there already stays, and the new one has a position of its own: two bindings of a queue
         that differ only in their arguments are two. Raises :class:`OptionError` if the engine is not dynamic.
 
-        >>> router = compile([("forex.*", "fx")], engine="trie")
+        >>> import dfa_router as dr
+        >>> router = dr.compile([("forex.*", "fx")], engine="trie")
         >>> router.subscribe("#", "audit"), router.match("forex.usd")
         (1, ('fx', 'audit'))
         """
