@@ -1,6 +1,8 @@
-"""Patterns -> NFA -> lazy DFA -> tables that compiled kernels walk.
+"""Patterns -> NFA -> lazy DFA -> flat tables that compiled kernels walk.
 
-This package knows words, patterns and automata. It knows no broker, no Arrow, no Spark and no drawing.
+``automata`` holds the algorithms in their textbook form, ``machine`` and ``kernels`` the fast form of the same,
+``storage`` puts an automaton into a file and checks one that comes from a file. The names below are the part that needs
+no kernel. This package knows words, patterns and automata; it knows no broker, no Arrow, no Spark and no drawing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The path by which users import this; it lies in :mod:`compiler.automata.minimize`."""
+"""The public import path of :mod:`compiler.automata.minimize`."""
 
 from compiler.automata.minimize import MinimalDfa, minimize
 

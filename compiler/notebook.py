@@ -1,7 +1,7 @@
-"""Pictures in notebooks, drawn by whoever is installed for that.
+"""Pictures in notebooks, drawn by a package that this one does not import.
 
-A value that has a picture hands over what there is to draw, and its text. Who draws is entered in the installation
-(:data:`GROUP` among the entry points), so that nothing here imports it; without it, a notebook shows the text.
+A value that has a picture hands over itself and its text. The drawing function is found among the entry points of the
+installed packages, in the group :data:`GROUP`. Where none is installed, the notebook shows the text.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from typing import Any
 __all__ = ["GROUP", "mimebundle"]
 
 GROUP = "dfa_router.pictures"
-"""The entry points that draw: functions of a thing, its text and options, which return what a notebook shows by MIME type."""
+"""The group of entry points that draw.
+
+Each is a function ``(thing, text, **options)`` that returns a dictionary from MIME type to content.
+"""
 
 
 def mimebundle(thing: Any, text: str, **options: Any) -> dict[str, str]:
-    """Return what a notebook shows of a thing: text always, and a picture where one can be drawn.
+    """Return what a notebook shows of a thing, by MIME type: the text always, and a picture where one can be drawn.
 
     ``thing`` is an automaton or a networkx graph; options are those of :func:`viz.drawing`.
     """

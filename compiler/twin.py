@@ -1,4 +1,4 @@
-"""The path by which users import this; it lies in :mod:`compiler.automata.twin`."""
+"""The public import path of :mod:`compiler.automata.twin`."""
 
 from compiler.automata.twin import Twin
 

@@ -1,7 +1,7 @@
-"""What goes into an engine and comes out: columns of keys, a set of binding positions for each, and a cache's counters.
+"""The values that go into an engine and come out of it: columns of keys, sets of binding positions, cache counters.
 
-Plain values, shared by everything that is asked for whole columns: the machines of this package, and engines of other
-packages that know nothing of automata.
+They are shared by everything that matches whole columns: the machines of this package, and engines of other packages
+that know nothing of automata.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Int32s = npt.NDArray[np.int32]
 
 
 class KeyColumn(NamedTuple):
-    """A chunk of routing keys as Arrow lays them out: key i is ``data[offsets[i]:offsets[i + 1]]``."""
+    """A chunk of n routing keys as Arrow lays them out: key i is ``data[offsets[i]:offsets[i + 1]]``."""
 
     offsets: Int32s
-    """n + 1 ascending byte offsets into ``data``."""
+    """Ascending byte offsets into ``data``, shape (n + 1,)."""
     data: npt.NDArray[np.uint8]
     """The bytes of all keys; only ``data[offsets[0]:offsets[n]]`` is read."""
     valid: npt.NDArray[np.bool_] | None
-    """False where a key is null, n long; None where no key is."""
+    """False where a key is null, shape (n,); None if no key is null."""
 
     def single_keys(self) -> Iterator[bytes | None]:
         """Yield the keys one by one, None for a null key."""
@@ -38,19 +38,19 @@ class KeyColumn(NamedTuple):
 
 
 class SetBatch(NamedTuple):
-    """The answer for a batch: a set number per key, and the sets as one CSR table of binding positions."""
+    """The answer for a batch: a set number per key, and the sets as one table of binding positions (CSR layout)."""
 
     set_ids: Int32s
     """For each key the number of its set, or -1 for a null key."""
     offsets: Int32s
     """Set s is ``positions[offsets[s]:offsets[s + 1]]``. Equal sets may occur more than once."""
     positions: Int32s
-    """Positions of matching bindings, ascending within a set; for an automaton, its accept tags."""
+    """Positions of matching bindings, ascending within a set. They are the automaton's accept tags: pattern i has tag i."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheStats:
-    """What an engine's cache holds and how it has fared; all zero for an engine without a cache, and never negative."""
+    """What an engine's cache holds, and what happened to it; all zero for an engine without a cache, never negative."""
 
     states: int = 0
     """DFA states in the cache now."""
@@ -59,31 +59,34 @@ class CacheStats:
     accept_sets: int = 0
     """Distinct sets of bindings in the cache now."""
     bytes: int = 0
-    """Bytes allocated for the cache now: never more than ``capacity``."""
+    """Bytes allocated for the cache now, at most ``capacity``."""
     capacity: int = 0
     """The bound on ``bytes``: ``cache_bytes`` of the router."""
     keys: int = 0
     """Keys matched since the router was made."""
     words: int = 0
-    """Words of these keys that the DFA has read."""
+    """Words of these keys that the DFA read."""
     hits: int = 0
     """Words whose transition was in the cache."""
     misses: int = 0
     """Transitions that had to be built. A word may need two: the default successor of its state, and its own."""
     clears: int = 0
-    """Times the cache was full and was emptied."""
+    """How often the cache was full and was emptied."""
     fallbacks: int = 0
-    """Keys that were simulated on the NFA, at least from some word on: because clearing or building did not pay, a key
-    outgrew the cache, or what it asked for was asked too seldom to be built yet."""
+    """Keys that were simulated on the NFA, wholly or from some word on.
+
+    Reasons: clearing or building cost more than simulating, the key alone did not fit the cache, or a transition that it
+    needed had not been requested often enough to be built.
+    """
     key_cache_hits: int = 0
-    """Keys that the key cache answered whole, without reading their words."""
+    """Keys that the key cache answered, without reading their words."""
 
     def __add__(self, other: CacheStats) -> CacheStats:
         return CacheStats(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
 
 
 def key_by_key(positions: Callable[[bytes], tuple[int, ...]], columns: Iterable[KeyColumn]) -> SetBatch:
-    """Answer for columns with what can only be asked for single keys; equal sets get one number.
+    """Match whole columns with a function that matches one key; equal sets get one number.
 
     >>> column = KeyColumn(np.array([0, 1, 3], np.int32), np.frombuffer(b"abb", np.uint8), None)
     >>> key_by_key(lambda key: (len(key),), [column, column])._asdict()

@@ -1,12 +1,13 @@
-"""The two ways to a router: bindings compiled, and a compiled form read from a file."""
+"""The two ways to make a router: compile bindings, or load a compiled router from a file."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
-from dfa_router.engines.protocol import EngineInfo
+from dfa_router.engines.protocol import NO_OPTIONS, EngineInfo
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.errors import OptionError
 from dfa_router.language.bindings import binding_set, pattern_bytes
@@ -18,7 +19,7 @@ from dfa_router.storage.files import read_compiled
 __all__ = ["DEFAULT_CACHE_BYTES", "compile", "load", "restored"]
 
 DEFAULT_CACHE_BYTES = 64 << 20
-"""Room for about a million cached transitions; the cache takes it only as it fills."""
+"""Room for about a million cached transitions; memory is taken only as the cache fills."""
 
 
 def compile(
@@ -31,14 +32,15 @@ def compile(
 ) -> Router:
     """Compile binding patterns into a router.
 
-    ``bindings`` are (pattern, destination) pairs of strings; a binding's position in them is its identity in results.
-    ``engine`` is any of :func:`dfa_router.engines`; all answer alike. ``cache_bytes`` bounds the lazy DFA's cache: a
-    smaller one is slower, never different. Further options are the engine's own (:func:`dfa_router.engine_info`); the
-    lazy DFA has ``key_cache``, "on" or "off", whether batches look keys up whole before they read their words, or
-    "auto", the default: as long as that pays with the keys that come.
+    ``bindings`` are (pattern, destination) pairs of strings; results identify a binding by its position among them.
+    ``engine`` is one of :func:`dfa_router.engines`; all give the same answers. ``cache_bytes`` is the most memory that the
+    cache of the lazy DFA takes; a smaller cache changes the speed and never the answers. Further options are those of the
+    engine (:func:`dfa_router.engine_info`). The lazy DFA has ``key_cache``: whether batches look a whole key up before
+    they read its words. It is "on", "off", or "auto" (the default), which decides by counting how many look-ups find
+    their key.
 
-    Raises :class:`BindingError`, :class:`PatternError` or :class:`OptionError` (all ``RouterError`` and ``ValueError``)
-    that name the binding or the option and say what was expected.
+    Raises :class:`BindingError`, :class:`PatternError` or :class:`OptionError` (all ``RouterError`` and ``ValueError``);
+    the text names the binding or the option and says what was expected.
 
     >>> router = compile([("forex.*", "fx"), ("stock.#", "equities"), ("#", "audit")])
     >>> router.match("stock.nyse.ibm")
@@ -55,32 +57,30 @@ def compile(
             f"engine {engine!r} does not speak {language.name!r}: it speaks {', '.join(spec.info.dialects)}; "
             "'dfa' speaks all"
         )
-    options |= cache_option(spec.info, cache_bytes)
+    options = _accepted({**options, "cache_bytes": _bytes(cache_bytes)}, spec.info)
     checked = binding_set(bindings)
     patterns = [pattern_bytes(binding.pattern, position, language) for position, binding in enumerate(checked)]
-    return Router(checked, spec.build(patterns, language, **options), spec.info, language)
-
-
-def cache_option(info: EngineInfo, cache_bytes: int) -> dict[str, int]:
-    """Return the option as the engine takes it, if it does."""
-    if isinstance(cache_bytes, bool) or not isinstance(cache_bytes, int):
-        raise OptionError(f"cache_bytes is {cache_bytes!r}: expected a number of bytes, such as {DEFAULT_CACHE_BYTES}")
-    return {"cache_bytes": cache_bytes} if "cache_bytes" in info.options else {}
+    matcher = spec.build(patterns, language, **options)
+    return Router(checked, matcher, spec.info, language, spec.options(**options) if spec.restore else NO_OPTIONS)
 
 
 def load(
-    path: str | os.PathLike[str], *, engine: str | None = None, cache_bytes: int | None = None, key_cache: str = "auto"
+    path: str | os.PathLike[str],
+    *,
+    engine: str | None = None,
+    cache_bytes: int | None = None,
+    key_cache: str | None = None,
 ) -> Router:
     """Return the router that :meth:`Router.save` wrote to a file.
 
-    The file is mapped: processes that load the same one share its pages, and a few thousand bindings are ready in
-    milliseconds. All of it is checked first, whoever wrote it. Bindings, dialect, engine and ``cache_bytes`` are those
-    of the router that was saved; the engine can be changed between those that can be saved (``dfa`` and ``nfa``).
-    ``key_cache`` is that of :func:`compile`. The cache is empty. Do not write into the file while it is in use; saving to
-    its path again is safe.
+    The file is mapped: processes that load the same file share its pages, and a few thousand bindings are loaded in
+    milliseconds. All of it is checked first, whoever wrote it. Bindings, dialect, engine and options are those of the
+    router that was saved. The engine can be changed between those that can be saved (``dfa`` and ``nfa``), and the
+    options ``cache_bytes`` and ``key_cache`` of :func:`compile` can be given anew. The cache is empty. Do not write into
+    the file while it is in use; saving to its path again is safe.
 
-    Raises :class:`FileFormatError` if the file is missing or anything in it is not as it should be (``kind`` and
-    ``section`` say what and where), and :class:`OptionError` for an engine that has no such files.
+    Raises :class:`FileFormatError` if the file is missing or anything in it is wrong (``kind`` and ``section`` say what
+    and where), and :class:`OptionError` for an engine that cannot be saved, or a wrong option.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -94,15 +94,27 @@ def load(
 
 
 def restored(
-    compiled: Compiled, *, engine: str | None = None, cache_bytes: int | None = None, key_cache: str = "auto"
+    compiled: Compiled, *, engine: str | None = None, cache_bytes: int | None = None, key_cache: str | None = None
 ) -> Router:
-    """Return the router of a compiled form, with an empty cache; options as for :func:`load`."""
-    name = engine or compiled.engine
-    info = engine_spec(name).info
-    if cache_bytes is None:
-        cache_bytes = DEFAULT_CACHE_BYTES if compiled.cache_bytes is None else compiled.cache_bytes
-    options: dict[str, Any] = cache_option(info, cache_bytes)
-    if "key_cache" in info.options:
+    """Return the router of a compiled form, with an empty cache; the parameters are those of :func:`load`."""
+    spec = engine_spec(engine or compiled.engine)
+    options: dict[str, Any] = {"cache_bytes": DEFAULT_CACHE_BYTES, **asdict(compiled.options)}
+    if cache_bytes is not None:
+        options["cache_bytes"] = _bytes(cache_bytes)
+    if key_cache is not None:
         options["key_cache"] = key_cache
-    matcher = restorer(name)(compiled.nfa, compiled.dialect, **options)
-    return Router(compiled.bindings, matcher, info, compiled.dialect)
+    checked = spec.options(**_accepted(options, spec.info))
+    matcher = restorer(spec.info.name)(compiled.nfa, compiled.dialect, checked)
+    return Router(compiled.bindings, matcher, spec.info, compiled.dialect, checked)
+
+
+def _bytes(cache_bytes: int) -> int:
+    """Return the bound on the cache, whose type is checked for every engine, also for those that have no cache."""
+    if isinstance(cache_bytes, bool) or not isinstance(cache_bytes, int):
+        raise OptionError(f"cache_bytes is {cache_bytes!r}: expected a number of bytes, such as {DEFAULT_CACHE_BYTES}")
+    return cache_bytes
+
+
+def _accepted(options: dict[str, Any], info: EngineInfo) -> dict[str, Any]:
+    """Return those of the options that the engine has."""
+    return {name: value for name, value in options.items() if name in info.options}

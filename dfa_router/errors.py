@@ -3,10 +3,10 @@
 ::
 
     RouterError                      anything this project raises on purpose
-    ├── InputError                   (ValueError) what the caller handed over is wrong
+    ├── InputError                   (ValueError) the caller's input is wrong
     │   ├── PatternError             a binding pattern
     │   │   └── ConversionError      a pattern that has no equal in another dialect
-    │   ├── CapacityError            an automaton would outgrow its limit
+    │   ├── CapacityError            an automaton would exceed its limit
     │   ├── FileFormatError          a file of a compiled router: .kind and .section say what is wrong, and where
     │   ├── BindingError             an entry of a binding list, or a change to one
     │   ├── KeyTypeError             (TypeError) a routing key that is neither text nor bytes
@@ -17,7 +17,7 @@
     │   ├── MessagesError            a message log: a missing column, an unknown format
     │   └── CorpusError              a kept case of the fuzzer (defined in fuzz.casefile)
     ├── JobError                     a Spark job that failed, or lost rows
-    ├── Refused, TargetFailure       what a target of the fuzzer did (defined in fuzz.target)
+    ├── Refused, TargetFailure       what a target of the fuzzer did (defined in dfa_router.target)
     └── EnvironmentLacksError        (RuntimeError) Java, an extra, a broker: what to install
 
 ``InputError`` and its branches mean "change the input"; ``EnvironmentLacksError`` means "change the machine".
@@ -55,7 +55,7 @@ class ConversionError(PatternError):
 
 
 class KeyTypeError(InputError, TypeError):
-    """A routing key is neither ``str`` nor ``bytes``, or a batch of keys is no column of strings."""
+    """A routing key is neither ``str`` nor ``bytes``, or a batch of keys is not a column of strings."""
 
 
 class OptionError(InputError):
@@ -63,11 +63,11 @@ class OptionError(InputError):
 
 
 class DefinitionsError(InputError):
-    """A RabbitMQ definitions file cannot be used; the text names file, place and remedy."""
+    """A RabbitMQ definitions file cannot be used; the text names the file, the place and the remedy."""
 
 
 class UnknownNameError(InputError, LookupError):
-    """A topology has no vhost or exchange of that name; the text lists near ones."""
+    """A topology has no vhost or exchange of that name; the text lists similar names."""
 
 
 class MessagesError(InputError):
@@ -83,4 +83,4 @@ class JobError(RouterError):
 
 
 class EnvironmentLacksError(RouterError, RuntimeError):
-    """The machine lacks something (Java, an extra, a broker); the text says what to install."""
+    """Something is missing on the machine (Java, an extra, a broker); the text says what to install."""

@@ -1,7 +1,7 @@
-"""What a batch answers: a set of bindings per key, kept compact.
+"""The answer for a batch of keys: a set of bindings per key, in a compact form.
 
-Most keys of a log lead to few distinct sets of bindings, so a result is a set number per key and a table of sets;
-lists per key are made from it only when asked for, with one ``take``.
+The keys of a log have few distinct sets of bindings. So the answer is a set number per key and a table of sets; lists per
+key are made of them with one ``take``, and only when they are asked for.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["Matches"]
 class Matches:
     """The matching bindings of each key of a batch, in the order of the keys.
 
-    A null key has a null row everywhere. Set numbers belong to this object alone: equal sets of two batches may have
-    different numbers, and within one batch equal sets may repeat.
+    A null key has a null row in every result. Set numbers are valid for this object only: an equal set of another batch
+    may have another number, and equal sets may occur more than once in one batch.
 
     >>> import dfa_router as dr
     >>> matches = dr.compile([("a.*", "x"), ("#", "y")]).match_batch(["a.b", None, "c"])
@@ -38,7 +38,7 @@ class Matches:
     __slots__ = ("__dict__", "_batch", "_name_table")
 
     def __init__(self, batch: SetBatch, name_table: Callable[[], tuple[npt.NDArray[np.int32], pa.Array]]) -> None:
-        """Wrap a batch; ``name_table``, asked when destinations are, returns what the function of that name does."""
+        """Wrap a batch; ``name_table`` is called when destinations are asked for, and returns what :func:`name_table` does."""
         self._batch = batch
         self._name_table = name_table
 
@@ -52,12 +52,12 @@ class Matches:
     def set_ids(self) -> pa.Int32Array:
         """For each key the number of its set in :attr:`sets`; null for a null key."""
         ids = self._batch.set_ids
-        has_nulls = ids.min(initial=0) < 0  # a third of the time of making the mask
+        has_nulls = ids.min(initial=0) < 0  # takes a third of the time that the mask takes
         return pa.array(ids, pa.int32(), mask=ids < 0 if has_nulls else None)
 
     @cached_property
     def sets(self) -> pa.ListArray:
-        """The sets: ``sets[set_ids[i]]`` holds the ascending binding positions of key ``i``."""
+        """The sets: ``sets[set_ids[i]]`` has the binding positions of key ``i``, ascending."""
         return pa.ListArray.from_arrays(
             pa.array(self._batch.offsets, pa.int32()), pa.array(self._batch.positions, pa.int32())
         )
@@ -81,11 +81,11 @@ class Matches:
 
     @cached_property
     def _destination_sets(self) -> pa.ListArray:
-        """The sets again, as destinations without repetition."""
+        """The sets as destinations instead of bindings, each destination once."""
         code_of, names = self._name_table()
         codes = code_of[self._batch.positions]
         sets = np.repeat(np.arange(len(self._batch.offsets) - 1), np.diff(self._batch.offsets))
-        # A pair (set, destination) is kept where it occurs first; np.unique returns first occurrences.
+        # Of equal pairs (set, destination) the first is kept; np.unique returns where each first occurs.
         _, first = np.unique(sets * np.int64(max(1, len(names))) + codes, return_index=True)
         first.sort()
         offsets = np.zeros(len(self._batch.offsets), np.int32)
@@ -94,7 +94,7 @@ class Matches:
 
 
 def name_table(destinations: Any) -> tuple[npt.NDArray[np.int32], pa.Array]:
-    """Number the distinct destinations: a code per binding, and the Arrow column of names that codes point into."""
+    """Number the distinct destinations: return a code per binding, and the Arrow column of names by code."""
     numbers: dict[str, int] = {}
     codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in destinations), np.int32)
     return codes, pa.array(list(numbers), pa.string())

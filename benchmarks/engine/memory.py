@@ -57,14 +57,14 @@ keys = pa.concat_arrays(pa.ipc.open_file(path + "/keys").read_all().column(0).ch
 spec = engine_spec("dfa")
 prepare()
 warm_up = spec.build([b"#.a.*", b"b"], AMQP, cache_bytes=1 << 20)
-warm_up.batch(key_columns(key_array(keys.slice(0, 1000))))
+warm_up.match_batch(key_columns(key_array(keys.slice(0, 1000))))
 stop()
 matcher = spec.build(patterns, AMQP, cache_bytes=cache_bytes)
 stop()
 largest = pairs = 0
 for _ in range(2):
     for start in range(0, len(keys), {BATCH}):
-        found = matcher.batch(key_columns(key_array(keys.slice(start, {BATCH}))))
+        found = matcher.match_batch(key_columns(key_array(keys.slice(start, {BATCH}))))
         largest = max(largest, sum(array.nbytes for array in found))
         pairs += int(np.diff(found.offsets.astype(np.int64))[found.set_ids].sum())
     del found

@@ -1,4 +1,5 @@
-"""The automata in their textbook form: patterns, the NFA, subset construction, the complete DFA, and a lazy DFA in Python.
+"""The automata in their textbook form: patterns, the NFA, subset construction, the complete DFA, a lazy DFA in Python.
 
-Nothing here is compiled, and nothing knows the flat tables. What the kernels do is held to what this package says.
+Nothing here is compiled by numba, and nothing knows the flat tables of the kernels. Tests compare the kernels with this
+package, state by state.
 """

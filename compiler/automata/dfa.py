@@ -1,8 +1,8 @@
 """The complete DFA of a small binding set, built eagerly under limits.
 
-Pictures, analysis and generated code want the whole automaton; routing does not (see :mod:`compiler.machine.lazy`). The number
-of states can be exponential: ``#.a.*.*`` with n stars needs 2^(n+1) states, and n bindings ``#.w.#`` with different words
-need 2^n. Hence a limit on states *and* one on bytes, as a few states with long successor lists can be large too.
+Pictures and analysis need the whole automaton; routing does not (see :mod:`compiler.machine.lazy`). The number of states
+can be exponential: ``#.a.*.*`` with n stars needs 2^(n+1) states, and n bindings ``#.w.#`` with different words need 2^n.
+Hence the limit on states. There is another on bytes, because a few states with long lists of successors can be large too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Dfa", "build_dfa"]
 
 _STATE_BYTES, _ITEM_BYTES = 200, 36
-"""What a state and each of its positions, tags and literal successors take in CPython, roughly: lists, tuples, ints."""
+"""Rough estimates of what CPython needs for a state, and for each of its positions, tags and literal successors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,13 +31,13 @@ class Dfa:
 
     nfa: Nfa
     starts: tuple[int, ...]
-    """The states before the first word, one for each root of the NFA."""
+    """The start states, one for each root of the NFA."""
     states: tuple[State, ...]
     """The NFA positions and accept tags of each state, in order of discovery; state 0 is the start."""
     defaults: tuple[int, ...]
-    """For each state its successor on any word that is not among its literals."""
+    """For each state its default successor: where every word leads that is not in its row of ``successors``."""
     successors: tuple[dict[int, int], ...]
-    """For each state its other successors, by symbol."""
+    """For each state a row of its literal successors, by symbol."""
 
     def __len__(self) -> int:
         return len(self.states)
@@ -49,7 +49,7 @@ class Dfa:
         return self.dump(limit=200)
 
     def dump(self, limit: int | None = None) -> str:
-        """Return the DFA as text, a line per state with the NFA positions that it stands for; ``limit`` as in :meth:`Nfa.dump`.
+        """Return the DFA as text, a line per state with its NFA positions in braces; ``limit`` is that of :meth:`Nfa.dump`.
 
         >>> from compiler import Wildcard, build_nfa
         >>> print(build_dfa(build_nfa([[b"a", Wildcard.ONE]])).dump())
@@ -112,8 +112,8 @@ class Dfa:
 def build_dfa(nfa: Nfa, *, max_states: int = 10_000, max_bytes: int = 64 << 20) -> Dfa:
     """Build the complete DFA, breadth first.
 
-    Raises :class:`CapacityError` as soon as either limit would be passed; the text names the limit. ``max_bytes`` is
-    compared with an estimate of what the finished object takes.
+    Raises :class:`CapacityError` as soon as a limit is exceeded; the text names the limit. ``max_bytes`` is compared with
+    an estimate of the memory that the finished object takes.
     """
     numbers: dict[State, int] = {}
     defaults: list[int] = []
@@ -132,7 +132,7 @@ def build_dfa(nfa: Nfa, *, max_states: int = 10_000, max_bytes: int = 64 << 20) 
 
     states: list[State] = []
     starts = tuple(number(start(nfa, root)) for root in nfa.roots)
-    for state in states:  # grows while it is walked
+    for state in states:  # grows during the loop
         default = default_successor(nfa, state)
         defaults.append(number(default))
         rows.append({symbol: number(successor(nfa, state, symbol)) for symbol in literals(nfa, state)})

@@ -1,8 +1,8 @@
-"""Automata as text: for tests, for issues, and for reading without a picture.
+"""Automata as text: for tests, for bug reports, and for reading without a picture.
 
-The first line counts; then a line per position or state: ``>`` marks the start, transitions are ``word->target``, a
-final ``!`` says that no further word can change the state. The automata hand over their rows (:meth:`Nfa.dump`,
-:meth:`Dfa.dump`), and this module writes them.
+The first line has the counts. Then follows a line per position or state: ``>`` marks a start, transitions are
+``word->target``, and a ``!`` at the end says that no further word can change the state. The automata provide the rows
+(:meth:`Nfa.dump`, :meth:`Dfa.dump`); this module formats them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ __all__ = ["Row", "dump", "quoted"]
 
 
 class Row(NamedTuple):
-    """A position or a state."""
+    """A line of a dump: a position of an NFA, or a state of a DFA."""
 
     number: int
     start: bool
     moves: Sequence[str]
-    """What it is and where it leads, each a word of the line."""
+    """The words of the line between number and tags: what the position is, and its transitions."""
     tags: tuple[int, ...]
 
 
 def dump(heading: str, rows: Iterable[Row], count: int, limit: int | None, things: str) -> str:
-    """Return a line per row below the heading; with a limit, that many of the ``count`` rows, and how many others there are.
+    """Return the heading and a line per row.
+
+    With a ``limit``, only the first ``limit`` of the ``count`` rows, and a last line that says how many others there are.
 
     >>> print(dump("Two states", [Row(0, True, ["a->1"], ()), Row(1, False, [], (0, 2))], 2, None, "states"))
     Two states
@@ -39,7 +41,7 @@ def dump(heading: str, rows: Iterable[Row], count: int, limit: int | None, thing
 
 
 def quoted(word: str, *, literal: bool) -> str:
-    """Return a word for a dump, quoted where it is a literal that could be mistaken for something else."""
+    """Return a word for a dump; a literal that could be mistaken for another part of the line is put in quotes."""
     plain = word.isprintable() and word not in ("", "*", "ε", "loops") and not set(word) & set(' "->{}!')
     return word if plain or not literal else repr(word)
 

@@ -1,16 +1,16 @@
-"""The smallest DFA that answers like a given one: states merged that no key can tell apart.
+"""The smallest DFA that answers like a given one: equivalent states are merged.
 
-Partition refinement: begin with a class for each accept set, and split a class whenever two of its states lead to
-different classes on some word. Only states whose successors moved are looked at again, and the largest part of a split
-class keeps its number, so a state moves at most log n times (Hopcroft's "process the smaller half", in the form that
-works on signatures instead of on an alphabet).
+Partition refinement: begin with one class of states for each accept set, and split a class whenever two of its states
+lead to different classes on some word. Only the predecessors of states that changed their class are examined again. The
+largest part of a split class keeps the class's number, so a state changes its class at most log n times (Hopcroft's
+"process the smaller half", here on signatures of states instead of letter by letter).
 
-What the textbook leaves out is our alphabet: every word there is. A state is a default successor and a few literals, so
-its signature is the class of its default and those literals whose class is another; a literal that goes where any other
-word goes says nothing, and is dropped. Accept tags are kept apart: merging states that accept different bindings would
-forget which binding matched, so the DFA of n bindings ``#.w.#`` keeps all its 2^n states.
+The textbook's alphabet is finite and small; ours is every word. A state has a default successor and a few literal ones,
+so its signature is the class of the default successor and those literals whose successor is in another class. A literal
+that leads to the default's class makes no difference and is dropped. States with different accept tags are never merged,
+since the tags say which binding matched: the DFA of n bindings ``#.w.#`` keeps all its 2^n states.
 
-Rejected: Brzozowski's double reversal, which determinises twice and can be exponential on the way.
+Rejected: Brzozowski's double reversal, which determinises twice and can need exponential space in between.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ _Signature = tuple[int, frozenset[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MinimalDfa:
-    """A complete DFA with as few states as its answers allow; made by :func:`minimize`."""
+    """The complete DFA with the fewest states for its answers; made by :func:`minimize`."""
 
     nfa: Nfa
     starts: tuple[int, ...]
-    """The states before the first word, one for each root of the NFA."""
+    """The start states, one for each root of the NFA."""
     members: tuple[tuple[int, ...], ...]
-    """For each state the states of the DFA that it stands for, ascending; state 0 holds that DFA's start."""
+    """For each state the states of the given DFA that were merged into it, ascending; state 0 holds that DFA's start."""
     tags: tuple[tuple[int, ...], ...]
     """For each state its accept tags, ascending."""
     defaults: tuple[int, ...]
-    """For each state its successor on any word that is not among its literals."""
+    """For each state its default successor: where every word leads that is not in its row of ``successors``."""
     successors: tuple[dict[int, int], ...]
-    """For each state its other successors, by symbol; none of them equals the default."""
+    """For each state a row of its literal successors, by symbol; none of them equals the default successor."""
 
     def __len__(self) -> int:
         return len(self.members)
@@ -84,7 +84,7 @@ class MinimalDfa:
 
 
 def minimize(dfa: Dfa) -> MinimalDfa:
-    """Merge the states that no key can tell apart; states are numbered in the order of their first members.
+    """Merge equivalent states; the new states are numbered in the order of their first members.
 
     After ``a`` and one more word, ``#.a.*.#`` accepts whatever follows, but the DFA still looks for the next ``a``:
 
@@ -146,7 +146,7 @@ def _refine(dfa: Dfa) -> list[int]:
             by_class[classes[state]][signature(state)].add(state)
         moved: list[tuple[set[int], int]] = []
         for number, split in by_class.items():
-            rest = parts[number].difference(*split.values())  # untouched: all as alike as they were before
+            rest = parts[number].difference(*split.values())  # not examined: still equivalent to each other
             if rest:
                 split[signature(next(iter(rest)))] |= rest
             largest, *smaller = sorted(split.values(), key=len, reverse=True)
@@ -154,7 +154,7 @@ def _refine(dfa: Dfa) -> list[int]:
             for part in smaller:
                 moved.append((part, len(parts)))
                 parts.append(part)
-        # Classes change only now: all signatures of a round are taken in the same partition.
+        # Classes change only here, so all signatures of a round belong to the same partition.
         for part, number in moved:
             for state in part:
                 classes[state] = number

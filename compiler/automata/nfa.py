@@ -3,24 +3,25 @@
 Patterns are inserted into a trie whose edges are tokens, so bindings share their prefixes. Each trie node is a
 *position* of the automaton. From a position, a word leads to the child of that literal word and to the ``ONE`` child;
 the ``MANY`` child is reached by an epsilon move, without a word, and loops on every word. A binding's *accept tag* is
-its number; it hangs on the position where its pattern ends. Ends are never shared between patterns that differ, since
-we want to know which binding matched (RabbitMQ's 2011 articles on topic routing draw the same automaton).
+its number in the order given; it belongs to the position where the pattern ends. Patterns that differ never share their
+end, because the answer names the bindings that matched (RabbitMQ's 2011 articles on topic routing draw the same
+automaton).
 
 ::
 
     a.b.c, a.#.c     (0) --a--> (1) --ε--> (2 loops) --c--> (4) tag 1
                                  └---b---> (3) ----c-------> (5) tag 0
 
-Some dialects keep keys apart that begin with a certain byte, ``$`` in MQTT: no wildcard that begins a pattern may match in
-them. Such an automaton has a second root for these keys, and only patterns that begin with a literal word of that kind hang
-there. Nothing else needs to know of the rule: a key begins at its root, and every step after is the same.
+Some dialects reserve keys that begin with a certain byte, ``$`` in MQTT: a wildcard at the beginning of a pattern does
+not match in them. Their automaton has a second root. These keys start there, and only patterns whose first word is a
+literal that begins with the byte are inserted there. No other code needs to know the rule: only the start differs.
 
-Positions are numbered level by level and, within a level, by parent and token. Three facts follow that the rest of the
-compiler stands on: the children of a position are consecutive numbers; children of ascending positions ascend, so
-subset construction merges sorted lists and never sorts; and the whole trie is two arrays, ``labels`` and ``children``.
+Positions are numbered level by level and, within a level, by parent and token. The rest of the compiler relies on three
+consequences: the children of a position are consecutive numbers; the children of ascending positions ascend, so that
+subset construction merges sorted lists and never sorts; and two arrays, ``labels`` and ``children``, are the whole trie.
 
-Rejected: Thompson's construction with explicit epsilon positions (twice the positions, nothing gained, as our patterns
-have no alternatives), and dictionaries of children (20 times the memory).
+Rejected: Thompson's construction with explicit epsilon positions (twice the positions for no gain, as our patterns have
+no alternatives), and dictionaries of children (20 times the memory).
 """
 
 from __future__ import annotations
@@ -47,15 +48,15 @@ if TYPE_CHECKING:
 __all__ = ["MANY", "ONE", "OTHER", "RESERVED", "ROOT", "Nfa", "build_nfa"]
 
 ROOT = 0
-"""The position where keys begin."""
+"""The position where keys start."""
 RESERVED = 1
-"""The position where keys that begin with the reserved byte begin, in an automaton that has one."""
+"""The position where keys that begin with the reserved byte start, in an automaton that has such a byte."""
 OTHER = 0
-"""The symbol of every word that is no literal of any pattern; literal words have symbols from 1 on."""
+"""The symbol of every word that is not a literal of any pattern; literal words have symbols from 1 up."""
 ONE = -1
-"""The label of a position that is entered by any one word."""
+"""The label of a position that any word enters."""
 MANY = -2
-"""The label of a position that is entered by an epsilon move and loops on every word."""
+"""The label of a position that an epsilon move enters and that loops on every word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,13 +64,15 @@ class Symbols:
     """The literal words of all patterns: word ``s - 1`` has symbol ``s``."""
 
     data: npt.NDArray[np.uint8]
+    """The bytes of all words."""
     offsets: Int32s
+    """The word of symbol s is ``data[offsets[s - 1]:offsets[s]]``."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def word(self, symbol: int) -> bytes:
-        """Return the word of a symbol from 1 on."""
+        """Return the word of a symbol, which is 1 or more."""
         return self.data[self.offsets[symbol - 1] : self.offsets[symbol]].tobytes()
 
 
@@ -79,14 +82,15 @@ class Nfa:
 
     symbols: Symbols
     labels: Int32s
-    """How each position is entered: a symbol, ``ONE`` or ``MANY``; a root's entry is ``OTHER`` and means nothing."""
+    """How each position is entered: a symbol, ``ONE`` or ``MANY``; ``OTHER`` for a root, which nothing enters."""
     children: Int32s
     """The children of p are ``range(children[p], children[p + 1])``, ordered MANY, ONE, then by symbol."""
     tag_offsets: Int32s
+    """Where the accept tags of each position begin in ``tags``, shape (positions + 1,)."""
     tags: Int32s
     """The accept tags of p are ``tags[tag_offsets[p]:tag_offsets[p + 1]]``, ascending."""
     reserved: bytes = b""
-    """The byte whose keys begin at a root of their own, or nothing."""
+    """Keys that begin with this byte start at ``RESERVED``; empty if the automaton has one root."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -98,7 +102,7 @@ class Nfa:
         return self.dump(limit=200)
 
     def dump(self, limit: int | None = None) -> str:
-        """Return the automaton as text, a line per position; with a limit, that many lines and a count of the others."""
+        """Return the automaton as text, a line per position; with a ``limit``, that many lines and the number of the others."""
         heading = f"Nfa: {len(self)} positions, {len(self.symbols)} literal words, {len(self.tags)} bindings"
         return dump(heading, map(self._row, range(len(self))), len(self), limit, "positions")
 
@@ -111,7 +115,7 @@ class Nfa:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """The size of all arrays in bytes."""
         arrays = (self.labels, self.children, self.tag_offsets, self.tags, self.symbols.data, self.symbols.offsets)
         return sum(a.nbytes for a in arrays)
 
@@ -122,11 +126,11 @@ class Nfa:
 
     @property
     def roots(self) -> range:
-        """The positions where keys begin: one, or two with a reserved byte."""
+        """The positions where keys start: one, or two with a reserved byte."""
         return range(int(self.children[0]))
 
     def root(self, key: bytes) -> int:
-        """Return where a key begins; its first word will do."""
+        """Return the position where a key starts; the key's first word is enough."""
         return RESERVED if self.reserved and key.startswith(self.reserved) else ROOT
 
     def successors(self, position: int) -> range:
@@ -146,7 +150,7 @@ class Nfa:
         return self.label(position) == MANY
 
     def live(self, position: int) -> bool:
-        """Tell whether any word leads on from a position; its epsilon move is not counted."""
+        """Tell whether any word leads on from a position; epsilon moves do not count."""
         return self.loops(position) or any(self.label(child) != MANY for child in self.successors(position))
 
     def word(self, label: int) -> str:
@@ -182,11 +186,11 @@ class Nfa:
 
 
 def build_nfa(patterns: Iterable[Pattern], *, reserved: bytes = b"") -> Nfa:
-    """Build the NFA of the patterns; the accept tag of a pattern is its number in the order given.
+    """Build the NFA of the patterns; the accept tag of pattern i is i.
 
     Where a ``reserved`` byte is given, keys that begin with it match no pattern that begins with a wildcard.
 
-    A million five-word patterns take about three seconds, most of it in reading their tokens.
+    A million five-word patterns take about three seconds, most of it for reading their tokens.
 
     >>> print(build_nfa([[b"a", b"b"], [b"a", Wildcard.MANY]]))
     Nfa: 4 positions, 2 literal words, 2 bindings
@@ -195,7 +199,7 @@ def build_nfa(patterns: Iterable[Pattern], *, reserved: bytes = b"") -> Nfa:
      2 loops  tags 1
      3   tags 0
     """
-    # A new word gets the next number where it is looked up, without a step of Python for each of millions of tokens.
+    # Looking up a new word gives it the next number, so the loop below runs no Python code per token.
     numbers: defaultdict[Token, int] = defaultdict(count(1).__next__, {Wildcard.ONE: ONE, Wildcard.MANY: MANY})
     number_of, without_many = numbers.__getitem__, frozenset([Wildcard.MANY]).isdisjoint
     codes = array("i")
@@ -227,9 +231,9 @@ def build_nfa(patterns: Iterable[Pattern], *, reserved: bytes = b"") -> Nfa:
 def _grow(
     codes: Int32s, lengths: npt.NDArray[np.int64], at: npt.NDArray[np.int64], roots: int
 ) -> tuple[Int32s, Int32s, Int32s]:
-    """Insert all patterns into the trie at once, a level at a time: labels, parents and each pattern's last position.
+    """Insert all patterns into the trie, one level after the other: return labels, parents and each pattern's last position.
 
-    Pattern i begins at ``at[i]``, one of the roots.
+    Pattern i starts at ``at[i]``, one of the roots.
     """
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.zeros(0, np.int64)
     labels = [np.full(roots, OTHER, np.int32)]
@@ -237,7 +241,7 @@ def _grow(
     positions = roots
     for level in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > level)
-        # MANY and ONE are -2 and -1: adding 2 makes every code sortable below its parent's number.
+        # MANY and ONE are -2 and -1: adding 2 makes every code fit below its parent's number, and sort by it.
         edges, which = np.unique(
             (at[rows] << 32) | (codes[starts[rows] + level].astype(np.int64) + 2), return_inverse=True
         )

@@ -1,4 +1,4 @@
-"""The way back from a position of the NFA: arrays of children lead forward only."""
+"""The way back from a position of the NFA to its root, which the arrays of children do not give."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["parents_of", "path_to"]
 
 
 def parents_of(nfa: Nfa) -> npt.NDArray[np.int32]:
-    """Return the parent of every position, shape (positions,); a root's is itself."""
+    """Return the parent of every position, shape (positions,); a root is its own parent."""
     roots = len(nfa.roots)
     parents = np.arange(len(nfa), dtype=np.int32)
     parents[roots:] = np.repeat(np.arange(len(nfa), dtype=np.int32), np.diff(nfa.children))

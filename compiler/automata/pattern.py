@@ -1,8 +1,8 @@
-"""Patterns as the compiler knows them: sequences of tokens, whatever the dialect they were written in.
+"""Patterns as the compiler knows them: sequences of tokens, the same for every dialect.
 
 A token is a literal word (``bytes``), :data:`Wildcard.ONE` for exactly one word or :data:`Wildcard.MANY` for zero or
-more. Runs of wildcards have many spellings and one meaning; :func:`normalize` picks one spelling, so that equal
-patterns become equal automata and no ``MANY`` is ever followed by a wildcard.
+more. A run of wildcards can be written in several ways that mean the same; :func:`normalize` chooses one of them, so
+that patterns of equal meaning become equal automata and a wildcard never follows ``MANY``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Pattern", "Token", "Wildcard", "normalize"]
 
 
 class Wildcard(Enum):
-    """The two tokens that stand for words they do not name."""
+    """The two tokens that are not literal words."""
 
     ONE = "*"
     MANY = "#"
@@ -29,7 +29,7 @@ Pattern = Sequence[Token]
 
 
 def normalize(pattern: Pattern) -> tuple[Token, ...]:
-    """Return the equal pattern in which every run of wildcards is its ``ONE`` tokens, then at most one ``MANY``.
+    """Return the pattern with every run of wildcards written as its ``ONE`` tokens, then at most one ``MANY``.
 
     ``#.#`` is ``#`` because zero or more twice is zero or more, and ``#.*`` is ``*.#`` because both say at least one.
 

@@ -1,13 +1,13 @@
 """One step of subset construction, and nothing else.
 
-A DFA state is the set of NFA positions that some words lead to. :func:`start` is where every key begins,
-:func:`default_successor` is where any word leads that is no literal of the state, and :func:`successor` adds what a
-literal word reaches. No cache is in sight: the eager DFA, the lazy cache, the pictures and the tests all call these
-functions, and the kernels are held to them state for state.
+A DFA state is the set of NFA positions that some words lead to. :func:`start` is the state where a key starts,
+:func:`default_successor` is where every word leads that is not a literal of the state, and :func:`successor` adds the
+positions that a literal word reaches. These are pure functions without a cache: the complete DFA, the lazy DFA in
+Python, generated code, pictures and tests all call them, and tests compare the kernels with them state by state.
 
-What the plain definition of a state leaves out: a position from which no word leads on can only matter by its accept
-tags, so it is dropped from the set and its tags are kept. Two states are equal when both parts are; this merges states
-that differ in nothing but finished patterns.
+Where this differs from the textbook: a position from which no word leads on can matter only by its accept tags, so it is
+left out of the set and its tags are kept. Two states are equal if both their positions and their tags are. States that
+differ only in patterns that have already ended are thereby the same state.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ __all__ = ["State", "default_successor", "is_final", "literal_successors", "lite
 
 
 class State(NamedTuple):
-    """A DFA state: where the NFA may be, and what is accepted if the key ends here."""
+    """A DFA state: the positions where the NFA may be, and the tags that are accepted if the key ends here."""
 
     positions: tuple[int, ...]
-    """Live NFA positions, ascending."""
+    """NFA positions from which some word leads on, ascending."""
     tags: tuple[int, ...]
     """Accept tags, ascending."""
 
 
 def start(nfa: Nfa, root: int = ROOT) -> State:
-    """Return the state before the first word of a key that begins at this root."""
+    """Return the state before the first word of a key that starts at this root."""
     return _closure(nfa, [root])
 
 
 def successor(nfa: Nfa, state: State, symbol: int) -> State:
-    """Return the state after a word, given as its symbol; ``OTHER`` leads to the default successor."""
+    """Return the state after a word, which is given as its symbol; ``OTHER`` leads to the default successor."""
     return _closure(nfa, [*_any_word(nfa, state), *_literal(nfa, state, symbol)])
 
 
 def default_successor(nfa: Nfa, state: State) -> State:
-    """Return the state after a word that is no literal of the state."""
+    """Return the state after a word that is not a literal of the state."""
     return _closure(nfa, _any_word(nfa, state))
 
 
@@ -51,9 +51,9 @@ def literals(nfa: Nfa, state: State) -> tuple[int, ...]:
 
 
 def literal_successors(nfa: Nfa, state: State) -> dict[int, State]:
-    """Return every literal's successor by symbol, ascending: what :func:`successor` gives, in one pass over the children.
+    """Return every literal's successor by symbol, ascending, in one pass over the children.
 
-    A state with n literals costs n steps here and n^2 in n calls.
+    For a state with n literals this takes n steps, where n calls of :func:`successor` take n^2.
     """
     any_word = list(_any_word(nfa, state))
     children: dict[int, list[int]] = {}
@@ -65,7 +65,7 @@ def literal_successors(nfa: Nfa, state: State) -> dict[int, State]:
 
 
 def is_final(nfa: Nfa, state: State) -> bool:
-    """Tell whether no further word can change the state: it is dead or saturated, and the key's rest need not be read."""
+    """Tell whether no further word can change the state, so that the rest of the key need not be read."""
     return not literals(nfa, state) and default_successor(nfa, state) == state
 
 
@@ -83,7 +83,7 @@ def _literal(nfa: Nfa, state: State, symbol: int) -> Iterator[int]:
 
 
 def _closure(nfa: Nfa, positions: Iterable[int]) -> State:
-    """Add what epsilon moves reach; one round is enough, as no MANY has a MANY child."""
+    """Return the epsilon closure as a state; one round is enough, as no MANY has a MANY child."""
     reached = set(positions)
     reached |= {child for position in reached for child in nfa.successors(position) if nfa.label(child) == MANY}
     tags = sorted(tag for position in reached for tag in nfa.tags_of(position))

@@ -1,7 +1,8 @@
-"""The lazy DFA in plain Python: what the kernels are held to, and what pictures of a filling cache are drawn from.
+"""The lazy DFA in plain Python: tests compare the kernels with it, and pictures show how its cache fills.
 
-It calls the one pure step of :mod:`compiler.automata.powerset`, keeps what it builds in dictionaries, counts the visits of each
-state, and clears everything when its account passes the capacity. It serves as the engine where the JIT is switched off.
+It calls the pure functions of :mod:`compiler.automata.powerset`, keeps states and transitions in dictionaries, counts how
+often each is used, and clears all of them when their estimated size exceeds the capacity. It is also the engine ``dfa``
+where numba's compiler is switched off.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Twin"]
 
 _STATE_BYTES, _ITEM_BYTES, _TRANSITION_BYTES = 24, 4, 16
-"""The account of a state, of each of its positions and tags, and of a transition: what flat tables would take."""
+"""What a state, each of its positions and tags, and a transition count in bytes: about what flat tables would take."""
 
 
 class Twin:
@@ -33,11 +34,11 @@ class Twin:
     """
 
     def __init__(self, nfa: Nfa, separator: bytes, capacity: int) -> None:
-        """Begin with an empty cache; a capacity too small for the start state means that nothing is ever kept."""
+        """Begin with an empty cache of at most ``capacity`` bytes; one too small for the start state never holds anything."""
         self._nfa = nfa
         self._separator = separator
         self._capacity = capacity
-        self._leases = Leases([Twin.match.__code__, Twin.run.__code__])
+        self._leases = Leases([Twin.match.__code__, Twin.match_batch.__code__])
         self._keys = self._words = self._misses = self._clears = self._fallbacks = 0
         self._empty()
         self._midway = False
@@ -45,14 +46,14 @@ class Twin:
 
     @property
     def nfa(self) -> Nfa:
-        """The automaton that this one determinises."""
+        """The NFA of the binding set."""
         return self._nfa
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._nfa, self._separator, self._capacity)
 
     def match(self, key: bytes) -> tuple[int, ...]:
-        """Return the accept tags of a key, ascending."""
+        """Return the accept tags of a key, ascending; they are the positions of its bindings."""
         lease: Lease = {}
         if self._leases.take(lease, [0]) is None:
             return Twin(self._nfa, self._separator, 0).match(key)  # for a signal handler that has interrupted a call
@@ -61,11 +62,11 @@ class Twin:
         finally:
             self._leases.give_back(0)
 
-    def run(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:  # noqa: ARG002  # Python runs one at a time
+    def match_batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:  # noqa: ARG002  # Python runs one at a time
         """Match every key of every column; the answer runs over all of them in order."""
         lease: Lease = {}
         if self._leases.take(lease, [0]) is None:
-            return Twin(self._nfa, self._separator, 0).run(columns)
+            return Twin(self._nfa, self._separator, 0).match_batch(columns)
         try:
             return key_by_key(self._match_safely, columns)
         finally:
@@ -88,11 +89,11 @@ class Twin:
         )
 
     def to_networkx(self) -> nx.MultiDiGraph[int]:
-        """Return the cache as it is now, as a graph.
+        """Return the present content of the cache as a graph.
 
-        Nodes are state numbers with ``start``, ``positions``, ``tags``, ``dead``, ``visits`` (keys and words that came
-        by) and ``unknown`` (labels of the state's literals whose transition is not built, and ``*`` for its default).
-        Edges are the known transitions, with ``kind`` ("literal" or "default"), ``label`` and ``visits``.
+        Nodes are state numbers with ``start``, ``positions``, ``tags``, ``dead``, ``visits`` (how often a key was in the
+        state) and ``unknown`` (the labels of its literals whose transition is not built, and ``*`` if the default is not).
+        Edges are the transitions that are built, with ``kind`` ("literal" or "default"), ``label`` and ``visits``.
         """
         import networkx as nx
 
@@ -155,7 +156,7 @@ class Twin:
         return state.tags
 
     def _keep(self, state: State, source: State | None = None, symbol: int = OTHER) -> bool:
-        """Put a state and the transition that led to it into the cache, clearing it if need be; False if it is too large."""
+        """Add a state and the transition that led to it, clearing the cache if it is full; False if the state is too large."""
         known = state in self._states
         needed = 0 if known else _STATE_BYTES + _ITEM_BYTES * (len(state.positions) + len(state.tags))
         needed += _TRANSITION_BYTES * (source is not None)

@@ -86,7 +86,7 @@ class LazyDfa:
         finally:
             del loans[number]
 
-    def run(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
+    def match_batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
         """Match every key of every column; the answer runs over all of them in order.
 
         With several threads each takes a run of the keys and has a cache of its own, an equal share of the capacity. The
@@ -192,9 +192,9 @@ class Simulator:
         """Return the accept tags of a key, ascending."""
         return self._machine.match(key)
 
-    def run(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
+    def match_batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
         """Match every key of every column; the answer runs over all of them in order."""
-        return self._machine.run(columns, threads=threads)
+        return self._machine.match_batch(columns, threads=threads)
 
     def stats(self) -> CacheStats:
         """Count the keys; there is no cache to describe."""

@@ -36,7 +36,7 @@ def compile_kernels() -> None:
     large = build_nfa([[b"word%d" % i, b"a-rather-long-word"] for i in range(100)] + [[b"a"] * 64])
     for nfa in (small, large):
         machine = LazyDfa(nfa, b".", 1 << 20)
-        machine.run([column])
-        machine.run([column])
+        machine.match_batch([column])
+        machine.match_batch([column])
         machine.match(b"word1.x")
-        Simulator(nfa, b".").run([column])
+        Simulator(nfa, b".").match_batch([column])

@@ -1,1 +1,1 @@
-"""Automata in files: arrays as they lie in memory, and what is checked before a kernel may see them."""
+"""Automata in files: arrays as they are in memory (``sections``), and the checks before a kernel may use them (``verify``)."""

@@ -1,8 +1,8 @@
-"""Arrays in a file: a label, a table of named sections, a checksum, and the sections as they lie in memory.
+"""Arrays in a file: a label, a checksum, a table of named sections, and the sections as they are in memory.
 
-A file is read by mapping it: an array is a read-only view of the file's pages, which all processes that map it share,
-and nothing is copied or converted. That is why numbers are in the byte order of the machine that wrote them, and a
-machine of the other order refuses the file.
+A file is read by mapping it into memory: an array is a read-only view of the file's pages, which all processes that map
+the file share, and nothing is copied or converted. Therefore numbers have the byte order of the machine that wrote them,
+and a machine of the other byte order refuses the file.
 
 ::
 
@@ -11,17 +11,17 @@ machine of the other order refuses the file.
            32   the table: for each section its name (24), type (8), offset (8) and number of items (8)
            ...  the sections in the table's order, each at the next multiple of 64, with zeros between them
 
-Writing is atomic: a temporary file in the same folder is written, synchronised and renamed, so that a reader sees the old
-file or the new one, and one who has the old one mapped keeps it. Overwriting a mapped file in place would change arrays
-under the hands of kernels; nothing here does that, and nothing else should.
+Writing is atomic: a temporary file in the same folder is written, synchronised and renamed. A reader sees the old file
+or the new one, and a process that has the old one mapped keeps it. Overwriting a mapped file in place would change arrays
+while kernels read them; nothing here does that, and nothing else should.
 
-This module checks that sections are what the table says and that the table is what the reader expects;
-:mod:`compiler.storage.verify` checks what is in them. Nothing is allocated by a size that the file states: the size is compared
-with the file's own first.
+This module checks that the table is the one that the reader expects and that the sections fit it;
+:mod:`compiler.storage.verify` checks their content. A size that the file states is compared with the file's real size
+before anything is allocated by it.
 
-Rejected: pickle (loading runs code), NumPy's ``.npz`` (not mapped, no checksum of the whole), Arrow IPC (maps, but has no
-checksum, and its reader's own validation is not meant for hostile input), and a cryptographic digest instead of the CRC
-(four times the time, and who wants to forge a file can recompute that as well: see :mod:`compiler.storage.verify`).
+Rejected: pickle (loading runs code), NumPy's ``.npz`` (not mapped, no checksum of the whole), Arrow IPC (mapped, but
+without a checksum, and its reader's validation is not meant for hostile input), and a cryptographic digest instead of the
+CRC (four times the time, and whoever forges a file can recompute that as well: see :mod:`compiler.storage.verify`).
 """
 
 from __future__ import annotations
@@ -46,14 +46,16 @@ from compiler.errors import Defect, FileFormatError
 __all__ = ["VERSION", "Sections", "map_file", "refusal", "unpack", "write_file"]
 
 LABEL = b"\x89DFAR\r\n\x1a"
-"""Not ASCII, and with both line ends in it, so that no transfer as text leaves it alone (the idea is PNG's)."""
+"""Has a byte that is not ASCII, and both kinds of line end, so that every transfer as text damages it (as PNG's does)."""
 VERSION = 1
+"""The version of the layout above; what the sections of a file mean is their schema's matter."""
 BYTE_ORDER = 0x01020304
+"""A number that reads differently in the other byte order."""
 
 _HEADER = struct.Struct("=8sIIIIQ")
 _ENTRY = struct.Struct("=24s8sQQ")
 _CHECKED_FROM = 12
-"""The checksum covers everything behind itself."""
+"""The offset from which on the checksum covers the file: all that follows the checksum itself."""
 _ALIGN = 64
 _CHUNK = 1 << 20
 
@@ -69,9 +71,10 @@ class _Entry(NamedTuple):
 
 
 def write_file(path: str | os.PathLike[str], sections: Sections) -> None:
-    """Write one-dimensional arrays to a file, atomically; raises ``OSError`` and leaves no trace if it cannot.
+    """Write one-dimensional arrays to a file, atomically; raises ``OSError`` and leaves no file behind if it cannot.
 
-    Names are ASCII of up to 24 characters. A symbolic link keeps pointing where it does.
+    Names of sections are ASCII of up to 24 characters. If ``path`` is a symbolic link, the file that it points to is
+    replaced, and the link stays.
     """
     target = Path(os.path.realpath(path))
     arrays = [np.ascontiguousarray(array) for array in sections.values()]
@@ -109,13 +112,13 @@ def write_file(path: str | os.PathLike[str], sections: Sections) -> None:
 
 
 def map_file(path: str | os.PathLike[str], schema: Mapping[str, str]) -> dict[str, Array]:
-    """Map a file's sections; they stay mapped while any of the arrays lives. See :func:`unpack` for the rest."""
+    """Map a file and return its sections, as :func:`unpack` does; it stays mapped as long as one of the arrays exists."""
     pages: bytes | mmap.mmap
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise OSError("not a regular file")
         with Path(path).open("rb") as file:
-            empty = not os.fstat(file.fileno()).st_size  # and cannot be mapped
+            empty = not os.fstat(file.fileno()).st_size  # an empty file cannot be mapped
             pages = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
@@ -124,10 +127,10 @@ def map_file(path: str | os.PathLike[str], schema: Mapping[str, str]) -> dict[st
 
 
 def unpack(data: bytes | mmap.mmap, schema: Mapping[str, str], path: str | os.PathLike[str]) -> dict[str, Array]:
-    """Return the sections that a file's content holds, as read-only views of it, in the order of the schema.
+    """Return the sections of a file's content, as read-only views of it, in the order of the schema.
 
-    ``schema`` maps each section's name to its type as NumPy spells it without byte order (``"i4"``). Raises
-    :class:`FileFormatError` for whatever is not as it should be; ``path`` is for its text.
+    ``schema`` maps each section's name to its type in NumPy's notation without byte order (``"i4"``). Raises
+    :class:`FileFormatError`, with ``path`` in its text, if the content is not a file with just these sections.
     """
     head = bytes(data[: _HEADER.size])
     if len(head) < len(LABEL) or head[: len(LABEL)] != LABEL:
@@ -169,13 +172,13 @@ _NOT_OURS = "give the path of a file that Router.save has written"
 def refusal(
     path: str | os.PathLike[str], kind: Defect, problem: str, *, section: str = "", remedy: str = _AGAIN
 ) -> FileFormatError:
-    """Return the error for a file, with file, section, problem and remedy in its text."""
+    """Return the error for a file; its text has the path, the section, the problem and the remedy."""
     place = f"{os.fspath(path)}, section {section!r}" if section else os.fspath(path)
     return FileFormatError(f"{place}: {problem}: {remedy}", kind=kind, section=section)
 
 
 def _entries(table: memoryview) -> list[_Entry]:
-    """Read the table; text that is no ASCII stays recognisable and equals no expected name."""
+    """Read the table; a name that is not ASCII becomes escapes, which equal no expected name."""
     return [
         _Entry(
             name.rstrip(b"\0").decode("ascii", "backslashreplace"),
@@ -188,7 +191,7 @@ def _entries(table: memoryview) -> list[_Entry]:
 
 
 def _check_table(entries: list[_Entry], schema: Mapping[str, str], size: int, path: str | os.PathLike[str]) -> None:
-    """Hold the table to the schema, and to the one way in which sections can fill the file."""
+    """Compare the table with the schema, and its offsets with the only layout that :func:`write_file` makes."""
     end = _HEADER.size + len(entries) * _ENTRY.size
     for entry, (name, dtype) in zip(entries, schema.items(), strict=True):
         if entry.name != name:
@@ -211,7 +214,7 @@ def _aligned(offset: int) -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name survive a loss of power; some file systems have nothing to synchronise here."""
+    """Make the renaming survive a loss of power; file systems that cannot synchronise a folder are left as they are."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):

@@ -1,18 +1,18 @@
-"""What must hold of an NFA that comes from a file, before a kernel may see it.
+"""What must be true of an NFA from a file before a kernel may use it.
 
-Kernels check no index. A checksum finds accidents, but whoever damages a file on purpose, or by a mistake in a program of
-his own, can recompute it. So everything that kernels rely on is looked at here:
+Kernels check no index. A checksum finds accidents, but whoever changes a file on purpose, or by an error in a program,
+can recompute it. So everything that kernels rely on is checked here:
 
 * offsets ascend and end where they should; every index is in range;
 * the ranges of children make one tree, numbered level by level; labels ascend among siblings;
-* no wildcard follows MANY (:func:`compiler.automata.pattern.normalize` sees to it, and subset construction stands on it);
-* each binding's tag occurs once, tags ascend at a position, and every leaf has one;
+* no wildcard follows MANY (:func:`compiler.automata.pattern.normalize` ensures it, and subset construction relies on it);
+* each binding's tag occurs once, the tags of a position ascend, and every leaf has one;
 * no two literal words are equal, and each is used.
 
-Then the automaton is well formed, but it need not be that of the bindings. :func:`misspelt` finds the bindings whose
-pattern is not what the path to their tag spells: after that, a wrong answer needs a wrong pattern.
+After these checks the automaton is well formed, but it may still be that of other bindings. :func:`misspelt` finds the
+bindings whose pattern differs from the path to their tag. If there are none, the automaton is that of the patterns.
 
-All of it is whole-array arithmetic: it takes about a second for a million bindings, a millisecond for a thousand.
+All checks are arithmetic on whole arrays: about a second for a million bindings, a millisecond for a thousand.
 """
 
 from __future__ import annotations
@@ -32,13 +32,15 @@ __all__ = ["ascends", "flaws", "misspelt", "repeated"]
 Array = npt.NDArray[Any]
 
 _IMPOSSIBLE = 1 << 40
-"""The length of a wildcard that the dialect has not: no pattern has room for it."""
+"""The length of a token that cannot occur, such as a wildcard that the dialect does not have: no pattern is that long."""
 _HASHED = 256
-"""So many bytes of a word tell it from others before it is compared whole."""
+"""How many bytes at the beginning of a word go into its hash; words with equal hashes are compared as a whole."""
 _DEEP = 256
-"""Patterns of more tokens are left to be compared one by one: whole-array steps for a few rows are slow."""
+"""The most tokens of a pattern that is compared here: the caller compares longer ones one by one, as steps on whole arrays
+are slow for a few rows."""
 _BATCH, _BATCH_BYTES = 1 << 16, 1 << 20
-"""So many bindings, or so many bytes of patterns, are compared together: that takes about 40 bytes for each of these."""
+"""The most bindings, and the most bytes of patterns, that are compared together; either takes about 40 bytes of memory
+each."""
 
 
 def ascends(offsets: Array, end: int) -> bool:
@@ -47,9 +49,9 @@ def ascends(offsets: Array, end: int) -> bool:
 
 
 def flaws(nfa: Nfa) -> Iterator[tuple[Defect, str, str]]:
-    """Check an NFA: yield the defect, the array and the problem, one by one, each relying on those before it.
+    """Check an NFA: yield each problem as its defect, the array's name and a text.
 
-    A caller must not go on behind the first one.
+    Every check relies on those before it, so the caller must stop at the first problem.
 
     >>> from compiler import build_nfa
     >>> list(flaws(build_nfa([[b"a", b"b"]])))
@@ -65,7 +67,8 @@ def flaws(nfa: Nfa) -> Iterator[tuple[Defect, str, str]]:
         yield Defect.OFFSETS, "word_offsets", f"expected offsets that ascend from 0 to {len(nfa.symbols.data)}"
     if not ascends(nfa.tag_offsets, bindings):
         yield Defect.OFFSETS, "tag_offsets", f"expected offsets that ascend from 0 to {bindings}"
-    # Positions number from 0; a tree is numbered level by level if parents ascend and each comes before its children.
+    # Positions are numbered from 0. A tree is numbered level by level if the parents of ascending positions ascend and
+    # each parent comes before its children.
     roots = 2 if nfa.reserved else 1
     if nfa.children[0] != roots or nfa.children[-1] != n or np.any(nfa.children[1:] < nfa.children[:-1]):
         yield Defect.TREE, "children", f"expected offsets that ascend from {roots} to {n}"
@@ -99,7 +102,7 @@ def _label_flaws(nfa: Nfa, words: int) -> Iterator[tuple[Defect, str, str]]:
             apart[apart] = data[starts[here - 1][apart]] == nfa.reserved[0]
             if np.any(apart != (root == RESERVED)):
                 yield Defect.LABELS, "labels", "a literal word begins patterns at the wrong root"
-    # A wildcard below MANY would be the first child.
+    # Children are ordered with wildcards first, so it is enough to look at the first child of each MANY.
     many = np.flatnonzero(labels == MANY)
     many = many[nfa.children[many] < nfa.children[many + 1]]
     if np.any(labels[nfa.children[many]] < OTHER):
@@ -137,10 +140,10 @@ def _word_flaws(nfa: Nfa, words: int) -> Iterator[tuple[Defect, str, str]]:
 
 
 def repeated(data: Array, offsets: Array) -> bool:
-    """Tell whether two words are equal: sort by a hash of length and first bytes, and compare those that agree."""
+    """Tell whether two words are equal: sort them by a hash of length and first bytes, and compare those of equal hash."""
     starts, lengths = offsets[:-1], np.diff(offsets)
     padded = np.concatenate((data, np.zeros(8, np.uint8)))
-    # Eight bytes from any place on, as one number.
+    # The eight bytes from each place on, as one number: item i overlaps item i + 1.
     eights = np.ndarray((len(data) + 1,), np.uint64, padded, strides=(1,))
     hashes = lengths.astype(np.uint64)
     rest = np.arange(len(lengths))
@@ -173,11 +176,12 @@ def misspelt(
     many: bytes | None,
     special: Collection[bytes] = (),
 ) -> dict[int, int]:
-    """Return the bindings whose pattern is not, byte by byte, what the path to their tag spells, and where that ends.
+    """Return the bindings whose pattern may differ from the path to their tag, each with the position of its tag.
 
-    Pattern b is ``data[offsets[b]:offsets[b + 1]]``; the NFA has no flaws. A pattern that was normalised on its way into
-    the automaton is among the results, though nothing is wrong with it, and so is one of
-    over 256 tokens or a million bytes, or with one of the ``special`` words, which may not mean themselves.
+    Pattern b is ``data[offsets[b]:offsets[b + 1]]``, and is compared byte by byte with the spelling of the path; the NFA
+    must have no flaws. The result includes patterns that may be right, and that the caller must compare token by token:
+    those that were normalised, those of over 256 tokens or a million bytes, and those with one of the ``special`` words,
+    which need not be literal words where they stand.
 
     >>> from compiler import Wildcard, build_nfa
     >>> nfa = build_nfa([[b"a", b"b"], [b"a", Wildcard.MANY]])
@@ -186,7 +190,7 @@ def misspelt(
     {1: 2}
     """
     offsets_of_words = nfa.symbols.offsets.astype(np.int64)
-    # In the order of labels from MANY on. Where both wildcards are spelt alike, a pattern's token is MANY.
+    # In the order of labels from MANY up. If both wildcards were spelt alike, the token would be MANY.
     wildcards = [many, None if one == many else one, None]
     spelt = [b"" if one_of is None else one_of for one_of in wildcards]
     begins = np.cumsum([0, *(len(text) for text in spelt)])
@@ -220,9 +224,10 @@ def _misspelt(
     patterns: tuple[Array, Array],
     separator: int,
 ) -> list[int]:
-    """Read the patterns backwards while walking up from their tags, all of them a token at a time.
+    """Return the rows whose pattern differs from the path to its tag.
 
-    ``spelt`` has the bytes of all tokens, and by label + 2 where each begins and its length.
+    All patterns are read backwards, one token at a time, while ``at`` goes from their tags up to the root. ``spelt`` has
+    the bytes of all tokens, and by label + 2 the offset and the length of each.
     """
     tokens, starts, lengths = spelt
     data, offsets = patterns
@@ -240,7 +245,7 @@ def _misspelt(
         fits = start >= begin[left]
         wrong[left[~fits]] = True
         left, label, length, start = left[fits], label[fits], length[fits], start[fits]
-        # Where each token's bytes begin in a row of all their bytes.
+        # The bytes of all tokens of this step in one row, and where each token begins in it.
         behind = np.cumsum(length)
         byte = np.arange(int(behind[-1]) if len(behind) else 0)
         shift = behind - length
@@ -267,7 +272,7 @@ def _misspelt(
 
 
 def _no_words(nfa: Nfa, separator: bytes, special: Iterable[bytes | None]) -> list[int]:
-    """Return the literal words that a pattern may not have as such: special ones, and what a separator would split."""
+    """Return the literal words that a pattern cannot contain: special words, and words with the separator in them."""
     data, offsets = nfa.symbols.data, nfa.symbols.offsets
     split = np.searchsorted(offsets, np.flatnonzero(data == separator[0]), side="right") - 1
     lengths = np.diff(offsets)

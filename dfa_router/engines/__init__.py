@@ -1,1 +1,1 @@
-"""The engines: what each of them answers (``protocol``), the automata, generated code, bindings that change, and the registry."""
+"""The engines: the protocol that they answer, the automata, generated code, bindings that change, and the registry."""

@@ -1,12 +1,17 @@
-"""The automaton engines: the compiler's machines as engines of this package."""
+"""The automaton engines ``dfa`` and ``nfa``: the compiler's machines are the engines.
+
+:class:`compiler.machine.lazy.LazyDfa`, ``Simulator`` and, without numba's compiler, :class:`compiler.automata.twin.Twin`
+implement the protocols of engines as they are. A dialect that does not route some keys puts a :class:`Screened` around
+the machine, which gives these keys the empty answer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import get_args
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, get_args, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from compiler import Nfa
 from compiler.automata.twin import Twin
@@ -15,111 +20,108 @@ from compiler.machine.lazy import LazyDfa, Simulator
 from compiler.machine.prepare import compile_kernels, jit_enabled
 from compiler.machine.screen import Screen
 from compiler.values import CacheStats, KeyColumn, SetBatch
-from dfa_router.engines.protocol import EngineInfo, EngineSpec
+from dfa_router.engines.protocol import BatchMatcher, EngineInfo, EngineSpec, NoOptions
 from dfa_router.errors import OptionError
 from dfa_router.language.dialects import Dialect
-from dfa_router.language.tokens import compile_nfa
+from dfa_router.language.rules import compile_nfa, screen_of
 
-__all__ = ["DFA", "NFA", "AutomatonMatcher", "prepare", "screen_of"]
+__all__ = ["DFA", "NFA", "Automaton", "DfaOptions", "Screened", "prepare"]
 
 
 def prepare() -> None:
-    """Compile all kernels, or load them from disk where that was done before: seconds the first time, then little."""
+    """Compile all kernels, or load them from disk: seconds at the first time on a machine, then little."""
     if jit_enabled():
         compile_kernels()
 
 
-def screen_of(dialect: Dialect) -> Screen | None:
-    """Return what finds the keys that a dialect does not route, or None where it routes all."""
-    screen = Screen(
-        separator=dialect.separator,
-        empty_text=dialect.empty_text,
-        empty_words=dialect.empty_words,
-        wrong=dialect.dropped,
-        prefix=dialect.unseen or b"",
-    )
-    return None if screen == Screen(separator=dialect.separator) else screen
-
-
-class AutomatonMatcher:
-    """A machine of the compiler behind the calls that every engine answers."""
-
-    def __init__(self, machine: LazyDfa | Simulator | Twin, screen: Screen | None) -> None:
-        self._machine = machine
-        self._screen = screen
+@runtime_checkable
+class Automaton(BatchMatcher, Protocol):
+    """An engine that is made of an NFA, and can be made of it again."""
 
     @property
     def nfa(self) -> Nfa:
         """The NFA of the binding set."""
-        return self._machine.nfa
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """A machine behind a screen: a key that does not pass matches nothing, and the machine is not asked."""
+
+    machine: Automaton
+    screen: Screen
+
+    @property
+    def nfa(self) -> Nfa:
+        """The NFA of the binding set."""
+        return self.machine.nfa
+
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions of the bindings that match, ascending."""
-        if self._screen is not None and not self._screen.passes(key):
-            return ()
-        return self._machine.match(key)
+        return self.machine.match(key) if self.screen.passes(key) else ()
 
-    def any(self, key: bytes) -> bool:
-        """Tell whether any binding matches."""
-        return bool(self.positions(key))
-
-    def batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
-        """Match every key of every column."""
-        if self._screen is None:
-            return self._machine.run(columns, threads=threads)
-        keys = list(columns)
-        passing = [self._screen.mask(column, jit=jit_enabled()) for column in keys]
-        return _with_screened(self._machine, keys, passing, threads)
+    def match_batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
+        """Match every key of every column; keys that do not pass are nulls for the machine, and then the empty set."""
+        asked: list[KeyColumn] = []
+        stopped = [np.zeros(0, np.bool_)]
+        for column in columns:
+            passing = self.screen.mask(column, jit=jit_enabled())
+            valid = passing if column.valid is None else passing & column.valid
+            asked.append(column._replace(valid=valid))
+            stopped.append(~passing if column.valid is None else ~passing & column.valid)
+        set_ids, offsets, positions = self.machine.match_batch(asked, threads=threads)
+        screened = np.concatenate(stopped)
+        if np.any(screened):
+            set_ids[screened] = len(offsets) - 1
+            offsets = np.append(offsets, offsets[-1])
+        return SetBatch(set_ids, offsets, positions)
 
     def stats(self) -> CacheStats:
-        """Describe the cache."""
-        return self._machine.stats()
+        """Describe the machine's cache."""
+        return self.machine.stats()
 
 
-def _with_screened(
-    machine: LazyDfa | Simulator | Twin, keys: list[KeyColumn], passing: list[npt.NDArray[np.bool_]], threads: int
-) -> SetBatch:
-    """Match the keys that pass; the others are as null to the machine, and get the empty set afterwards."""
-    asked = [
-        column._replace(valid=mask if column.valid is None else mask & column.valid)
-        for column, mask in zip(keys, passing, strict=True)
-    ]
-    set_ids, offsets, positions = machine.run(asked, threads=threads)
-    stopped = [
-        ~mask if column.valid is None else column.valid & ~mask for column, mask in zip(keys, passing, strict=True)
-    ]
-    screened = np.concatenate([np.zeros(0, np.bool_), *stopped])
-    if np.any(screened):
-        set_ids[screened] = len(offsets) - 1
-        offsets = np.append(offsets, offsets[-1])
-    return SetBatch(set_ids, offsets, positions)
+def _screened(machine: Automaton, dialect: Dialect) -> Automaton:
+    screen = screen_of(dialect)
+    return machine if screen is None else Screened(machine, screen)
 
 
-def _build_dfa(
-    patterns: Sequence[bytes], dialect: Dialect, *, cache_bytes: int, key_cache: KeyCacheMode = "auto"
-) -> AutomatonMatcher:
-    return _restore_dfa(compile_nfa(patterns, dialect), dialect, cache_bytes=cache_bytes, key_cache=key_cache)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DfaOptions:
+    """The options of the engine ``dfa``."""
+
+    cache_bytes: int
+    """The bound on the caches of all threads together, in bytes."""
+    key_cache: KeyCacheMode = "auto"
+    """Whether batches look whole keys up before they read words; "auto" decides by the keys that come."""
+
+    def __post_init__(self) -> None:
+        modes = get_args(KeyCacheMode)
+        if self.key_cache not in modes:
+            raise OptionError(f"key_cache is {self.key_cache!r}: expected one of {', '.join(map(repr, modes))}")
+        if self.cache_bytes < 0:
+            raise OptionError(f"cache_bytes is {self.cache_bytes}: expected a number of bytes from 0 up")
 
 
-def _restore_dfa(nfa: Nfa, dialect: Dialect, *, cache_bytes: int, key_cache: KeyCacheMode = "auto") -> AutomatonMatcher:
-    if key_cache not in get_args(KeyCacheMode):
-        raise OptionError(f"key_cache is {key_cache!r}: expected one of {', '.join(map(repr, get_args(KeyCacheMode)))}")
-    if cache_bytes < 0:
-        raise OptionError(f"cache_bytes is {cache_bytes}: expected a number of bytes from 0 up")
+def _build_dfa(patterns: Sequence[bytes], dialect: Dialect, **options: Any) -> Automaton:
+    return _restore_dfa(compile_nfa(patterns, dialect), dialect, DfaOptions(**options))
+
+
+def _restore_dfa(nfa: Nfa, dialect: Dialect, options: DfaOptions) -> Automaton:
     if jit_enabled():
-        machine: LazyDfa | Twin = LazyDfa(nfa, dialect.separator, cache_bytes, key_cache=key_cache)
-    else:
-        machine = Twin(nfa, dialect.separator, cache_bytes)
-    return AutomatonMatcher(machine, screen_of(dialect))
+        machine = LazyDfa(nfa, dialect.separator, options.cache_bytes, key_cache=options.key_cache)
+        return _screened(machine, dialect)
+    return _screened(Twin(nfa, dialect.separator, options.cache_bytes), dialect)
 
 
-def _build_nfa(patterns: Sequence[bytes], dialect: Dialect) -> AutomatonMatcher:
-    return _restore_nfa(compile_nfa(patterns, dialect), dialect)
+def _build_nfa(patterns: Sequence[bytes], dialect: Dialect) -> Automaton:
+    return _restore_nfa(compile_nfa(patterns, dialect), dialect, NoOptions())
 
 
-def _restore_nfa(nfa: Nfa, dialect: Dialect) -> AutomatonMatcher:
-    machine = Simulator(nfa, dialect.separator) if jit_enabled() else Twin(nfa, dialect.separator, 0)
-    return AutomatonMatcher(machine, screen_of(dialect))
+def _restore_nfa(nfa: Nfa, dialect: Dialect, _options: NoOptions) -> Automaton:
+    return _screened(
+        Simulator(nfa, dialect.separator) if jit_enabled() else Twin(nfa, dialect.separator, 0),
+        dialect,
+    )
 
 
 DFA = EngineSpec(
@@ -127,10 +129,11 @@ DFA = EngineSpec(
         name="dfa",
         summary="the lazy DFA: states are built as keys need them and cached within cache_bytes",
         rules=True,
-        options=("cache_bytes", "key_cache"),
+        options=tuple(one.name for one in fields(DfaOptions)),
     ),
     build=_build_dfa,
     restore=_restore_dfa,
+    options=DfaOptions,
 )
 
 NFA = EngineSpec(

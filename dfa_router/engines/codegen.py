@@ -2,7 +2,8 @@
 
 RabbitMQ's articles on topic routing (2011) tell of trying a DFA "as far as generating source code for the structures
 behind the graphs, to make it as fast as possible"; the best they ended up with "was building the DFA on the fly". This
-engine is both, for the re-match. Each DFA state becomes a function from a word to the number of the next state::
+engine does both, so that the two can be compared. Each DFA state becomes a function from a word to the next state's
+number::
 
     def state_2(word):          # for a.b.c, a.*.b.c, a.#.c, b.b.c: after the word a
         if word == b'b':
@@ -11,13 +12,13 @@ engine is both, for the re-match. Each DFA state becomes a function from a word 
             return 6
         return 4
 
-with a dictionary where a state has more than a few literals. If the complete DFA has at most ``max_states`` states, all
-its source is compiled when the engine is built. Where it has more (``#.w.#`` for n different words has 2^n), a state's
-source is made and compiled when a key first gets there, and when there are more than ``max_states`` of them, all are
-dropped and begun again.
+with a dictionary where a state has more than a few literals. If the complete DFA has at most ``max_states`` states, the
+source of all of them is compiled when the engine is built. If it has more (``#.w.#`` for n different words has 2^n), the
+source of a state is made and compiled when a key first reaches the state; when there are more than ``max_states`` of
+them, all are dropped and the automaton starts again with none.
 
-It shares the compiler's NFA and powerset step with the engine ``dfa``, so it is an engine and no oracle. Costs: a
-function call per word; compiling takes about 50 microseconds a state, and any change of bindings does it all again.
+It shares the NFA and the subset construction with the engine ``dfa``, so it is an engine and not an oracle. Costs: a
+function call per word. Compiling takes about 50 microseconds per state, and again for all states when a binding changes.
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ from compiler.automata.powerset import State, default_successor, literal_success
 from dfa_router.engines.protocol import EngineInfo, EngineSpec
 from dfa_router.errors import OptionError
 from dfa_router.language.dialects import Dialect
-from dfa_router.language.tokens import compile_nfa
+from dfa_router.language.rules import compile_nfa
 
 __all__ = ["ENGINE", "GeneratedCode"]
 
 Step = Callable[[bytes], int]
 
 BY_DICTIONARY = 4
-"""A state with more literals than this looks the word up; one with fewer compares it with each."""
+"""A state with more literals than this looks the word up in a dictionary; another compares it with each literal."""
 
 
 class Program:
-    """Functions of states, made as they are asked for; belongs to one filling of the cache."""
+    """The functions of the states that were made since the last time that all were dropped."""
 
     def __init__(self, nfa: Nfa) -> None:
         self._nfa = nfa
@@ -52,8 +53,9 @@ class Program:
         self._states: list[State] = []
         self._lock = threading.Lock()
         self.steps: list[Step] = []
-        """For each state the function to call with a word; at first one that makes the right one."""
+        """For each state the function to call with a word; at first one that makes the state's code."""
         self.sources: dict[int, str] = {}
+        """The source of each state that was made, by its number."""
         self.number(start(nfa))
 
     def tags(self, state: int) -> tuple[int, ...]:
@@ -61,7 +63,7 @@ class Program:
         return self._states[state].tags
 
     def number(self, state: State) -> int:
-        """Return a state's number; a new state has a step that makes its code first."""
+        """Return a state's number; a new state gets the next number, and a function that makes its code."""
         number = self._numbers.get(state)
         if number is None:
             number = self._numbers[state] = len(self._states)
@@ -70,8 +72,8 @@ class Program:
         return number
 
     def make_all(self, most: int) -> bool:
-        """Make the source of every state, and compile it in one go; give up, and return False, beyond that many."""
-        for number, _ in enumerate(self._states):  # grows while it is walked
+        """Make the source of all states and compile it at once; return False, having compiled none, if there are more than ``most``."""
+        for number, _ in enumerate(self._states):  # grows during the loop
             if len(self._states) > most:
                 return False
             self.sources[number] = self._source(number)
@@ -81,7 +83,7 @@ class Program:
         return True
 
     def _first_step(self, number: int, word: bytes) -> int:
-        """Make and compile one state, and take the step."""
+        """Make and compile the function of a state, and call it."""
         with self._lock:
             if number not in self.sources:
                 self.sources[number] = self._source(number)
@@ -113,7 +115,7 @@ class GeneratedCode:
         self._max_states = max_states
         self._program = Program(nfa)
         self.complete = self._program.make_all(max_states)
-        """Whether all states are there."""
+        """Whether all states were compiled when the engine was built."""
         if not self.complete:
             self._program = Program(nfa)
 
@@ -122,10 +124,10 @@ class GeneratedCode:
 
     @property
     def source(self) -> str:
-        """The source of the states made so far, or of all if the automaton is complete."""
+        """The source of all states that were made so far."""
         return "\n".join(self._program.sources.values())
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions of the bindings that match, ascending: one call per word."""
         program = self._program
         if len(program.sources) > self._max_states:
@@ -135,10 +137,6 @@ class GeneratedCode:
         for word in key.split(self._separator) if key else ():
             state = steps[state](word)
         return program.tags(state)
-
-    def any(self, key: bytes) -> bool:
-        """Tell whether any binding matches."""
-        return bool(self.positions(key))
 
 
 def _compiled(source: str) -> CodeType:

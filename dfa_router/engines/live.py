@@ -1,8 +1,8 @@
-"""The bindings of a router whose engine lets them come and go.
+"""The bindings of a router whose engine is dynamic: they can be added and removed.
 
-A subscription gets the next position, and positions are never used again, so that a position in an old result still
-means what it meant. An engine that is not safe under threads is asked and changed under one lock, as in all but the
-last of the structures in Tyler Treat's "Fast Topic Matching".
+A new binding gets the next position, and positions are never used again, so that a position in an old result keeps its
+meaning. An engine that is not safe for threads is asked and changed under one lock, as all but the last of the structures
+in Tyler Treat's "Fast Topic Matching" are.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["LiveMatcher"]
 
 
 class LiveMatcher:
-    """A dynamic engine with the bindings it holds: a matcher that can be changed, and asked by any thread."""
+    """A dynamic engine with its bindings; several threads may ask and change it."""
 
     def __init__(
         self, bindings: Iterable[Binding], engine: DynamicMatcher, dialect: Dialect, *, concurrent: bool
     ) -> None:
         self.bindings: list[Binding] = list(bindings)
-        """Every binding there ever was, by position. Only ever appended to, so that it can be read while it grows."""
+        """Every binding that was ever added, by position. It is only appended to, so it can be read while it grows."""
         self._engine = engine
         self._dialect = dialect
         self._concurrent = concurrent
@@ -40,10 +40,10 @@ class LiveMatcher:
         self._lock = threading.Lock()
         self._engine_guard: AbstractContextManager[Any] = nullcontext() if self._concurrent else threading.Lock()
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions of the live bindings that match, ascending."""
         with self._engine_guard:
-            return self._engine.positions(key)
+            return self._engine.match(key)
 
     def any(self, key: bytes) -> bool:
         """Tell whether a live binding matches."""
@@ -51,7 +51,7 @@ class LiveMatcher:
             return self._engine.any(key)
 
     def subscribe(self, binding: Binding) -> int:
-        """Add a binding at the next position; one that is there already is added once more."""
+        """Add a binding at the next position and return the position; an equal binding may be there already."""
         with self._lock:
             position = len(self.bindings)
             pattern = pattern_bytes(binding.pattern, position, self._dialect)
@@ -59,12 +59,12 @@ class LiveMatcher:
         with self._engine_guard:
             self._engine.add(position, pattern)
         with self._lock:
-            # Only now may another thread find it and unsubscribe it.
+            # Entered last, so that another thread finds it, and may remove it, only when the engine has it.
             self._live.setdefault(binding, []).append(position)
         return position
 
     def unsubscribe(self, binding: Binding) -> int:
-        """Remove the oldest live binding that is equal, and return its position."""
+        """Remove the oldest live binding that equals this one, and return its position."""
         with self._lock:
             positions = self._live.get(binding)
             if not positions:
@@ -80,14 +80,14 @@ class LiveMatcher:
         return position
 
     def live_positions(self) -> list[int]:
-        """List the positions of the live bindings, ascending; of one moment where the engine has snapshots."""
+        """Return the positions of the live bindings, ascending: those of one moment if the engine has snapshots."""
         if isinstance(self._engine, SnapshotMatcher):
             return sorted(position for _, position in self._engine.snapshot().subscriptions())
         with self._lock:
             return sorted(position for positions in self._live.values() for position in positions)
 
     def snapshot(self) -> SnapshotView:
-        """Return the bindings of this moment; raises :class:`OptionError` if the engine has no snapshots."""
+        """Return the present bindings; raises :class:`OptionError` if the engine has no snapshots."""
         if not isinstance(self._engine, SnapshotMatcher):
             raise OptionError("this engine has no snapshots: use engine='cstrie'")
         return self._engine.snapshot()

@@ -1,77 +1,87 @@
-"""What every engine is: the protocol that the automata and the reference matchers answer.
+"""What an engine is: the protocols that the automata and the reference matchers implement.
 
-An engine is built by a function ``build(patterns, dialect, **options)`` from the patterns of a binding set in the order
-of their positions, and knows nothing of destinations: it maps a key to the ascending positions of the bindings that
-match. :class:`dfa_router.Router` adds destinations, Arrow columns and input checks on top. Positions are handed in by
-the caller and are never reused.
+An engine is built by a function ``build(patterns, dialect, **options)`` from the patterns of a binding set, in the order
+of their positions. It knows no destinations: it maps a key to the ascending positions of the bindings that match. For an
+automaton these are its accept tags: the pattern of binding i has the tag i. :class:`dfa_router.Router` adds destinations,
+Arrow columns and checks of the input. The position of a binding is never used again for another one.
 
-Keys and patterns reach an engine as bytes, because a log may hold keys that are no valid UTF-8 and a broker compares
-bytes.
+Only ``match`` is required. Each further protocol is for engines that can do more, and the router asks once, when it is
+made, which of them an engine implements.
+
+Keys and patterns are bytes, because a log may hold keys that are not valid UTF-8, and brokers compare bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from compiler.values import CacheStats, KeyColumn, SetBatch
 from dfa_router.language.dialects import DIALECTS, Dialect
 
 __all__ = [
+    "NO_OPTIONS",
     "BatchMatcher",
+    "Detector",
     "DynamicMatcher",
     "EngineInfo",
     "EngineSpec",
     "Matcher",
+    "NoOptions",
     "SnapshotMatcher",
     "SnapshotView",
 ]
 
 
 class Matcher(Protocol):
-    """The calls that every engine answers."""
+    """An engine."""
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions of the bindings that match, ascending."""
 
+
+@runtime_checkable
+class Detector(Matcher, Protocol):
+    """An engine that can tell whether any binding matches faster than find all that do."""
+
     def any(self, key: bytes) -> bool:
-        """Tell whether at least one binding matches; may stop at the first."""
+        """Tell whether at least one binding matches."""
 
 
 @runtime_checkable
 class BatchMatcher(Matcher, Protocol):
     """An engine that matches whole columns faster than key by key."""
 
-    def batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
-        """Match every key of every column on that many threads; ``set_ids`` runs over all of them in order."""
+    def match_batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
+        """Match every key of every column on up to ``threads`` threads; ``set_ids`` has all keys in their order."""
 
     def stats(self) -> CacheStats:
         """Describe the cache."""
 
 
 @runtime_checkable
-class DynamicMatcher(Matcher, Protocol):
+class DynamicMatcher(Detector, Protocol):
     """An engine whose bindings may change after it is built."""
 
     def add(self, position: int, pattern: bytes) -> None:
         """Add a binding at a position that was never used before."""
 
     def remove(self, position: int, pattern: bytes) -> None:
-        """Remove the binding at this position; the pattern is the one it was added with."""
+        """Remove the binding at this position; ``pattern`` is the one that it was added with."""
 
 
 @runtime_checkable
-class SnapshotView(Matcher, Protocol):
+class SnapshotView(Detector, Protocol):
     """The bindings of an engine at one moment, which never change."""
 
     def subscriptions(self) -> Iterable[tuple[bytes, int]]:
-        """List the pattern and position of each binding, in any order."""
+        """Return the pattern and position of each binding, in any order."""
 
 
 @runtime_checkable
 class SnapshotMatcher(DynamicMatcher, Protocol):
-    """A dynamic engine whose bindings can be read at one moment while they change."""
+    """A dynamic engine that can return its bindings of one moment while others change them."""
 
     def snapshot(self) -> SnapshotView:
         """Return the bindings of this moment, in constant time."""
@@ -84,17 +94,17 @@ class EngineInfo:
     name: str
     summary: str
     rules: bool = False
-    """Whether it knows every rule that a dialect can state; else words, ``one`` and ``many`` anywhere are all it knows."""
+    """Whether it knows all rules that a dialect can have; else it knows only words, ``one`` and ``many``."""
     complete_many: bool = True
-    """Whether the zero-or-more wildcard works anywhere and any number of times."""
+    """Whether the zero-or-more wildcard may stand anywhere in a pattern, any number of times."""
     dynamic: bool = False
     """Whether bindings can be added and removed after compilation."""
     concurrent: bool = False
-    """Whether a dynamic engine may be asked and changed by several threads at once without a lock around it."""
+    """Whether several threads may ask and change a dynamic engine at once without a lock."""
     needs_topics: bool = False
-    """Whether every key must belong to a topic space that is given at compilation."""
+    """Whether every key must be one of the topics that are given when it is compiled."""
     options: tuple[str, ...] = ()
-    """The keyword options that ``compile`` takes for this engine beside the common ones."""
+    """The names of the options that ``compile`` takes for this engine."""
 
     def speaks(self, dialect: Dialect) -> bool:
         """Tell whether the engine can be built for a dialect."""
@@ -102,8 +112,16 @@ class EngineInfo:
 
     @property
     def dialects(self) -> tuple[str, ...]:
-        """The names of the dialects that it can be built for; others can be given as values."""
+        """The names of the dialects that it can be built for."""
         return tuple(name for name, dialect in DIALECTS.items() if self.speaks(dialect))
+
+
+@dataclass(frozen=True, slots=True)
+class NoOptions:
+    """The options of an engine that has none, or whose options are never saved."""
+
+
+NO_OPTIONS = NoOptions()
 
 
 class EngineSpec(NamedTuple):
@@ -113,4 +131,6 @@ class EngineSpec(NamedTuple):
     build: Callable[..., Matcher]
     """``build(patterns: Sequence[bytes], dialect: Dialect, **options)``; positions are 0, 1, 2, ..."""
     restore: Callable[..., Matcher] | None = None
-    """``restore(nfa: Nfa, dialect: Dialect, **options)``, for an engine whose compiled form can be saved."""
+    """``restore(nfa: Nfa, dialect: Dialect, options)``, for an engine whose compiled form can be saved."""
+    options: type[Any] = NoOptions
+    """The frozen dataclass of the options, which is saved with the compiled form; its fields are ``info.options``."""

@@ -1,7 +1,7 @@
-"""The registry of engines: every matcher in this package, by name.
+"""The registry of engines: every matcher of this package, by name.
 
-Tests, benchmarks, the fuzzer and the command line iterate over it, so an engine that is entered here is checked and
-measured like all others.
+Tests, benchmarks, the fuzz tester and the commands iterate over it, so an engine that is entered here is tested and
+measured as all others are.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def engine_info(name: str) -> EngineInfo:
 
 
 def engine_spec(name: str) -> EngineSpec:
-    """Return the registry's entry; raises :class:`OptionError` for a name that is not in it."""
+    """Return the engine's entry; raises :class:`OptionError` for an unknown name."""
     try:
         return _ENGINES[name]
     except (KeyError, TypeError):
@@ -60,7 +60,10 @@ def engine_spec(name: str) -> EngineSpec:
 
 
 def restorer(name: str) -> Callable[..., Matcher]:
-    """Return how an engine comes back from its compiled form; raises :class:`OptionError` for one that has none."""
+    """Return the function that makes an engine from its compiled form.
+
+    Raises :class:`OptionError` for an engine that has no compiled form.
+    """
     restore = engine_spec(name).restore
     if restore is None:
         able = ", ".join(other for other, spec in _ENGINES.items() if spec.restore)

@@ -1,1 +1,1 @@
-"""How patterns and keys are written: dialects, their rules, what is refused, and one dialect said in another."""
+"""How patterns and keys are written: dialects, what their rules do, what is invalid, and conversion between dialects."""

@@ -1,6 +1,6 @@
 """Binding sets: the (pattern, destination) pairs that a router is compiled from.
 
-A binding's position in the set is its identity: results name it, and it never changes.
+A binding is identified by its position in the set, which never changes; results name positions.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ __all__ = ["Binding", "binding_set", "pattern_bytes"]
 
 
 class Binding(NamedTuple):
-    """A pattern and who gets the messages that match it."""
+    """A pattern, and the destination of the messages that match it."""
 
     pattern: str
     destination: str
 
 
 def binding_set(bindings: Iterable[tuple[str, str]]) -> tuple[Binding, ...]:
-    """Check and freeze a binding list.
+    """Check a list of bindings and return it as a tuple.
 
-    Raises :class:`BindingError` for an entry that is no pair of strings; the text names its position.
+    Raises :class:`BindingError` for an entry that is not a pair of strings; the text names its position.
 
     >>> binding_set([("stock.#", "equities")])
     (Binding(pattern='stock.#', destination='equities'),)
@@ -48,12 +48,12 @@ def binding_set(bindings: Iterable[tuple[str, str]]) -> tuple[Binding, ...]:
 
 
 def pattern_bytes(pattern: str, position: int, dialect: Dialect) -> bytes:
-    """Return the pattern as the bytes that travel in the protocol.
+    """Return the pattern of a binding as the bytes of the protocol.
 
-    Raises :class:`PatternError` where no broker would take it; the text names the binding and says why.
+    Raises :class:`PatternError` if it is not valid in the dialect; the text names the binding's position and says why.
     """
     encoded = pattern.encode(errors="surrogatepass")
-    # A million plain patterns are checked in 0.2 s so, and in 2 s by asking for problems.
+    # A fast path: it checks a million plain patterns in 0.2 s, where pattern_problem takes 2 s.
     if pattern.isascii() and dialect.lenient and (dialect.max_bytes is None or len(encoded) <= dialect.max_bytes):
         return encoded
     problem = pattern_problem(pattern, dialect)

@@ -1,21 +1,21 @@
-"""A pattern of one dialect said in another: patterns that match the same keys, or why there are none.
+"""Conversion of a pattern to another dialect: patterns that match the same keys, or the reason why there are none.
 
-Keys are compared by their words: ``a.b`` of AMQP and ``a/b`` of MQTT are one key. A pattern is a row of words, ``*`` (one
-word) and ``#`` (any number), and in its one spelling (``#.*`` is ``*.#``, ``#.#`` is ``#``) it says by itself what it
-matches: words never run out, so no two such rows match alike. Conversion therefore spells that row with what the target
-has::
+Keys are compared by their words: ``a.b`` of AMQP and ``a/b`` of MQTT are the same key. A pattern is a sequence of words,
+``*`` (one word) and ``#`` (any number). Normalised (``#.*`` is ``*.#``, ``#.#`` is ``#``), different sequences match
+different keys, because a key may have any word. Conversion therefore normalises the pattern, and writes that sequence
+with the wildcards of the target::
 
     run of wildcards     amqp     mqtt           nats, solace
     *.*                  *.*      +/+            *.*
-    # behind a word      a.#      a/#            a  and  a.>      their > is one word or more
+    # after a word       a.#      a/#            a  and  a.>      their > is one word or more
     *.#                  *.#      +/#            >
     # before a word      #.a      has no equal   has no equal     # would have to be last
 
-Where nothing is left to match without any word for ``#``, it is the same as ``*.#``, and the shorter one is taken: ``>``
-of NATS is ``#`` of AMQP, since no key of NATS is empty. (The key of one empty word is said in no dialect.)
+If no key matches with zero words for ``#``, then ``#`` and ``*.#`` mean the same, and the shorter one is written: AMQP's
+``#`` becomes ``>`` of NATS, since no key of NATS is empty. (No dialect can write the key of one empty word.)
 
-Left out: a check of what the broker does beside matching (retained messages, queue groups, wildcard costs), and sets of
-patterns turned into fewer. Rejected: dropping what cannot be said. A binding that is gone is a message that is lost.
+Left out: what a broker does beside matching (retained messages, queue groups, costs of wildcards), and merging several
+patterns into fewer. Rejected: leaving out what cannot be converted. A binding that is missing is a message that is lost.
 """
 
 from __future__ import annotations
@@ -29,33 +29,34 @@ from string import ascii_lowercase
 from compiler import Token, Wildcard, normalize
 from dfa_router.errors import ConversionError, PatternError
 from dfa_router.language.dialects import Dialect, dialect_named
-from dfa_router.language.tokens import tokens
+from dfa_router.language.rules import tokens, without_group
 from dfa_router.language.validity import key_problem, pattern_problem
 
 __all__ = ["convert"]
 
 _MOST = 1024
-"""The largest answer. A dialect with no word for "zero or more" needs two patterns for the first, four for two, ..."""
+"""The most patterns of an answer: a dialect without a zero-or-more wildcard needs 2^n patterns for n of them."""
 
 _Spelling = tuple[tuple[bytes, tuple[Token, ...]], ...]
-"""The words of a pattern of the target, each with what it is meant to be."""
+"""The words of a pattern of the target, each with the tokens that it is meant to be."""
 
 
 def convert(pattern: str, source: str | Dialect, target: str | Dialect) -> tuple[str, ...]:
     """Return the fewest patterns of ``target`` that together match what ``pattern`` matches in ``source``.
 
-    That is: they match the same keys of those that are valid in both dialects, two keys being the same if their words
-    are, and lengths being no matter; for a pattern that begins with a wildcard, keys that begin with a byte that only one
-    of the dialects reserves (``$`` of MQTT and Solace) are left aside, since no wildcard there could reach them.
+    Only keys that are valid in both dialects count; two keys are the same if their words are; limits on length are
+    ignored. For a pattern that begins with a wildcard, keys that begin with a byte which only one of the dialects
+    reserves (``$`` in MQTT and Solace) do not count, since in that dialect no such pattern matches them.
 
-    So AMQP's ``*.a`` is MQTT's ``+/a``, though RabbitMQ would give it ``$SYS.a`` as well; ``$SYS.#`` is ``$SYS/#``, and
-    nothing is left aside. AMQP's ``#`` is NATS's ``>``: the empty key, where they differ, is no key of NATS. A shared
-    subscription stays one where the target has such, and has no equal elsewhere. Among equally many patterns those with
-    the fewest words are taken; the shorter ones come first.
+    So AMQP's ``*.a`` becomes MQTT's ``+/a``, though RabbitMQ would also match ``$SYS.a``; ``$SYS.#`` becomes ``$SYS/#``,
+    exactly. AMQP's ``#`` becomes NATS's ``>``: they differ on the empty key, which is not valid in NATS. A shared
+    subscription stays one if the target has shared subscriptions, and has no equal otherwise. Of equally many patterns
+    those with the fewest words are returned; shorter ones come first.
 
-    Raises :class:`PatternError` if the source refuses the pattern, and its subclass :class:`ConversionError` if there is
-    no such set, if it has over 1,024 patterns, or if no valid key of both matches at all (a pattern with an empty word is
-    nothing to NATS): the text says which word stands in the way. Raises :class:`OptionError` for an unknown dialect.
+    Raises :class:`PatternError` if the pattern is not valid in the source, and its subclass :class:`ConversionError` if
+    there is no such set, if it has over 1,024 patterns, or if no key that is valid in both dialects matches at all (a
+    pattern with an empty word in NATS): the text says which word is the reason. Raises :class:`OptionError` for an
+    unknown dialect.
 
     >>> convert("stock.*.#", "amqp", "mqtt"), convert("stock.#", "amqp", "nats"), convert("a.>", "nats", "mqtt")
     (('stock/+/#',), ('stock', 'stock.>'), ('a/+/#',))
@@ -78,7 +79,7 @@ def convert(pattern: str, source: str | Dialect, target: str | Dialect) -> tuple
             )
         shared = () if group is None or wanted.shared is None else (wanted.shared, group)
         return tuple(_written(spelling, shared, spoken, wanted) for spelling in _spellings(meant, spoken, wanted))
-    except ConversionError as error:  # why, before it is said of which pattern
+    except ConversionError as error:  # its text is the reason; the pattern and the dialects are added here
         raise ConversionError(f"{_shown(pattern)} of {spoken.name} has no equal in {wanted.name}: {error}") from None
 
 
@@ -87,32 +88,31 @@ def _shown(text: str, limit: int = 60) -> str:
 
 
 def _read(pattern: str, dialect: Dialect) -> tuple[bytes | None, tuple[Token, ...]]:
-    """Return the group of a shared subscription, and the tokens of a pattern in their one spelling."""
+    """Return the group of a shared subscription or None, and the normalised tokens of the pattern."""
     encoded = pattern.encode()
-    words = encoded.split(dialect.separator)
-    shared = dialect.shared is not None and len(words) > 1 and words[0] == dialect.shared
-    return words[1] if shared else None, normalize(tokens(encoded, dialect))
+    group, _ = without_group(encoded.split(dialect.separator), dialect)
+    return group, normalize(tokens(encoded, dialect))
 
 
 def _spellings(meant: Sequence[Token], source: Dialect, target: Dialect) -> list[_Spelling]:
-    """Return the fewest rows of the target's words that together say the tokens, the shortest first."""
+    """Return the fewest rows of the target's words that together mean the tokens, the shortest first."""
     empty_key = source.empty_text and target.empty_text
     runs = [(wild, tuple(run)) for wild, run in groupby(meant, lambda token: isinstance(token, Wildcard))]
-    # Keys that a pattern does not see, or is not asked about, as it begins with a wildcard.
+    # Keys that begin with these bytes do not count: the pattern begins with a wildcard.
     apart = {source.reserved, target.reserved} if runs and runs[0][0] else set()
 
     def sayable(spelt: Sequence[Token]) -> bool:
-        """Tell whether any key matches, of those that count."""
+        """Tell whether any key matches, of those that count and that a dialect can write."""
         if not spelt:
             return empty_key
-        lone_hole = len(spelt) == 1 and spelt[0] == b""
-        return not lone_hole and not (isinstance(spelt[0], bytes) and spelt[0][:1] in apart)
+        lone_empty_word = len(spelt) == 1 and spelt[0] == b""
+        return not lone_empty_word and not (isinstance(spelt[0], bytes) and spelt[0][:1] in apart)
 
     ways: list[list[_Spelling]] = []
     for i, (wild, run) in enumerate(runs):
         if wild:
             behind = None if i + 1 == len(runs) else runs[i + 1][1][0]
-            # What is left without the run: its first words say all that is asked.
+            # What is left without the run; the first two tokens of a part are enough for sayable().
             rest = [token for j, (_, other) in enumerate(runs[:3]) if j != i for token in other[:2]]
             ways.append(_wildcards(run, behind, target, needed=not sayable(rest)))
         else:
@@ -132,9 +132,10 @@ def _spellings(meant: Sequence[Token], source: Dialect, target: Dialect) -> list
 
 
 def _wildcards(run: Sequence[Token], behind: Token | None, target: Dialect, *, needed: bool) -> list[_Spelling]:
-    """Return how the target says a run of wildcards: one way, or two that it takes together.
+    """Return how the target writes a run of wildcards: as one spelling, or as two whose patterns are both needed.
 
-    ``behind`` is the word that follows, if one does. Where some word is ``needed``, ``#`` and ``*.#`` are the same.
+    ``behind`` is the word that follows, or None. If ``needed``, a key without a word for the run never matches, so that
+    ``#`` and ``*.#`` mean the same.
     """
     ones = run.count(Wildcard.ONE)
     one: _Spelling = () if target.one is None else ((target.one, (Wildcard.ONE,)),)
@@ -162,7 +163,7 @@ def _wildcards(run: Sequence[Token], behind: Token | None, target: Dialect, *, n
 
 
 def _endless(ones: int, behind: Token, target: Dialect) -> ConversionError:
-    """Say why no wildcard of the target stands before a word."""
+    """Return the error for a zero-or-more wildcard before a word, where the target has it as the last word only."""
     assert isinstance(behind, bytes)
     tail = (target.many or target.some or b"").decode(errors="backslashreplace")
     problem = (
@@ -176,7 +177,7 @@ def _endless(ones: int, behind: Token, target: Dialect) -> ConversionError:
 
 
 def _written(spelling: _Spelling, shared: Sequence[bytes], source: Dialect, target: Dialect) -> str:
-    """Return the pattern, and see that the target reads it as it is meant, and that some key can match it."""
+    """Return the pattern, after checking that the target reads it as meant and that some key matches it."""
     meant = tuple(token for _, meanings in spelling for token in meanings)
     for token in (*shared[1:], *meant):
         if isinstance(token, bytes) and target.separator in token:
@@ -200,9 +201,9 @@ def _written(spelling: _Spelling, shared: Sequence[bytes], source: Dialect, targ
 
 
 def _void(meant: Sequence[Token], source: Dialect, target: Dialect) -> str | None:
-    """Return why no key that both dialects have matches the tokens, or None if one does."""
+    """Return why no key that is valid in both dialects matches the tokens, or None if one does."""
     reason = None
-    for letter, more in product(ascii_lowercase.encode(), range(2)):  # any word will do that no rule is about
+    for letter, more in product(ascii_lowercase.encode(), range(2)):  # one of these words is subject to no rule
         fill = {Wildcard.ONE: [bytes([letter])], Wildcard.MANY: [bytes([letter])] * more}
         words = [word for token in meant for word in ([token] if isinstance(token, bytes) else fill[token])]
         for dialect in (source, target):

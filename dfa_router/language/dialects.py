@@ -1,15 +1,13 @@
 """How a broker reads patterns and keys, as a plain value.
 
-A dialect says which byte separates words, which whole words are wildcards, and what the broker refuses; everything else
-about a matcher is the same for all of them. It holds no parser: the automaton compiler and each reference matcher read
-it with code of their own, so that none of them can inherit another's mistake. What it calls invalid is told, in words,
-by :mod:`dfa_router.language.validity`. A dialect of your own is one value::
+A dialect says which byte separates words, which words are wildcards, and which rules the broker has; all else about a
+matcher is the same for every dialect. A dialect of your own is one value::
 
     TEAM = dataclasses.replace(dr.NATS, name="team", separator=b"/")
     dr.compile([("orders/>", "billing")], dialect=TEAM)
 
 ==============  ===========  ============  ====================  ========================  ===========================
-dialect         one word     zero or more  one or more           empty words               what else
+dialect         one word     zero or more  one or more           empty words               other rules
 ==============  ===========  ============  ====================  ========================  ===========================
 ``amqp``        ``*``        ``#``                               are words; "" has none    RabbitMQ's topic exchange
 ``amqp-4.3.5``  ``*``        ``#``                               are words; "" has none    at most two ``#``
@@ -21,72 +19,94 @@ dialect         one word     zero or more  one or more           empty words    
 
 Sources: RabbitMQ's topic exchange (asked live), the MQTT 5.0 specification §4.7 and §4.8, the NATS documentation on
 subjects (both asked live), Solace's pages on topic subscriptions and SMF topics (read, no broker asked).
+
+To add a dialect whose rules are all here, add a value below and enter it in :data:`DIALECTS`: nothing else.
+
+To add a rule, add a field to :class:`Dialect` whose default means that there is no such rule, and then its effect:
+
+* on what matches: in :mod:`dfa_router.language.rules` for the automata, and once more in ``dfa_router.reference``, whose
+  matchers read a dialect with code of their own so that no mistake is in both;
+* on which patterns and keys are valid: in :mod:`dfa_router.language.validity`.
+
+A new field is saved and loaded by its type, and is taken for a rule about what matches, which engines that know no rules
+refuse. Mark it with ``_VALIDITY`` if it changes validity alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, Literal
 
 from dfa_router.errors import OptionError
 
 __all__ = ["AMQP", "AMQP_4_3_5", "DIALECTS", "EXACT", "MQTT", "NATS", "SOLACE", "Dialect", "dialect_named"]
 
+_SPELLING = {"about": "spelling"}
+"""Marks a field that is no rule: every engine can read every value of it."""
+_VALIDITY = {"about": "validity"}
+"""Marks a rule that says which patterns and keys are valid, and changes nothing about what matches."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """The words of a pattern language, in bytes, and its rules.
+    """A pattern language: its words, in bytes, and its rules. The default of a rule means that there is no such rule.
 
-    Text is split at every ``separator``, and empty words are kept.
+    A text is split at every ``separator``, and empty words are kept.
     """
 
-    name: str
-    separator: bytes = b"."
-    one: bytes | None = None
-    """The word that stands for exactly one word, or None where there is no such wildcard."""
-    many: bytes | None = None
+    name: str = field(metadata=_SPELLING)
+    separator: bytes = field(default=b".", metadata=_SPELLING)
+    """The byte between words: ASCII."""
+    one: bytes | None = field(default=None, metadata=_SPELLING)
+    """The word that stands for exactly one word, or None if there is no such wildcard."""
+    many: bytes | None = field(default=None, metadata=_SPELLING)
     """The word that stands for zero or more words, or None."""
     some: bytes | None = None
     """The word that stands for one or more words, or None."""
     tail_only: bool = False
     """Whether ``many`` and ``some`` are wildcards only as the last word of a pattern."""
-    stray_tail: Literal["literal", "refused"] = "refused"
-    """What such a word is elsewhere in a pattern; of no meaning where ``tail_only`` is off."""
-    inner_wildcards: Literal["literal", "no prefix", "refused"] = "literal"
-    """What a wildcard's byte means inside a longer word of a pattern: itself; itself, but at the end of the word, where
-    ``one`` would make a prefix pattern, it is refused; or always refused."""
+    stray_tail: Literal["literal", "refused"] = field(default="refused", metadata=_VALIDITY)
+    """What ``many`` and ``some`` are before the last word; without effect where ``tail_only`` is off."""
+    inner_wildcards: Literal["literal", "no prefix", "refused"] = field(default="literal", metadata=_VALIDITY)
+    """What a wildcard inside a longer word of a pattern is.
+
+    It is literal; or literal, but refused where ``one`` ends the word, which the broker would read as a prefix pattern; or
+    always refused.
+    """
     empty_text: bool = True
     """Whether the empty string is a pattern and a key, of zero words; else it is neither."""
     empty_words: bool = True
     """Whether a word may be empty; else a key that has an empty word matches nothing."""
-    wildcard_keys: bool = True
+    wildcard_keys: bool = field(default=True, metadata=_VALIDITY)
     """Whether a word of a valid key may be spelt as a wildcard. To a matcher, it is a word like any other."""
     dropped: bytes = b""
     """A key that has one of these bytes matches nothing."""
-    forbidden: str = ""
+    forbidden: str = field(default="", metadata=_VALIDITY)
     """No valid pattern or key has one of these characters."""
     reserved: bytes | None = None
-    """No wildcard that begins a pattern matches in a key that begins with this byte; None where all keys are alike."""
+    """A wildcard at the beginning of a pattern does not match a key that begins with this byte; None if there is none."""
     unseen: bytes | None = None
-    """A key that begins so matches nothing."""
+    """A key that begins with these bytes matches nothing; None if there are none."""
     shared: bytes | None = None
     """The first word of a shared subscription: ``<shared>/<group>/<pattern>`` matches what the pattern matches."""
-    max_bytes: int | None = None
-    """The longest pattern or key in bytes that the protocol can carry, or None."""
-    max_words: int | None = None
+    max_bytes: int | None = field(default=None, metadata=_VALIDITY)
+    """The length in bytes of the longest pattern or key that the protocol can carry, or None."""
+    max_words: int | None = field(default=None, metadata=_VALIDITY)
     """The most words of a pattern or key, or None."""
-    max_many: int | None = None
-    """How often ``many`` may stand in a pattern, or None."""
+    max_many: int | None = field(default=None, metadata=_VALIDITY)
+    """How often ``many`` may occur in a pattern, or None."""
     plain: bool = field(init=False, repr=False, compare=False)
-    """Whether words, ``one`` and ``many`` anywhere say all about what matches."""
+    """Whether the separator, ``one`` and ``many`` are all that decides what matches: no rule does."""
     lenient: bool = field(init=False, repr=False, compare=False)
-    """Whether every pattern of at most ``max_bytes`` is valid."""
+    """Whether it is plain, and no rule but ``max_bytes`` makes a pattern invalid."""
 
     def __post_init__(self) -> None:
-        for field_name in ("separator", "one", "many", "some", "dropped", "reserved", "unseen", "shared"):
-            value = getattr(self, field_name)
-            if not isinstance(value, bytes) and not (value is None and field_name not in ("separator", "dropped")):
-                raise OptionError(f"{field_name} of dialect {self.name!r} is {value!r}: expected bytes, such as b'#'")
+        for one in fields(self):
+            if one.type not in ("bytes", "bytes | None"):
+                continue
+            value = getattr(self, one.name)
+            if not isinstance(value, bytes) and not (value is None and one.type == "bytes | None"):
+                raise OptionError(f"{one.name} of dialect {self.name!r} is {value!r}: expected bytes, such as b'#'")
         if len(self.separator) != 1 or not self.separator.isascii():
             # A byte of a longer character would cut texts within it.
             raise OptionError(f"the separator of dialect {self.name!r} is {self.separator!r}: expected one ASCII byte")
@@ -101,23 +121,14 @@ class Dialect:
                 f"the words of dialect {self.name!r} are {words!r}: expected different ones, none of them empty or with "
                 f"the separator {self.separator!r} in it"
             )
-        plain = all(getattr(self, name) == value for name, value in _NO_RULES.items())
-        object.__setattr__(self, "plain", plain)
-        lenient = plain and self.inner_wildcards == "literal" and not self.forbidden
-        object.__setattr__(self, "lenient", lenient and self.max_words is None and self.max_many is None)
+        rules = {one.name: one.metadata.get("about", "matches") for one in fields(self) if _is_set(self, one)}
+        object.__setattr__(self, "plain", "matches" not in rules.values())
+        object.__setattr__(self, "lenient", not rules.keys() - {"max_bytes"})
 
 
-_NO_RULES: dict[str, object] = {
-    "some": None,
-    "tail_only": False,
-    "empty_text": True,
-    "empty_words": True,
-    "dropped": b"",
-    "reserved": None,
-    "unseen": None,
-    "shared": None,
-}
-"""What the rules that decide about matches are where there are none."""
+def _is_set(dialect: Dialect, one: Field[Any]) -> bool:
+    """Tell whether a field is a rule that the dialect has."""
+    return one.init and one.metadata.get("about") != "spelling" and getattr(dialect, one.name) != one.default
 
 
 AMQP = Dialect(name="amqp", one=b"*", many=b"#", max_bytes=255)
@@ -127,7 +138,7 @@ AMQP_4_3_5 = Dialect(name="amqp-4.3.5", one=b"*", many=b"#", max_bytes=255, max_
 """RabbitMQ from 4.3.5 on, which refuses binding keys of more than two ``#``."""
 
 EXACT = Dialect(name="exact", max_bytes=255)
-"""No wildcards: a pattern matches the equal key alone, as in RabbitMQ's direct exchange."""
+"""No wildcards: a pattern matches only the key that equals it, as in RabbitMQ's direct exchange."""
 
 _CONTROLS = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
 _NONCHARACTERS = "".join(
@@ -144,7 +155,7 @@ MQTT = Dialect(
     empty_text=False,
     wildcard_keys=False,
     dropped=b"+#\0",
-    # NUL must not be there; the others may be refused, and Mosquitto does (§1.5.4 of the specification).
+    # NUL is forbidden; a broker may refuse the others, and Mosquitto does (§1.5.4 of the specification).
     forbidden=_CONTROLS + _NONCHARACTERS,
     reserved=b"$",
     shared=b"$share",
@@ -160,7 +171,7 @@ NATS = Dialect(
     empty_text=False,
     empty_words=False,
     wildcard_keys=False,
-    forbidden=" \t\r\n",  # they end a subject in the protocol's lines
+    forbidden=" \t\r\n",  # in the protocol's lines they end a subject
 )
 """NATS subjects. A server routes a key with the word ``*`` or ``>`` as any other, though clients refuse to send it."""
 
@@ -179,10 +190,10 @@ SOLACE = Dialect(
     max_bytes=250,
     max_words=128,
 )
-"""Solace's topic subscriptions, but for ``pre*``, which matches within a level and is refused."""
+"""Solace's topic subscriptions, except ``pre*``: it would match a part of a level, and is refused."""
 
 DIALECTS = {dialect.name: dialect for dialect in (AMQP, AMQP_4_3_5, MQTT, NATS, SOLACE, EXACT)}
-"""The dialects that have names."""
+"""The dialects by name, in the order in which commands list them."""
 
 
 def dialect_named(dialect: str | Dialect) -> Dialect:

@@ -1,7 +1,7 @@
-"""What a dialect's broker refuses, told in words: patterns and keys that are not valid.
+"""Which patterns and keys are not valid in a dialect, and why, as a sentence for users.
 
-Invalid patterns are refused when a router is compiled. Invalid keys are not an error, as logs are full of them: they
-match what the broker would route them to, mostly nothing.
+A router is not compiled from an invalid pattern. An invalid key is no error, since logs have many of them: it matches
+what the broker would route it to, in most cases nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["key_problem", "pattern_problem"]
 
 
 def pattern_problem(pattern: str, dialect: str | Dialect) -> str | None:
-    """Return why no broker of this dialect would take the pattern and what to do, or None if it would.
+    """Return why no broker of this dialect accepts the pattern and what to change, or None if the pattern is valid.
 
     >>> pattern_problem("a/#/b", "mqtt")
     "'#' is not the last word: only there it stands for further words, so end the pattern with it"
@@ -59,7 +59,7 @@ def pattern_problem(pattern: str, dialect: str | Dialect) -> str | None:
 
 
 def key_problem(key: str, dialect: str | Dialect) -> str | None:
-    """Return why a key is not valid in this dialect, or None if it is.
+    """Return why the key is not valid in this dialect, or None if it is.
 
     >>> key_problem("a..b", "nats")
     'it has an empty word: nats has none'
@@ -85,7 +85,7 @@ def key_problem(key: str, dialect: str | Dialect) -> str | None:
 
 
 def _text_problem(text: str, dialect: Dialect) -> str | None:
-    """Return what is wrong with the characters and the length of a pattern or key."""
+    """Return what is wrong with the characters or the length of a pattern or key, or None."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
@@ -107,7 +107,7 @@ def _text_problem(text: str, dialect: Dialect) -> str | None:
 
 
 def _text(word: bytes) -> str:
-    """Return a word as text; one that is no UTF-8 becomes what no pattern has."""
+    """Return a word as text; bytes that are not UTF-8 become lone surrogates, which no valid pattern has."""
     return word.decode(errors="surrogateescape")
 
 
@@ -116,7 +116,7 @@ def _wildcards(dialect: Dialect) -> list[str | None]:
 
 
 def _share_problem(words: list[str], dialect: Dialect) -> str | None:
-    """Return what is wrong with a shared subscription, given as its words."""
+    """Return what is wrong with a shared subscription, which is given as its words, or None."""
     separator = dialect.separator.decode()
     shared, group, *rest = words if words[1:] else (*words, "")
     form = f"a shared subscription is {separator.join((shared, 'GROUP', 'FILTER'))}"

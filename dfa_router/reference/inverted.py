@@ -74,7 +74,7 @@ class InvertedBitmap:
         for _, row in self._topics:
             row.discard(position)
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Look the topic up and list its set bits."""
         return tuple(self._row(key))
 

@@ -205,7 +205,7 @@ class OptimisedInvertedBitmap:
         self._inexact.discard(position)
         self._filter = None
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """AND the rows, take off what is too long for the key, and test what the rows cannot decide."""
         words = words_of(key, self._dialect)
         result = self._front.narrow(self._front.everyone, words)

@@ -63,7 +63,7 @@ class Naive:
         self._patterns = tuple(patterns)
         self._dialect = dialect
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions of the patterns that match, ascending."""
         return tuple(i for i, pattern in enumerate(self._patterns) if matches(pattern, key, self._dialect))
 

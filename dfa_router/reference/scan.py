@@ -73,7 +73,7 @@ class Scan:
             del self._subscribers[pattern]
             self._tokens.pop(pattern, None)
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Test every entry."""
         return tuple(sorted(position for pattern in self._matching(key) for position in self._subscribers[pattern]))
 

@@ -139,7 +139,7 @@ class Trie:
             parent.cut(token)
             node = parent
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Collect the positions of every node at which the key can end."""
         accepted: set[int] = set()
         for node in self._accepting(key):

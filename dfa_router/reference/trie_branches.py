@@ -70,7 +70,7 @@ class BranchIndexedTrie:
             if node.positions is not None:
                 node.positions.discard(position)
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Descend word by word: no backtracking."""
         return tuple(sorted(self._topic(key)))
 

@@ -52,7 +52,7 @@ class WordCache:
         del self._tokens[position]
         self._drop()
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Intersect the sets of the key's words, and test what is left and has a ``#``."""
         words = words_of(key, self._dialect)
         # A copy: the sets in the cache are shared by all keys.
@@ -63,7 +63,7 @@ class WordCache:
 
     def any(self, key: bytes) -> bool:
         """Intersect as for a match."""
-        return bool(self.positions(key))
+        return bool(self.match(key))
 
     def _drop(self) -> None:
         self._cache = {}

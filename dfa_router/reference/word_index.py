@@ -72,7 +72,7 @@ class WordIndex:
             if not self._index[entry]:
                 del self._index[entry]
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Intersect the sets of the key's words, and test what is left and has a ``#``."""
         words = words_of(key, self._dialect)
         nobody: set[int] = set()
@@ -85,7 +85,7 @@ class WordIndex:
 
     def any(self, key: bytes) -> bool:
         """Intersect as for a match."""
-        return bool(self.positions(key))
+        return bool(self.match(key))
 
 
 def _entries(tokens: tuple[Token, ...]) -> Iterator[tuple[int, Token]]:

@@ -1,1 +1,1 @@
-"""Routers in files: what a file says of a router, and reading one or many of them from a file."""
+"""Compiled routers in files: what is written, and what is checked when it is read."""

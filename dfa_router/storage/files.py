@@ -1,8 +1,8 @@
-"""Compiled routers in files: one with a file to itself, or all that belong together in one.
+"""Files of compiled routers: of one router, or of several that belong together.
 
-Every router is a run of sections (:mod:`dfa_router.storage.compiled`) in a file of :mod:`compiler.storage.sections`. In a
-file of many, each section's name begins with its router's number. The checksum is of the whole file and is looked at when
-it is mapped; the rest of a router is checked when that router is first asked for.
+A router is a run of sections (:mod:`dfa_router.storage.compiled`) in a file of :mod:`compiler.storage.sections`. In a file
+of several routers, the name of each section begins with the number of its router. The checksum covers the whole file and
+is checked when the file is mapped; the rest of a router is checked when that router is read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from collections.abc import Collection, Mapping
 
 from compiler.storage.sections import map_file, write_file
-from dfa_router.engines.protocol import EngineInfo
+from dfa_router.engines.protocol import EngineSpec
 from dfa_router.engines.registry import engine_spec, engines
 from dfa_router.storage.compiled import SCHEMA, Compiled, compiled_of, sections_of
 
@@ -21,17 +21,17 @@ Path = str | os.PathLike[str]
 
 
 def read_compiled(path: Path) -> Compiled:
-    """Map the file of one router, and check all of it; raises :class:`FileFormatError`."""
+    """Map the file of one router and check all of it; raises :class:`FileFormatError`."""
     return compiled_of(map_file(path, SCHEMA), _readable(), path)
 
 
 def write_compiled(path: Path, compiled: Compiled) -> None:
-    """Write a router to a file of its own, atomically; raises ``OSError`` if the path cannot be written."""
+    """Write one router to a file, atomically; raises ``OSError`` if the path cannot be written."""
     write_file(path, sections_of(compiled))
 
 
 def write_several(path: Path, routers: Mapping[int, Compiled]) -> None:
-    """Write several routers to one file, atomically; raises ``OSError`` if the path cannot be written."""
+    """Write several routers by number to one file, atomically; raises ``OSError`` if the path cannot be written."""
     sections = {
         f"{number}/{name}": section
         for number, compiled in routers.items()
@@ -41,22 +41,22 @@ def write_several(path: Path, routers: Mapping[int, Compiled]) -> None:
 
 
 class CompiledFile:
-    """The routers of a file that :func:`write_several` has written."""
+    """A file of several routers, which :func:`write_several` wrote."""
 
     def __init__(self, path: Path, numbers: Collection[int]) -> None:
-        """Map the file; raises :class:`FileFormatError` unless it has routers of just these numbers, in this order."""
+        """Map the file; raises :class:`FileFormatError` unless it has the routers of these numbers, in this order."""
         self._path = path
         self._sections = map_file(
             path, {f"{number}/{name}": kind for number in numbers for name, kind in SCHEMA.items()}
         )
 
     def compiled(self, number: int) -> Compiled:
-        """Check a router and return it; raises :class:`FileFormatError`."""
+        """Check the router of that number and return it; raises :class:`FileFormatError`."""
         sections = {name: self._sections[f"{number}/{name}"] for name in SCHEMA}
         return compiled_of(sections, _readable(), self._path)
 
 
-def _readable() -> dict[str, EngineInfo]:
+def _readable() -> dict[str, EngineSpec]:
     """Return the engines that a file may name."""
     specs = {name: engine_spec(name) for name in engines()}
-    return {name: spec.info for name, spec in specs.items() if spec.restore}
+    return {name: spec for name, spec in specs.items() if spec.restore}

@@ -78,7 +78,7 @@ def test_a_wrong_matcher_does_not_get_a_figure(monkeypatch: pytest.MonkeyPatch) 
     trie = next(one for one in CONTESTANTS if one.label == "trie")
 
     class Blind:
-        def positions(self, key: bytes) -> tuple[int, ...]:
+        def match(self, key: bytes) -> tuple[int, ...]:
             return ()
 
         def any(self, key: bytes) -> bool:

@@ -32,13 +32,13 @@ def test_the_source_of_the_articles_example() -> None:
 def test_many_literals_are_looked_up_in_a_dictionary() -> None:
     generated = engine([f"w{number}" for number in range(5)])
     assert "_next={b'w0': 2, b'w1': 3" in generated.source
-    assert generated.positions(b"w4") == (4,)
+    assert generated.match(b"w4") == (4,)
 
 
 def test_words_that_look_like_code_are_only_words() -> None:
     nasty = "'+__import__('os')+'"
     generated = engine([nasty, "\\", '"""', "\n", "\x00"])
-    assert [generated.positions(word.encode()) for word in (nasty, "\\", '"""', "\n", "\x00", "x")] == [
+    assert [generated.match(word.encode()) for word in (nasty, "\\", '"""', "\n", "\x00", "x")] == [
         (0,),
         (1,),
         (2,),
@@ -54,7 +54,7 @@ def test_a_set_with_too_many_states_is_made_as_keys_need_it_and_dropped_when_ful
     assert not generated.complete
     for mask in range(0, 4096, 37):
         held = [number for number in range(12) if mask >> number & 1]
-        assert generated.positions(".".join(f"w{number}" for number in held).encode()) == tuple(held)
+        assert generated.match(".".join(f"w{number}" for number in held).encode()) == tuple(held)
         assert len(generated._program.sources) <= 20 + 12  # a key may go past the bound, no further than its words
 
 

@@ -47,7 +47,7 @@ def test_an_engine_refuses_a_position_twice_and_a_removal_that_does_not_fit(conf
     for position, pattern in [(1, b"a.*"), (0, b"a.b"), (0, b"a"), (0, b"a.*.c"), (0, b"b.#"), (0, b"")]:
         with pytest.raises(dr.BindingError, match=r"no binding .* to remove"):
             engine.remove(position, pattern)
-    assert engine.positions(b"a.b") == (0,)
+    assert engine.match(b"a.b") == (0,)
 
 
 @each_dynamic_engine

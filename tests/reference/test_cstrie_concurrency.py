@@ -52,7 +52,7 @@ def record(
     mine = [binding for binding in START if binding[0] % 3 == thread]
     snapshots: list[Snapshot] = []
     for call in range(calls):
-        name = chance.choice(("add", "add", "remove", "remove", "positions", "positions", "any", "snapshot"))
+        name = chance.choice(("add", "add", "remove", "remove", "match", "match", "any", "snapshot"))
         argument: object = None
         act: Callable[[], object]
         if name == "remove" and not mine:
@@ -234,10 +234,10 @@ def test_two_inserts_as_treat_draws_them_lose_nothing() -> None:
     trie = interposed_trie([b"foo"])
     _Interposed.before_next = partial(trie.add, 2, b"foo.bar")
     trie.add(1, b"foo")
-    assert (trie.positions(b"foo"), trie.positions(b"foo.bar")) == ((0, 1), (2,))
+    assert (trie.match(b"foo"), trie.match(b"foo.bar")) == ((0, 1), (2,))
     _Interposed.before_next = partial(trie.add, 4, b"foo")
     trie.add(3, b"foo.baz")
-    assert (trie.positions(b"foo"), trie.positions(b"foo.baz")) == ((0, 1, 4), (3,))
+    assert (trie.match(b"foo"), trie.match(b"foo.baz")) == ((0, 1, 4), (3,))
 
 
 def test_two_inserts_with_plain_assignment_lose_one() -> None:
@@ -252,7 +252,7 @@ def test_two_inserts_with_plain_assignment_lose_one() -> None:
     trie = ConcurrentTrie([b"foo"], AMQP, partial(Plain, Scheduler(0)))
     _Interposed.before_next = partial(trie.add, 2, b"foo.bar")
     trie.add(1, b"foo")
-    assert (trie.positions(b"foo"), trie.positions(b"foo.bar")) != ((0, 1), (2,))
+    assert (trie.match(b"foo"), trie.match(b"foo.bar")) != ((0, 1), (2,))
 
 
 def test_an_insert_into_a_node_that_is_being_cut_off_is_not_lost() -> None:
@@ -265,8 +265,8 @@ def test_an_insert_into_a_node_that_is_being_cut_off_is_not_lost() -> None:
 
     _Interposed.before_next = insert_when_the_tomb_stands
     trie.remove(0, b"a.b")
-    assert trie.positions(b"a.c") == (1,)
-    assert trie.positions(b"a.b") == ()
+    assert trie.match(b"a.c") == (1,)
+    assert trie.match(b"a.b") == ()
 
 
 def test_aba_a_node_that_looks_as_before_is_not_the_one_that_was_read() -> None:
@@ -282,8 +282,8 @@ def test_aba_a_node_that_looks_as_before_is_not_the_one_that_was_read() -> None:
     assert now.branches == read.branches
     late = read.with_branch(b"c", Branch(frozenset({2}), None))
     assert not trie._root.gcas(root, read, late)
-    assert trie.positions(b"c") == ()
-    assert trie.positions(b"a") == (0,)
+    assert trie.match(b"c") == ()
+    assert trie.match(b"a") == (0,)
 
 
 def test_a_writer_that_read_the_old_root_does_not_change_a_snapshot() -> None:
@@ -293,7 +293,7 @@ def test_a_writer_that_read_the_old_root_does_not_change_a_snapshot() -> None:
     _Interposed.before_next = lambda: taken.append(trie.snapshot())
     trie.add(1, b"a.c")
     assert content(taken[0]) == {(0, b"a.b")}
-    assert trie.positions(b"a.c") == (1,)
+    assert trie.match(b"a.c") == (1,)
     assert content(trie.snapshot()) == {(0, b"a.b"), (1, b"a.c")}
 
 
@@ -303,7 +303,7 @@ def test_without_generations_that_writer_does_change_it() -> None:
     taken: list[Snapshot] = []
     _Interposed.before_next = lambda: taken.append(trie.snapshot())
     trie.add(1, b"a.c")
-    assert content(taken[0]) != {(0, b"a.b")} or trie.positions(b"a.c") != (1,)
+    assert content(taken[0]) != {(0, b"a.b")} or trie.match(b"a.c") != (1,)
 
 
 @pytest.mark.parametrize("cells", CELLS)
@@ -326,9 +326,9 @@ def test_a_snapshot_never_changes_while_writers_go_on(cells: str) -> None:
                 first = content(snapshot)
                 assert {(number, b"a.%d" % number) for number in range(50)} <= first
                 keys = [pattern for _, pattern in first]
-                answers = [snapshot.positions(key) for key in keys]
+                answers = [snapshot.match(key) for key in keys]
                 assert all(content(snapshot) == first for _ in range(3))
-                assert [snapshot.positions(key) for key in keys] == answers
+                assert [snapshot.match(key) for key in keys] == answers
                 assert all(position in answer for (position, _), answer in zip(first, answers, strict=True))
         finally:
             stop.set()
@@ -361,7 +361,7 @@ def test_a_walk_that_reads_once_returns_a_state_that_never_was() -> None:
 
         operations: list[Operation] = []
         trie._root.settled = settled_and_then  # type: ignore[method-assign,assignment]
-        operations.append(timed("positions", b"a.b", partial(trie.positions, b"a.b")))
+        operations.append(timed("match", b"a.b", partial(trie.match, b"a.b")))
         return operations
 
     start = frozenset({(0, b"a.x"), (1, b"*.x")})
@@ -375,8 +375,8 @@ def test_a_walk_that_reads_once_returns_a_state_that_never_was() -> None:
 
 def test_the_checker_knows_right_from_wrong() -> None:
     add = Operation("add", (0, b"a"), None, 1, 2)
-    assert linearizable([add, Operation("positions", b"a", (0,), 3, 4)])
-    assert not linearizable([add, Operation("positions", b"a", (), 3, 4)])
+    assert linearizable([add, Operation("match", b"a", (0,), 3, 4)])
+    assert not linearizable([add, Operation("match", b"a", (), 3, 4)])
     during = Operation("add", (0, b"a"), None, 1, 10)
     assert linearizable([during, Operation("any", b"a", False, 2, 3), Operation("any", b"a", True, 4, 5)])
     assert not linearizable([during, Operation("any", b"a", True, 2, 3), Operation("any", b"a", False, 4, 5)])

@@ -73,10 +73,10 @@ def test_fast_topic_matching_optimised_inverted_bitmap_tables() -> None:
     matcher = OptimisedInvertedBitmap([b"forex.*", b"stock.nyse", b"index", b"stock.*"], AMQP)
     assert matcher.rows(0) == {b"forex": (0,), b"stock": (1, 3), b"index": (2,), ONE: (), None: ()}
     assert matcher.rows(1) == {b"nyse": (1,), ONE: (0, 3), None: (2,)}
-    assert matcher.positions(b"forex.eur") == (0,)
-    assert matcher.positions(b"stock.nyse") == (1, 3)
-    assert matcher.positions(b"index") == (2,)
-    assert matcher.positions(b"stock.nyse.ibm") == ()
+    assert matcher.match(b"forex.eur") == (0,)
+    assert matcher.match(b"stock.nyse") == (1, 3)
+    assert matcher.match(b"index") == (2,)
+    assert matcher.match(b"stock.nyse.ibm") == ()
 
 
 @each_engine
@@ -187,10 +187,10 @@ def test_zeromq_optimised_topic_routing_tables() -> None:
     matcher = OptimisedInvertedBitmap([b"trade", b"forex.eur", b"forex.*"], AMQP)
     assert matcher.rows(0) == {b"trade": (0,), b"forex": (1, 2), ONE: (), None: ()}
     assert matcher.rows(1) == {b"eur": (1,), ONE: (2,), None: (0,)}
-    assert matcher.positions(b"forex.eur") == (1, 2)
-    assert matcher.positions(b"forex.jpy") == (2,)
-    assert matcher.positions(b"trade") == (0,)
-    assert matcher.positions(b"forex.eur.now") == ()
+    assert matcher.match(b"forex.eur") == (1, 2)
+    assert matcher.match(b"forex.jpy") == (2,)
+    assert matcher.match(b"trade") == (0,)
+    assert matcher.match(b"forex.eur.now") == ()
 
 
 def test_zeromq_trailing_nulls_are_not_looked_at() -> None:
@@ -200,7 +200,7 @@ def test_zeromq_trailing_nulls_are_not_looked_at() -> None:
     tables = matcher._front.tables
     assert len(tables) == 100
     tables[4:] = [None] * 96  # type: ignore[list-item]
-    assert matcher.positions(b"stock.nyse.ibm") == (0, 1)
+    assert matcher.match(b"stock.nyse.ibm") == (0, 1)
 
 
 def test_zeromq_filtering_leaves_out_what_another_covers() -> None:

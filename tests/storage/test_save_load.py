@@ -213,7 +213,8 @@ def set_section(name: str, array: Any) -> Callable[[File], None]:
 def set_about(**changes: Any) -> Callable[[File], None]:
     def change(file: File) -> None:
         about = json.loads(file.sections["about"].tobytes())
-        about["dialect"] |= changes.pop("dialect", {})
+        for record in ("dialect", "options"):
+            about[record] |= changes.pop(record, {})
         file.sections["about"] = np.frombuffer(json.dumps(about | changes).encode(), np.uint8)
 
     return change
@@ -250,9 +251,9 @@ DEFECTS: list[tuple[Callable[[File], None], Defect, str]] = [
     (set_section("about", text(b'{"dialect": "amqp"}')), Defect.OPTIONS, "JSON"),
     (set_about(engine="trie"), Defect.OPTIONS, "its engine is 'trie', expected one of dfa, nfa"),
     (set_about(engine=7), Defect.OPTIONS, "7 is no text"),
-    (set_about(cache_bytes=-1), Defect.OPTIONS, "-1 is no number of bytes"),
-    (set_about(cache_bytes=True), Defect.OPTIONS, "True is no number of bytes"),
-    (set_about(cache_bytes=1 << 64), Defect.OPTIONS, "no number of bytes"),
+    (set_about(options={"cache_bytes": -1}), Defect.OPTIONS, "-1 is no number of bytes"),
+    (set_about(options={"cache_bytes": True}), Defect.OPTIONS, "True is no number of bytes"),
+    (set_about(options={"cache_bytes": 1 << 64}), Defect.OPTIONS, "no number of bytes"),
     (set_about(more=1), Defect.OPTIONS, "too many"),
     (set_about(dialect={"separator": ".."}), Defect.OPTIONS, "separator"),
     (set_about(dialect={"separator": None}), Defect.OPTIONS, "separator"),
@@ -328,7 +329,7 @@ def test_another_destination_is_noticed_though_all_else_fits(tmp_path: Path) -> 
     dr.compile(BINDINGS).save(path)
     for change in (
         set_item("name_data", 0, ord("F")),
-        set_about(cache_bytes=1),
+        set_about(options={"cache_bytes": 1}),
         set_about(dialect={"max_bytes": None}),
     ):
         file = File(path)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 import dfa_router as dr
+from dfa_router.engines import automaton
 from dfa_router.language.dialects import dialect_named
 from dfa_router.reference import words
 from dfa_router.reference.naive import matches
@@ -53,7 +54,8 @@ def test_every_case_is_answered_right_without_compiled_kernels(
     configuration: Configuration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The automata's twins in plain Python, which stand in where numba's compiler is switched off."""
-    monkeypatch.setattr("dfa_router.engines.automaton.jit_enabled", lambda: False)
+    # Not by its dotted name: the attribute ``dfa_router.engines`` is the function, not the package.
+    monkeypatch.setattr(automaton, "jit_enabled", lambda: False)
     test_every_case_is_answered_right(configuration, "one by one")
     test_every_case_is_answered_right(configuration, "chunked")
 

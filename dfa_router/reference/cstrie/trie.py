@@ -71,7 +71,7 @@ class ConcurrentTrie:
                 check_held(removed, position, pattern)
                 return
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Return who was subscribed to the key at one moment during the call, ascending."""
         words = words_of(key, self._dialect)
         for _ in range(ATTEMPTS):
@@ -80,7 +80,7 @@ class ConcurrentTrie:
             matching = NOBODY.union(*self._walk(root, words, seen))
             if self._unchanged(root, seen):
                 return tuple(sorted(matching))
-        return self.snapshot().positions(key)
+        return self.snapshot().match(key)
 
     def any(self, key: bytes) -> bool:
         """Tell whether anyone was subscribed to the key at one moment during the call."""
@@ -233,7 +233,7 @@ class Snapshot:
         self._root = roots
         self._dialect = dialect
 
-    def positions(self, key: bytes) -> tuple[int, ...]:
+    def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions whose patterns match, ascending."""
         return tuple(sorted(NOBODY.union(*walk(self._inode, words_of(key, self._dialect), self._root, {}))))
 

@@ -47,7 +47,7 @@ def column(keys: Sequence[bytes | None]) -> KeyColumn:
 
 def answers(machine: LazyDfa | Simulator | Twin, keys: Sequence[bytes | None]) -> list[list[int] | None]:
     """Match keys and spell the result out."""
-    found = machine.run([column(keys)])
+    found = machine.match_batch([column(keys)])
     sets = [found.positions[a:b].tolist() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
     return [None if number < 0 else sets[number] for number in found.set_ids.tolist()]
 
@@ -125,7 +125,7 @@ def test_settled_ground_is_left_when_the_cache_is_shared_out() -> None:
         for _ in range(3):
             assert answers(machine, keys) == expected
         assert machine._walkers[0]._dense_rows.nbytes > 0
-        found = machine.run([column([b""] * 200 + keys)], threads=4)
+        found = machine.match_batch([column([b""] * 200 + keys)], threads=4)
     assert found.set_ids[0] >= 0
     assert len(machine._walkers) == 4
     assert answers(machine, [b"", *keys]) == [[], *expected]
@@ -136,7 +136,7 @@ def test_settled_ground_is_left_when_the_cache_is_shared_out() -> None:
 def test_same_automaton_state_for_state(patterns: list[list[Token]], words: list[list[bytes]]) -> None:
     nfa = build_nfa(patterns)
     machine = LazyDfa(nfa, b".", 1 << 20)
-    machine.run([column([b".".join(key) for key in words])])
+    machine.match_batch([column([b".".join(key) for key in words])])
     assert_same_automaton(nfa, machine)
 
 
@@ -308,7 +308,7 @@ def test_single_keys_while_the_cache_is_cleared() -> None:
 def test_an_empty_column_and_no_column() -> None:
     machine = LazyDfa(build_nfa([[b"a"]]), b".", 1 << 20)
     assert answers(machine, []) == []
-    assert len(machine.run([]).set_ids) == 0
+    assert len(machine.match_batch([]).set_ids) == 0
 
 
 def test_kernels_compile_for_one_signature_each() -> None:
@@ -326,8 +326,8 @@ def test_kernels_compile_for_one_signature_each() -> None:
     shifted[:] = plain.offsets
     with patch("compiler.machine.walker.QUIET_KEYS", 1), patch("compiler.machine.dense_rows.QUIET_KEYS", 1):
         for machine in (LazyDfa(nfa, b".", 1 << 20), Simulator(nfa, b"."), without_bits(Simulator(nfa, b"."))):
-            machine.run([plain, writable, KeyColumn(shifted, plain.data, plain.valid)])
-            machine.run([plain, writable, KeyColumn(shifted, plain.data, plain.valid)])
+            machine.match_batch([plain, writable, KeyColumn(shifted, plain.data, plain.valid)])
+            machine.match_batch([plain, writable, KeyColumn(shifted, plain.data, plain.valid)])
             machine.match(b"a")
     kernels: list[Any] = [walk, walk_dense_rows, fill_dense_rows, walk_one, simulate, simulate_bits]
     assert [len(kernel.signatures) for kernel in kernels] == [1] * len(kernels)
@@ -367,11 +367,11 @@ def test_several_threads_for_one_batch(capacity: int) -> None:
     nfa = build_nfa([[b"w%d" % i, Wildcard.ONE, Wildcard.MANY] for i in range(3000)])
     keys = [b"w%d.x.%d" % (i % 5000, i) if i % 11 else None for i in range(30_000)]
     columns = [column(keys[:7]), column([]), column(keys[7:20_000]), column(keys[20_000:])]
-    one = LazyDfa(nfa, b".", capacity).run(columns)
+    one = LazyDfa(nfa, b".", capacity).match_batch(columns)
     machine = LazyDfa(nfa, b".", capacity)
-    machine.run(columns)  # the first cache has the whole capacity, and must give some of it up
+    machine.match_batch(columns)  # the first cache has the whole capacity, and must give some of it up
     for threads in (2, 3, 7):
-        several = machine.run(columns, threads=threads)
+        several = machine.match_batch(columns, threads=threads)
         for row in range(0, len(keys), 17):
             left, right = one.set_ids[row], several.set_ids[row]
             assert (left < 0) == (right < 0)
@@ -406,10 +406,10 @@ def test_the_same_keys_come_to_the_same_caches() -> None:
     columns = [column([b"w%d.x.z%d" % (i // 10, i % 5) for i in range(30_000)])]
     for _ in range(10):
         machine = LazyDfa(nfa, b".", 1 << 24)
-        machine.run(columns, threads=3)
+        machine.match_batch(columns, threads=3)
         built = machine.stats().misses
         for _ in range(3):
-            machine.run(columns, threads=3)
+            machine.match_batch(columns, threads=3)
         assert machine.stats().misses == built > 0
 
 
@@ -421,7 +421,7 @@ def test_two_who_want_several_threads_do_not_wait_for_each_other() -> None:
 
     def ask(count: int) -> None:
         for _ in range(5):
-            found = machine.run([column(keys)], threads=count)
+            found = machine.match_batch([column(keys)], threads=count)
             last = found.set_ids[-1]
             results.append(found.positions[found.offsets[last] : found.offsets[last + 1]].tolist() == [0, 1])
             machine.stats()

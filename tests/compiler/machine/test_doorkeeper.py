@@ -122,7 +122,7 @@ def test_more_pairs_than_a_block_has_room_for() -> None:
     keys: list[bytes | None] = [b".".join(b"%d" % (i * j % 5001) for j in range(i % 9)) for i in range(1000)]
     keys[5] = None
     with far_automata():
-        found = Simulator(nfa, b".").run([column(keys)])
+        found = Simulator(nfa, b".").match_batch([column(keys)])
     assert found.set_ids[5] == -1
     twin = Twin(nfa, b".", 64 << 20)
     for key, number in list(zip(keys, found.set_ids.tolist(), strict=True))[::23]:

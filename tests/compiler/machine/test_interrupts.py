@@ -56,7 +56,7 @@ def right(keys: list[bytes]) -> list[tuple[int, ...]]:
 
 
 def answers(machine: Any, keys: list[bytes], threads: int = 1) -> list[tuple[int, ...]]:
-    found = machine.run([column(keys)], threads=threads)
+    found = machine.match_batch([column(keys)], threads=threads)
     sets = [tuple(found.positions[a:b].tolist()) for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
     return [sets[number] for number in found.set_ids.tolist()]
 
@@ -130,7 +130,7 @@ def everywhere(make: Callable[[], Any], call: Callable[[Any], Any], *, threads: 
 
 def warmed(capacity: int, **options: Any) -> LazyDfa:
     machine = LazyDfa(NFA, b".", capacity, **options)
-    machine.run([column(keys_of(1, 300))])
+    machine.match_batch([column(keys_of(1, 300))])
     return machine
 
 
@@ -149,9 +149,9 @@ def test_a_batch_may_be_broken_off_at_every_step(capacity: int, key_cache: Any) 
         return LazyDfa(NFA, b".", capacity, key_cache=key_cache)
 
     machine = make()
-    machine.run([keys])
+    machine.match_batch([keys])
     assert capacity != 1700 or (machine.stats().clears and machine.stats().fallbacks)
-    assert everywhere(make, lambda machine: machine.run([keys])) > 100
+    assert everywhere(make, lambda machine: machine.match_batch([keys])) > 100
 
 
 def test_several_threads_may_be_broken_off_at_every_step() -> None:
@@ -161,7 +161,7 @@ def test_several_threads_may_be_broken_off_at_every_step() -> None:
         return LazyDfa(NFA, b".", 1 << 16)
 
     def call(machine: LazyDfa) -> Any:
-        return machine.run([keys], threads=2)
+        return machine.match_batch([keys], threads=2)
 
     assert everywhere(make, call, stride=9) > 100
     assert everywhere(make, call, threads=True, stride=17) > 100
@@ -169,7 +169,7 @@ def test_several_threads_may_be_broken_off_at_every_step() -> None:
 
 def test_the_twin_may_be_broken_off_at_every_step() -> None:
     keys = column(keys_of(4, 8))
-    assert everywhere(lambda: Twin(NFA, b".", 600), lambda machine: machine.run([keys])) > 100
+    assert everywhere(lambda: Twin(NFA, b".", 600), lambda machine: machine.match_batch([keys])) > 100
 
 
 def caused_by_a_signal(error: BaseException | None) -> bool:

@@ -39,7 +39,7 @@ def column(keys: list[bytes | None]) -> KeyColumn:
 
 
 def answers(machine: LazyDfa, keys: list[bytes | None]) -> list[list[int] | None]:
-    found = machine.run([column(keys)])
+    found = machine.match_batch([column(keys)])
     sets = [found.positions[a:b].tolist() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
     return [None if number < 0 else sets[number] for number in found.set_ids]
 

@@ -79,7 +79,7 @@ def test_same_automaton_state_for_state(patterns: list[list[Token]], words: list
     assert list(flaws(nfa)) == []
     keys = [b".".join(key) for key in words]
     machine = without_bits(LazyDfa(nfa, b".", 1 << 20))
-    machine.run([column(keys)])
+    machine.match_batch([column(keys)])
     assert_same_automaton(nfa, machine)
     known = machine.snapshot()
     assert known is not None
@@ -196,7 +196,7 @@ def test_a_large_set_below_both_roots() -> None:
     for machine in (roomy, LazyDfa(nfa, b".", 20_000), LazyDfa(nfa, b".", 200_000)):
         assert answers(machine, keys) == expected
         assert answers(without_bits(LazyDfa(nfa, b".", machine.stats().capacity)), keys) == expected
-        found = machine.run([column(keys * 20)], threads=2)
+        found = machine.match_batch([column(keys * 20)], threads=2)
         sets = [found.positions[a:b].tolist() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
         assert [sets[number] for number in found.set_ids.tolist()] == expected * 20
     assert_same_automaton(nfa, roomy)
