@@ -6,7 +6,8 @@
 digraph {
 
 This package draws what ``compiler`` builds, and any networkx graph or table that it is given; it knows no broker.
-Graphviz does the layout (see :mod:`viz.formats.layout` for which); DOT text, TikZ and the terminal drawing work without.
+Graphviz does the layout (see :mod:`viz.formats.layout` for which); DOT text, TikZ and the terminal drawing work
+without it.
 
 Its folders, each of which imports only those below::
 

@@ -49,7 +49,8 @@ class Lecture:
             page = teach(self.patterns, self.key)
         except RendererError as reason:
             return {"text/plain": f"{text}\n(no page: {reason})"}
-        frame = f'<iframe srcdoc="{markup(page)}" width="100%" height="{self.height}" title="Step through a match"></iframe>'
+        size = f'width="100%" height="{self.height}"'
+        frame = f'<iframe srcdoc="{markup(page)}" {size} title="Step through a match"></iframe>'
         return {"text/html": frame, "text/plain": text}
 
 
@@ -69,8 +70,8 @@ def lecture(patterns: Sequence[str], key: str, *, height: int = 900) -> Lecture:
 def mimebundle(thing: Any, text: str, **options: Any) -> dict[str, str]:
     """Return a picture and ``text`` by MIME type or, where no picture can be drawn, ``text`` with the reason.
 
-    No error is raised where Graphviz is missing or the thing is too large, since that would break a cell whose last line
-    happens to be an automaton. Options as in :func:`viz.to_svg`.
+    No error is raised where Graphviz is missing or the thing is too large, since that would break a cell whose last
+    line happens to be an automaton. Options as in :func:`viz.to_svg`.
     """
     try:
         return {"image/svg+xml": to_svg(thing, **options), "text/plain": text}

@@ -43,7 +43,7 @@ def tokens(pattern: str | bytes) -> list[Token]:
 def nfa_of(patterns: Sequence[str], *, max_patterns: int | None = None) -> Nfa:
     """Build the NFA of patterns, whose accept tags are their numbers in the order given.
 
-    Raises :class:`PatternError` for a pattern longer than :data:`MAX_BYTES`, and for more than ``max_patterns`` patterns.
+    Raises :class:`PatternError` for a pattern longer than :data:`MAX_BYTES`, or more than ``max_patterns`` of them.
     """
     if max_patterns is not None and len(patterns) > max_patterns:
         raise PatternError(

@@ -18,8 +18,8 @@ _RESERVED = frozenset({"", "*", "#", "ε", "other", "any word"})
 def visible(text: str) -> str:
     r"""Return the text with a visible sign for each invisible character.
 
-    Control characters become Unicode's pictures of them, other invisible characters their numbers. The zero-width joiner
-    inside an emoji is left as it is, because there it joins several signs into one.
+    Control characters become Unicode's pictures of them, other invisible characters their numbers. The zero-width
+    joiner inside an emoji is left as it is, because there it joins several signs into one.
 
     >>> visible("a\nb\u202ec")
     'a␊b‹U+202E›c'

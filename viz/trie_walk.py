@@ -2,8 +2,8 @@
 
 RabbitMQ's articles of 2011 describe this search, and its brokers used it for twelve years after. At each node it tries
 the literal child, then the ``*`` child, then the ``#`` child with every tail of the key. A node below a ``#`` is
-entered once for each way to reach it, so the count grows as a power of the key's length, whose exponent is the number of
-``#``. The positions of the NFA are the nodes of the trie. The page's script has the same search.
+entered once for each way to reach it, so the count grows as a power of the key's length, whose exponent is the number
+of ``#``. The positions of the NFA are the nodes of the trie. The page's script has the same search.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def trie_walk(nfa: Nfa, words: Sequence[bytes], limit: int = LIMIT) -> TrieWalk:
             elif read < len(words) and (label == ONE or (symbol != OTHER and label == symbol)):
                 here.append((child, read + 1))
         leaves += not here
-        # The last that is pushed is popped first: the literal child, then ``*``, then ``#`` with the longest tail first.
+        # The last that is pushed is popped first: the literal, then ``*``, then ``#`` with the longest tail first.
         stack += sorted(here, key=lambda step: _rank(nfa, step[0]))
     return TrieWalk(
         visits=visits, backtracks=max(0, leaves - 1), reads=tuple(reads), tags=tuple(sorted(found)), complete=not stack

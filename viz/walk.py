@@ -27,7 +27,7 @@ class Step:
     word: bytes | None
     """The word that was read; None for the beginning, before the first word."""
     symbol: int
-    """The word's symbol if it is a literal of the state before, else ``OTHER``, which leads to the default successor."""
+    """The word's symbol if it is a literal of the state before; else ``OTHER``, for the default successor."""
     state: State
     """The DFA state after the word."""
     moves: tuple[tuple[int, int], ...]
@@ -65,9 +65,10 @@ def ends(nfa: Nfa) -> dict[int, int]:
 
 
 def members(nfa: Nfa, state: State) -> tuple[int, ...]:
-    """Return the NFA positions of a state as a picture shows them: those that can still move, and those where a pattern ends.
+    """Return the NFA positions of a state as a picture shows them.
 
-    A state itself holds only the former, and accept tags instead of the latter.
+    These are the positions that can still move, which the state holds, and those where a pattern ends, instead of which
+    it holds accept tags.
     """
     last = ends(nfa)
     return tuple(sorted({*state.positions, *(last[tag] for tag in state.tags)}))
@@ -81,8 +82,8 @@ def path_of(nfa: Nfa, tag: int) -> tuple[int, ...]:
 def failures(nfa: Nfa, read: Sequence[Step]) -> dict[int, int]:
     """Return for each binding that does not match the number of the step at which that became certain.
 
-    The word of that step is the one at which the pattern failed; a number one past the last step means that the key ended
-    too soon.
+    The word of that step is the one at which the pattern failed; a number one past the last step means that the key
+    ended too soon.
     """
     failed = {}
     active = [{position for pair in step.moves for position in pair[1:]} | {*step.state.positions} for step in read]
@@ -119,7 +120,7 @@ def _moves(nfa: Nfa, state: State, symbol: int) -> list[tuple[int, int]]:
             moves.append((position, position))
         for child in nfa.successors(position):
             if nfa.label(child) == ONE or (symbol != OTHER and nfa.label(child) == symbol):
-                moves.append((position, child))  # noqa: PERF401 - two reasons to append, in the order of the children
+                moves.append((position, child))  # noqa: PERF401 - the loop appends in two places
     return [*moves, *(free for _, target in moves for free in _free(nfa, target))]
 
 

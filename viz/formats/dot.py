@@ -27,7 +27,7 @@ FONT = "Verdana"
 a text that fits in it fits in the others."""
 
 _DENSE = 250
-"""Above this number of edges, Graphviz's search for the best places is bounded: 461 edges took 26 s without, 6 s with."""
+"""Above this number of edges, Graphviz's search for places is bounded: 461 edges took 26 s without, 6 s with it."""
 _DIRECTIONS = {"table": "TB"}
 
 

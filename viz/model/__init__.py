@@ -1,1 +1,1 @@
-"""What a picture shows: one kind of graph, made from everything that can be drawn; its attributes: :mod:`viz.model.build`."""
+"""What a picture shows, as one kind of graph for everything that can be drawn; :mod:`viz.model.build` describes it."""

@@ -7,16 +7,16 @@ from which DOT, TikZ and SVG are written. Parallel edges become one. These are i
 where      attributes
 =========  ===================================================================================================
 graph      ``kind``, ``title``, ``alt`` (the picture in words), ``clusters`` (caption by cluster)
-node       ``id`` (unique, for SVG), ``roles`` (frozenset of str), ``label``, ``lines`` (tuple of more text), ``tooltip``,
-           ``cluster`` (or None), ``visits`` (int), ``rows`` (tuple of rows of text; tables only)
+node       ``id`` (unique, for SVG), ``roles`` (frozenset of str), ``label``, ``lines`` (tuple of more text),
+           ``tooltip``, ``cluster`` (or None), ``visits`` (int), ``rows`` (tuple of rows of text; tables only)
 edge       ``id``, ``roles``, ``label``, ``words`` (tuple of str, all that were merged), ``tooltip``, ``visits``
 =========  ===================================================================================================
 
 Roles decide what an element looks like (:mod:`viz.formats.style`). Of an automaton's nodes: ``position``, ``state``,
-``start``, ``accept``, ``loop``, ``dead``, ``path``; of two helpers that are no part of what is drawn: ``entry`` (the dot
-before the start) and ``ghost`` (what is unknown or left out); of a table: ``table``. Of edges: ``literal``, ``other``,
-``one``, ``epsilon``, ``loop``, ``unknown``, ``to-dead``, ``path``, ``entry``. The role and the classes of a plain graph's
-elements are roles as well (:mod:`viz.model.sources` says what a plain graph may hand over).
+``start``, ``accept``, ``loop``, ``dead``, ``path``; of two helpers that are no part of what is drawn: ``entry`` (the
+dot before the start) and ``ghost`` (what is unknown or left out); of a table: ``table``. Of edges: ``literal``,
+``other``, ``one``, ``epsilon``, ``loop``, ``unknown``, ``to-dead``, ``path``, ``entry``. The role and the classes of a
+plain graph's elements are roles as well (:mod:`viz.model.sources` says what a plain graph may hand over).
 
 What is left out: nodes that say they are ``hidden`` and, unless asked for, the dead state and the edges to it, among
 them every ``other`` edge that leads nowhere. An ``other`` edge to a living state stays, because without it the picture

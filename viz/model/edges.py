@@ -110,7 +110,7 @@ def _label(source: nx.MultiDiGraph, tail: Hashable, roles: set[str], words: Sequ
 
 
 def _plain_label(edges: Sequence[Mapping[str, Any]], noun: str) -> str:
-    """Return the label of a plain graph's edge: the texts as they are, since a ``*`` in them is no word to be quoted."""
+    """Return the label of a plain graph's edge: its texts, which are no words, so that a ``*`` is not quoted."""
     labels = list(dict.fromkeys(str(data.get("label", "")) for data in edges))
     texts = [elided(visible(label), 40) or '""' for label in labels]
     return ", ".join(texts) if len(texts) <= _LABELS else f"{len(texts)} {noun}"

@@ -36,7 +36,7 @@ def add_unknown(model: nx.DiGraph, source: nx.MultiDiGraph) -> None:
 
 
 def add_elided(model: nx.DiGraph, source: nx.MultiDiGraph, hidden: set[Hashable]) -> None:
-    """Add to each node the number of its successors that were left out for want of room; ``hidden`` ones do not count."""
+    """Add to each node how many of its successors were left out for want of room; ``hidden`` ones do not count."""
     for node in [node for node in model if source.has_node(node)]:
         beyond = {head for head in source.successors(node) if head not in model and head not in hidden}
         if beyond:

@@ -16,8 +16,8 @@ edge       ``label``, ``tooltip``, ``role``, ``classes``
 =========  ===================================================================================================
 
 A role is any name; rules of the caller's may style it. Classes may be any names too, of which these have a style:
-``relay`` (a node that passes on what it gets), ``store`` (one that keeps it), ``missing`` (named, but not there), and of
-edges ``trunk`` (from relay to relay) and ``fallback`` (taken where no other is).
+``relay`` (a node that passes on what it gets), ``store`` (one that keeps it), ``missing`` (named, but not there), and
+of edges ``trunk`` (from relay to relay) and ``fallback`` (taken where no other is).
 """
 
 from __future__ import annotations

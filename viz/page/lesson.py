@@ -1,8 +1,8 @@
 """What the page needs to step through matches: pictures laid out once, the NFA as arrays, and a number for each state.
 
 The page's script matches any key itself, with the NFA's arrays. The DFA's picture is laid out here, so that its nodes
-never move, and the script shows each state when a key first needs it. Where the complete DFA is too large for a picture,
-the picture has only the states that the lesson's key visits, and the page says so.
+never move, and the script shows each state when a key first needs it. Where the complete DFA is too large for a
+picture, the picture has only the states that the lesson's key visits, and the page says so.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ __all__ = ["link", "serve"]
 
 _MAX_BODY = 100_000
 _NAMES = {"localhost", "127.0.0.1", "::1"}
-# The layout of a picture takes up to a second of a core, so they are made one at a time, however many are asked for.
+# The layout of a picture takes up to a second of a core, so one is made at a time, however many browsers ask.
 _LAYOUT = threading.Lock()
 
 
