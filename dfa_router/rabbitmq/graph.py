@@ -22,14 +22,14 @@ def topology_graph(topology: Topology) -> nx.MultiDiGraph:
     =====  ===============================================================================================
     where  attributes
     =====  ===============================================================================================
-    node   ``role`` (``exchange`` or ``queue``), ``label``, ``vhost``, ``type``, ``declared``, and for exchanges
-           ``internal``
+    node   ``role`` (``exchange`` or ``queue``), ``label``, ``vhost``, ``type``, ``declared``, ``idle`` (an exchange that
+           every broker has and to which nothing is connected), and for exchanges ``internal``
     edge   ``role`` (``binding``, ``exchange-binding`` or ``alternate``), ``label`` (the binding key), and for
            bindings ``position``, the index in ``topology.bindings``
     =====  ===============================================================================================
 
     Beside these are attributes for pictures, which :mod:`viz.model.sources` lists: ``lines``, ``cluster``, ``classes``,
-    ``tooltip`` and ``hidden``. Hidden are the exchanges that every broker has and nobody uses.
+    ``tooltip`` and ``hidden`` (idle exchanges are).
 
     >>> from dfa_router.rabbitmq import Binding, Exchange, topology_of
     >>> graph = topology_graph(topology_of(exchanges=[Exchange(name="x", type="topic")],
@@ -71,7 +71,7 @@ def topology_graph(topology: Topology) -> nx.MultiDiGraph:
             )
     for node, data in graph.nodes(data=True):
         predeclared = data["role"] == "exchange" and (not node[2] or node[2].startswith("amq."))
-        data["hidden"] = predeclared and graph.degree(node) == 0
+        data["idle"] = data["hidden"] = predeclared and graph.degree(node) == 0
     return graph
 
 

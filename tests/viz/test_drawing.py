@@ -204,7 +204,7 @@ def test_what_is_drawn_of_a_topology_is_all_in_attributes_that_know_no_broker() 
     whole = _topology().graph()
     stripped = whole.copy()
     for _, data in stripped.nodes(data=True):
-        for name in ("vhost", "type", "declared", "internal"):
+        for name in ("vhost", "type", "declared", "internal", "idle"):
             data.pop(name, None)
         data["role"] = "node"
     for *_, data in stripped.edges(data=True):
