@@ -5,21 +5,31 @@
 >>> print(to_dot(nfa, names=["a.#"]).splitlines()[0])
 digraph {
 
-This package draws what ``compiler`` builds, and any networkx graph or table that others hand it. Graphviz does the
-layout (see :mod:`viz.layout` for which); DOT text, TikZ and the terminal drawing work without it.
+This package draws what ``compiler`` builds, and any networkx graph or table that it is given; it knows no broker.
+Graphviz does the layout (see :mod:`viz.formats.layout` for which); DOT text, TikZ and the terminal drawing work
+without it.
+
+Its folders, each of which imports only those below::
+
+    notebook           what a notebook shows
+    page, terminal     a match step by step, as an HTML page or as text
+    formats            looks, and DOT, SVG, PNG, PDF and TikZ
+    model              what a picture shows, whatever it is drawn from
+    walk, trie_walk    what happens while a key is read
+    patterns, text     patterns as people type them; words as they can be shown
 """
 
 from __future__ import annotations
 
-from viz.dot import to_dot
 from viz.errors import DrawingTooLargeError, RendererError
-from viz.model import drawing
+from viz.formats.dot import to_dot
+from viz.formats.files import render, save, to_svg
+from viz.formats.style import DARK, LIGHT, Rule, Theme
+from viz.formats.tikz import to_tikz
+from viz.model.build import drawing
 from viz.notebook import lecture, mimebundle, picture
-from viz.pictures import render, save, to_svg
-from viz.style import DARK, LIGHT, Rule, Theme
-from viz.teaching import teach
-from viz.terminal import show
-from viz.tikz import to_tikz
+from viz.page.html import teach
+from viz.terminal.show import show
 
 __all__ = [
     "DARK",

@@ -1,11 +1,11 @@
-"""What can go wrong in drawing; part of the project's one tree of exceptions.
+"""The errors of drawing, which are part of the project's one tree of exceptions.
 
 ::
 
     compiler.errors.RouterError
     ├── InputError (ValueError)
     │   └── DrawingTooLargeError     more nodes than a picture can show; the text says what to do instead
-    └── RendererError (RuntimeError) Graphviz is missing, or refused; the text says what to install
+    └── RendererError (RuntimeError) Graphviz is missing or fails; the text says what to install
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["DrawingTooLargeError", "RendererError"]
 
 
 class DrawingTooLargeError(InputError):
-    """There is more to draw than a picture can show; the text names the limit and the ways around it."""
+    """There is more to draw than a picture can show; the text names the limit, and what can be drawn instead."""
 
 
 class RendererError(RouterError, RuntimeError):
-    """No Graphviz that can draw this format is installed, or the one that is refused to; the text says what to do."""
+    """No Graphviz is installed that can draw this format, or it failed; the text says what to do."""

@@ -1,4 +1,4 @@
-"""Sets of patterns worth stepping through, with a key and what to look for."""
+"""Sets of patterns to step through on the page, each with a key and a note on what to look for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FOUR_PATTERNS = ("a.b.c", "a.*.b.c", "a.#.c", "b.b.c")
 
 
 class Example(NamedTuple):
-    """A binding set, a key, and a note."""
+    """A set of patterns, a key, and a note for the reader."""
 
     title: str
     patterns: tuple[str, ...]

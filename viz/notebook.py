@@ -1,4 +1,8 @@
-"""What a notebook shows: a picture where one can be drawn, and text always."""
+"""What a notebook shows: text always, and a picture where one can be drawn.
+
+:func:`mimebundle` is entered in pyproject.toml as the function that draws for :mod:`compiler.notebook`. So automata,
+routers and topologies are drawn as the last line of a cell, though they do not import this package.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from viz.errors import DrawingTooLargeError, RendererError
-from viz.model import drawing
-from viz.pictures import to_svg
-from viz.teaching import teach
+from viz.formats.files import to_svg
+from viz.model.build import drawing
+from viz.page.html import teach
 from viz.text import markup
 
 __all__ = ["Lecture", "Picture", "lecture", "mimebundle", "picture"]
@@ -17,7 +21,7 @@ __all__ = ["Lecture", "Picture", "lecture", "mimebundle", "picture"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A thing and how to draw it; made by :func:`picture`."""
+    """A thing, and the options to draw it with; made by :func:`picture`."""
 
     thing: Any
     options: dict[str, Any] = field(default_factory=dict)
@@ -33,7 +37,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lecture:
-    """A page that steps through a match, in a frame of a notebook; made by :func:`lecture`."""
+    """The page that steps through a match, in a frame of a notebook; made by :func:`lecture`."""
 
     patterns: tuple[str, ...]
     key: str
@@ -45,28 +49,29 @@ class Lecture:
             page = teach(self.patterns, self.key)
         except RendererError as reason:
             return {"text/plain": f"{text}\n(no page: {reason})"}
-        frame = f'<iframe srcdoc="{markup(page)}" width="100%" height="{self.height}" title="Step through a match"></iframe>'
+        size = f'width="100%" height="{self.height}"'
+        frame = f'<iframe srcdoc="{markup(page)}" {size} title="Step through a match"></iframe>'
         return {"text/html": frame, "text/plain": text}
 
 
 def picture(thing: Any, **options: Any) -> Picture:
-    """Return what shows in a notebook as a picture; options as in :func:`viz.to_svg`."""
+    """Return a value that a notebook shows as a picture of ``thing``; options as in :func:`viz.to_svg`."""
     return Picture(thing=thing, options=options)
 
 
 def lecture(patterns: Sequence[str], key: str, *, height: int = 900) -> Lecture:
-    """Return what shows in a notebook as the page of :func:`viz.teach`, ``height`` pixels high.
+    """Return a value that a notebook shows as the page of :func:`viz.teach`, in a frame ``height`` pixels high.
 
-    Notebooks run the page's script in a frame of its own once the notebook is trusted.
+    A notebook runs the page's script once it is trusted.
     """
     return Lecture(patterns=tuple(patterns), key=key, height=height)
 
 
 def mimebundle(thing: Any, text: str, **options: Any) -> dict[str, str]:
-    """Return a picture and the text, or the text alone, with the reason, where there is no picture.
+    """Return a picture and ``text`` by MIME type or, where no picture can be drawn, ``text`` with the reason.
 
-    A picture that cannot be drawn is no reason to break a cell whose last line happens to be an automaton: where
-    Graphviz is missing, or the thing is too large, the text says so. Options as in :func:`viz.drawing`.
+    No error is raised where Graphviz is missing or the thing is too large, since that would break a cell whose last
+    line happens to be an automaton. Options as in :func:`viz.to_svg`.
     """
     try:
         return {"image/svg+xml": to_svg(thing, **options), "text/plain": text}

@@ -1,7 +1,7 @@
-"""Patterns and keys as people type them, read as AMQP's topic exchange reads them, within limits.
+"""Patterns and keys as people type them, with the spelling and the limits of AMQP 0-9-1.
 
 The compiler knows tokens and no spelling; the pages and commands of this package take text. The empty text has zero
-words; any other is split at the dots, and empty words are kept. ``*`` is exactly one word and ``#`` zero or more.
+words; any other text is split at the dots, and empty words are kept. ``*`` is exactly one word and ``#`` zero or more.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from compiler.errors import InputError
 __all__ = ["MAX_BYTES", "MAX_PATTERNS", "checked_key", "nfa_of", "tokens", "words_of"]
 
 MAX_PATTERNS = 64
-"""More patterns than a page can show side by side."""
+"""The most patterns that a page can show side by side."""
 MAX_BYTES = 255
-"""What AMQP 0-9-1 can carry as a pattern or a key."""
+"""The longest pattern or key that AMQP 0-9-1 can carry."""
 
 _WILDCARDS = {b"*": Wildcard.ONE, b"#": Wildcard.MANY}
 
@@ -41,7 +41,10 @@ def tokens(pattern: str | bytes) -> list[Token]:
 
 
 def nfa_of(patterns: Sequence[str], *, max_patterns: int | None = None) -> Nfa:
-    """Build the NFA of patterns; raises :class:`PatternError` that names the one that is too long, or their number."""
+    """Build the NFA of patterns, whose accept tags are their numbers in the order given.
+
+    Raises :class:`PatternError` for a pattern longer than :data:`MAX_BYTES`, or more than ``max_patterns`` of them.
+    """
     if max_patterns is not None and len(patterns) > max_patterns:
         raise PatternError(
             f"{len(patterns)} patterns are more than this page can show: give at most {max_patterns}, "
@@ -58,7 +61,7 @@ def nfa_of(patterns: Sequence[str], *, max_patterns: int | None = None) -> Nfa:
 
 
 def checked_key(key: str) -> str:
-    """Return the key; raises :class:`InputError` if AMQP could not carry it."""
+    """Return the key; raises :class:`InputError` if it is longer than :data:`MAX_BYTES`."""
     size = len(key.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
         raise InputError(f"the routing key has {size} bytes: AMQP carries at most {MAX_BYTES}; shorten it")

@@ -1,7 +1,7 @@
-"""Words as they can be shown: every character visible, nothing that could be mistaken for something else.
+"""Words as they can be shown: every character visible, and no word that looks like something else.
 
-A routing key may hold anything: quotes, markup, a newline, marks that turn the direction of writing, or nothing at all.
-Each picture, page and table writes words through :func:`shown`, and the page's script holds the same function.
+A routing key may hold anything: quotes, markup, a newline, characters that change the direction of writing, or nothing
+at all. Every picture, page and table writes words through :func:`shown`; the page's script has the same function.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterable
 __all__ = ["elided", "listed", "markup", "shown", "visible"]
 
 _RESERVED = frozenset({"", "*", "#", "ε", "other", "any word"})
-"""Words that would read like a label of ours."""
+"""Words that look like a label of a picture."""
 
 
 def visible(text: str) -> str:
-    r"""Return the text with a visible sign for each character that has none of its own.
+    r"""Return the text with a visible sign for each invisible character.
 
-    Control characters become their pictures, other invisible characters their numbers. The joiner is left alone inside
-    an emoji, where it is what makes several signs one.
+    Control characters become Unicode's pictures of them, other invisible characters their numbers. The zero-width
+    joiner inside an emoji is left as it is, because there it joins several signs into one.
 
     >>> visible("a\nb\u202ec")
     'a␊b‹U+202E›c'
@@ -28,7 +28,7 @@ def visible(text: str) -> str:
 
 
 def elided(text: str, limit: int) -> str:
-    """Return the text, or its two ends and an ellipsis, in at most ``limit`` characters.
+    """Return the text in at most ``limit`` characters; of a longer one, both ends with an ellipsis between them.
 
     >>> elided("internationalisation", 9)
     'inte…tion'
@@ -40,7 +40,7 @@ def elided(text: str, limit: int) -> str:
 
 
 def shown(word: str, limit: int | None = 24) -> str:
-    """Return a word as text that can be told apart: quoted where it could be mistaken, and elided in the middle.
+    """Return a word as a label: quoted where it could be mistaken for another label, and elided in the middle.
 
     >>> shown("stock"), shown(""), shown("*"), shown("a, b")
     ('stock', '""', '"*"', '"a, b"')
@@ -54,7 +54,7 @@ def shown(word: str, limit: int | None = 24) -> str:
 
 
 def listed(items: Iterable[object], limit: int) -> str:
-    """Join items by commas; what goes beyond ``limit`` items is counted.
+    """Join at most ``limit`` items by commas, and add how many more there are.
 
     >>> listed([1, 2, 3, 4, 5], 3)
     '1, 2, 3 and 2 more'
@@ -66,7 +66,7 @@ def listed(items: Iterable[object], limit: int) -> str:
 
 
 def markup(text: str) -> str:
-    """Escape text for HTML, SVG and Graphviz's HTML-like labels, attribute values included."""
+    """Escape text for HTML, attribute values included."""
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
         text = text.replace(character, entity)
     return text

@@ -1,9 +1,9 @@
-"""The walk that a DFA saves: a trie of words descended with backtracking, every step counted.
+"""The search that a DFA makes unnecessary: a trie of words descended with backtracking, every step counted.
 
-This is the search that RabbitMQ's 2011 articles describe and its brokers ran for twelve years after: at each node try
+RabbitMQ's articles of 2011 describe this search, and its brokers used it for twelve years after. At each node it tries
 the literal child, then the ``*`` child, then the ``#`` child with every tail of the key. A node below a ``#`` is
-entered once for every way to get there, so the count grows with the number of ``#`` as a power of the key's length.
-The NFA's positions are the trie's nodes. The page's script holds the same walk.
+entered once for each way to reach it, so the count grows as a power of the key's length, whose exponent is the number
+of ``#``. The positions of the NFA are the nodes of the trie. The page's script has the same search.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from compiler.automata.nfa import MANY, ONE, OTHER, Nfa
 __all__ = ["LIMIT", "TrieWalk", "trie_walk"]
 
 LIMIT = 100_000
-"""Visits after which the counting stops."""
+"""Visits after which the walk stops."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrieWalk:
-    """What the walk did."""
+    """What a walk found, and what it took."""
 
     visits: int
     """Nodes entered, the root included."""
     backtracks: int
-    """How often the walk came to the end of a branch, and went back to try another."""
+    """How often the walk reached the end of a branch and went back to try another."""
     reads: tuple[int, ...]
-    """For each word how often it was looked up, where a DFA reads it once."""
+    """For each word of the key how often it was looked up; a DFA reads it once."""
     tags: tuple[int, ...]
-    """The bindings found, ascending."""
+    """The accept tags found, ascending."""
     complete: bool
     """False if the walk was stopped at :data:`LIMIT`."""
 
 
 def trie_walk(nfa: Nfa, words: Sequence[bytes], limit: int = LIMIT) -> TrieWalk:
-    """Walk the trie for a key.
+    """Search the trie for the bindings that match a key, and stop after ``limit`` visits.
 
     >>> from viz.patterns import nfa_of
     >>> walk = trie_walk(nfa_of(["a.b.c", "a.*.b.c", "a.#.c", "b.b.c"]), [b"a", b"d", b"d", b"d", b"c"])
@@ -63,7 +63,7 @@ def trie_walk(nfa: Nfa, words: Sequence[bytes], limit: int = LIMIT) -> TrieWalk:
             elif read < len(words) and (label == ONE or (symbol != OTHER and label == symbol)):
                 here.append((child, read + 1))
         leaves += not here
-        # The literal is tried first, then the star, then the tails, the longest first: the last pushed is popped first.
+        # The last that is pushed is popped first: the literal, then ``*``, then ``#`` with the longest tail first.
         stack += sorted(here, key=lambda step: _rank(nfa, step[0]))
     return TrieWalk(
         visits=visits, backtracks=max(0, leaves - 1), reads=tuple(reads), tags=tuple(sorted(found)), complete=not stack

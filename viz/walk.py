@@ -1,7 +1,7 @@
 """What happens while a key is read: the NFA's moves and the DFA's states, step by step.
 
-Everything that shows a match reads it from here: pictures of a path, the terminal drawing and the page. The states come
-from :mod:`compiler.automata.powerset`, the one step of subset construction that the engine is built on.
+Pictures of a path, the terminal drawing and the tests of the page's script read a match from here. The states come from
+:mod:`compiler.automata.powerset`, one step of subset construction, to which tests also compare the engine's kernels.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _parents = lru_cache(maxsize=8)(parents_of)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One word read, or the beginning."""
+    """A step of reading a key: a word, or the beginning before the first word."""
 
     word: bytes | None
-    """None for the beginning."""
+    """The word that was read; None for the beginning, before the first word."""
     symbol: int
-    """The literal of the state before that the word is, or ``OTHER`` for the default successor."""
+    """The word's symbol if it is a literal of the state before; else ``OTHER``, for the default successor."""
     state: State
     """The DFA state after the word."""
     moves: tuple[tuple[int, int], ...]
-    """The NFA's moves, epsilon moves included, as pairs of positions."""
+    """The NFA's moves on the word, epsilon moves included, as pairs of positions."""
     final: bool
-    """Whether no further word can change the state, so that an engine stops here."""
+    """Whether no further word can change the state, so that an engine stops reading."""
 
 
 def steps(nfa: Nfa, words: Sequence[bytes]) -> list[Step]:
@@ -65,9 +65,10 @@ def ends(nfa: Nfa) -> dict[int, int]:
 
 
 def members(nfa: Nfa, state: State) -> tuple[int, ...]:
-    """Return a state's NFA positions for people: those that can still move, and those where a pattern has ended.
+    """Return the NFA positions of a state as a picture shows them.
 
-    A state keeps only the former, and the accept tags instead of the latter; a picture shows both.
+    These are the positions that can still move, which the state holds, and those where a pattern ends, instead of which
+    it holds accept tags.
     """
     last = ends(nfa)
     return tuple(sorted({*state.positions, *(last[tag] for tag in state.tags)}))
@@ -79,9 +80,10 @@ def path_of(nfa: Nfa, tag: int) -> tuple[int, ...]:
 
 
 def failures(nfa: Nfa, read: Sequence[Step]) -> dict[int, int]:
-    """Return for each binding that does not match the step at which that became certain.
+    """Return for each binding that does not match the number of the step at which that became certain.
 
-    The step's word is the one at which the pattern failed; one past the last step means that the key ended too soon.
+    The word of that step is the one at which the pattern failed; a number one past the last step means that the key
+    ended too soon.
     """
     failed = {}
     active = [{position for pair in step.moves for position in pair[1:]} | {*step.state.positions} for step in read]
@@ -94,7 +96,7 @@ def failures(nfa: Nfa, read: Sequence[Step]) -> dict[int, int]:
 
 
 def accepted_moves(nfa: Nfa, read: Sequence[Step]) -> list[set[tuple[int, int]]]:
-    """Return for each step the moves that lie on a run to an accepting end; all moves if no binding accepts."""
+    """Return for each step the moves that lie on an accepting run; all moves if no binding accepts."""
     wanted = {ends(nfa)[tag] for tag in read[-1].state.tags}
     if not wanted:
         return [set(step.moves) for step in read]
@@ -118,7 +120,7 @@ def _moves(nfa: Nfa, state: State, symbol: int) -> list[tuple[int, int]]:
             moves.append((position, position))
         for child in nfa.successors(position):
             if nfa.label(child) == ONE or (symbol != OTHER and nfa.label(child) == symbol):
-                moves.append((position, child))  # noqa: PERF401 - two reasons to append, in the order of the children
+                moves.append((position, child))  # noqa: PERF401 - the loop appends in two places
     return [*moves, *(free for _, target in moves for free in _free(nfa, target))]
 
 

@@ -37,7 +37,7 @@ def play(
     Patterns and keys can be edited in the page and there are examples to choose from. What the page shows is in its
     address, after the #, so a link to it shows the same to anyone who runs this command on the same port.
     """
-    from viz.server import link, serve
+    from viz.page.server import link, serve
 
     chosen = read_patterns(patterns, patterns_from) if patterns or patterns_from is not None else None
     if chosen is not None and key is None:

@@ -67,8 +67,9 @@ def render(
       dfa-router render dfa -p 'a.b.c' -p 'a.#.c' --key a.d.c --out match.png
       dfa-router render topology --definitions defs.json --out topology.svg
     """  # noqa: D301 - click wants the control character itself
-    from viz.model import MAX_NODES, drawing
-    from viz.pictures import FORMATS, save
+    from viz.formats.files import FORMATS, save
+    from viz.model.build import drawing
+    from viz.model.limits import MAX_NODES
 
     kind = Path(out).suffix.removeprefix(".").lower()
     if kind not in FORMATS:

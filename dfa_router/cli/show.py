@@ -35,7 +35,7 @@ def show(
     """  # noqa: D301 - click wants the control character itself
     from compiler import CapacityError, build_dfa
     from viz.patterns import nfa_of
-    from viz.terminal import show as draw
+    from viz.terminal.show import show as draw
 
     chosen = read_patterns(patterns, patterns_from)
     if not chosen:

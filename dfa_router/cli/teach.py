@@ -34,7 +34,7 @@ def teach(
       dfa-router teach --pattern 'a.#.c' --pattern 'a.*.b.c' --key a.d.b.c --out page.html
     """  # noqa: D301 - click wants the control character itself
     from viz.examples import EXAMPLES
-    from viz.teaching import teach as write_page
+    from viz.page.html import teach as write_page
 
     chosen = read_patterns(patterns, patterns_from)
     if not chosen and patterns_from is None:

@@ -7,6 +7,8 @@ nothing about the topology.
 
 from __future__ import annotations
 
+from typing import Any
+
 import networkx as nx
 
 from dfa_router.rabbitmq.topology import Topology
@@ -17,9 +19,17 @@ __all__ = ["topology_graph"]
 def topology_graph(topology: Topology) -> nx.MultiDiGraph:
     """Return a directed multigraph with a node per exchange and queue and an edge per binding and alternate exchange.
 
-    Node attributes: ``role`` (``exchange`` | ``queue``), ``label``, ``vhost``, ``type``, ``declared``, and for
-    exchanges ``internal``; ``idle`` says that it is an exchange that every broker has and nobody uses. Edge attributes: ``role`` (``binding`` | ``exchange-binding`` | ``alternate``), ``label``
-    (the binding key), and for bindings ``position``, the index in ``topology.bindings``.
+    =====  ===============================================================================================
+    where  attributes
+    =====  ===============================================================================================
+    node   ``role`` (``exchange`` or ``queue``), ``label``, ``vhost``, ``type``, ``declared``, ``idle`` (an exchange that
+           every broker has and to which nothing is connected), and for exchanges ``internal``
+    edge   ``role`` (``binding``, ``exchange-binding`` or ``alternate``), ``label`` (the binding key), and for
+           bindings ``position``, the index in ``topology.bindings``
+    =====  ===============================================================================================
+
+    Beside these are attributes for pictures, which :mod:`viz.model.sources` lists: ``lines``, ``cluster``, ``classes``,
+    ``tooltip`` and ``hidden`` (idle exchanges are).
 
     >>> from dfa_router.rabbitmq import Binding, Exchange, topology_of
     >>> graph = topology_graph(topology_of(exchanges=[Exchange(name="x", type="topic")],
@@ -27,36 +37,54 @@ def topology_graph(topology: Topology) -> nx.MultiDiGraph:
     >>> graph.edges[("exchange", "/", "x"), ("queue", "/", "q"), 0]["label"]
     'a.#'
     """
-    graph = nx.MultiDiGraph(title="Topology", source=topology.source)
+    graph = nx.MultiDiGraph(title="Topology", source=topology.source, edge_noun="bindings", cluster_noun="vhost")
     for (vhost, name), exchange in topology.exchanges_by_name.items():
-        graph.add_node(
-            ("exchange", vhost, name),
-            role="exchange",
-            label=name or "(default)",
-            vhost=vhost,
-            type=exchange.type,
-            declared=exchange.type is not None,
-            internal=exchange.internal,
-        )
+        node = _node("exchange", vhost, name or "(default)", exchange.type, declared=exchange.type is not None)
+        graph.add_node(("exchange", vhost, name), **node, internal=exchange.internal)
     for queue in topology.queues:
-        node = ("queue", queue.vhost, queue.name)
-        graph.add_node(node, role="queue", label=queue.name, vhost=queue.vhost, type=queue.type, declared=True)
+        graph.add_node(
+            ("queue", queue.vhost, queue.name), **_node("queue", queue.vhost, queue.name, queue.type, declared=True)
+        )
     for position, binding in enumerate(topology.bindings):
         target = (binding.destination_type, binding.vhost, binding.destination)
         if target not in graph:
-            graph.add_node(
-                target, role="queue", label=binding.destination, vhost=binding.vhost, type=None, declared=False
-            )
-        role = "binding" if binding.destination_type == "queue" else "exchange-binding"
-        source = ("exchange", binding.vhost, binding.source)
-        graph.add_edge(source, target, role=role, label=binding.routing_key, position=position)
+            graph.add_node(target, **_node("queue", binding.vhost, binding.destination, None, declared=False))
+        to_queue = binding.destination_type == "queue"
+        graph.add_edge(
+            ("exchange", binding.vhost, binding.source),
+            target,
+            role="binding" if to_queue else "exchange-binding",
+            classes=() if to_queue else ("trunk",),
+            label=binding.routing_key,
+            position=position,
+        )
     for (vhost, name), exchange in topology.exchanges_by_name.items():
         alternate = topology.alternate_exchange(exchange)
         if alternate is not None and (vhost, alternate) in topology.exchanges_by_name and name:
             graph.add_edge(
-                ("exchange", vhost, name), ("exchange", vhost, alternate), role="alternate", label="alternate exchange"
+                ("exchange", vhost, name),
+                ("exchange", vhost, alternate),
+                role="alternate",
+                classes=("fallback",),
+                label="alternate exchange",
+                tooltip="alternate exchange: messages that match no binding",
             )
     for node, data in graph.nodes(data=True):
         predeclared = data["role"] == "exchange" and (not node[2] or node[2].startswith("amq."))
-        data["idle"] = predeclared and graph.degree(node) == 0
+        data["idle"] = data["hidden"] = predeclared and graph.degree(node) == 0
     return graph
+
+
+def _node(role: str, vhost: str, label: str, type_: str | None, *, declared: bool) -> dict[str, Any]:
+    """Return the attributes of a node: what it is, and how it is drawn."""
+    style = ("relay",) if role == "exchange" else ("store",)
+    return {
+        "role": role,
+        "label": label,
+        "vhost": vhost,
+        "type": type_,
+        "declared": declared,
+        "lines": () if type_ is None else (str(type_),),
+        "cluster": vhost,
+        "classes": style if declared else (*style, "missing", "undeclared"),
+    }

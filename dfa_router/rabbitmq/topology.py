@@ -232,6 +232,8 @@ class Topology:
 
         return topology_graph(self)
 
+    to_networkx = graph
+
 
 def no_exchange(
     name: str, vhost: str, vhosts: Iterable[str], exchanges: Iterable[tuple[str, str]], source: str = ""

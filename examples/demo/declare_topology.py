@@ -1,13 +1,13 @@
 """Declare the demo's deployment on a running RabbitMQ, export its definitions, and remove it again.
 
 Writes ``definitions.json`` beside this file: what ``rabbitmqctl export_definitions`` says of the deployment's virtual
-hosts, sorted, without users, permissions and password hashes. Run it on the broker's machine, as a user who may use
-rabbitmqctl, in the repository's folder:
+hosts, sorted, without users, permissions and password hashes. Run it on the broker's machine in the repository's
+folder, as a user who may use rabbitmqctl:
 
     python -m examples.demo.declare_topology
 
-The virtual hosts are made for the purpose and removed afterwards, also after an error or Ctrl-C. One that exists already
-is somebody else's: then nothing is done.
+It creates the virtual hosts and removes them at the end, also after an error or Ctrl-C. If one of them exists already,
+it does nothing, since that one is not its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from examples.demo.deployment import BINDINGS, EXCHANGES, QUEUES, VHOSTS, queue_
 OUT = Path(__file__).with_name("definitions.json")
 
 KEPT = ("vhosts", "exchanges", "queues", "bindings", "policies")
-"""What of an export describes the deployment. Users, permissions and parameters describe the broker."""
+"""The parts of an export that describe the deployment; users, permissions and parameters describe the broker."""
 
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
@@ -72,7 +72,7 @@ def main() -> int:
 
 @contextmanager
 def virtual_host(name: str, user: str) -> Iterator[None]:
-    """Make a virtual host that the user may do everything in, and remove it with all that is in it."""
+    """Create a virtual host in which the user may do everything; at the end remove it with all that is in it."""
     if exists(name):
         raise RuntimeError(
             f"the broker has a virtual host {name!r} already. If it is left over from an earlier run, remove it: "
@@ -84,7 +84,7 @@ def virtual_host(name: str, user: str) -> Iterator[None]:
         yield
     finally:
         for number in INTERRUPTS:
-            signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C must not stop the clean-up
+            signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C must not interrupt the clean-up
         if exists(name):
             rabbitmqctl("delete_vhost", name)
 
@@ -108,13 +108,13 @@ def declare(vhost: str, parameters: pika.ConnectionParameters) -> None:
         if binding.vhost == vhost:
             bind = channel.exchange_bind if binding.to_exchange else channel.queue_bind
             bind(binding.destination, binding.source, binding.pattern, arguments=binding.arguments)
-    # Not after an error or Ctrl-C: in the middle of a call, close() waits for an answer that never comes. The broker
-    # drops the connection when its virtual host goes.
+    # Not closed after an error or Ctrl-C: in the middle of a call, close() would wait for an answer that never comes.
+    # The broker closes the connection when its virtual host is deleted.
     connection.close()
 
 
 def kept(export: dict[str, Any]) -> dict[str, Any]:
-    """Return what an export says of the deployment's virtual hosts, in an order that does not depend on the broker."""
+    """Return what an export says of the deployment's virtual hosts, in an order that the broker does not decide."""
     fields = ("vhost", "name", "source", "destination", "routing_key")
     versions = {name: export[name] for name in ("rabbit_version", "rabbitmq_version") if name in export}
     entries = {
@@ -128,9 +128,9 @@ def kept(export: dict[str, Any]) -> dict[str, Any]:
 
 
 def rabbitmqctl(*arguments: str) -> str:
-    """Run rabbitmqctl and return what it prints; raises RuntimeError with what it complains of."""
+    """Run rabbitmqctl and return what it prints; raises RuntimeError with its error message."""
     try:
-        # A process group of its own: Ctrl-C is for us, the clean-up that follows must not be hit by it.
+        # In a session of its own, rabbitmqctl does not get the SIGINT of a Ctrl-C, which would stop the clean-up.
         run = subprocess.run(
             ["rabbitmqctl", "--quiet", *arguments], capture_output=True, text=True, check=False, start_new_session=True
         )

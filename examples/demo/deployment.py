@@ -1,9 +1,9 @@
-"""What the demo's deployment consists of: exchanges, queues and bindings of an online shop and its logistics.
+"""The demo's deployment: exchanges, queues and bindings of an online shop and its logistics.
 
-Two virtual hosts. In each, publishers send domain events to one topic exchange (``shop.events``, ``lx.events``); bindings
-between exchanges spread them over topic exchanges per domain, where the teams bind their queues. Beside them stand the
-exchanges such platforms have: direct ones for commands, fanouts for what all instances must hear, a headers exchange for
-reports, and an alternate exchange for tracking events nobody asked for.
+It has two virtual hosts. In each, publishers send domain events to one topic exchange (``shop.events``, ``lx.events``),
+and bindings between exchanges spread them over a topic exchange per domain, to which the teams bind their queues. There
+are also the other exchanges of such platforms: direct ones for commands, fanouts for what all instances must receive, a
+headers exchange for reports, and an alternate exchange for tracking events that match no binding.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Exchange(NamedTuple):
     vhost: str
     name: str
     type: str
-    arguments: dict[str, Any] = {}  # noqa: RUF012 -- never written to
+    arguments: dict[str, Any] = {}  # noqa: RUF012 -- never changed
 
 
 class Binding(NamedTuple):
@@ -42,7 +42,7 @@ class Binding(NamedTuple):
     destination: str
     pattern: str = ""
     to_exchange: bool = False
-    arguments: dict[str, Any] = {}  # noqa: RUF012 -- never written to
+    arguments: dict[str, Any] = {}  # noqa: RUF012 -- never changed
 
 
 EXCHANGES = (
@@ -160,7 +160,7 @@ def shop_queues() -> Iterator[Binding]:
 
 
 def logistics_queues() -> Iterator[Binding]:
-    """Yield the bindings of the logistics' queues."""
+    """Yield the bindings of the queues of logistics."""
     bind = partial(_bind, LOGISTICS, "lx")
     for carrier in CARRIERS:
         yield from bind(
@@ -193,7 +193,7 @@ def logistics_queues() -> Iterator[Binding]:
 BINDINGS = (*between_exchanges(), *shop_queues(), *logistics_queues())
 
 QUORUM = ("audit", "fulfilment", "ledger", "settlement", "stock-ledger", "tax")
-"""First words of the queues that must survive the loss of a node; the others are classic queues."""
+"""First words of the names of quorum queues, which survive the loss of a node; the others are classic queues."""
 
 QUEUES = tuple(dict.fromkeys((binding.vhost, binding.destination) for binding in BINDINGS if not binding.to_exchange))
 

@@ -1,12 +1,14 @@
-"""Write a log of messages as the demo's deployment might have published them in a day, from a seed.
+"""Write a log of messages like those that the demo's deployment might publish in a day, from a seed.
 
     python -m examples.demo.make_log --out build/demo/messages.parquet
 
-Columns: ``timestamp`` (UTC, ascending), ``message_id``, ``vhost``, ``exchange``, ``routing_key``, ``size`` (bytes of the
-payload). The same seed and number give the same log. Where messages go, and the keys of direct exchanges, come from the
-definitions file; the words of topic keys from the domain's vocabulary: a few words are much more frequent than the
-others, and numbers in the keys make most keys occur once. About one message in twenty reaches no queue, for the reasons
-of real logs: events nobody subscribed to, misspelt words, renamed commands, and replies to clients that have gone.
+Columns: ``timestamp`` (UTC, ascending), ``message_id``, ``vhost``, ``exchange``, ``routing_key``, ``size`` (bytes of
+the payload). The same seed and number of messages give the same log.
+
+Exchanges, and the keys of direct exchanges, come from the definitions file; the words of topic keys come from the
+domain's vocabulary. A few words are much more frequent than the others, and numbers in the keys make most keys occur
+once. About one message in twenty reaches no queue, for reasons that real logs have: events without a subscriber,
+misspelt words, renamed commands, and replies to clients that have disconnected.
 """
 
 from __future__ import annotations
@@ -32,18 +34,18 @@ OUT = Path("build/demo/messages.parquet")
 START = np.datetime64("2025-03-03T00:00:00", "us")
 DAY = 24 * 60 * 60 * 1_000_000
 ROWS_PER_GROUP = 100_000
-"""Spark reads a file in as many tasks as it has row groups: ten for a million rows."""
+"""Spark reads a file with a task per row group: ten for a million rows."""
 
 
 class Draw:
-    """Columns of random words, n long."""
+    """Draws columns of n random words."""
 
     def __init__(self, rng: np.random.Generator, n: int) -> None:
         self.rng = rng
         self.n = n
 
     def pick(self, choices: Sequence[str], skew: float = 1.0) -> pa.Array:
-        """Draw words: the k-th is k ** skew times rarer than the first (Zipf's law); skew 0 makes them equal."""
+        """Draw words: the k-th is k ** skew times rarer than the first (Zipf's law); skew 0 makes all equal."""
         weights = np.arange(1, len(choices) + 1) ** -skew
         return pa.array(choices, pa.string()).take(
             pa.array(self.rng.choice(len(choices), self.n, p=weights / weights.sum()))
@@ -55,11 +57,11 @@ class Draw:
         return pc.binary_join_element_wise(prefix, drawn, "") if prefix else drawn
 
     def key(self, *columns: str | pa.Array) -> pa.Array:
-        """Join words and columns of words to routing keys."""
+        """Join words and columns of words with dots, to a column of routing keys."""
         return pc.binary_join_element_wise(*columns, ".")
 
     def spoil(self, keys: pa.Array, share: float) -> pa.Array:
-        """Misspell the first word of some keys: a publisher with a typing error, or of another version."""
+        """Misspell the first word of a share of the keys, as a publisher with a typing error would."""
         spoilt = pc.binary_join_element_wise("x", keys, "-")
         return pc.if_else(pa.array(self.rng.random(self.n) < share), spoilt, keys)
 
@@ -68,7 +70,7 @@ class Stream(NamedTuple):
     """The messages of one kind of publisher."""
 
     weight: float
-    """Its share of the log, in parts of the sum of all weights."""
+    """Its share of the log is its weight divided by the sum of all weights."""
     vhost: str
     exchange: str
     keys: Callable[[Draw], pa.Array]
@@ -77,12 +79,12 @@ class Stream(NamedTuple):
 
 
 def streams(definitions: dict[str, Any]) -> list[Stream]:
-    """Return who publishes what; raises SystemExit where the definitions lack an exchange that someone publishes to."""
+    """Return the publishers; raises SystemExit where the definitions lack an exchange that one of them publishes to."""
     countries = [f"{region}.{country}" for country, region in words.COUNTRIES.items()]
     queues = [queue["name"] for queue in definitions["queues"] if queue["vhost"] == "shop"]
 
     def bound_keys(exchange: str) -> list[str]:
-        """Return the keys that a direct exchange knows, in the file's order."""
+        """Return the keys that are bound to a direct exchange, in the order of the file."""
         return list(dict.fromkeys(b["routing_key"] for b in definitions["bindings"] if b["source"] == exchange))
 
     def orders(draw: Draw) -> pa.Array:
@@ -121,7 +123,7 @@ def streams(definitions: dict[str, Any]) -> list[Stream]:
         return draw.pick((*bound_keys("shop.commands"), "rebuild-index"))
 
     def replies(draw: Draw) -> pa.Array:
-        """Draw queues by name and, more often, reply queues of clients that are gone."""
+        """Draw names of queues and, less often, of reply queues of clients that have disconnected."""
         lasting = draw.pick(queues, 0.3)
         return pc.if_else(pa.array(draw.rng.random(draw.n) < 0.6), lasting, draw.number(10**9, "amq.gen-"))
 
@@ -190,7 +192,7 @@ def make_log(definitions: dict[str, Any], messages: int, seed: int) -> pa.Table:
     weights = np.array([publisher.weight for publisher in publishers])
     publisher_of = rng.choice(len(publishers), messages, p=weights / weights.sum()).astype(np.int8)
     counts = np.bincount(publisher_of, minlength=len(publishers))
-    # Each publisher's keys are drawn in one go; then row i takes the next one of its publisher.
+    # Each publisher's keys are drawn as one column; then row i takes the next key of its publisher.
     keys = pa.chunked_array([publishers[i].keys(Draw(rng, int(n))) for i, n in enumerate(counts)], pa.string())
     place = np.empty(messages, np.int64)
     place[np.argsort(publisher_of, kind="stable")] = np.arange(messages)
@@ -228,7 +230,7 @@ def main() -> int:
     started = time.perf_counter()
     log = make_log(json.loads(options.definitions.read_bytes()), options.messages, options.seed)
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    # Renamed when complete, so that an interrupted run leaves no half of a log.
+    # The file gets its name when it is complete, so that an interrupted run leaves no part of a log under that name.
     draft = options.out.with_name(options.out.name + ".part")
     pq.write_table(log, draft, row_group_size=ROWS_PER_GROUP)
     draft.replace(options.out)

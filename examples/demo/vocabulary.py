@@ -1,4 +1,4 @@
-"""The words of the demo's domain, an online shop and its logistics: bindings and message keys are made of them."""
+"""The words of the demo's domain, an online shop and its logistics, of which binding keys and routing keys are made."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ COUNTRIES = {
     "us": "na", "ca": "na", "mx": "na",
     "jp": "apac", "au": "apac", "sg": "apac",
 }  # fmt: skip
-"""Each country and the region that serves it; by falling number of orders within a region."""
+"""The region that serves each country; within a region, countries with more orders come first."""
 
 REGIONS = tuple(dict.fromkeys(COUNTRIES.values()))
 

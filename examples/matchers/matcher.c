@@ -1,4 +1,4 @@
-/* A matcher of AMQP patterns in plain C. With -DGREEDY it is wrong: it never looks beyond the first place for a #'s next word.
+/* A matcher of AMQP patterns in plain C. With -DGREEDY it is wrong: behind a # it tries only the first place of the next word.
      cc -DGREEDY -o /tmp/greedy examples/matchers/matcher.c
      dfa-router fuzz --target cmd:/tmp/greedy --seconds 10 */
 #include <stdio.h>
@@ -24,7 +24,7 @@ static int matches(const char *pattern, const char *key) { /* NULL is no words a
     return matches(next, NULL);
 }
 
-static char *string(char **line) { /* cut out the next JSON string; it may stay encoded, as the same text always looks the same */
+static char *string(char **line) { /* return the next JSON string, still encoded: equal texts have equal encodings */
     char *start = strchr(*line, '"'), *end;
     if (!start) return NULL;
     for (end = ++start; *end != '"'; end += *end == '\\' ? 2 : 1);
@@ -35,7 +35,7 @@ static char *string(char **line) { /* cut out the next JSON string; it may stay 
 int main(void) {
     char *line = NULL;
     size_t room = 0;
-    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* every answer leaves at once: into a pipe, C would gather them */
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* send each line at once: into a pipe, C would buffer them */
     for (int count = 0; getline(&line, &room, stdin) > 0;) {
         char *next = line;
         if (!strcmp(string(&next), "patterns")) {

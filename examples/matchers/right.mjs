@@ -1,4 +1,4 @@
-// A right matcher of AMQP patterns as a target of the fuzzer:
+// A correct matcher of AMQP patterns, as a target of the fuzz tester:
 //   dfa-router fuzz --target 'cmd:node examples/matchers/right.mjs' --seconds 10
 import { createInterface } from "node:readline";
 

@@ -1,4 +1,4 @@
-// A wrong one, as many are written: each pattern becomes a regular expression. Can you see the three mistakes?
+// A wrong matcher of a common kind: each pattern becomes a regular expression. Can you find the three mistakes?
 //   dfa-router fuzz --target 'cmd:node examples/matchers/wrong.mjs' --seconds 10
 import { createInterface } from "node:readline";
 

@@ -1,6 +1,7 @@
-"""Draws the reference pictures of this folder: ``python -m examples.pictures.make`` from the repository's top.
+"""Draws the reference pictures of this folder: ``python -m examples.pictures.make`` in the repository's folder.
 
-The tests draw them again and compare what is drawn, not the bytes: versions of Graphviz place nodes a little differently.
+The tests draw them again and compare what is drawn, not the bytes, because versions of Graphviz place nodes a little
+differently.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from viz.examples import FOUR_PATTERNS
 from viz.patterns import nfa_of
 
 KEY = "a.d.d.d.c"
-"""The key that RabbitMQ's articles walk through their trie."""
+"""The key that RabbitMQ's articles follow through their trie."""
 
 
 def _cache() -> Twin:
@@ -47,11 +48,11 @@ PICTURES: dict[str, Callable[[], nx.DiGraph]] = {
         minimize(build_dfa(nfa_of(["#.a.*.#"]))), names=["#.a.*.#"], title="The minimal DFA of #.a.*.#"
     ),
 }
-"""The pictures by the names of their files."""
+"""The pictures by the names of their files, without ``.svg``."""
 
 
 def main() -> None:
-    """Write them all."""
+    """Write all pictures."""
     for name, make in PICTURES.items():
         print(save(make(), Path(__file__).parent / f"{name}.svg"))
 

@@ -146,7 +146,7 @@ def test_play_serves_until_it_is_interrupted() -> None:
 
 
 def test_a_port_in_use_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    from viz.server import serve
+    from viz.page.server import serve
 
     with serve(["a"], "a") as taken:
         code, _, err = run(capsys, "play", "--no-open", "--port", str(taken.server_port))

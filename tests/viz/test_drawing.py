@@ -12,6 +12,7 @@ from compiler import build_dfa
 from compiler.automata.minimize import minimize
 from compiler.automata.twin import Twin
 from compiler.machine.lazy import LazyDfa
+from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, topology_of
 from tests.viz.material import ATTACKS, FOUR, KEY
 from viz import DrawingTooLargeError, Rule, drawing, to_dot, to_tikz
 from viz.patterns import nfa_of, words_of
@@ -120,6 +121,7 @@ def test_the_kernel_s_cache_is_drawn_like_its_twin_s() -> None:
 
 def test_an_empty_cache_is_a_picture_too() -> None:
     assert "digraph" in to_dot(LazyDfa(nfa_of(FOUR), b".", 1 << 20))
+    assert r"\end{tikzpicture}" in to_tikz(LazyDfa(nfa_of(FOUR), b".", 1 << 20))
 
 
 def test_the_path_of_a_key_carries_the_numbers_of_its_words() -> None:
@@ -174,15 +176,80 @@ def test_minimal_dfas_name_the_states_that_they_merge() -> None:
 
 def test_tables_and_topologies_are_drawn_from_what_they_are() -> None:
     assert "record" in to_dot([["topic", "0"], ["a|b{c}", "1"]])
-    graph = nx.MultiDiGraph()
-    for vhost in ("/", "other"):
-        graph.add_node(("exchange", vhost, "x"), role="exchange", label="x", vhost=vhost, type="topic", declared=True)
-        graph.add_node(("queue", vhost, "q"), role="queue", label="q", vhost=vhost, type=None, declared=vhost == "/")
-        graph.add_edge(("exchange", vhost, "x"), ("queue", vhost, "q"), role="binding", label="#")
+    graph = _topology().to_networkx()
     text = to_dot(graph)
     assert text.count("subgraph cluster_") == 2
     assert text.count('label=" # "') == 2, "a binding key's wildcards are no words"
     assert "dashed" in text, "an undeclared queue"
+
+
+def _topology() -> Topology:
+    """Return exchanges and queues of two virtual hosts, of which one has a queue that is not declared."""
+    return topology_of(
+        vhosts=["/", "other"],
+        exchanges=[
+            *(Exchange(vhost=vhost, name="x", type="topic") for vhost in ("/", "other")),
+            Exchange(name="y", type="fanout", arguments={"alternate-exchange": "x"}),
+        ],
+        queues=[Queue(name="q", type="quorum")],
+        bindings=[
+            *(Binding(vhost=vhost, source="x", destination="q", routing_key="#") for vhost in ("/", "other")),
+            *(Binding(source="y", destination="q", routing_key=f"k{number}") for number in range(4)),
+            Binding(source="x", destination="y", destination_type="exchange", routing_key="a.*"),
+        ],
+    )
+
+
+def test_what_is_drawn_of_a_topology_is_all_in_attributes_that_know_no_broker() -> None:
+    whole = _topology().graph()
+    stripped = whole.copy()
+    for _, data in stripped.nodes(data=True):
+        for name in ("vhost", "type", "declared", "internal", "idle"):
+            data.pop(name, None)
+        data["role"] = "node"
+    for *_, data in stripped.edges(data=True):
+        data.pop("position", None)
+        data["role"] = "edge"
+    without_classes = re.compile(r' class="[^"]*"')
+    assert without_classes.sub("", to_dot(stripped)) == without_classes.sub("", to_dot(whole))
+    assert to_tikz(stripped) == to_tikz(whole)
+
+
+def test_a_topology_s_picture_is_in_a_broker_s_words() -> None:
+    model = drawing(_topology())
+    assert model.graph["clusters"] == {"/": "vhost /", "other": 'vhost "other"'}
+    assert {data["label"] for _, _, data in model.edges(data=True)} == {"#", "a.*", "4 bindings", "alternate exchange"}
+    assert "alternate exchange: messages that match no binding" in {
+        data["tooltip"] for _, _, data in model.edges(data=True)
+    }
+    assert {data["lines"] for _, data in model.nodes(data=True)} == {("topic",), ("fanout",), ("quorum",), ()}
+    assert {"exchange", "queue", "undeclared"} <= {role for _, data in model.nodes(data=True) for role in data["roles"]}
+
+
+def test_a_plain_graph_says_how_it_is_drawn() -> None:
+    graph = nx.MultiDiGraph(title="Depots", edge_noun="roads", cluster_noun="region")
+    for region in ("north", "south"):
+        graph.add_node(region, label=region, cluster=region, lines=("new\nline",), tooltip="a\x01b")
+    graph.add_node("nobody", hidden=True)
+    graph.add_edges_from(("north", "south", {"role": "road", "label": f"r{number}"}) for number in range(5))
+    model = drawing(graph)
+    assert model.graph["alt"] == "Depots with 2 nodes and 1 edges. Edges: north to south (5 roads)."
+    assert model.graph["clusters"] == {"north": "region north", "south": "region south"}
+    assert model.nodes["north"]["lines"] == ("new␊line",)
+    assert model.nodes["north"]["tooltip"] == "node north; a␁b"
+
+
+def test_what_has_a_protocol_is_drawn_by_it() -> None:
+    class Tabular:
+        def to_table(self) -> list[list[str]]:
+            return [["a", "b"], ["1", "2"]]
+
+    class Graphic:
+        def to_networkx(self) -> nx.MultiDiGraph:
+            return nx.MultiDiGraph([("a", "b")])
+
+    assert drawing(Tabular()).graph["alt"] == drawing([["a", "b"], ["1", "2"]]).graph["alt"]
+    assert set(drawing(Graphic())) == {"a", "b"}
 
 
 def test_what_cannot_be_drawn_says_what_can() -> None:

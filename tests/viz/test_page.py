@@ -13,9 +13,9 @@ import pytest
 from compiler.automata import powerset
 from tests.viz.material import ATTACKS, FOUR, KEY, random_sets
 from viz import lecture, teach
-from viz.lesson import nfa_arrays
+from viz.page.lesson import nfa_arrays
+from viz.page.server import link, serve
 from viz.patterns import nfa_of, words_of
-from viz.server import link, serve
 from viz.text import shown, visible
 from viz.trie_walk import trie_walk
 from viz.walk import failures, members, steps

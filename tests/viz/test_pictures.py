@@ -11,16 +11,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-import dfa_router as dr
 from compiler import build_dfa
-from compiler.automata.minimize import minimize
 from dfa_router.language.dialects import AMQP
-from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 from dfa_router.reference.inverted import InvertedBitmap
 from dfa_router.reference.trie import Trie
 from examples.pictures.make import PICTURES
 from tests.viz.material import ATTACKS, FOUR, KEY
-from viz import RendererError, picture, render, save, to_dot, to_svg
+from viz import RendererError, render, save, to_dot, to_svg
 from viz.patterns import nfa_of
 
 PICTURES_FOLDER = Path(__file__).parents[2] / "examples" / "pictures"
@@ -113,7 +110,7 @@ def test_threads_wait_for_each_other_where_the_library_would_crash() -> None:
     """In a process of its own: without the lock it is a segmentation fault, which would end the test run."""
     code = """
 import threading
-from viz.layout import layout
+from viz.formats.layout import layout
 done = []
 def work():
     for _ in range(5):
@@ -145,29 +142,6 @@ def test_without_any_graphviz_dot_text_works_and_pictures_say_what_to_install(tm
         to_svg(nfa)
 
 
-@pytest.mark.usefixtures("no_graphviz")
-def test_a_notebook_never_fails_for_want_of_a_picture() -> None:
-    for thing in _notebook_things():
-        bundle = thing._repr_mimebundle_()  # type: ignore[attr-defined]
-        assert set(bundle) == {"text/plain"}
-        assert "no picture: there is no Graphviz" in bundle["text/plain"]
-
-
-@pytest.mark.usefixtures("renderer")
-def test_notebooks_show_pictures_with_text_beside() -> None:
-    for thing in _notebook_things():
-        bundle = thing._repr_mimebundle_(include=None, exclude=None)  # type: ignore[attr-defined]
-        assert set(bundle) == {"image/svg+xml", "text/plain"}
-        ET.fromstring(bundle["image/svg+xml"])
-
-
-def test_what_is_too_large_for_a_picture_is_text_in_a_notebook() -> None:
-    many = nfa_of([f"w{i}.x" for i in range(300)])
-    assert "no picture" in many._repr_mimebundle_()["text/plain"]
-    router = dr.compile([(f"w{i}.x", "q") for i in range(300)])
-    assert "300 bindings are too many" in router._repr_mimebundle_()["text/plain"]
-
-
 @needs_dot
 def test_png_and_pdf_by_dot(tmp_path: Path) -> None:
     assert save(nfa_of(FOUR), tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
@@ -187,24 +161,3 @@ def test_the_trie_and_the_bitmaps_of_the_reference_matchers() -> None:
     table = InvertedBitmap([b"forex.*", b"*.*"], AMQP, topics=["forex.usd", "stock.nyse"])
     (cells,) = [texts for kind, texts, _ in _content(to_svg(table)).values() if kind.startswith("node")]
     assert cells == ("topic", "forex.usd", "stock.nyse", "0", "1", "0", "1", "1", "1")
-
-
-def _notebook_things() -> list[object]:
-    nfa = nfa_of(FOUR)
-    topology = topology_of(
-        exchanges=[Exchange(name="x", type="topic"), Exchange(name="y", type="fanout")],
-        queues=[Queue(name="q")],
-        bindings=[
-            Binding(source="x", destination="q", routing_key="a.#"),
-            Binding(source="x", destination="y", destination_type="exchange", routing_key="#"),
-        ],
-    )
-    return [
-        nfa,
-        build_dfa(nfa),
-        minimize(build_dfa(nfa)),
-        dr.compile([(pattern, "q") for pattern in FOUR]),
-        dr.compile([(pattern, "q") for pattern in FOUR], engine="trie"),
-        topology,
-        picture(nfa, names=FOUR, key=KEY),
-    ]

@@ -19,9 +19,9 @@ from compiler.errors import InputError
 from tests.viz.material import ATTACKS, FOUR, KEY
 from viz import DrawingTooLargeError, teach
 from viz.examples import EXAMPLES
-from viz.lesson import lesson
+from viz.page.lesson import lesson
+from viz.page.server import link, serve
 from viz.patterns import nfa_of
-from viz.server import link, serve
 
 
 def _data(html: str) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from compiler.errors import InputError
 from tests.viz.material import ATTACKS, FOUR, KEY, random_sets
 from viz import show
 from viz.patterns import nfa_of
-from viz.terminal import cells, show_match, show_nfa
+from viz.terminal.automata import show_nfa
+from viz.terminal.fit import cells
+from viz.terminal.match import show_match
 
 
 def test_the_four_patterns_in_eighty_columns() -> None:

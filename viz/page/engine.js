@@ -1,14 +1,14 @@
-// The matcher of the page: one step of subset construction, the walk of the trie, and words made visible.
-// It holds the semantics of the engine that the page explains, and is tested against it, state for state.
+// The matcher of the page: one step of subset construction, the trie's walk, and words made visible.
+// It repeats in JavaScript what the engine computes; tests compare the states of the two, one by one.
 "use strict";
 
 const Engine = (() => {
   const OTHER = 0, ONE = -1, MANY = -2, ROOT = 0;
 
-  /** The words of a key: none for the empty key, otherwise what stands between the dots. */
+  /** The words of a key: none for the empty key, otherwise the texts between the dots. */
   const wordsOf = (key) => (key === "" ? [] : key.split("."));
 
-  /** Wrap the arrays of an NFA: labels, children, tagOffsets, tags, words. */
+  /** Make an NFA of its arrays: labels, children, tagOffsets, tags, words. */
   function readNfa(data) {
     const symbolOf = new Map(data.words.map((word, index) => [word, index + 1]));
     const parents = new Array(data.labels.length).fill(-1);
@@ -34,7 +34,7 @@ const Engine = (() => {
   const ascending = (numbers) => [...new Set(numbers)].sort((a, b) => a - b);
   const free = (nfa, p) => [...nfa.successors(p)].filter((child) => nfa.label(child) === MANY);
 
-  /** Add what epsilon moves reach; keep live positions, and the accept tags of all. */
+  /** The state of some positions: add those that epsilon moves reach, take the accept tags of all, and keep the live ones. */
   function closure(nfa, positions) {
     const reached = new Set(positions);
     for (const p of positions) for (const child of free(nfa, p)) reached.add(child);
@@ -68,14 +68,14 @@ const Engine = (() => {
 
   const nameOf = (state) => `${state.positions.join(",")}|${state.tags.join(",")}`;
 
-  /** Dead or saturated: no further word can change the state. */
+  /** Whether no further word can change the state: it is dead, or only matched # are left. */
   const isFinal = (nfa, state) =>
     literals(nfa, state).length === 0 && nameOf(successor(nfa, state, OTHER)) === nameOf(state);
 
-  /** The positions to show: those that can move, and those where a pattern has ended. */
+  /** The positions to show of a state: those that can still move, and those where a pattern ends. */
   const members = (nfa, state) => ascending([...state.positions, ...state.tags.map((tag) => nfa.ends.get(tag))]);
 
-  /** Read a key, building what the cache lacks: a frame for the beginning and one for each word. */
+  /** Read a key and build the states and transitions that the cache lacks: a frame for the beginning and one for each word. */
   function run(nfa, key, base) {
     const cache = { states: new Map(base.states), transitions: new Map(base.transitions) };
     const keep = (state) => {
@@ -115,7 +115,7 @@ const Engine = (() => {
     return path.reverse();
   };
 
-  /** For each binding the first frame at which it can match no more; frames.length if the key ended too soon. */
+  /** For each binding that does not match the first frame at which it cannot match any more; frames.length if the key ended too soon. */
   function failures(nfa, frames) {
     const active = frames.map(({ moves: taken, state }) => new Set([...state.positions, ...taken.map(([, q]) => q)]));
     const accepted = new Set(frames.at(-1).state.tags);
@@ -129,7 +129,7 @@ const Engine = (() => {
     return failed;
   }
 
-  /** The trie's walk with backtracking, counted: literal child, then star, then # with every tail of the key. */
+  /** The trie's walk with backtracking, counted: at each node the literal child, then *, then # with every tail of the key. */
   function trieWalk(nfa, words, limit = 100000) {
     let visits = 0, leaves = 0;
     const reads = new Array(words.length).fill(0);
@@ -154,7 +154,7 @@ const Engine = (() => {
     return { visits, backtracks: Math.max(0, leaves - 1), reads, tags: ascending(found), complete: !stack.length };
   }
 
-  /** Text with a visible sign for each character that has none. */
+  /** The text with a visible sign for each invisible character. */
   function visible(text) {
     let before = "";
     return [...text].map((character) => {
@@ -170,7 +170,7 @@ const Engine = (() => {
     }).join("");
   }
 
-  /** A word as text that can be told apart: quoted where it could be mistaken, elided in the middle. */
+  /** A word as a label: quoted where it could be mistaken for another label, elided in the middle. */
   function shown(word, limit = 24) {
     let text = [...visible(word)];
     if (text.length > limit) {

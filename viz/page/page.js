@@ -1,5 +1,6 @@
-// The page: a lesson (pictures, an NFA as arrays, names for states), the step it is at, and what shows both.
+// The page: it shows a lesson (pictures, an NFA as arrays, numbers of states) at one step of the match of a key.
 // All text that comes from patterns and keys is set as text, never as markup.
+// It is one long file, because every function reads or sets the state that is declared first.
 "use strict";
 
 (() => {
@@ -8,7 +9,7 @@
   const empty = () => ({ states: new Map(), transitions: new Map() });
   let lesson, nfa, numbers, key, result, failed, walk, base = empty(), step = 0, timer = 0;
 
-  /** Make an element from its name, attributes and children; strings become text. */
+  /** Make an element of a name, attributes and children; children that are strings become text. */
   function make(name, attributes = {}, ...children) {
     const element = document.createElement(name);
     for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value);
@@ -19,7 +20,7 @@
   const setOf = (state) => `{${Engine.members(nfa, state).join(",")}}`;
   const patternElement = (tag) => make("bdi", { class: "pattern", title: visible(lesson.patterns[tag]) }, visible(lesson.patterns[tag]) || '""');
 
-  /** The number of a state: the picture's, or the next free one for states that the picture does not hold. */
+  /** The number and the id of a state in the picture; a state that is not in it gets the next free number and no id. */
   function numberOf(name) {
     if (!numbers.has(name)) numbers.set(name, { number: numbers.size, id: null });
     return numbers.get(name);
@@ -30,13 +31,13 @@
     nfa = Engine.readNfa(data.nfa);
     numbers = new Map(data.states.map((state) => [`${state.positions.join(",")}|${state.tags.join(",")}`, { number: state.number, id: state.id }]));
     base = empty();
-    for (const [id, svg] of [["nfa-canvas", data.nfaSvg], ["dfa-canvas", data.dfaSvg]]) if (svg) $(id).innerHTML = svg; // our own server's picture
+    for (const [id, svg] of [["nfa-canvas", data.nfaSvg], ["dfa-canvas", data.dfaSvg]]) if (svg) $(id).innerHTML = svg; // markup, but made by the server of this page
     const widths = ["nfa-canvas", "dfa-canvas"].map((id) => {
       const svg = $(id).querySelector("svg"), width = parseFloat(svg.getAttribute("width")) * 4 / 3;
       svg.style.setProperty("--natural", `${width}px`);
       return width;
     });
-    // The wider picture gets the wider column, so that both can be read from the back of a room.
+    // The wider picture gets the wider column, so that the texts of both are large enough for a projector.
     document.querySelector(".pictures").style.setProperty("--wider", `${Math.min(2.4, Math.max(0.6, widths[1] / widths[0]))}fr`);
     const dfaSize = data.complete ? `complete DFA: ${data.states.length} states` : data.note;
     $("summary").textContent = `${data.patterns.length} ${data.patterns.length === 1 ? "pattern" : "patterns"} · NFA: ${nfa.size} positions · ${dfaSize}`;
@@ -90,7 +91,7 @@
     remember();
   }
 
-  /** What is in the cache at this step. */
+  /** The states and transitions in the cache at this step. */
   function known() {
     const states = new Map(base.states), transitions = new Map(base.transitions);
     for (const frame of result.frames.slice(0, step + 1)) {
@@ -109,7 +110,7 @@
     if (focus) reveal(canvas, focus);
   }
 
-  /** Scroll a box, and only the box, so that an element in it is in view. */
+  /** Scroll a box so that an element in it is in view; scrollIntoView() would scroll the page as well. */
   function reveal(box, element, sideways = true) {
     const outer = box.getBoundingClientRect(), inner = element.getBoundingClientRect();
     if (sideways && (inner.left < outer.left || inner.right > outer.right)) box.scrollLeft += inner.left + inner.width / 2 - outer.left - outer.width / 2;
@@ -269,7 +270,7 @@
     if (current) reveal($("subsets").parentElement, current, false);
   }
 
-  // --- links: what the page shows is in the fragment, which no server ever sees -------------------------------------
+  // --- links: what the page shows is in the fragment, which browsers send to no server ----------------------------------
 
   const fragment = () => {
     const parts = new URLSearchParams();
@@ -281,7 +282,7 @@
   let written = "";
   function remember() {
     written = fragment();
-    try { history.replaceState(null, "", written); } catch { /* a page in a frame of a notebook has no history: only the link is lost */ }
+    try { history.replaceState(null, "", written); } catch { /* in the frame of a notebook a page has no history, and so no link to itself */ }
   }
   async function follow(hash) {
     const parts = new URLSearchParams(hash.slice(1));
@@ -293,7 +294,7 @@
     } else setKey(parts.get("key") ?? lesson.key, parts.has("key") ? at : 0);
   }
 
-  // --- the editor, where there is a server that lays patterns out ----------------------------------------------------
+  // --- the editor of patterns, where a server serves the page and lays new patterns out -----------------------------
 
   let latest = 0, waiting = 0;
   const showPatterns = (patterns) => { $("patterns").value = patterns.map((pattern) => pattern || '""').join("\n"); };
@@ -383,7 +384,7 @@
     try {
       await navigator.clipboard.writeText(link);
       $("link").textContent = "Copied";
-    } catch { // browsers allow it on some pages only; the address bar holds the same link
+    } catch { // browsers allow access to the clipboard on some pages only
       prompt("The link to this page as it stands:", link);
     }
     setTimeout(() => { $("link").textContent = "Copy link"; }, 1500);
@@ -391,7 +392,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.matches("input[type=text], textarea, select, input[type=range]")) return;
-    if (event.target.matches(".canvas") && event.target.scrollWidth > event.target.clientWidth) return; // there, arrows scroll
+    if (event.target.matches(".canvas") && event.target.scrollWidth > event.target.clientWidth) return; // arrow keys scroll a focused picture that is too wide
     const onButton = event.target.matches("button, input, a");
     const work = { ArrowRight: () => go(step + 1), ArrowLeft: () => go(step - 1), Home: () => go(0), End: () => go(Infinity), " ": onButton ? null : playOrPause }[event.key];
     if (!work) return;
@@ -401,7 +402,7 @@
   });
   addEventListener("hashchange", () => { if (location.hash !== written) follow(location.hash); });
 
-  const opened = location.hash; // before the first step writes its own
+  const opened = location.hash; // read here, because setKey() below replaces it
   load(JSON.parse($("lesson").textContent));
   if (lesson.editable) setUpEditor();
   setKey(lesson.key);

@@ -1,8 +1,9 @@
-"""What becomes of Graphviz's SVG: a picture that says what it is, and that is readable on dark paper too.
+"""Graphviz's SVG made complete: with tooltips, a text alternative, and colours for a dark background.
 
 Graphviz writes its own node names where a reader would see tooltips, and colours as attributes. Here each element gets
-its tooltip as ``<title>``, the picture gets its text alternative, and a style sheet translates the light theme's colours
-for readers who prefer dark: a CSS rule wins over an attribute, and within a theme no colour is used twice.
+its tooltip as ``<title>``, and the picture gets its text alternative. A style sheet replaces the light theme's colours
+for readers who prefer dark. It can find them by their values, because within a theme no two colours are equal, and a
+CSS rule overrides an attribute.
 """
 
 from __future__ import annotations
@@ -12,21 +13,25 @@ from xml.etree import ElementTree as ET
 
 import networkx as nx
 
-from viz.style import DARK, LIGHT, colours
+from viz.formats.style import DARK, LIGHT, colours
 from viz.text import visible
 
 __all__ = ["finished_svg"]
 
 _SVG = "http://www.w3.org/2000/svg"
 _FONTS = "system-ui, 'Segoe UI', 'Noto Sans', Helvetica, Arial, sans-serif"
-"""Narrower than the font that the picture was laid out with, whichever of them a reader has."""
+"""Each is narrower than the font of the layout (:data:`viz.formats.dot.FONT`), so the texts fit in any of them."""
 _XLINK = "{http://www.w3.org/1999/xlink}"
 
 
 def finished_svg(raw: bytes, model: nx.DiGraph, theme: Literal["auto", "light", "dark"]) -> str:
-    """Return an SVG element without an XML declaration, so that it can stand in a file or in a page."""
+    """Return the SVG that Graphviz wrote as a complete picture of ``model``.
+
+    It has no XML declaration, so it can be a file or a part of a page. With ``auto`` it follows the reader's preference
+    for light or dark.
+    """
     ET.register_namespace("", _SVG)
-    root = ET.fromstring(raw)  # noqa: S314 - Graphviz wrote it just now, from our own text
+    root = ET.fromstring(raw)  # noqa: S314 - Graphviz wrote it, from the text of to_dot()
     tooltips = {data["id"]: data["tooltip"] for _, data in model.nodes(data=True)}
     tooltips |= {data["id"]: data["tooltip"] for _, _, data in model.edges(data=True)}
     for group in root.iter(f"{{{_SVG}}}g"):
@@ -39,7 +44,7 @@ def finished_svg(raw: bytes, model: nx.DiGraph, theme: Literal["auto", "light", 
             else:
                 group.remove(title)
         if group.get("class") == "graph":
-            del group.attrib["id"]  # graph0 in every picture, and a page may hold several
+            del group.attrib["id"]  # it is graph0 in every picture, and ids must be unique in a page with several
         if group.get("class", "").startswith("node") and "table" not in group.get("class", ""):
             _set_lines(group)
     for text in root.iter(f"{{{_SVG}}}text"):
@@ -53,7 +58,7 @@ def finished_svg(raw: bytes, model: nx.DiGraph, theme: Literal["auto", "light", 
 
 
 def _without_links(group: ET.Element) -> None:
-    """Take the content out of the links that Graphviz makes for tooltips: they lead nowhere."""
+    """Replace the links that Graphviz makes for tooltips, which have no target, by their content."""
     for wrapper in list(group):
         inner = wrapper.find(f"{{{_SVG}}}a")
         if wrapper.tag == f"{{{_SVG}}}g" and inner is not None and inner.get(f"{_XLINK}href") is None:
@@ -64,7 +69,7 @@ def _without_links(group: ET.Element) -> None:
 
 
 def _set_lines(group: ET.Element) -> None:
-    """Set the first of several lines in bold and the others smaller: one plain label has one font only."""
+    """Set the first of several lines in bold and the others smaller, which DOT cannot say of a plain label."""
     lines = group.findall(f"{{{_SVG}}}text")
     if len(lines) > 1:
         lines[0].set("font-weight", "bold")
@@ -82,6 +87,7 @@ def _describe(root: ET.Element, model: nx.DiGraph) -> None:
 
 
 def _translation() -> str:
+    """Return the CSS rules that replace each colour of the light theme by the dark one."""
     dark = colours(DARK)
     rules = []
     for name, colour in colours(LIGHT).items():

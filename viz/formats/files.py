@@ -1,6 +1,6 @@
-"""Pictures as files: SVG by whatever Graphviz there is, PNG and PDF by the ``dot`` program.
+"""Pictures as files: SVG by any Graphviz that is installed, PNG and PDF by the program ``dot``, DOT and TikZ without.
 
-Who lays them out, and what to do where nobody does: see :mod:`viz.layout`.
+Which Graphviz is used, and what to install where there is none: see :mod:`viz.formats.layout`.
 """
 
 from __future__ import annotations
@@ -8,14 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-import networkx as nx
-
-from viz.dot import to_dot
-from viz.layout import layout
-from viz.model import drawing
-from viz.style import Rule
-from viz.svg import finished_svg
-from viz.tikz import to_tikz
+from viz.formats.dot import to_dot
+from viz.formats.layout import layout
+from viz.formats.style import Rule
+from viz.formats.svg import finished_svg
+from viz.formats.tikz import to_tikz
+from viz.model.build import model_of
 
 __all__ = ["FORMATS", "render", "save", "to_svg"]
 
@@ -28,11 +26,11 @@ Mode = Literal["auto", "light", "dark"]
 def to_svg(thing: Any, *, theme: Mode = "auto", rules: list[Rule] | None = None, **options: Any) -> str:
     """Return a picture as an SVG element; options as in :func:`viz.drawing` and :func:`viz.to_dot`.
 
-    With ``auto`` it follows the reader's preference for light or dark. Raises :class:`RendererError` where there is no
-    Graphviz, with what to install.
+    With ``auto`` it follows the reader's preference for light or dark. Raises :class:`RendererError`, with what to
+    install, where there is no Graphviz.
     """
     direction = options.pop("direction", None)
-    model = thing if _is_model(thing) else drawing(thing, **options)
+    model = model_of(thing, **options)
     dot = to_dot(model, theme="light" if theme == "auto" else theme, rules=rules or [], direction=direction)
     return finished_svg(layout(dot, "svg"), model, theme)
 
@@ -56,7 +54,10 @@ def render(
 
 
 def save(thing: Any, path: str | Path, *, theme: Mode = "auto", **options: Any) -> Path:
-    """Write a picture to a file in the format that its name ends in (one of :data:`FORMATS`), and return the path."""
+    """Write a picture to a file in the format that its name ends in, and return the path.
+
+    Raises ``ValueError`` for a name that ends in none of :data:`FORMATS`, and what :func:`render` raises.
+    """
     target = Path(path)
     kind = target.suffix.removeprefix(".").lower()
     if kind not in FORMATS:
@@ -69,7 +70,3 @@ def save(thing: Any, path: str | Path, *, theme: Mode = "auto", **options: Any) 
     else:
         target.write_bytes(render(thing, kind, theme=theme, **options))  # type: ignore[arg-type]  # one of the three
     return target
-
-
-def _is_model(thing: Any) -> bool:
-    return isinstance(thing, nx.DiGraph) and "alt" in thing.graph

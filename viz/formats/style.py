@@ -1,14 +1,14 @@
 """What each role looks like: a theme of colours, and a list of rules.
 
-A rule is a condition and a style. The rules are read in order and a later one wins, attribute by attribute, so that
-the rules of a caller, which come last, change what they name and nothing else::
+A rule is a condition and a style. The rules are applied in order, and a later one overrides an earlier one attribute by
+attribute. The rules of a caller come last, so they change what they name and nothing else::
 
     to_dot(drawing, rules=[Rule("node", "accept", {"fillcolor": "gold"}),
                            Rule("edge", lambda edge: edge["visits"] > 9, {"color": "red"})])
 
 The colours are from Okabe and Ito's palette for colour-blind readers, darkened for text. None of them carries a meaning
-alone, so that pictures survive a black-and-white printer: accepting is a double border, dead is dashed, unknown is
-dotted, the path of a key is bold. The idea of (condition, style) rules is that of the mata automata library.
+alone, so pictures can be read in black and white: accepting is a double border, dead is dashed, unknown is dotted, the
+path of a key is bold. The idea of rules of a condition and a style is that of the mata automata library.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Condition = str | Callable[[Attributes], bool]
 
 
 class Rule(NamedTuple):
-    """A condition, and for the nodes or edges that meet it a style: Graphviz attributes, or a function that gives them."""
+    """A condition, and a style for what meets it: Graphviz attributes, or a function that returns them."""
 
     on: Literal["node", "edge"]
     when: Condition
@@ -47,7 +47,10 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theme:
-    """The colours of a picture, by what they are for; within a theme no two are equal."""
+    """The colours of a picture, by what they are for.
+
+    Within a theme no two are equal: the light theme's are replaced one by one where a reader prefers dark.
+    """
 
     paper: str
     ink: str
@@ -62,7 +65,7 @@ class Theme:
     """What a key visits."""
     path_fill: str
     free: str
-    """Moves that read no word, or any."""
+    """Moves that read no word, or any word."""
     free_fill: str
     faint: str
     """Dead and unknown."""
@@ -106,7 +109,7 @@ def theme_named(name: str) -> Theme:
 
 
 def default_rules(theme: Theme) -> list[Rule]:
-    """Return what every role looks like unless a caller's rule says otherwise."""
+    """Return the rules for every role that has a style; a caller's rules override them."""
     return [
         Rule("node", "state", {"shape": "box", "style": "rounded,filled"}),
         Rule("node", "position", {"shape": "circle", "width": "0.42", "margin": "0.03,0.03"}),
@@ -116,11 +119,11 @@ def default_rules(theme: Theme) -> list[Rule]:
         Rule("node", "dead", {"style": "rounded,filled,dashed", "color": theme.faint, "fontcolor": theme.muted}),
         Rule(
             "node",
-            "exchange",
+            "relay",
             {"shape": "box", "style": "rounded,filled", "fillcolor": theme.free_fill, "color": theme.free},
         ),
-        Rule("node", "queue", {"shape": "cylinder", "fillcolor": theme.accept_fill, "color": theme.accept}),
-        Rule("node", "undeclared", {"style": "filled,dashed", "color": theme.faint, "fillcolor": theme.paper}),
+        Rule("node", "store", {"shape": "cylinder", "fillcolor": theme.accept_fill, "color": theme.accept}),
+        Rule("node", "missing", {"style": "filled,dashed", "color": theme.faint, "fillcolor": theme.paper}),
         Rule("node", "entry", {"shape": "point", "width": "0.09", "color": theme.line, "fillcolor": theme.line}),
         Rule("node", "ghost", {"shape": "plain", "style": "", "fontcolor": theme.muted}),
         Rule("node", "table", {"shape": "record"}),
@@ -131,8 +134,8 @@ def default_rules(theme: Theme) -> list[Rule]:
         Rule("edge", "one", {"color": theme.free, "fontcolor": theme.free}),
         Rule("edge", "loop", {"color": theme.free, "fontcolor": theme.free}),
         Rule("edge", "epsilon", {"color": theme.free, "fontcolor": theme.free, "style": "dashed"}),
-        Rule("edge", "exchange-binding", {"color": theme.free, "penwidth": "1.6"}),
-        Rule("edge", "alternate", {"color": theme.muted, "style": "dashed", "fontcolor": theme.muted}),
+        Rule("edge", "trunk", {"color": theme.free, "penwidth": "1.6"}),
+        Rule("edge", "fallback", {"color": theme.muted, "style": "dashed", "fontcolor": theme.muted}),
         Rule("edge", "to-dead", {"color": theme.faint, "fontcolor": theme.muted, "style": "dashed"}),
         Rule(
             "edge", "unknown", {"color": theme.faint, "fontcolor": theme.muted, "style": "dotted", "arrowhead": "empty"}
@@ -151,7 +154,7 @@ def styled(element: Attributes, on: Literal["node", "edge"], rules: Iterable[Rul
 
 
 def pen_by_visits(element: Attributes) -> dict[str, str]:
-    """Draw with a pen that is a step wider for every tenfold of visits."""
+    """Return a line width that grows by 1.2 points for every factor of ten in visits, up to 6."""
     return {"penwidth": f"{min(6.0, 1.2 + 1.2 * log10(1 + element['visits'])):.2f}"}
 
 

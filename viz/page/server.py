@@ -1,8 +1,9 @@
 """The page with editable patterns, served to this machine alone.
 
-The page's script reads keys by itself; for new patterns it asks this server, which builds the NFA and the DFA and has
-Graphviz lay them out. The server binds to the loopback address, answers only requests that name it by a loopback name
-(a page from elsewhere that points its own name at 127.0.0.1 gets nothing), keeps nothing and writes nothing.
+The page's script matches keys itself; for new patterns it asks this server, which builds the NFA and the DFA and lays
+them out with Graphviz. The server binds to the loopback address and answers only requests that name it by a loopback
+name: a page of another site whose host name resolves to 127.0.0.1 gets no answer. It writes nothing to disk, and keeps
+only the last 32 lessons, in memory.
 """
 
 from __future__ import annotations
@@ -18,21 +19,22 @@ from urllib.parse import urlencode, urlsplit
 
 from compiler.errors import InputError, RouterError
 from viz.examples import EXAMPLES
-from viz.lesson import Lesson, lesson
-from viz.teaching import page
+from viz.page.html import page
+from viz.page.lesson import Lesson, lesson
 
 __all__ = ["link", "serve"]
 
 _MAX_BODY = 100_000
 _NAMES = {"localhost", "127.0.0.1", "::1"}
-# The layout of one picture takes up to a second of a core: browsers that ask for many at once wait in line.
+# The layout of a picture takes up to a second of a core, so one is made at a time, however many browsers ask.
 _LAYOUT = threading.Lock()
 
 
 def serve(patterns: Sequence[str] | None = None, key: str | None = None, *, port: int = 0) -> ThreadingHTTPServer:
-    """Return a server of the page on 127.0.0.1, to be run with ``serve_forever()``; port 0 takes a free one.
+    """Return a server of the page on 127.0.0.1, to be run with ``serve_forever()``; port 0 takes a free port.
 
-    Raises what :func:`viz.lesson.lesson` raises for the patterns and the key, and ``OSError`` for a port in use.
+    Without patterns the page begins with the first of :data:`viz.examples.EXAMPLES`. Raises what
+    :func:`viz.page.lesson.lesson` raises for the patterns and the key, and ``OSError`` for a port in use.
     """
     example = EXAMPLES[0]
     first = page(
@@ -40,7 +42,7 @@ def serve(patterns: Sequence[str] | None = None, key: str | None = None, *, port
     )
     server = ThreadingHTTPServer(("127.0.0.1", port), _Handler)
     server.daemon_threads = True
-    server.first_page = first.encode()  # type: ignore[attr-defined]  # read by the handler, which is made per request
+    server.first_page = first.encode()  # type: ignore[attr-defined]  # read by the handler, of which there is one per connection
     return server
 
 
@@ -62,7 +64,7 @@ def _lesson(patterns: tuple[str, ...], key: str) -> Lesson:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Two answers: the page, and the lesson of given patterns as JSON."""
+    """Answers with the page, and with the lesson of given patterns as JSON."""
 
     protocol_version = "HTTP/1.1"
     server_version = "dfa-router"
@@ -92,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(HTTPStatus.BAD_REQUEST if bad else HTTPStatus.INTERNAL_SERVER_ERROR, {"error": str(error)})
 
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the name in the base class
-        """Log nothing: what patterns and keys somebody looks at is nobody's business."""
+        """Log nothing, since patterns and keys may be confidential."""
 
     def _question(self) -> tuple[tuple[str, ...], str]:
         length = self.headers.get("Content-Length", "")

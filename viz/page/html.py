@@ -1,7 +1,7 @@
-"""The page that steps through a match: one HTML file that opens from disk and asks nothing of any network.
+"""The page that steps through a match: one HTML file that opens from disk and needs no network.
 
-Pictures, data, style and script stand in the file itself. A content security policy, which names the script by its
-hash, lets the browser enforce what the file promises.
+Pictures, data, style and script are in the file itself. Its content security policy names the script by its hash, so
+that a browser runs no other script and loads nothing from elsewhere.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from viz.lesson import Lesson, lesson
-from viz.style import DARK, LIGHT, Theme, colours
+from viz.formats.style import DARK, LIGHT, Theme, colours
+from viz.page.lesson import Lesson, lesson
 from viz.text import markup, shown, visible
 
 __all__ = ["page", "teach"]
 
 
 def teach(patterns: Sequence[str], key: str, path: str | Path | None = None) -> str:
-    """Return the page that steps through the match of a key, and write it to ``path`` if there is one.
+    """Return the page that steps through the match of a key, as HTML, and write it to ``path`` if one is given.
 
-    Raises what :func:`viz.lesson.lesson` raises.
+    Raises what :func:`viz.page.lesson.lesson` raises.
     """
     html = page(lesson(patterns, key))
     if path is not None:
@@ -33,7 +33,7 @@ def teach(patterns: Sequence[str], key: str, path: str | Path | None = None) -> 
 
 
 def page(data: Lesson) -> str:
-    """Return the page of a lesson."""
+    """Return the page of a lesson, as HTML."""
     script = _part("engine.js") + "\n" + _part("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     server = "'self'" if data["editable"] else "'none'"
@@ -41,7 +41,7 @@ def page(data: Lesson) -> str:
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
         f"connect-src {server}; base-uri 'none'; form-action 'none'"
     )
-    # The pictures stand in the page as they are; the data need not hold them twice.
+    # The pictures are parts of the page itself; they are left out of the data.
     slim = {**data, "nfaSvg": "", "dfaSvg": ""}
     key = shown(data["key"], 60)
     count = len(data["patterns"])
@@ -56,14 +56,14 @@ def page(data: Lesson) -> str:
         "@SCRIPT@": script,
     }
     html = _part("page.html")
-    # Split at the placeholders first, so that what is filled in is never searched for placeholders.
+    # The page is split at all placeholders before any is filled in: a word that looks like a placeholder stays a word.
     for name in parts:
         html = html.replace(name, f"\0{name}\0")
     return "".join(parts.get(part, part) for part in html.split("\0"))
 
 
 def _json(data: object) -> str:
-    """Write JSON that cannot end the script element that it stands in, whatever words it holds."""
+    """Write JSON for a script element, with ``<``, ``>`` and ``&`` escaped: no word in it can end the element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -1,16 +1,19 @@
-"""A picture in words, for readers who cannot see it and for programs that show none."""
+"""A picture in words, for readers who cannot see it and for programs that do not show it."""
 
 from __future__ import annotations
 
 import networkx as nx
 
-from viz.key_path import KeyPath
+from viz.model.key_path import KeyPath
 from viz.text import listed, shown
 
 __all__ = ["describe"]
 
 _THINGS = {"nfa": "positions", "dfa": "states", "cache": "states", "minimal": "states", "trie": "nodes"}
 _ITEMS = 12
+"""Items of a list that are named; the others are counted."""
+_STEPS = 40
+"""Nodes of a key's path that are named."""
 
 
 def describe(model: nx.DiGraph, path: KeyPath | None) -> str:
@@ -57,4 +60,4 @@ def _path(path: KeyPath) -> str:
     if not path.numbered or path.end is None:
         return f"The key {key} is {verdict}."
     visited = sorted((number, node) for node, numbers in path.nodes.items() for number in numbers)
-    return f"The key {key} visits {listed((node for _, node in visited), 40)} and is {verdict}."
+    return f"The key {key} visits {listed((node for _, node in visited), _STEPS)} and is {verdict}."

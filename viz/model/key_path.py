@@ -21,13 +21,13 @@ class KeyPath:
 
     words: tuple[bytes, ...]
     nodes: Mapping[Hashable, tuple[int, ...]]
-    """For each node the number of words read when the key was there."""
+    """For each node how many words had been read whenever the key was there."""
     edges: Mapping[tuple[Hashable, Hashable], tuple[int, ...]]
-    """For each edge the words that took it; an epsilon move belongs to the word before it."""
+    """For each edge the numbers of the words that took it; an epsilon move has the number of the word before it."""
     numbered: bool
-    """Whether the edges of one word after the other make one path, so that numbers on them can be read."""
+    """Whether the key takes one path, or runs of an NFA that accept: word numbers on the edges can then be read."""
     end: Hashable | None
-    """The last node of a single path; None where the graph does not hold it, or there are several."""
+    """The last node of the one path through a DFA; None in an NFA, and where a cache does not hold that node."""
     tags: tuple[int, ...] | None
     """What the key is accepted by; None where the graph does not say."""
 
@@ -35,7 +35,7 @@ class KeyPath:
 def key_path(graph: nx.MultiDiGraph, nfa: Nfa | None, key: str | bytes | Sequence[bytes]) -> KeyPath:
     """Follow a key through an automaton.
 
-    In an NFA the path is the runs that accept or, where none does, all that are tried; in a DFA it is one path, which
+    In an NFA the path is all runs that accept or, where none does, all that are tried. In a DFA it is one path, which
     ends early where a cache has not built the next transition. Raises ``TypeError`` for a graph that reads no keys.
     """
     words = words_of(key) if isinstance(key, str | bytes) else list(key)
@@ -83,7 +83,7 @@ def _dfa_path(graph: nx.MultiDiGraph, words: Sequence[bytes]) -> KeyPath:
             break
         target = _successor(graph, node, word.decode("utf-8", "backslashreplace"))
         if target is None and not graph.nodes[node].get("unknown"):
-            target = node  # a final state of a cache: it has no transitions because it needs none
+            target = node  # a final state of a cache: no word changes it, so its transitions are never built
         elif target is not None:
             edges[node, target].append(number)
         if target is not None:
@@ -108,5 +108,7 @@ def _successor(graph: nx.MultiDiGraph, node: Hashable, word: str) -> Hashable | 
         if data["kind"] == "default":
             default = target
     pending = graph.nodes[node].get("unknown", ())
-    # A literal whose transition is not built is unknown, even where the default is known.
-    return None if word in pending[: len(pending) - (bool(pending) and pending[-1] == "*")] else default
+    # ``*`` at the end of ``unknown`` stands for the default successor, and the other entries for literals. A literal
+    # whose transition is not built is unknown, even where the default successor is known.
+    literals = pending[:-1] if pending and pending[-1] == "*" else pending
+    return None if word in literals else default

@@ -1,0 +1,72 @@
+"""Text that fits a terminal: widths in cells, lines cut to a width, and short forms of sets, names and counts."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from viz.text import visible
+
+__all__ = ["MAX_LINES", "binding_name", "cells", "counted", "cut", "number_set", "padded"]
+
+MAX_LINES = 400
+"""Lines of a tree or a table, and words of a key, that are shown."""
+
+
+def cut(text: str, width: int) -> str:
+    """Return the text in at most ``width`` cells of a terminal; an ellipsis stands for what was cut off."""
+    if cells(text) <= width:
+        return text
+    kept = ""
+    for character in text:
+        if cells(kept + character) >= width:
+            break
+        kept += character
+    return kept + "…"
+
+
+def cells(text: str) -> int:
+    r"""Count the cells that a text takes in a terminal: two for a wide character, none for a combining one.
+
+    >>> cells("日本"), cells("e\u0301")
+    (4, 1)
+    """
+    return sum(
+        0
+        if unicodedata.combining(character) or character in "\u200d\ufe0f"
+        else 2
+        if unicodedata.east_asian_width(character) in "WF"
+        else 1
+        for character in text
+    )
+
+
+def padded(text: str, width: int) -> str:
+    """Return the text with spaces up to ``width`` cells."""
+    return text + " " * (width - cells(text))
+
+
+def number_set(numbers: Sequence[int]) -> str:
+    """Write a set of numbers, ``∅`` if it is empty.
+
+    >>> number_set([1, 3]), number_set(range(20)), number_set([])
+    ('{1,3}', '{0,1,2,3,4,5,6,7,8,9,… 20}', '∅')
+    """
+    if not numbers:
+        return "∅"
+    few = len(numbers) <= 12
+    return f"{{{','.join(map(str, numbers if few else numbers[:10]))}{'' if few else f',… {len(numbers)}'}}}"
+
+
+def binding_name(tag: int, names: Sequence[str] | None) -> str:
+    """Return what a binding is called, or its accept tag if it has no name."""
+    return (visible(names[tag]) or '""') if names is not None and tag < len(names) else str(tag)
+
+
+def counted(number: int, thing: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "state"), counted(2000, "state")
+    ('1 state', '2,000 states')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
