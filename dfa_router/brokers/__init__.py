@@ -11,7 +11,7 @@ Each protocol is spoken in frames of our own making, a whole round in one write,
 a client library waits for an answer many times a round. Whatever a broker is made to hold has a name with this run's
 random token in it and goes away with the connection, also when the process is killed.
 
-``wire.py`` reads while it writes, ``broker.py`` has what the three share; ``amqp.py``, ``mqtt.py`` and ``nats.py`` say
+``stream.py`` reads while it writes, ``broker.py`` has what the three share; ``amqp.py``, ``mqtt.py`` and ``nats.py`` say
 how a round is asked, each in its docstring.
 """
 

@@ -28,7 +28,7 @@ from pamqp import commands
 from dfa_router.brokers.address import Address
 from dfa_router.brokers.amqp_channel import Channel, method, publication
 from dfa_router.brokers.broker import Asking, encoded, failure, gathered, unwelcome, words
-from dfa_router.brokers.wire import LostError
+from dfa_router.brokers.stream import LostError
 from dfa_router.language.dialects import dialect_named
 from dfa_router.target import Answers, Refused
 

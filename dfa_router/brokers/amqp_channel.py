@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pamqp import base, commands, common, exceptions, frame, header
 
 from dfa_router.brokers.address import Address
-from dfa_router.brokers.wire import LostError, Wire
+from dfa_router.brokers.stream import LostError, Stream
 
 __all__ = ["Channel", "Frames", "method", "publication"]
 
@@ -56,7 +56,7 @@ class Channel:
 
     def __init__(self, address: Address, name: str) -> None:
         """Connect, log in, open the vhost and one channel."""
-        self._wire = Wire(address)
+        self._stream = Stream(address)
         self._rest = b""
         self.product = "an AMQP broker"
         try:
@@ -64,7 +64,7 @@ class Channel:
         except BaseException:
             self.close()
             raise
-        self._wire.patience = address.timeout
+        self._stream.patience = address.timeout
 
     def _log_in(self, address: Address, name: str) -> None:
         user, password = address.user or "guest", address.password if address.password is not None else "guest"
@@ -100,7 +100,7 @@ class Channel:
 
     def close(self) -> None:
         """Close the socket at once."""
-        self._wire.close()
+        self._stream.close()
 
     def _ask(self, data: bytes, answer: type[base.Frame]) -> base.Frame:
         found: list[base.Frame] = []
@@ -146,7 +146,7 @@ class Channel:
             self._rest = data[at:]
             return done
 
-        self._wire.talk(data, feed)
+        self._stream.talk(data, feed)
 
     def _method(self, data: bytes, seen: Frames) -> bool:
         """Read a frame that is no delivery, and return whether it is what was waited for."""

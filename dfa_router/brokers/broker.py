@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from dfa_router.brokers.address import Address
-from dfa_router.brokers.wire import LostError
+from dfa_router.brokers.stream import LostError
 from dfa_router.errors import EnvironmentLacksError, OptionError
 from dfa_router.target import Answers, Refused, Target, TargetFailure
 

@@ -23,7 +23,7 @@ from typing import TypeVar
 from dfa_router.brokers.address import Address
 from dfa_router.brokers.broker import Asking, encoded, failure, unwelcome, words
 from dfa_router.brokers.mqtt_session import NotTakenError, Session
-from dfa_router.brokers.wire import LostError
+from dfa_router.brokers.stream import LostError
 from dfa_router.language.dialects import dialect_named
 from dfa_router.target import Answers, Refused
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from dfa_router.brokers import mqtt_packets as mqtt
 from dfa_router.brokers.address import Address
-from dfa_router.brokers.wire import LostError, Wire
+from dfa_router.brokers.stream import LostError, Stream
 from dfa_router.errors import RouterError
 
 __all__ = ["NotTakenError", "Session"]
@@ -40,7 +40,7 @@ class Session:
         self._unsent = mqtt.connect(name, address.user, address.password)
         self._filters = 0
         self._first = 0
-        self._wire = Wire(address)
+        self._stream = Stream(address)
         self._patience = address.timeout
         self._rest = b""
         self._unacknowledged = 0
@@ -75,7 +75,7 @@ class Session:
         lines = [mqtt.publish(topic, token + pack(at), at % 0xFFFE + 1) for at, topic in enumerate(topics, first)]
         lines.append(mqtt.publish(self._sentinel, token + pack(_LAST + self._portion), _LAST_PACKET))
         unsent, self._unsent = self._unsent + b"".join(lines), b""
-        self._wire.talk(unsent, self._feed)
+        self._stream.talk(unsent, self._feed)
 
     def leave(self) -> None:
         """Say goodbye and wait until the broker has closed the connection.
@@ -84,13 +84,13 @@ class Session:
         second would run out of them.
         """
         try:
-            self._wire.talk(mqtt.BYE, lambda _data: False)
+            self._stream.talk(mqtt.BYE, lambda _data: False)
         except LostError:
-            self._wire.close()
+            self._stream.close()
 
     def close(self) -> None:
         """Close the socket at once."""
-        self._wire.close()
+        self._stream.close()
 
     def _feed(self, data: bytes) -> bool:
         try:
@@ -168,4 +168,4 @@ class Session:
         if told.get(mqtt.IDENTIFIERS_AVAILABLE, 1) == 0:
             raise LostError("died", "the broker offers no subscription identifiers, which tell who matches")
         self.receive_maximum = int(told.get(mqtt.RECEIVE_MAXIMUM, 0xFFFF))
-        self._wire.patience = self._patience
+        self._stream.patience = self._patience

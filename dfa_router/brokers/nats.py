@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 from dfa_router.brokers.address import Address
 from dfa_router.brokers.broker import Asking, encoded, failure, gathered, unwelcome, words
-from dfa_router.brokers.wire import LostError, Wire
+from dfa_router.brokers.stream import LostError, Stream
 from dfa_router.language.dialects import dialect_named
 from dfa_router.target import Answers, Refused
 
@@ -37,7 +37,7 @@ class NatsBroker(Asking):
         """Connect; see :func:`dfa_router.brokers.connect`."""
         self.dialect = dialect_named("nats")
         self._address = address
-        self._wire: Wire | None = None
+        self._stream: Stream | None = None
         self._token, self._own = b"", re.compile(rb"")
         self._used_at = 0.0
         self._pongs = b""
@@ -63,12 +63,12 @@ class NatsBroker(Asking):
             deliveries[at].append(subscription)
 
         try:
-            wire = self._connected()  # first of all: a new connection has a new token
+            stream = self._connected()  # first of all: a new connection has a new token
             lines = [b"SUB %b %d\r\n" % (subject, at) for at, subject in enumerate(subjects)]
             lines += [b"PUB %b 16\r\n%b%08d\r\n" % (topic, self._token, at) for at, topic in enumerate(topics)]
             lines.append(b"PING\r\n")
             lines += [b"UNSUB %d\r\n" % at for at in range(len(subjects))]
-            self._talk(wire, b"".join(lines), deliver)
+            self._talk(stream, b"".join(lines), deliver)
         except LostError as lost:
             self.close()
             raise failure(self, lost, patterns, keys) from None
@@ -95,20 +95,20 @@ class NatsBroker(Asking):
 
     def close(self) -> None:
         """Close the connection: subscriptions live no longer than it."""
-        if self._wire is not None:
-            self._wire.close()
-            self._wire = None
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
 
-    def _connected(self) -> Wire:
+    def _connected(self) -> Stream:
         """Return the connection, a new one where there is none or where the server may have given it up as idle."""
-        if self._wire is not None and time.monotonic() - self._used_at > _IDLE_SECONDS:
+        if self._stream is not None and time.monotonic() - self._used_at > _IDLE_SECONDS:
             self.close()
-        if self._wire is None:
-            self._wire = self._open()
-        return self._wire
+        if self._stream is None:
+            self._stream = self._open()
+        return self._stream
 
-    def _open(self) -> Wire:
-        wire = Wire(self._address)
+    def _open(self) -> Stream:
+        stream = Stream(self._address)
         # Other clients' messages may match our patterns, and so may those of a round that was broken off, which the
         # server may still be handling: ours are known by this connection's token.
         token = secrets.token_hex(4)
@@ -122,15 +122,15 @@ class NatsBroker(Asking):
         elif self._address.user is not None:
             about["auth_token"] = self._address.user
         try:
-            self._greeted(wire)
-            self._talk(wire, b"CONNECT %b\r\nPING\r\n" % json.dumps(about).encode(), lambda _subscription, _at: None)
+            self._greeted(stream)
+            self._talk(stream, b"CONNECT %b\r\nPING\r\n" % json.dumps(about).encode(), lambda _subscription, _at: None)
         except BaseException:
-            wire.close()
+            stream.close()
             raise
-        wire.patience = self._address.timeout
-        return wire
+        stream.patience = self._address.timeout
+        return stream
 
-    def _greeted(self, wire: Wire) -> None:
+    def _greeted(self, stream: Stream) -> None:
         greeting = b""
 
         def feed(data: bytes) -> bool:
@@ -138,7 +138,7 @@ class NatsBroker(Asking):
             greeting += data
             return b"\r\n" in greeting
 
-        wire.talk(b"", feed)
+        stream.talk(b"", feed)
         if not greeting.startswith(b"INFO {"):
             raise LostError("nonsense", f"it greets with {greeting[:40]!r}")
         try:
@@ -146,7 +146,7 @@ class NatsBroker(Asking):
         except ValueError:
             raise LostError("nonsense", f"it greets with {greeting[:40]!r}") from None
 
-    def _talk(self, wire: Wire, lines: bytes, deliver: Callable[[int, int], None]) -> None:
+    def _talk(self, stream: Stream, lines: bytes, deliver: Callable[[int, int], None]) -> None:
         """Send the lines and hand each delivery's subscription number and key position on until the PONG."""
         rest, pongs = b"", 0
 
@@ -181,7 +181,7 @@ class NatsBroker(Asking):
             rest = data[at:]
             return ended
 
-        wire.talk(self._pongs + lines, feed)
+        stream.talk(self._pongs + lines, feed)
         self._pongs = b"PONG\r\n" * pongs
         self._used_at = time.monotonic()
 

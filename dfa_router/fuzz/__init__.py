@@ -16,8 +16,8 @@ from __future__ import annotations
 from dfa_router.fuzz.campaign import run, work
 from dfa_router.fuzz.check import DisagreementError, assert_agrees
 from dfa_router.fuzz.findings import Case, Finding, Kind
-from dfa_router.fuzz.rounds import Size, round_of
-from dfa_router.fuzz.strategies import binding_sets, keys_for, patterns, rounds
+from dfa_router.fuzz.generating.rounds import Size, round_of
+from dfa_router.fuzz.generating.strategies import binding_sets, keys_for, patterns, rounds
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.target import Refused, Round, Target, TargetFailure
 

@@ -14,10 +14,10 @@ from itertools import chain, count
 
 from dfa_router.errors import OptionError, RouterError
 from dfa_router.fuzz.findings import Case, Disagreement, Finding, Kind, canonical, rank, shape_of
-from dfa_router.fuzz.judge import Judge
-from dfa_router.fuzz.manners import Manners, manners_of
-from dfa_router.fuzz.rounds import Size, invalid_pattern, round_of
-from dfa_router.fuzz.shrink import shrink
+from dfa_router.fuzz.generating.rounds import Size, invalid_pattern, round_of
+from dfa_router.fuzz.judging.judge import Judge
+from dfa_router.fuzz.judging.manners import Manners, manners_of
+from dfa_router.fuzz.shrinking.shrink import shrink
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.fuzz.targets.engine import EngineTarget
 from dfa_router.language.dialects import Dialect, dialect_named

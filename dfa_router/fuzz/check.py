@@ -8,9 +8,9 @@ from typing import Protocol, cast
 
 from dfa_router.errors import OptionError
 from dfa_router.fuzz.campaign import run
-from dfa_router.fuzz.report import finding_text, summary_text
-from dfa_router.fuzz.rounds import Size
+from dfa_router.fuzz.generating.rounds import Size
 from dfa_router.fuzz.tally import Campaign
+from dfa_router.fuzz.text.report import finding_text, summary_text
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.target import Answers, Refused, Target, TargetFailure
 

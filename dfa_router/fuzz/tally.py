@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from dfa_router.fuzz.findings import Finding, rank
-from dfa_router.fuzz.manners import Manners
-from dfa_router.fuzz.rounds import Size
+from dfa_router.fuzz.generating.rounds import Size
+from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.language.dialects import Dialect
 
 __all__ = ["Campaign", "Plan", "Tally"]

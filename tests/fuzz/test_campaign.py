@@ -11,11 +11,11 @@ from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import EnvironmentLacksError, OptionError
 from dfa_router.fuzz import DisagreementError, Kind, Plan, Size, Tally, assert_agrees, run, work
 from dfa_router.fuzz.check import CallableTarget
-from dfa_router.fuzz.judge import Judge
-from dfa_router.fuzz.manners import Manners, manners_of
-from dfa_router.fuzz.report import campaign_json, finding_text, summary_text
+from dfa_router.fuzz.judging.judge import Judge
+from dfa_router.fuzz.judging.manners import Manners, manners_of
 from dfa_router.fuzz.targets import open_target
 from dfa_router.fuzz.targets.engine import EngineTarget
+from dfa_router.fuzz.text.report import campaign_json, finding_text, summary_text
 from dfa_router.language.dialects import AMQP, DIALECTS, MQTT, NATS, Dialect, dialect_named
 from dfa_router.target import Answers, Refused, TargetFailure
 from tests.fuzz.planted import PLANTED, fits, right_amqp, right_mqtt, right_nats, words

@@ -11,11 +11,11 @@ import pytest
 
 from dfa_router.fuzz.check import CallableTarget
 from dfa_router.fuzz.findings import Case, Disagreement, Kind, rank
-from dfa_router.fuzz.judge import Judge
-from dfa_router.fuzz.language import language_of
-from dfa_router.fuzz.manners import Manners
-from dfa_router.fuzz.rounds import invalid_key, invalid_pattern
-from dfa_router.fuzz.shrink import Shrunk, shrink
+from dfa_router.fuzz.generating.language import language_of
+from dfa_router.fuzz.generating.rounds import invalid_key, invalid_pattern
+from dfa_router.fuzz.judging.judge import Judge
+from dfa_router.fuzz.judging.manners import Manners
+from dfa_router.fuzz.shrinking.shrink import Shrunk, shrink
 from dfa_router.language.dialects import AMQP, MQTT, dialect_named
 from dfa_router.target import Answers, TargetFailure
 from tests.fuzz.planted import PLANTED, Planted, right_amqp

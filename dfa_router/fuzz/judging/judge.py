@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import RouterError
 from dfa_router.fuzz.findings import Disagreement, Kind
-from dfa_router.fuzz.language import language_of
-from dfa_router.fuzz.manners import Manners, askable, refusable, refused_what, skeleton
-from dfa_router.fuzz.rounds import invalid_pattern
+from dfa_router.fuzz.generating.language import language_of
+from dfa_router.fuzz.generating.rounds import invalid_pattern
+from dfa_router.fuzz.judging.manners import Manners, askable, refusable, refused_what, skeleton
 from dfa_router.fuzz.targets.engine import EngineTarget
 from dfa_router.language.dialects import Dialect
 from dfa_router.reference.naive import matches

@@ -2,7 +2,7 @@
 
 A round is written without waiting for answers, and brokers begin to answer before they have read all of it. Whoever
 writes everything first and reads afterwards ends in a deadlock: both sides' buffers fill and each waits for the other.
-:meth:`Wire.talk` does both at once, in one thread.
+:meth:`Stream.talk` does both at once, in one thread.
 
 Rejected: a writing thread (its errors and Ctrl-C would have to be handed over), asyncio (there is one thing to wait for),
 the usual clients (they wait for answers many times a round, and nats-py refuses patterns that the server should have been
@@ -21,7 +21,7 @@ from typing import Literal
 from dfa_router.brokers.address import Address
 from dfa_router.errors import RouterError
 
-__all__ = ["LostError", "Wire"]
+__all__ = ["LostError", "Stream"]
 
 _CONNECT_SECONDS = 5.0
 _GREETING_SECONDS = 10.0
@@ -38,7 +38,7 @@ class LostError(RouterError):
         self.kind, self.reason = kind, reason
 
 
-class Wire:
+class Stream:
     """A connected socket."""
 
     def __init__(self, address: Address) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dfa_router.fuzz.rounds import invalid_key
+from dfa_router.fuzz.generating.rounds import invalid_key
 from dfa_router.language.dialects import Dialect
 
 __all__ = ["Explanation", "explain"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dfa_router.fuzz.casefile import format_finding
-from dfa_router.fuzz.classes import REFUSALS, classes_of
-from dfa_router.fuzz.explain import Explanation, explain
 from dfa_router.fuzz.findings import Finding, Kind
-from dfa_router.fuzz.language import language_of
-from dfa_router.fuzz.rounds import invalid_pattern
+from dfa_router.fuzz.generating.classes import REFUSALS, classes_of
+from dfa_router.fuzz.generating.language import language_of
+from dfa_router.fuzz.generating.rounds import invalid_pattern
 from dfa_router.fuzz.tally import Campaign
+from dfa_router.fuzz.text.casefile import format_finding
+from dfa_router.fuzz.text.explain import Explanation, explain
 
 __all__ = ["campaign_json", "finding_json", "finding_text", "summary_text"]
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dfa_router.errors import OptionError
-from dfa_router.fuzz.choices import Choices, SeededChoices
-from dfa_router.fuzz.classes import REFUSALS, CaseClass, classes_of
-from dfa_router.fuzz.language import Language, language_of
-from dfa_router.fuzz.making import Maker, Words
+from dfa_router.fuzz.generating.choices import Choices, SeededChoices
+from dfa_router.fuzz.generating.classes import REFUSALS, CaseClass, classes_of
+from dfa_router.fuzz.generating.language import Language, language_of
+from dfa_router.fuzz.generating.making import Maker, Words
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import key_problem, pattern_problem
 from dfa_router.target import Round

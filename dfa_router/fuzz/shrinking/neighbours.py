@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dfa_router.fuzz.findings import Case
-from dfa_router.fuzz.language import language_of
+from dfa_router.fuzz.generating.language import language_of
 from dfa_router.language.dialects import Dialect
 
 __all__ = ["smaller_cases"]

@@ -2,7 +2,7 @@
 
 Each entry of :data:`CLASSES` is a function that makes a *sketch*: patterns, and keys that are aimed at them. It is
 built of what a tracker's report says (a pattern, a key, a wrong answer) with the words left open.
-:mod:`dfa_router.fuzz.rounds` adds further patterns and keys around a sketch.
+:mod:`dfa_router.fuzz.generating.rounds` adds further patterns and keys around a sketch.
 
 The classes were collected from the trackers and change logs of RabbitMQ, LavinMQ, Artemis, Qpid, NATS, Mosquitto, EMQX,
 VerneMQ, aedes, HiveMQ, kombu, FastStream, matchbox, rabbitmq-mock and others.
@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dfa_router.fuzz import sketches
-from dfa_router.fuzz.language import Language
-from dfa_router.fuzz.making import Maker
+from dfa_router.fuzz.generating import sketches
+from dfa_router.fuzz.generating.language import Language
+from dfa_router.fuzz.generating.making import Maker
 
 __all__ = ["CLASSES", "REFUSALS", "CaseClass", "classes_of"]
 
@@ -36,7 +36,7 @@ def classes_of(language: Language) -> tuple[CaseClass, ...]:
     """Return the classes that the dialect has.
 
     >>> from dfa_router.language.dialects import NATS
-    >>> from dfa_router.fuzz.language import language_of
+    >>> from dfa_router.fuzz.generating.language import language_of
     >>> "many-zero-in-the-middle" in {entry.name for entry in classes_of(language_of(NATS))}
     False
     """

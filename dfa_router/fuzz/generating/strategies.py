@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dfa_router.errors import EnvironmentLacksError, OptionError
-from dfa_router.fuzz.choices import DrawnChoices
-from dfa_router.fuzz.classes import classes_of
-from dfa_router.fuzz.language import Language, language_of
-from dfa_router.fuzz.making import Maker, text
-from dfa_router.fuzz.rounds import Size, invalid_pattern, make_round
+from dfa_router.fuzz.generating.choices import DrawnChoices
+from dfa_router.fuzz.generating.classes import classes_of
+from dfa_router.fuzz.generating.language import Language, language_of
+from dfa_router.fuzz.generating.making import Maker, text
+from dfa_router.fuzz.generating.rounds import Size, invalid_pattern, make_round
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.target import Round
 

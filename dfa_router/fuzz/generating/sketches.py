@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from dfa_router.fuzz.making import Maker, Words
+from dfa_router.fuzz.generating.making import Maker, Words
 
 __all__ = [
     "Sketch",

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from dfa_router.errors import InputError, OptionError
 from dfa_router.fuzz.findings import Finding, Kind
-from dfa_router.fuzz.judge import Judge
+from dfa_router.fuzz.judging.judge import Judge
 from dfa_router.language.dialects import Dialect
 from dfa_router.target import Round
 

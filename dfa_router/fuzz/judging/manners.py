@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dfa_router.fuzz.language import Language, language_of
-from dfa_router.fuzz.rounds import invalid_key
+from dfa_router.fuzz.generating.language import Language, language_of
+from dfa_router.fuzz.generating.rounds import invalid_key
 from dfa_router.language.dialects import Dialect
 from dfa_router.reference.naive import matches
 from dfa_router.target import Refused, Target, TargetFailure

@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dfa_router.fuzz.findings import Case, Disagreement, Kind, rank
-from dfa_router.fuzz.judge import Judge
-from dfa_router.fuzz.language import language_of
-from dfa_router.fuzz.manners import refused_what, skeleton
-from dfa_router.fuzz.neighbours import smaller_cases
-from dfa_router.fuzz.rounds import invalid_key, invalid_pattern
+from dfa_router.fuzz.generating.language import language_of
+from dfa_router.fuzz.generating.rounds import invalid_key, invalid_pattern
+from dfa_router.fuzz.judging.judge import Judge
+from dfa_router.fuzz.judging.manners import refused_what, skeleton
+from dfa_router.fuzz.shrinking.neighbours import smaller_cases
 from dfa_router.target import Refused, Target, TargetFailure
 
 __all__ = ["Shrunk", "shrink"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dfa_router.fuzz.choices import Choices
-from dfa_router.fuzz.language import Language
+from dfa_router.fuzz.generating.choices import Choices
+from dfa_router.fuzz.generating.language import Language
 
 __all__ = ["LONGEST_KEY", "Maker", "Words", "text"]
 
@@ -23,7 +23,7 @@ def text(words: Sequence[str], language: Language) -> str:
     """Join words as the dialect does.
 
     >>> from dfa_router.language.dialects import AMQP
-    >>> from dfa_router.fuzz.language import language_of
+    >>> from dfa_router.fuzz.generating.language import language_of
     >>> text(["a", "#"], language_of(AMQP))
     'a.#'
     """
