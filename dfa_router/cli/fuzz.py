@@ -109,7 +109,7 @@ def fuzz(
     from dfa_router.fuzz.generating.rounds import Size
     from dfa_router.fuzz.tally import Plan
     from dfa_router.fuzz.targets import open_target
-    from dfa_router.fuzz.text.casefile import read_corpus, write_corpus
+    from dfa_router.fuzz.text.corpus import read_corpus, write_corpus
     from dfa_router.fuzz.text.report import campaign_json, finding_text, summary_text
     from dfa_router.language.dialects import dialect_named
 

@@ -1,8 +1,8 @@
-"""What is right: the specification's answer, got fast, and what a target's answer is worth.
+"""What is right: the specification's answer, computed fast, and how a target's answer differs from it.
 
 Small rounds are answered by the specification itself. For large ones the automaton answers, as it is some hundred times
-faster, and a sample of its answers is checked; where it disagrees, that is our own bug, and reported as one. Whatever a
-target is accused of was decided by the specification.
+faster, and the specification checks a sample of its answers; where they differ, that is our own bug and is reported as
+one. Whatever a target is accused of was decided by the specification.
 """
 
 from __future__ import annotations
@@ -14,47 +14,60 @@ from dataclasses import dataclass, field
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import RouterError
 from dfa_router.fuzz.findings import Disagreement, Kind
-from dfa_router.fuzz.generating.language import language_of
-from dfa_router.fuzz.generating.rounds import invalid_pattern
-from dfa_router.fuzz.judging.manners import Manners, askable, refusable, refused_what, skeleton
+from dfa_router.fuzz.generating.language import Language
+from dfa_router.fuzz.judging.manners import askable, skeleton
+from dfa_router.fuzz.judging.subject import Subject
 from dfa_router.fuzz.targets.engine import EngineTarget
+from dfa_router.fuzz.validity import invalid_pattern
 from dfa_router.language.dialects import Dialect
 from dfa_router.reference.naive import matches
-from dfa_router.target import Answers, Refused, Target, TargetFailure
+from dfa_router.target import Answers, Refused, TargetFailure
 
-__all__ = ["Examination", "Judge"]
+__all__ = ["Examination", "Judge", "right_answers"]
 
 _SMALL = 256
-"""Cases of a round that the specification answers in no more time than the automaton takes to be built."""
+"""(pattern, key) pairs that the specification answers in no more time than it takes to build the automaton."""
 _SAMPLE = 32
-"""Cases of a larger round that both answer."""
+"""(pattern, key) pairs of a larger round that the specification checks."""
 _COSTLY = 2000
-"""Ways to lay a pattern over a key, at which a case is left out of the sample."""
+"""A pair is left out of the sample if there are more ways than this to lay its pattern over its key."""
+
+
+def right_answers(patterns: Sequence[str], keys: Sequence[str], dialect: Dialect) -> Answers:
+    """Return the specification's answers; takes time exponential in the number of ``#`` of a pattern."""
+    encoded = [pattern.encode() for pattern in patterns]
+    return [
+        tuple([place for place, pattern in enumerate(encoded) if matches(pattern, key, dialect)])
+        for key in (key.encode() for key in keys)
+    ]
+
+
+@dataclass(slots=True)
+class Examination:
+    """The result of asking a target one round."""
+
+    cases: int
+    """(pattern, key) pairs that were asked; 0 if nothing was."""
+    keys: Sequence[str] = ()
+    """The keys that were asked."""
+    found: list[Disagreement] = field(default_factory=list)
+    ours: list[int] = field(default_factory=list)
+    """Positions of the keys at which our own automaton differs from the specification."""
 
 
 class Judge:
     """Decides about answers in one dialect."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        self.dialect = dialect
-        self._engine = EngineTarget("dfa", dialect)
-        self.declined: set[str] = set()
-        """Why keys were refused, rightly: keys of which the same is true are not asked again."""
-        language = language_of(dialect)
-        self._separator = language.separator
-        self._wild = (language.many, language.some)
+    def __init__(self, language: Language) -> None:
+        self.language, self.dialect = language, language.dialect
+        self._engine = EngineTarget("dfa", language.dialect)
 
     def right(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
-        """Return the specification's answers; exponential in the number of ``#``."""
-        dialect = self.dialect
-        encoded = [pattern.encode() for pattern in patterns]
-        return [
-            tuple([place for place, pattern in enumerate(encoded) if matches(pattern, key, dialect)])
-            for key in (key.encode() for key in keys)
-        ]
+        """Return the specification's answers, as :func:`right_answers`."""
+        return right_answers(patterns, keys, self.dialect)
 
     def expected(self, patterns: Sequence[str], keys: Sequence[str]) -> tuple[Answers, list[int]]:
-        """Return the answers, and the positions of the keys at which our own automaton has been wrong."""
+        """Return the answers, and the positions of the keys at which our own automaton was found to be wrong."""
         if len(patterns) * len(keys) <= _SMALL:
             return self.right(patterns, keys), []
         try:
@@ -73,41 +86,37 @@ class Judge:
         return answers, wrong
 
     def _ways(self, pattern: str, key: str) -> int:
-        manies = sum(pattern.count(word) for word in self._wild if word)
-        return math.comb(key.count(self._separator) + 1 + manies, manies)
+        """Return in how many ways the pattern's wildcards for several words can share the key's words."""
+        language = self.language
+        manies = sum(pattern.count(word) for word in (language.many, language.some) if word)
+        return math.comb(key.count(language.separator) + 1 + manies, manies)
 
     def examine(
-        self,
-        target: Target,
-        patterns: Sequence[str],
-        keys: Sequence[str],
-        manners: Manners,
-        *,
-        exactly: bool = False,
+        self, subject: Subject, patterns: Sequence[str], keys: Sequence[str], *, exactly: bool = False
     ) -> Examination:
-        """Ask a target and compare, ``exactly`` without the automaton. Of an invalid pattern only its refusal
-        counts.
+        """Ask a round of a target and compare; ``exactly`` has the specification alone decide, whatever the size.
+
+        Where a pattern is invalid, all that counts is whether the target refuses it.
         """
-        dialect = self.dialect
-        bad = next((place for place, pattern in enumerate(patterns) if invalid_pattern(pattern, dialect)), None)
+        bad = next((place for place, pattern in enumerate(patterns) if invalid_pattern(pattern, self.dialect)), None)
         if bad is not None:
-            return _refusal_of(target, patterns, keys, bad, manners, dialect)
-        if not manners.keys:
-            keys = [key for key in keys if askable(key, dialect)]
+            return self._refusal(subject, patterns, keys, bad)
+        if not subject.manners.keys:
+            keys = [key for key in keys if askable(key, self.language)]
         if not keys:
             return Examination(cases=0)
-        answered = self._ask(target, patterns, keys)
+        result = Examination(cases=len(patterns) * len(keys), keys=keys)
+        answered = subject.ask(patterns, keys, self.language)
         if isinstance(answered, Disagreement):
-            return Examination(cases=len(patterns) * len(keys), keys=keys, found=[answered])
-        expected, wrong = (self.right(patterns, keys), []) if exactly else self.expected(patterns, keys)
-        result = Examination(cases=len(patterns) * len(keys), keys=keys, ours=wrong)
+            result.found.append(answered)
+            return result
+        expected, result.ours = (self.right(patterns, keys), []) if exactly else self.expected(patterns, keys)
         if answered == expected:
             return result
         for number, (theirs, ours) in enumerate(zip(answered, expected, strict=True)):
             if theirs == ours or theirs is None:
                 continue
-            key = keys[number]
-            right = set(self.right(patterns, [key])[0] if len(patterns) * len(keys) > _SMALL else ours)
+            right = set(self.right(patterns, [keys[number]])[0] if result.cases > _SMALL else ours)
             if right != set(ours):
                 result.ours.append(number)
             for place in sorted(right - set(theirs)):
@@ -116,40 +125,26 @@ class Judge:
                 result.found.append(Disagreement(kind=Kind.MATCHES, pattern=place, key=number, answered=theirs))
         return result
 
-    def _ask(
-        self, target: Target, patterns: Sequence[str], keys: Sequence[str]
-    ) -> list[tuple[int, ...] | None] | Disagreement:
-        """Return the answers, None for a key that may be refused and was; or the disagreement that left us without
-        any.
-        """
-        whys = [refusable(key, self.dialect) for key in keys]
-        answers: list[tuple[int, ...] | None] = [None] * len(keys)
-        while True:
-            left = [number for number, why in enumerate(whys) if why not in self.declined]
-            try:
-                told = target.answer(patterns, [keys[number] for number in left])
-            except Refused as refusal:
-                about = refused_what(refusal)
-                key = left[refusal.key] if refusal.key is not None else None
-                refused = Disagreement(
-                    kind=Kind.REFUSES, pattern=refusal.pattern, key=key, detail=refusal.reason, about=about
-                )
-                why = {whys[key]} if key is not None else {whys[number] for number in left}
-                if refusal.pattern is not None or not why - {None}:
-                    return refused
-                self.declined |= {reason for reason in why if reason is not None}
-            except TargetFailure as failure:
-                return Disagreement(kind=Kind.FAILS, detail=failure.reason, about=failure.kind)
-            else:
-                if len(told) != len(left):
-                    detail = f"it gave {len(told)} answers to {len(left)} keys"
-                    return Disagreement(kind=Kind.FAILS, detail=detail, about="nonsense")
-                for number, answer in zip(left, told, strict=True):
-                    answers[number] = answer
-                return answers
+    def _refusal(self, subject: Subject, patterns: Sequence[str], keys: Sequence[str], bad: int) -> Examination:
+        """Ask a round whose pattern ``bad`` is invalid: a target that checks patterns must refuse it."""
+        if not subject.manners.patterns:
+            return Examination(cases=0)
+        result = Examination(cases=len(patterns), keys=keys)
+        try:
+            answer = subject.target.answer(patterns, keys)
+        except Refused:
+            return result
+        except TargetFailure as failure:
+            if failure.kind != "raised":
+                result.found.append(Disagreement(kind=Kind.FAILS, detail=failure.reason, about=failure.kind))
+            return result
+        reason = invalid_pattern(patterns[bad], self.dialect) or ""
+        detail = f"it answered {[list(positions) for positions in answer]}"
+        result.found.append(Disagreement(kind=Kind.ACCEPTS, pattern=bad, detail=detail, about=skeleton(reason)))
+        return result
 
     def verdicts(self, patterns: Sequence[str], key: str) -> tuple[tuple[str, str], ...]:
-        """Return what every engine of ours that speaks the dialect says."""
+        """Return (name, answer as text) of every engine of ours that speaks the dialect."""
         said = []
         for name in engines():
             if engine_info(name).speaks(self.dialect):
@@ -161,36 +156,3 @@ class Judge:
                     answer = f"cannot tell: {error}"
                 said.append((name, answer))
         return tuple(said)
-
-
-@dataclass(slots=True)
-class Examination:
-    """What came of asking a target one round."""
-
-    cases: int
-    keys: Sequence[str] = ()
-    """The keys that were asked."""
-    found: list[Disagreement] = field(default_factory=list)
-    ours: list[int] = field(default_factory=list)
-    """Positions of the keys at which our own automaton disagrees with the specification."""
-
-
-def _refusal_of(
-    target: Target, patterns: Sequence[str], keys: Sequence[str], bad: int, manners: Manners, dialect: Dialect
-) -> Examination:
-    """Ask a set that has an invalid pattern: it must be refused, by a target that refuses at all."""
-    if not manners.patterns:
-        return Examination(cases=0)
-    result = Examination(cases=len(patterns), keys=keys)
-    try:
-        answer = target.answer(patterns, keys)
-    except Refused:
-        return result
-    except TargetFailure as failure:
-        if failure.kind != "raised":
-            result.found.append(Disagreement(kind=Kind.FAILS, detail=failure.reason, about=failure.kind))
-        return result
-    reason = invalid_pattern(patterns[bad], dialect) or ""
-    detail = f"it answered {[list(positions) for positions in answer]}"
-    result.found.append(Disagreement(kind=Kind.ACCEPTS, pattern=bad, detail=detail, about=skeleton(reason)))
-    return result

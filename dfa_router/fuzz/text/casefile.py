@@ -1,4 +1,4 @@
-"""Cases as text, in the format of the suite's data files: what reports print and what a corpus keeps.
+"""Cases as text, in the format of the test suite's data files: what reports print, and what a corpus keeps.
 
 ::
 
@@ -8,49 +8,128 @@
     bind    a/#
     match   a    0
 
-``bind PATTERN`` lines are the positions 0, 1, ...; ``match KEY POSITION...`` (or ``none``) is what a key must give,
-keys being asked in the order of the lines; ``refuse PATTERN`` is a pattern that the dialect refuses; ``unbind
-POSITION`` takes a binding out again; ``dialect`` is ``amqp`` where the line is missing. A text in double quotes is a
-Python string, ``//`` begins a comment.
+A title in brackets begins a case. ``bind PATTERN [DESTINATION]`` lines have the positions 0, 1, ... ``match KEY
+POSITION...`` says which of them must match a key, ``none`` stands for no position, and keys are asked in the order of
+their lines. ``refuse PATTERN`` is a pattern that the dialect refuses; ``unbind POSITION`` takes a binding out again;
+``dialect NAME`` is ``amqp`` where the line is missing. Fields are separated by white space, a field in double quotes is
+a Python string, and ``//`` begins a comment line.
+
+:func:`parse_cases` reads the lines and does not ask whether they make sense together, as its two users differ in that:
+a corpus takes what it can ask a target, and the test suite insists on complete cases.
 """
 
 from __future__ import annotations
 
 import ast
-import hashlib
 import re
 import shlex
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from dfa_router.errors import InputError, OptionError
+from dfa_router.errors import InputError
 from dfa_router.fuzz.findings import Finding, Kind
-from dfa_router.fuzz.judging.judge import Judge
-from dfa_router.language.dialects import Dialect
-from dfa_router.target import Round
+from dfa_router.fuzz.judging.judge import right_answers
 
-__all__ = ["CorpusError", "format_finding", "parse_rounds", "read_corpus", "write_corpus"]
+__all__ = ["CaseLine", "CorpusError", "TextCase", "format_finding", "parse_cases"]
+
+_WORDS = ("bind", "match", "dialect", "refuse", "unbind")
+_SAID = {
+    Kind.MISSES: "misses it",
+    Kind.MATCHES: "matches it falsely",
+    Kind.REFUSES: "refuses it",
+    Kind.ACCEPTS: "takes it",
+    Kind.FAILS: "fails at it",
+}
 
 
 class CorpusError(InputError):
-    """A file of a corpus cannot be read; the text names file, line and remedy."""
+    """A file of cases cannot be read; the text names file, line and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseLine:
+    """A line of a case, taken apart."""
+
+    place: str
+    """``file:line``, for error texts."""
+    word: str
+    """The first word, such as ``bind``."""
+    fields: tuple[str, ...]
+    """What follows it, unquoted: at least one field."""
+    text: str
+    """The line as it was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextCase:
+    """A case as it stands in a file."""
+
+    title: str
+    place: str
+    lines: list[CaseLine] = field(default_factory=list)
+
+    def first_fields(self, word: str) -> list[str]:
+        """Return the first field of each line that begins with ``word``."""
+        return [line.fields[0] for line in self.lines if line.word == word]
+
+
+def parse_cases(text: str, name: str) -> list[TextCase]:
+    r"""Return the cases of a file; ``name`` is what errors call it. Raises :class:`CorpusError`.
+
+    >>> [case] = parse_cases('[t]\nbind "a b"\nmatch a none', "x.txt")
+    >>> case.title, case.place, case.first_fields("bind")
+    ('t', 'x.txt:1', ['a b'])
+    """
+    cases: list[TextCase] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        place = f"{name}:{number}"
+        if not line.strip() or line.lstrip().startswith("//"):
+            continue
+        if line.startswith("["):
+            cases.append(TextCase(line.strip().removeprefix("[").removesuffix("]"), place))
+        elif not cases:
+            raise CorpusError(f"{place}: expected a title in brackets before the first line of a case")
+        else:
+            cases[-1].lines.append(_case_line(line, place))
+    return cases
+
+
+def _case_line(line: str, place: str) -> CaseLine:
+    try:
+        word, *fields = _fields(line)
+    except (ValueError, SyntaxError) as error:
+        raise CorpusError(f"{place}: cannot read {line.strip()!r}: {error}") from None
+    if word not in _WORDS or not fields:
+        raise CorpusError(
+            f"{place}: cannot read {line.strip()!r}: expected bind PATTERN, match KEY POSITION..., "
+            "unbind POSITION, refuse PATTERN or dialect NAME"
+        )
+    return CaseLine(place, word, tuple(fields), line.strip())
+
+
+def _fields(line: str) -> Iterator[str]:
+    """Yield what white space separates; a field in double quotes is a Python string."""
+    lexer = shlex.shlex(line, posix=False, punctuation_chars=False)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    lexer.quotes = '"'
+    for text in lexer:
+        yield str(ast.literal_eval(text)) if text.startswith('"') else text
 
 
 def format_finding(finding: Finding) -> str:
     """Return the minimal case of a finding as a case of a data file, with the right answer."""
     case, dialect = finding.case, finding.dialect
     origin = f" (seed {finding.seed}, round {finding.number})" if finding.number is not None else ""
-    said = {Kind.MISSES: "misses it", Kind.MATCHES: "matches it falsely", Kind.REFUSES: "refuses it"}.get(
-        finding.kind, "takes it" if finding.kind is Kind.ACCEPTS else "fails at it"
-    )
-    lines = [f"// found by dfa-router fuzz: {_line(finding.accused)} {said}{origin}", f"[{_title(finding)}]"]
+    accused = re.sub(r"\s+", " ", finding.accused)
+    lines = [f"// found by dfa-router fuzz: {accused} {_SAID[finding.kind]}{origin}", f"[{_title(finding)}]"]
     if dialect.name != "amqp":
         lines.append(f"dialect {dialect.name}")
     if finding.kind is Kind.ACCEPTS:
         return "\n".join([*lines, *(f"refuse  {_field(pattern)}" for pattern in case.patterns)]) + "\n"
     lines += [f"bind    {_field(pattern)}" for pattern in case.patterns]
     keys = list(dict.fromkeys((*case.before, case.key)))
-    right = Judge(dialect).right(case.patterns, keys)
+    right = right_answers(case.patterns, keys, dialect)
     width = max(len(_field(key)) for key in keys)
     for key, positions in zip(keys, right, strict=True):
         lines.append(f"match   {_field(key):{width}}  {' '.join(map(str, positions)) or 'none'}")
@@ -65,12 +144,8 @@ def _title(finding: Finding) -> str:
     return text.replace("]", ")").replace("[", "(")
 
 
-def _line(text: str) -> str:
-    return re.sub(r"\s+", " ", text)
-
-
 def _field(text: str) -> str:
-    """Return a text as a field of a line: as it is, or as a Python string where that could not be read back."""
+    """Return a text as a field of a line: as it is, or as a Python string where it would be read as something else."""
     if re.fullmatch(r"[!#-&(-~]+", text):
         return text
     parts = []
@@ -83,86 +158,3 @@ def _field(text: str) -> str:
         else:
             parts.append(f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}")
     return f'"{"".join(parts)}"'
-
-
-def parse_rounds(text: str, name: str) -> list[tuple[str, str, Round]]:
-    r"""Return the cases of a file: (place, dialect's name, round) each; raises :class:`CorpusError`.
-
-    >>> parse_rounds("[t]\nbind a.#\nmatch a 0", "x.txt")
-    [('x.txt:1', 'amqp', Round(patterns=('a.#',), keys=('a',), classes=frozenset({'corpus'})))]
-    """
-    read: list[tuple[str, dict[str, list[str]]]] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("//"):
-            continue
-        if line.startswith("["):
-            read.append((f"{name}:{number}", {}))
-            continue
-        try:
-            word, *fields = _fields(line)
-        except (ValueError, SyntaxError) as error:
-            raise CorpusError(f"{name}:{number}: cannot read {line.strip()!r}: {error}") from None
-        if not read:
-            raise CorpusError(f"{name}:{number}: expected a title in brackets before the first line of a case")
-        if word not in ("bind", "match", "dialect", "refuse", "unbind") or not fields:
-            raise CorpusError(
-                f"{name}:{number}: cannot read {line.strip()!r}: expected bind PATTERN, match KEY POSITION..., "
-                "unbind POSITION, refuse PATTERN or dialect NAME"
-            )
-        read[-1][1].setdefault(word, []).append(fields[0])
-    rounds = []
-    for place, lines in read:
-        dialect = lines.get("dialect", ["amqp"])[-1]
-        if "refuse" in lines:
-            rounds += [(place, dialect, _round([pattern], ["a"])) for pattern in lines["refuse"]]
-        if "bind" in lines:
-            gone = set(lines.get("unbind", []))
-            patterns = [pattern for number, pattern in enumerate(lines["bind"]) if str(number) not in gone]
-            rounds.append((place, dialect, _round(patterns, lines.get("match", []))))
-    return rounds
-
-
-def _round(patterns: Sequence[str], keys: Sequence[str]) -> Round:
-    return Round(patterns=tuple(patterns), keys=tuple(keys), classes=frozenset(("corpus",)))
-
-
-def _fields(line: str) -> list[str]:
-    lexer = shlex.shlex(line, posix=False, punctuation_chars=False)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    lexer.quotes = '"'
-    return [str(ast.literal_eval(text)) if text.startswith('"') else text for text in lexer]
-
-
-def read_corpus(folder: Path, dialect: Dialect) -> list[tuple[str, Round]]:
-    """Return the rounds of this dialect that a folder's ``*.txt`` files hold, each with file and line.
-
-    A folder that does not exist has none. Raises :class:`CorpusError` for a file that cannot be read.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise OptionError(f"the corpus {folder} is no folder: name one, or a new one")
-    rounds: list[tuple[str, Round]] = []
-    for path in sorted(folder.glob("*.txt")):
-        try:
-            text = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise CorpusError(f"cannot read {path}: {error}: corpus files are UTF-8 text") from None
-        rounds += [(place, found) for place, name, found in parse_rounds(text, str(path)) if name == dialect.name]
-    return rounds
-
-
-def write_corpus(folder: Path, findings: Iterable[Finding]) -> list[Path]:
-    """Write each finding to a file of its own that its case names; return those that were new.
-
-    Replayed later, a file that the target answers right by then is kept: a corpus only grows.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for finding in findings:
-        kind = str(finding.kind).replace(" ", "-")
-        digest = hashlib.sha256(f"{finding.dialect.name} {finding.shape}".encode()).hexdigest()[:12]
-        path = folder / f"{finding.dialect.name}-{kind}-{digest}.txt"
-        if not path.exists():
-            path.write_text(format_finding(finding), "utf-8")
-            written.append(path)
-    return written
