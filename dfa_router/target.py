@@ -27,7 +27,7 @@ class Round:
     patterns: tuple[str, ...]
     keys: tuple[str, ...]
     classes: frozenset[str] = frozenset()
-    """The case classes that it was generated for, such as ``many-matches-zero``."""
+    """The classes of bugs that it was generated for, such as ``many-zero-at-the-end``."""
 
     @property
     def cases(self) -> int:
@@ -39,32 +39,32 @@ class Target(Protocol):
     """A matcher under test."""
 
     name: str
-    """How reports call it: the SPEC it was made from, and a version where it tells one."""
+    """Its name in reports: the text that it was opened by, and a version if it has one."""
     dialect: Dialect
 
     def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
         """Return who matches each key; raises :class:`Refused` or :class:`TargetFailure`."""
 
     def close(self) -> None:
-        """Remove whatever the target made outside of this process; may be called twice."""
+        """Remove everything that the target made outside of this process; may be called twice."""
 
 
 class Refused(RouterError):  # noqa: N818 - what a target does, not what went wrong
-    """A target does not take a pattern or a key; the campaign asks the dialect whether that is right."""
+    """A target refuses a pattern or a key; whether it may is for the dialect to decide."""
 
     def __init__(self, reason: str, *, pattern: int | None = None, key: int | None = None) -> None:
-        """Say why, and the position of the pattern or key where the target tells."""
+        """Take the reason, and the position of the refused pattern or key where the target tells it."""
         super().__init__(reason)
         self.reason, self.pattern, self.key = reason, pattern, key
 
 
 class TargetFailure(RouterError):  # noqa: N818 - as above
-    """A target hung, died, flooded its output or answered nonsense; ``kind`` is one of these words.
+    """A target could not answer: ``kind`` is ``hung``, ``died``, ``flooded``, ``nonsense`` or ``raised``.
 
-    ``patterns`` and ``keys`` are what it was asked last.
+    ``patterns`` and ``keys`` are those that it was asked last, as far as they may have caused it.
     """
 
     def __init__(self, kind: str, reason: str, patterns: Sequence[str] = (), keys: Sequence[str] = ()) -> None:
-        """Say what happened, while the target was asked what."""
+        """Take what happened, and what the target was asked."""
         super().__init__(reason)
         self.kind, self.reason, self.patterns, self.keys = kind, reason, tuple(patterns), tuple(keys)
