@@ -15,7 +15,7 @@
     │   ├── UnknownNameError         (LookupError) an exchange or vhost that a topology does not have
     │   ├── PublishRefusedError      an exchange that no client may publish to
     │   ├── MessagesError            a message log: a missing column, an unknown format
-    │   └── CorpusError              a kept case of the fuzzer (defined in fuzz.casefile)
+    │   └── CorpusError              a kept case of the fuzzer (defined in fuzz.text.casefile)
     ├── JobError                     a Spark job that failed, or lost rows
     ├── Refused, TargetFailure       what a target of the fuzzer did (defined in dfa_router.target)
     └── EnvironmentLacksError        (RuntimeError) Java, an extra, a broker: what to install

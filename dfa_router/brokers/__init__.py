@@ -1,4 +1,4 @@
-"""Live brokers as targets of the fuzz tester: a set of bindings is declared, keys are published, deliveries are read back.
+"""Live brokers as targets of the fuzz tester: bindings are declared, keys are published, deliveries are read back.
 
 ::
 
@@ -7,12 +7,13 @@
         broker.answer(["a.*", "#"], ["a.b", "a"])    # [(0, 1), (1,)]
         broker.refusal("a.*")                        # None: the broker takes it
 
-Each protocol is spoken in frames of our own making, a whole round in one write, because a fuzzer lives from its rate and
-a client library waits for an answer many times a round. Whatever a broker is made to hold has a name with this run's
-random token in it and goes away with the connection, also when the process is killed.
+The frames of each protocol are packed here, and a whole round is sent in one write: a fuzz tester is worth as much as the
+number of cases that it asks in a second, and a client library waits for an answer many times a round. Everything that a
+broker is made to hold has a random token of this run in its name and goes away with the connection, also when the process
+is killed.
 
-``wire.py`` reads while it writes, ``broker.py`` has what the three share; ``amqp.py``, ``mqtt.py`` and ``nats.py`` say
-how a round is asked, each in its docstring.
+``stream.py`` is a connection that reads while it writes, and ``broker.py`` has what the three brokers share. ``amqp.py``,
+``mqtt.py`` and ``nats.py`` say in their docstrings how a round is asked.
 """
 
 from __future__ import annotations

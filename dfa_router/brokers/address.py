@@ -1,4 +1,4 @@
-"""Where a broker answers: a URL, taken apart."""
+"""The address of a broker: a URL, taken apart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECURE = {"amqps", "mqtts", "tls", "wss", "ws"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """A broker and who we are to it."""
+    """Where a broker listens, and the user and password for it."""
 
     scheme: str
     host: str
@@ -23,7 +23,7 @@ class Address:
     user: str | None = None
     password: str | None = None
     vhost: str = "/"
-    """AMQP alone has virtual hosts."""
+    """The virtual host; only AMQP has them."""
     timeout: float = 30.0
     """Seconds without a byte in either direction after which the broker counts as hung."""
 
@@ -36,10 +36,11 @@ class Address:
 
 
 def parse(url: str, *, timeout: float | None = None) -> Address:
-    """Take ``scheme://user:password@host:port/vhost?timeout=seconds`` apart; what is missing has the usual default.
+    """Parse ``scheme://user:password@host:port/vhost?timeout=seconds``; raises OptionError.
 
-    Parts are percent-encoded as in any URL: the vhost ``a/b`` is ``/a%2Fb``. An empty path is the vhost ``/``, and so is
-    a lone slash, as people write it. ``timeout`` comes before the one in the URL.
+    Parts that are missing have the usual defaults. Parts are percent-encoded as in any URL: the vhost ``a/b`` is
+    ``/a%2Fb``. An empty path and a lone slash both mean the vhost ``/``. The argument ``timeout`` has precedence over the
+    one in the URL.
 
     >>> str(parse("amqp://guest:secret@localhost"))
     'amqp://guest@localhost:5672'
@@ -87,6 +88,6 @@ def _seconds(url: str, query: str) -> float:
 
 
 def _shown(url: str) -> str:
-    """Return the URL for an error text; what stands before an @ may be a password."""
+    """Return the URL for an error text, without what stands before an @, which may be a password."""
     scheme, mark, rest = url.partition("://")
     return repr(scheme + mark + rest.rpartition("@")[2])

@@ -1,19 +1,20 @@
-"""RabbitMQ, or whoever speaks AMQP 0-9-1: a queue per pattern, so that the consumer's tag tells which pattern matched.
+"""RabbitMQ, or another broker of AMQP 0-9-1: a queue per pattern, so that the consumer's tag tells which pattern matched.
 
 A queue gets one copy of a message however many of its bindings match, so patterns cannot share one. Queues and their
 consumers are kept from round to round, as many as the largest round needed; each round has a topic exchange of its own,
-whose deletion drops all its bindings at once. One write holds the round: the exchange, the bindings, all without waiting
-for an answer, the keys' messages, and a last message to each queue, sent to it by name through the default exchange. A
-queue keeps the order of one channel's messages, so when every queue has delivered its last message the round is over.
+whose deletion removes all its bindings at once. The round is one write: the exchange and the bindings, declared without
+waiting for an answer, a message for each key, and a last message to each queue, sent to it by name through the default
+exchange. A queue keeps the order of one channel's messages, so when every queue has delivered its last message the round
+is over.
 
-Nothing outlives the connection: queues are exclusive, the broker deletes them with it, and with its last binding goes the
-exchange, which is declared ``auto_delete``. An exchange that has no binding yet when the connection ends stays: after a
-refusal and after Ctrl-C a second connection deletes it. A process that is killed in that moment, a small part of a
-millisecond of each round, leaves one: bare, and gone when the broker restarts.
+Nothing remains after the connection has ended, with one exception. Queues are exclusive, so the broker deletes them; the
+exchange is declared ``auto_delete``, so it goes with its last binding. But an exchange that has no binding yet when the
+connection ends stays. After a refusal and after Ctrl-C a second connection deletes it. A process that is killed at that
+moment, a small part of a millisecond of each round, leaves it, without bindings, until the broker restarts.
 
 Rejected: publisher confirms (they come before the consumer has the message), ``basic.get`` (a round trip each), the trace
 exchange (fewer deliveries, but only an administrator can switch it on), a fanout exchange for the last messages (it would
-be sent to all queues there are, not to those of the round).
+send them to all queues, not only to those of the round).
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from pamqp import commands
 from dfa_router.brokers.address import Address
 from dfa_router.brokers.amqp_channel import Channel, method, publication
 from dfa_router.brokers.broker import Asking, encoded, failure, gathered, unwelcome, words
-from dfa_router.brokers.wire import LostError
+from dfa_router.brokers.stream import LostError
 from dfa_router.language.dialects import dialect_named
 from dfa_router.target import Answers, Refused
 
 __all__ = ["QUEUES", "AmqpBroker"]
 
 QUEUES = 1024
-"""The most queues that are declared; more patterns are asked about in several parts."""
+"""The most queues that are declared; the patterns of a larger round are asked in several parts."""
 
 _BODY = struct.Struct(">I")
 _LAST = 0xFFFFFFFF
@@ -64,7 +65,7 @@ class AmqpBroker(Asking):
         self.name = f"{address} ({self.describe()})"
 
     def describe(self) -> str:
-        """Return product and version, as the broker tells them."""
+        """Return product and version, as the broker reports them."""
         return self._product
 
     def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
@@ -86,7 +87,7 @@ class AmqpBroker(Asking):
         return gathered(deliveries, self, patterns, keys)
 
     def minds(self, patterns: Sequence[str], keys: Sequence[str]) -> str | None:
-        """Ask the broker about all of these at once: its words if it refuses any, else None."""
+        """Offer the broker all of these at once; return its words if it refuses any, else None."""
         for at, pattern in enumerate(patterns):
             _short(pattern, pattern=at)
         short_keys = [_short(key, key=at) for at, key in enumerate(keys)]
@@ -113,7 +114,7 @@ class AmqpBroker(Asking):
     def close(self) -> None:
         """Close the connection, and wait until the broker has removed queues and exchange."""
         if self._left is not None:
-            with suppress(LostError):  # of a broker that cannot be reached there is nothing to remove
+            with suppress(LostError):  # a broker that cannot be reached can be asked to remove nothing
                 self._connected()
         if self._channel is not None:
             channel, self._channel = self._channel, None
@@ -145,7 +146,7 @@ class AmqpBroker(Asking):
         return method(commands.Queue.Bind(queue=queue, exchange=exchange, routing_key=pattern, nowait=True))
 
     def _grown(self, queues: int) -> bytes:
-        """Return the frames that add queues and consumers until there are so many."""
+        """Return the frames that declare queues and consumers until there are ``queues`` of them."""
         added = range(self._queues, queues)
         self._queues = max(self._queues, queues)
         return b"".join(
@@ -168,13 +169,13 @@ class AmqpBroker(Asking):
         return f"{self._prefix}.q{at}"
 
     def _drop(self) -> None:
-        """Give up the connection; the last exchange may be left if it has got no binding yet."""
+        """Close the connection; remember the last exchange, which stays in the broker if it has no binding yet."""
         if self._channel is not None:
             self._channel.close()
             self._channel, self._left = None, self._last or None
 
     def _connected(self) -> Channel:
-        """Return the channel, opened anew where the last one was lost; raises LostError where that fails."""
+        """Return the channel, a new one if the last was lost; raises LostError where none can be opened."""
         if self._channel is None:
             self._queues = 0
             self._prefix = f"dfa-router.{secrets.token_hex(6)}"
@@ -190,7 +191,7 @@ class AmqpBroker(Asking):
 
 
 def _short(text: str, *, pattern: int | None = None, key: int | None = None) -> bytes:
-    """Return the text as AMQP carries keys, or refuse what cannot be asked about."""
+    """Return the text as the bytes of an AMQP key; raises Refused for a text that AMQP cannot carry."""
     string = encoded(text)
     if string is None:
         raise Refused(f"{text!r} holds a lone surrogate, which UTF-8 cannot carry", pattern=pattern, key=key)

@@ -1,7 +1,7 @@
-"""One AMQP 0-9-1 connection with one channel: hand-shake, frames out, frames in.
+"""One AMQP 0-9-1 connection with one channel: handshake, frames sent, frames received.
 
-Methods that are rare are made and read by pamqp. A publication and a delivery are three frames each, and a round has
-thousands of both: those are packed and read here, an order of magnitude faster.
+pamqp packs and reads the methods that are rare. A publication and a delivery are three frames each, and a round has
+thousands of both, so these are packed and read here, which is an order of magnitude faster.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pamqp import base, commands, common, exceptions, frame, header
 
 from dfa_router.brokers.address import Address
-from dfa_router.brokers.wire import LostError, Wire
+from dfa_router.brokers.stream import LostError, Stream
 
 __all__ = ["Channel", "Frames", "method", "publication"]
 
@@ -27,12 +27,15 @@ _FRAME_MAX = 131_072
 
 
 def method(value: base.Frame, channel: int = _CHANNEL) -> bytes:
-    """Return a method's frame."""
+    """Return the frame of a method."""
     return frame.marshal(value, channel)
 
 
 def publication(exchange: bytes) -> Callable[[bytes, bytes], bytes]:
-    """Return a function (routing key, body) -> the three frames that publish to the exchange, without properties."""
+    """Return a function that takes a routing key and a body, and returns the frames that publish them to the exchange.
+
+    The message has no properties.
+    """
     begin = _PUBLISH + bytes((len(exchange),)) + exchange
     content = struct.Struct(">HHQH")
 
@@ -52,11 +55,11 @@ def publication(exchange: bytes) -> Callable[[bytes, bytes], bytes]:
 
 
 class Channel:
-    """An open channel; every method raises :class:`LostError` when the broker closes it, with the broker's words."""
+    """An open channel; every method raises :class:`LostError`, with the broker's words, when the broker closes it."""
 
     def __init__(self, address: Address, name: str) -> None:
         """Connect, log in, open the vhost and one channel."""
-        self._wire = Wire(address)
+        self._stream = Stream(address)
         self._rest = b""
         self.product = "an AMQP broker"
         try:
@@ -64,7 +67,7 @@ class Channel:
         except BaseException:
             self.close()
             raise
-        self._wire.patience = address.timeout
+        self._stream.patience = address.timeout
 
     def _log_in(self, address: Address, name: str) -> None:
         user, password = address.user or "guest", address.password if address.password is not None else "guest"
@@ -82,11 +85,11 @@ class Channel:
         self._ask(method(commands.Channel.Open()), commands.Channel.OpenOk)
 
     def ask(self, data: bytes, answer: type[base.Frame]) -> None:
-        """Send frames and wait for a method of the type ``answer``; deliveries on the way are dropped."""
+        """Send frames and wait for a method of the type ``answer``; deliveries that come before it are dropped."""
         self._ask(data, answer)
 
     def deliveries(self, data: bytes, deliver: Callable[[bytes, bytes], bool]) -> None:
-        """Send frames and hand each delivery on as (consumer tag, body) until ``deliver`` returns True."""
+        """Send frames and pass each delivery to ``deliver``, as consumer tag and body, until that returns True."""
         self._talk(data, lambda _frame: False, deliver)
 
     def leave(self) -> None:
@@ -100,7 +103,7 @@ class Channel:
 
     def close(self) -> None:
         """Close the socket at once."""
-        self._wire.close()
+        self._stream.close()
 
     def _ask(self, data: bytes, answer: type[base.Frame]) -> base.Frame:
         found: list[base.Frame] = []
@@ -146,10 +149,10 @@ class Channel:
             self._rest = data[at:]
             return done
 
-        self._wire.talk(data, feed)
+        self._stream.talk(data, feed)
 
     def _method(self, data: bytes, seen: Frames) -> bool:
-        """Read a frame that is no delivery, and return whether it is what was waited for."""
+        """Read a frame that is no delivery, and return whether it is the awaited one."""
         if data[0] not in _KINDS or data[-1:] != _END:
             raise LostError("nonsense", f"it sends {data[:16]!r}, which is no AMQP 0-9-1 frame")
         if data[0] != _METHOD:

@@ -1,4 +1,4 @@
-"""What the live brokers have in common: the questions they answer, and how a refusal is traced to its pattern or key."""
+"""What the live brokers have in common: their interface, and how a refusal is traced to its pattern or key."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from dfa_router.brokers.address import Address
-from dfa_router.brokers.wire import LostError
+from dfa_router.brokers.stream import LostError
 from dfa_router.errors import EnvironmentLacksError, OptionError
 from dfa_router.target import Answers, Refused, Target, TargetFailure
 
 __all__ = ["Asking", "Broker", "encoded", "failure", "gathered", "unwelcome", "words"]
 
 _NOT_LET_IN = ("ACCESS_REFUSED", "NOT_ALLOWED", "Authorization", "Authentication", "0x86", "0x87", "0x8a")
-"""What the three protocols say of a wrong password, an unknown vhost, or a user who may not."""
+"""Texts by which the three protocols tell of a wrong password, an unknown vhost, or a user without permission."""
 
 
 class Broker(Target, Protocol):
     """A running broker as a target."""
 
     def describe(self) -> str:
-        """Return product and version, as the broker tells them."""
+        """Return product and version, as the broker reports them."""
 
     def minds(self, patterns: Sequence[str], keys: Sequence[str]) -> str | None:
-        """Ask the broker about all of these at once, with nobody listening: its words if it refuses any, else None."""
+        """Offer the broker all of these at once, without consumers; return its words if it refuses any, else None."""
 
     def refusal(self, pattern: str) -> str | None:
-        """Ask the broker about one pattern: its words where it refuses it, else None."""
+        """Offer the broker one pattern; return its words if it refuses it, else None."""
 
     def key_refusal(self, key: str) -> str | None:
-        """Ask the broker about one routing key, topic or subject: its words where it refuses it, else None."""
+        """Offer the broker one routing key, topic or subject; return its words if it refuses it, else None."""
 
     def __enter__(self) -> Self:
         """Return the broker itself."""
@@ -43,25 +43,25 @@ class Broker(Target, Protocol):
 
 
 class Asking:
-    """What a broker's class has for nothing when it has ``minds`` and ``close``."""
+    """The methods of a broker that follow from its ``minds`` and ``close``."""
 
     def minds(self, patterns: Sequence[str], keys: Sequence[str]) -> str | None:
-        """See :meth:`Broker.minds`; Refused is raised for what is refused here, before anything is sent."""
+        """See :meth:`Broker.minds`; raises Refused for a text that the protocol cannot carry, before anything is sent."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Give back what is held outside of this process."""
+        """Remove what is held outside of this process."""
         raise NotImplementedError
 
     def refusal(self, pattern: str) -> str | None:
-        """Ask the broker about one pattern: its words where it refuses it, else None."""
+        """Offer the broker one pattern; return its words if it refuses it, else None."""
         try:
             return self.minds([pattern], [])
         except Refused as refused:
             return refused.reason
 
     def key_refusal(self, key: str) -> str | None:
-        """Ask the broker about one routing key, topic or subject: its words where it refuses it, else None."""
+        """Offer the broker one routing key, topic or subject; return its words if it refuses it, else None."""
         try:
             return self.minds([], [key])
         except Refused as refused:
@@ -81,9 +81,9 @@ class Asking:
 def failure(broker: Broker, lost: LostError, patterns: Sequence[str], keys: Sequence[str]) -> Refused | TargetFailure:
     """Return why a round failed: which pattern or key the broker refuses, or that it hung or died.
 
-    A pipelined round does not tell which of its lines the broker minded, and its last words may even be lost: a socket
-    that is closed with unread data resets the connection, and the reset overtakes them. So the broker is asked again,
-    about halves of the round.
+    A round is sent in one piece, so the broker's answer does not tell which of its lines it refused. The answer may even
+    be lost: a socket that is closed with unread data resets the connection, and we may see the reset first. So the
+    patterns and then the keys are offered again, by halves, until one is left.
     """
     try:
         if lost.kind == "died":
@@ -99,7 +99,7 @@ def failure(broker: Broker, lost: LostError, patterns: Sequence[str], keys: Sequ
 
 
 def _first_refused(texts: Sequence[str], minds: Callable[[Sequence[str]], str | None]) -> tuple[int, str | None]:
-    """Return the first position that is refused, and with what words, or None where none is."""
+    """Return the position of the first text that is refused and the broker's words; (0, None) if none is."""
     if not texts or minds(texts) is None:
         return 0, None
     begin, end = 0, len(texts)
@@ -110,10 +110,10 @@ def _first_refused(texts: Sequence[str], minds: Callable[[Sequence[str]], str | 
 
 
 def words(broker: Broker, lost: LostError, again: Callable[[], object]) -> str:
-    """Return with what words the broker refused what it was asked, if ``again`` shows that it still lives.
+    """Return the words with which the broker closed the connection, if ``again`` shows that it still runs.
 
     Raises:
-        TargetFailure: it hung, or died: then it has refused nobody.
+        TargetFailure: it hung or died, so this was no refusal.
 
     """
     try:
@@ -126,7 +126,7 @@ def words(broker: Broker, lost: LostError, again: Callable[[], object]) -> str:
 
 
 def unwelcome(address: Address, lost: LostError, start_it: str) -> OptionError | EnvironmentLacksError:
-    """Return why there is no broker to begin with: it does not let us in, or it is none of the protocol."""
+    """Return the error for a broker to which one cannot connect: it denies access, or nothing speaks the protocol there."""
     if any(saying in lost.reason for saying in _NOT_LET_IN):
         what = "user, password and vhost" if address.scheme == "amqp" else "user and password"
         return OptionError(f"{address} does not let us in ({lost.reason}): check {what}")
@@ -146,7 +146,7 @@ def encoded(text: str) -> bytes | None:
 
 
 def gathered(deliveries: list[list[int]], broker: Broker, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
-    """Return the positions of each key ascending; a position that came twice is nonsense."""
+    """Return the positions of each key ascending; raises TargetFailure where one position came twice."""
     answers = []
     for key, positions in zip(keys, deliveries, strict=True):
         positions.sort()

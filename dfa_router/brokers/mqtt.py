@@ -1,17 +1,17 @@
-"""MQTT 5: a subscription identifier per filter, which each delivery carries.
+"""MQTT 5: each filter has a subscription identifier, and each delivery carries the identifiers of what it matched.
 
-A round has a connection of its own with a clean start: that costs less than to unsubscribe, and ends with nothing left.
-One write holds CONNECT, a SUBSCRIBE per distinct filter and the first messages.
+A round has a connection of its own with a clean start: that costs less than to unsubscribe, and nothing is left at its
+end. One write holds CONNECT, a SUBSCRIBE per distinct filter and the first messages.
 
-* The broker may send one PUBLISH per matching subscription, with one identifier each (Mosquitto), or one with all of
-  them: both are allowed and read. It is therefore no fault if a position comes twice.
-* The same filter twice would be one subscription, which the later identifier renames: filters are told apart first.
-* Retained messages are not asked for (retain handling 2), and what carries another payload than ours is passed over.
-* Deliveries at QoS 0 are thrown away by Mosquitto when more than ``max_queued_messages`` (1,000) wait for us: a loss that
-  would look like a wrong answer. Messages are therefore published in portions whose deliveries fit into the sockets'
-  buffers or into that queue even if every filter matches, each ended by a message to ourselves.
-* Publishing is at QoS 1, as the acknowledgement says whether the broker takes the topic: at QoS 0 it drops a message to
-  ``$SYS/x`` without a word.
+* The broker may send one PUBLISH for each matching subscription, with one identifier each, as Mosquitto does, or one with
+  all of them. Both are allowed and read. So a position that comes twice is no fault.
+* The same filter twice would be one subscription, with the later identifier. So each distinct filter is subscribed to once.
+* Retained messages are not asked for (retain handling 2), and messages with another payload than ours are ignored.
+* Mosquitto drops deliveries at QoS 0 when more than ``max_queued_messages`` (1,000) wait for us, and that would look like a
+  wrong answer. So messages are published in portions whose deliveries fit into the sockets' buffers or into that queue
+  even if every filter matches. A message to ourselves ends each portion.
+* Messages are published at QoS 1, as the acknowledgement says whether the broker takes the topic: at QoS 0 it drops a
+  message to ``$SYS/x`` without an answer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TypeVar
 from dfa_router.brokers.address import Address
 from dfa_router.brokers.broker import Asking, encoded, failure, unwelcome, words
 from dfa_router.brokers.mqtt_session import NotTakenError, Session
-from dfa_router.brokers.wire import LostError
+from dfa_router.brokers.stream import LostError
 from dfa_router.language.dialects import dialect_named
 from dfa_router.target import Answers, Refused
 
@@ -32,20 +32,20 @@ __all__ = ["MqttBroker"]
 _T = TypeVar("_T")
 _START_IT = "start an MQTT 5 broker (mosquitto -p 1883) or give the address of one"
 _PORTION = 1 << 16
-"""Bytes of deliveries that a portion of topics may cause; both ends' socket buffers hold more than this."""
+"""The most bytes of deliveries that a portion of topics may cause; the socket buffers of both ends hold more."""
 _WAITING = 900
-"""Deliveries that may wait in the broker in any case."""
+"""Deliveries that may wait in the broker whatever their size: fewer than its queue holds."""
 _DELIVERY = 24
-"""Bytes of a delivery beside its topic, at most."""
+"""The most bytes of a delivery beside its topic."""
 _FILTERS = 900
-"""Filters on one connection, so that a single message cannot cause too many deliveries."""
+"""The most filters on one connection, so that a single message cannot cause too many deliveries."""
 
 
 class MqttBroker(Asking):
     """A running MQTT 5 broker as a target."""
 
     def __init__(self, address: Address) -> None:
-        """Connect once, to see that it answers and what it is; see :func:`dfa_router.brokers.connect`."""
+        """Connect once, to learn whether it answers and what it is; see :func:`dfa_router.brokers.connect`."""
         self.dialect = dialect_named("mqtt")
         self._address = address
         self._receive_maximum = 0xFFFF
@@ -58,7 +58,7 @@ class MqttBroker(Asking):
         self.name = f"{address} ({self.describe()})"
 
     def describe(self) -> str:
-        """Return product and version, as the broker tells them in ``$SYS/broker/version``."""
+        """Return product and version, as the broker reports them in ``$SYS/broker/version``."""
         return self._version
 
     def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
@@ -85,7 +85,7 @@ class MqttBroker(Asking):
         return [tuple(sorted(matched)) for matched in found]
 
     def minds(self, patterns: Sequence[str], keys: Sequence[str]) -> str | None:
-        """Ask the broker about all of these at once: its words if it refuses any, else None."""
+        """Offer the broker all of these at once; return its words if it refuses any, else None."""
         filters = [_string(pattern, pattern=at) for at, pattern in enumerate(patterns)]
         topics = [_string(key, key=at) for at, key in enumerate(keys)]
         try:
@@ -100,7 +100,7 @@ class MqttBroker(Asking):
         return None
 
     def close(self) -> None:
-        """Do nothing: each round has closed its connection, and the broker keeps nothing beyond it."""
+        """Do nothing: each round has closed its connection, and the broker keeps nothing of it."""
 
     def _round(self, session: Session, filters: Sequence[bytes], topics: Sequence[bytes]) -> list[list[int]]:
         deliveries: list[list[int]] = [[] for _ in topics]
@@ -110,7 +110,7 @@ class MqttBroker(Asking):
         return deliveries
 
     def _portions(self, filters: int, topics: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-        """Yield ranges of topics whose deliveries fit into the sockets' buffers or the broker's queue, one at least."""
+        """Yield ranges of topics whose deliveries fit into the sockets' buffers or the broker's queue; at least one range."""
         begin = size = 0
         for at, topic in enumerate(topics):
             cost = (filters + 1) * (len(topic) + _DELIVERY)
@@ -131,13 +131,13 @@ class MqttBroker(Asking):
         return answer
 
     def _greeted(self) -> str:
-        """Connect, learn the broker's limits, and return what it calls itself."""
+        """Connect, learn the broker's limits, and return its product and version."""
         try:
             session = self._greeting([b"$SYS/broker/version"])
         except NotTakenError as refused:
             if refused.filter is None:
                 raise
-            session = self._greeting([])  # it does not let everybody know its version
+            session = self._greeting([])  # this broker keeps its version from us
         self._receive_maximum = session.receive_maximum
         return session.retained[0].decode(errors="replace") if session.retained else "an MQTT 5 broker"
 
@@ -153,7 +153,7 @@ class MqttBroker(Asking):
 
 
 def _string(text: str, *, pattern: int | None = None, key: int | None = None) -> bytes:
-    """Return the text as MQTT carries it, or refuse what cannot be asked about."""
+    """Return the text as the bytes of an MQTT string; raises Refused for a text that MQTT cannot carry."""
     string = encoded(text)
     if string is None:
         raise Refused(f"{text!r} holds a lone surrogate, which UTF-8 cannot carry", pattern=pattern, key=key)

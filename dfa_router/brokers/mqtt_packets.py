@@ -1,7 +1,7 @@
 """The few MQTT 5 packets that a round needs, as bytes.
 
-Written for speed where a round has thousands of them, PUBLISH both ways, and for plainness elsewhere. Source: MQTT
-Version 5.0, OASIS Standard, chapters 2 and 3.
+PUBLISH, of which a round sends and receives thousands, is written for speed, and the rest to be read. Source: MQTT Version
+5.0, OASIS Standard, chapters 2 and 3.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 CONNACK, PUBLISH, PUBACK, SUBACK, DISCONNECT = 2, 3, 4, 9, 14
 BYE = b"\xe0\x00"
-"""DISCONNECT, with nothing to say."""
+"""DISCONNECT without a reason."""
 
 REASON_STRING, SUBSCRIPTION_IDENTIFIER, RECEIVE_MAXIMUM, IDENTIFIERS_AVAILABLE = 0x1F, 0x0B, 0x21, 0x29
 _BYTE, _TWO, _FOUR, _VARINT, _TEXT, _PAIR = "byte", "two", "four", "varint", "text", "pair"
@@ -106,7 +106,7 @@ def subscribe(packet: int, filter_: bytes, identifier: int, retain_handling: int
 
 
 def publish(topic: bytes, payload: bytes, packet: int | None = None) -> bytes:
-    """Return PUBLISH, at QoS 1 where it has a packet identifier and else at QoS 0."""
+    """Return PUBLISH, at QoS 1 if a packet identifier is given and else at QoS 0."""
     size = len(topic) + len(payload) + (3 if packet is None else 5)
     if packet is None:
         return b"\x30%b%b%b\0%b" % (varint(size), struct.pack(">H", len(topic)), topic, payload)
@@ -115,7 +115,10 @@ def publish(topic: bytes, payload: bytes, packet: int | None = None) -> bytes:
 
 
 def packets(data: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Yield kind, flags, and where the body begins and ends of each whole packet; it ends where the last one does."""
+    """Yield (kind, flags, begin of the body, end of the body) of each packet that is complete.
+
+    Bytes after the last end belong to a packet of which the rest has not come yet.
+    """
     at, size = 0, len(data)
     while at + 1 < size:
         head, length, begin = data[at], data[at + 1], at + 2
@@ -176,7 +179,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def reason(code: int, found: list[tuple[int, bytes | int]]) -> str:
-    """Return a reason code in the standard's words, and the broker's own where it gives any.
+    """Return a reason code in the standard's words, followed by the broker's own words if there are any.
 
     >>> reason(0x82, [])
     '0x82 protocol error'

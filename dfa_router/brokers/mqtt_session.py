@@ -1,4 +1,4 @@
-"""One MQTT connection: what is said, and what comes back, sorted as it arrives."""
+"""One MQTT connection: it subscribes and publishes, and assigns each delivery to its topic as it arrives."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from dfa_router.brokers import mqtt_packets as mqtt
 from dfa_router.brokers.address import Address
-from dfa_router.brokers.wire import LostError, Wire
+from dfa_router.brokers.stream import LostError, Stream
 from dfa_router.errors import RouterError
 
 __all__ = ["NotTakenError", "Session"]
 
 _LAST = 0x80000000
-"""What is added to the number of a portion: the payload of the message that ends it."""
+"""Added to the number of a portion, this is the payload of the message that ends it."""
 _LAST_PACKET = 0xFFFF
 _RETAINED = 1
 
@@ -23,7 +23,7 @@ class NotTakenError(RouterError):
     """The broker answered a SUBSCRIBE or PUBLISH with a refusal; ``filter`` or ``topic`` is its number in the round."""
 
     def __init__(self, reason: str, *, filter_: int | None = None, topic: int | None = None) -> None:
-        """Say why, and to what."""
+        """Take the broker's reason, and the number of the filter (from 1) or topic."""
         super().__init__(reason)
         self.reason, self.filter, self.topic = reason, filter_, topic
 
@@ -33,14 +33,14 @@ class Session:
 
     def __init__(self, address: Address) -> None:
         """Open the socket; CONNECT is sent with the first packets."""
-        # A new one each time: of a round that was broken off the broker may still be handling messages.
+        # A new token for each session, as the broker may still be handling messages of a round that was interrupted.
         self._token = secrets.token_bytes(6)
         name = f"dfa-router/{self._token.hex()}"
         self._sentinel = name.encode()  # the topic of the message to ourselves that ends a portion
         self._unsent = mqtt.connect(name, address.user, address.password)
         self._filters = 0
         self._first = 0
-        self._wire = Wire(address)
+        self._stream = Stream(address)
         self._patience = address.timeout
         self._rest = b""
         self._unacknowledged = 0
@@ -52,21 +52,24 @@ class Session:
         """The payloads of retained messages."""
 
     def subscribe(self, filters: Sequence[bytes], retain_handling: int = 2) -> None:
-        """Subscribe to the filters, numbered from 1, and to our own sentinel; sent with what is published next."""
+        """Subscribe to the filters, numbered from 1, and to the topic of our own last message.
+
+        Nothing is sent until the next :meth:`publish`.
+        """
         lines = [mqtt.subscribe(at, text, at, retain_handling) for at, text in enumerate(filters, 1)]
         self._filters = len(filters)
         at = len(filters) + 1
         self._unsent += b"".join(lines) + mqtt.subscribe(at, self._sentinel, at)
 
     def publish(self, topics: Sequence[bytes], first: int, deliveries: list[list[int]]) -> None:
-        """Publish to the topics and return when all deliveries have come: ``deliveries[at]`` has the filters' numbers.
+        """Publish to the topics, numbered from ``first``, and return when all deliveries have come.
 
-        Topics count from ``first``; deliveries are gathered from call to call.
+        ``deliveries[number of a topic]`` gets the numbers of the filters that it was delivered for.
 
         Raises:
             NotTakenError: the broker refuses a filter or a topic and stays connected.
-            LostError: the connection broke, or went silent, or a delivery does not tell its subscription; some brokers
-                refuse by closing the connection.
+            LostError: the connection broke, nothing came for too long, or a delivery does not tell its subscription. Some
+                brokers refuse by closing the connection.
 
         """
         self._deliveries, self._unacknowledged, self._ended = deliveries, len(topics) + 1, False
@@ -75,22 +78,22 @@ class Session:
         lines = [mqtt.publish(topic, token + pack(at), at % 0xFFFE + 1) for at, topic in enumerate(topics, first)]
         lines.append(mqtt.publish(self._sentinel, token + pack(_LAST + self._portion), _LAST_PACKET))
         unsent, self._unsent = self._unsent + b"".join(lines), b""
-        self._wire.talk(unsent, self._feed)
+        self._stream.talk(unsent, self._feed)
 
     def leave(self) -> None:
-        """Say goodbye and wait until the broker has closed the connection.
+        """Send DISCONNECT and wait until the broker has closed the connection.
 
-        It is the broker that closes first, so that none of our ports has to rest for a minute: a thousand rounds a
-        second would run out of them.
+        The side that closes first keeps its port reserved for a minute. If that were ours, a thousand rounds a second
+        would use up all ports.
         """
         try:
-            self._wire.talk(mqtt.BYE, lambda _data: False)
+            self._stream.talk(mqtt.BYE, lambda _data: False)
         except LostError:
-            self._wire.close()
+            self._stream.close()
 
     def close(self) -> None:
         """Close the socket at once."""
-        self._wire.close()
+        self._stream.close()
 
     def _feed(self, data: bytes) -> bool:
         try:
@@ -111,7 +114,7 @@ class Session:
                 continue
             at = int.from_bytes(data[end - 4 : end])
             if at >= _LAST:
-                # Each comes several times where wildcards match it too, so that of the last portion may come now.
+                # A wildcard may match the last message too, so it can come several times, also after its portion has ended.
                 self._ended = self._ended or at == _LAST + self._portion
                 continue
             found = begin + 2 + (data[begin] << 8 | data[begin + 1])
@@ -168,4 +171,4 @@ class Session:
         if told.get(mqtt.IDENTIFIERS_AVAILABLE, 1) == 0:
             raise LostError("died", "the broker offers no subscription identifiers, which tell who matches")
         self.receive_maximum = int(told.get(mqtt.RECEIVE_MAXIMUM, 0xFFFF))
-        self._wire.patience = self._patience
+        self._stream.patience = self._patience

@@ -1,12 +1,12 @@
 """NATS: a subscription per pattern, a message per key, and a PING whose PONG says that nothing more will come.
 
-The protocol is lines of text, so this is a plain socket. One write holds the whole round: ``SUB``, ``PUB``, ``PING``
-and, behind them, the ``UNSUB`` lines. The server handles a client's lines in order and queues what it sends in order,
-so every delivery stands before the ``PONG``.
+The protocol consists of lines of text, so no library is needed. The whole round is one write: the lines ``SUB``, ``PUB``,
+``PING`` and then ``UNSUB``. The server handles a client's lines in order and sends its own in order, so all deliveries come
+before the ``PONG``.
 
-``pedantic`` is off: with it the server refuses to publish to subjects that it otherwise routes to nobody, and what is
-asked here is where messages go. White space cannot be asked about at all, as it ends a subject on the line: we refuse
-it before anything is sent.
+``pedantic`` is off: with it the server refuses messages to subjects that it otherwise routes to no subscription, and the
+question here is where messages go. A subject with white space cannot be sent, as white space ends a subject on its line:
+it is refused here, before anything is sent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 from dfa_router.brokers.address import Address
 from dfa_router.brokers.broker import Asking, encoded, failure, gathered, unwelcome, words
-from dfa_router.brokers.wire import LostError, Wire
+from dfa_router.brokers.stream import LostError, Stream
 from dfa_router.language.dialects import dialect_named
 from dfa_router.target import Answers, Refused
 
@@ -37,11 +37,11 @@ class NatsBroker(Asking):
         """Connect; see :func:`dfa_router.brokers.connect`."""
         self.dialect = dialect_named("nats")
         self._address = address
-        self._wire: Wire | None = None
+        self._stream: Stream | None = None
         self._token, self._own = b"", re.compile(rb"")
         self._used_at = 0.0
         self._pongs = b""
-        """Answers to the server's own PINGs: they go with the next round, which comes soon or on a new connection."""
+        """Answers to the server's own PINGs. They are sent with the next round: it comes soon, or has a new connection."""
         self._information: dict[str, object] = {}
         try:
             self._connected()
@@ -50,7 +50,7 @@ class NatsBroker(Asking):
         self.name = f"{address} ({self.describe()})"
 
     def describe(self) -> str:
-        """Return product and version, as the server tells them."""
+        """Return product and version, as the server reports them."""
         return f"NATS {self._information.get('version', 'of unknown version')}"
 
     def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
@@ -63,22 +63,22 @@ class NatsBroker(Asking):
             deliveries[at].append(subscription)
 
         try:
-            wire = self._connected()  # first of all: a new connection has a new token
+            stream = self._connected()  # before the lines are made, as a new connection has a new token
             lines = [b"SUB %b %d\r\n" % (subject, at) for at, subject in enumerate(subjects)]
             lines += [b"PUB %b 16\r\n%b%08d\r\n" % (topic, self._token, at) for at, topic in enumerate(topics)]
             lines.append(b"PING\r\n")
             lines += [b"UNSUB %d\r\n" % at for at in range(len(subjects))]
-            self._talk(wire, b"".join(lines), deliver)
+            self._talk(stream, b"".join(lines), deliver)
         except LostError as lost:
             self.close()
             raise failure(self, lost, patterns, keys) from None
-        except BaseException:  # Ctrl-C: what the server still sends belongs to no later round
+        except BaseException:  # Ctrl-C: a later round must not read what the server still sends
             self.close()
             raise
         return gathered(deliveries, self, patterns, keys)
 
     def minds(self, patterns: Sequence[str], keys: Sequence[str]) -> str | None:
-        """Ask the server about all of these at once: its words if it refuses any, else None."""
+        """Offer the server all of these at once; return its words if it refuses any, else None."""
         lines = [b"SUB %b %d\r\n" % (_subject(text, pattern=at), at) for at, text in enumerate(patterns)]
         lines += [b"UNSUB %d\r\n" % at for at in range(len(patterns))]
         lines += [b"PUB %b 0\r\n\r\n" % _subject(text, key=at) for at, text in enumerate(keys)]
@@ -94,23 +94,23 @@ class NatsBroker(Asking):
         return None
 
     def close(self) -> None:
-        """Close the connection: subscriptions live no longer than it."""
-        if self._wire is not None:
-            self._wire.close()
-            self._wire = None
+        """Close the connection; subscriptions end with it."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
 
-    def _connected(self) -> Wire:
-        """Return the connection, a new one where there is none or where the server may have given it up as idle."""
-        if self._wire is not None and time.monotonic() - self._used_at > _IDLE_SECONDS:
+    def _connected(self) -> Stream:
+        """Return the connection, a new one if there is none or if the server may have closed it as idle."""
+        if self._stream is not None and time.monotonic() - self._used_at > _IDLE_SECONDS:
             self.close()
-        if self._wire is None:
-            self._wire = self._open()
-        return self._wire
+        if self._stream is None:
+            self._stream = self._open()
+        return self._stream
 
-    def _open(self) -> Wire:
-        wire = Wire(self._address)
-        # Other clients' messages may match our patterns, and so may those of a round that was broken off, which the
-        # server may still be handling: ours are known by this connection's token.
+    def _open(self) -> Stream:
+        stream = Stream(self._address)
+        # Messages of other clients may match our patterns, and so may messages of an interrupted round, which the server
+        # may still be handling. The token of this connection marks those of the present round.
         token = secrets.token_hex(4)
         self._pongs = b""
         self._token = token.encode()
@@ -122,15 +122,15 @@ class NatsBroker(Asking):
         elif self._address.user is not None:
             about["auth_token"] = self._address.user
         try:
-            self._greeted(wire)
-            self._talk(wire, b"CONNECT %b\r\nPING\r\n" % json.dumps(about).encode(), lambda _subscription, _at: None)
+            self._greeted(stream)
+            self._talk(stream, b"CONNECT %b\r\nPING\r\n" % json.dumps(about).encode(), lambda _subscription, _at: None)
         except BaseException:
-            wire.close()
+            stream.close()
             raise
-        wire.patience = self._address.timeout
-        return wire
+        stream.patience = self._address.timeout
+        return stream
 
-    def _greeted(self, wire: Wire) -> None:
+    def _greeted(self, stream: Stream) -> None:
         greeting = b""
 
         def feed(data: bytes) -> bool:
@@ -138,7 +138,7 @@ class NatsBroker(Asking):
             greeting += data
             return b"\r\n" in greeting
 
-        wire.talk(b"", feed)
+        stream.talk(b"", feed)
         if not greeting.startswith(b"INFO {"):
             raise LostError("nonsense", f"it greets with {greeting[:40]!r}")
         try:
@@ -146,8 +146,8 @@ class NatsBroker(Asking):
         except ValueError:
             raise LostError("nonsense", f"it greets with {greeting[:40]!r}") from None
 
-    def _talk(self, wire: Wire, lines: bytes, deliver: Callable[[int, int], None]) -> None:
-        """Send the lines and hand each delivery's subscription number and key position on until the PONG."""
+    def _talk(self, stream: Stream, lines: bytes, deliver: Callable[[int, int], None]) -> None:
+        """Send the lines, and pass (subscription number, key position) of each delivery to ``deliver``, until the PONG."""
         rest, pongs = b"", 0
 
         def feed(data: bytes) -> bool:
@@ -181,13 +181,13 @@ class NatsBroker(Asking):
             rest = data[at:]
             return ended
 
-        wire.talk(self._pongs + lines, feed)
+        stream.talk(self._pongs + lines, feed)
         self._pongs = b"PONG\r\n" * pongs
         self._used_at = time.monotonic()
 
 
 def _subject(text: str, *, pattern: int | None = None, key: int | None = None) -> bytes:
-    """Return the text as it stands on a line of the protocol, or refuse what cannot be asked about."""
+    """Return the text as the bytes of a subject; raises Refused for a text that the protocol cannot carry."""
     subject = encoded(text)
     if subject is None:
         reason = f"{text!r} holds a lone surrogate, which UTF-8 cannot carry"

@@ -106,11 +106,11 @@ def fuzz(
       dfa-router fuzz --target amqp://guest:guest@localhost --size 100x500
     """  # noqa: D301 - click wants the control character itself
     from dfa_router.fuzz.campaign import run
-    from dfa_router.fuzz.casefile import read_corpus, write_corpus
-    from dfa_router.fuzz.report import campaign_json, finding_text, summary_text
-    from dfa_router.fuzz.rounds import Size
+    from dfa_router.fuzz.generating.rounds import Size
     from dfa_router.fuzz.tally import Plan
     from dfa_router.fuzz.targets import open_target
+    from dfa_router.fuzz.text.corpus import read_corpus, write_corpus
+    from dfa_router.fuzz.text.report import campaign_json, finding_text, summary_text
     from dfa_router.language.dialects import dialect_named
 
     terminal: Terminal = context.obj.terminal

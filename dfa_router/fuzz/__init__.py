@@ -1,4 +1,4 @@
-"""The differential fuzz tester: finds where a matcher is wrong, and shrinks that to one line.
+"""The differential fuzz tester: finds cases that a matcher answers wrong, and shrinks each to a minimal case.
 
 In a test suite::
 
@@ -9,6 +9,9 @@ In a test suite::
 
 ``patterns``, ``binding_sets``, ``keys_for`` and ``rounds`` are Hypothesis strategies for tests of your own; :func:`run`
 is what the command ``dfa-router fuzz`` runs. The specification that decides is :mod:`dfa_router.reference.naive`.
+
+Inside: ``generating`` makes rounds, ``targets`` opens what is asked, ``judging`` compares answers with the specification,
+``shrinking`` reduces what differs, ``bench`` and ``campaign`` put these together, and ``text`` writes reports.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from __future__ import annotations
 from dfa_router.fuzz.campaign import run, work
 from dfa_router.fuzz.check import DisagreementError, assert_agrees
 from dfa_router.fuzz.findings import Case, Finding, Kind
-from dfa_router.fuzz.rounds import Size, round_of
-from dfa_router.fuzz.strategies import binding_sets, keys_for, patterns, rounds
+from dfa_router.fuzz.generating.rounds import Size, round_of
+from dfa_router.fuzz.generating.strategies import binding_sets, keys_for, patterns, rounds
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.target import Refused, Round, Target, TargetFailure
 

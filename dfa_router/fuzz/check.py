@@ -1,4 +1,4 @@
-"""One line for anybody's test suite: :func:`assert_agrees`."""
+"""The fuzz tester as one line of a test suite: :func:`assert_agrees`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Protocol, cast
 
 from dfa_router.errors import OptionError
 from dfa_router.fuzz.campaign import run
-from dfa_router.fuzz.report import finding_text, summary_text
-from dfa_router.fuzz.rounds import Size
+from dfa_router.fuzz.generating.rounds import Size
 from dfa_router.fuzz.tally import Campaign
+from dfa_router.fuzz.text.report import finding_text, summary_text
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.target import Answers, Refused, Target, TargetFailure
 
@@ -18,14 +18,14 @@ __all__ = ["CallableTarget", "DisagreementError", "MatchFunction", "assert_agree
 
 
 class MatchFunction(Protocol):
-    """What tells which of some patterns match a key."""
+    """A function that tells which of some patterns match a key."""
 
     def __call__(self, patterns: list[str], key: str, /) -> Iterable[int]:
         """Return the positions of the patterns that match, in any order."""
 
 
 class DisagreementError(AssertionError):
-    """A matcher and the specification disagree; the text is the report, ``campaign`` holds all of it."""
+    """A matcher and the specification disagree; the text is the report, and ``campaign`` the whole result."""
 
     def __init__(self, text: str, campaign: Campaign) -> None:
         super().__init__(text)
@@ -42,13 +42,19 @@ def assert_agrees(
     size: str | None = None,
     validity: bool | None = None,
 ) -> Campaign:
-    """Fail with the minimal case where a matcher disagrees with the specification; else return what was asked.
+    """Fail with the minimal case if a matcher disagrees with the specification; else return the campaign.
 
-    ``matcher`` is a callable ``f(patterns, key)`` that returns the positions of the patterns that match, or a
-    :class:`~dfa_router.fuzz.Target`. A ``ValueError`` that it raises is a refusal, and is held against the dialect; any
-    other exception fails the check. It runs for so many (pattern, key) ``cases``, 50,000 by default, or so many
-    ``seconds``; the same ``seed`` asks the same. ``size`` is ``PATTERNSxKEYS`` of a round, ``validity`` whether the
-    matcher must refuse what the dialect refuses (by default: if it refuses anything).
+    Args:
+        matcher: a callable ``f(patterns, key)`` that returns the positions of the patterns that match, or a
+            :class:`~dfa_router.fuzz.Target`. If it raises ``ValueError``, that is a refusal, and wrong if the dialect
+            allows what was asked; any other exception fails the check.
+        dialect: a dialect, or the name of one.
+        cases: how many (pattern, key) pairs to ask; 50,000 if neither this nor ``seconds`` is given.
+        seconds: how long to ask.
+        seed: the same seed asks the same cases.
+        size: ``PATTERNSxKEYS`` of a round, such as ``100x500``; small rounds are mixed with larger ones if left out.
+        validity: whether the matcher must refuse what the dialect refuses; None means that it must if it refuses
+            anything.
 
     Raises :class:`DisagreementError`, an ``AssertionError``.
 
@@ -89,16 +95,14 @@ def _function(matcher: object) -> Callable[[list[str], str], Iterable[int]]:
 
 
 class CallableTarget:
-    """A callable in this process as a target; endless loops are the caller's own."""
+    """A callable in this process as a target; nothing stops one that loops forever."""
 
     def __init__(self, function: Callable[[list[str], str], Iterable[int]], dialect: Dialect) -> None:
         self._function, self.dialect = function, dialect
         self.name = getattr(function, "__qualname__", None) or type(function).__qualname__
 
     def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
-        """Return who matches each key; raises :class:`Refused` for a ``ValueError``, :class:`TargetFailure` for
-        others.
-        """
+        """Return who matches each key; ``ValueError`` becomes :class:`Refused`, other errors :class:`TargetFailure`."""
         answers: Answers = []
         for number, key in enumerate(keys):
             try:
@@ -115,4 +119,4 @@ class CallableTarget:
         return answers
 
     def close(self) -> None:
-        """Do nothing: the callable is its owner's."""
+        """Do nothing: there is nothing outside of this process."""

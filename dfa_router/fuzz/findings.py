@@ -1,6 +1,7 @@
 """What a campaign finds, as plain values: cases, disagreements in them, and findings with their minimal case.
 
-All of it pickles, so that findings travel between processes and machines, and compares, so that equal ones merge.
+These values pickle, so that they can be sent to other processes and machines, and compare equal by content, so that equal
+findings can be merged.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ class Case:
     patterns: tuple[str, ...]
     key: str
     before: tuple[str, ...] = ()
-    """Keys that are asked first, in the same call, where the answer depends on them."""
+    """Keys that are asked before it in the same call, if the answer depends on them; else none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """One answer that differs, before anything is shrunk."""
+    """One difference between a target's answer and the right one, before it is shrunk."""
 
     kind: Kind
     pattern: int | None = None
@@ -53,15 +54,18 @@ class Disagreement:
     detail: str = ""
     """What the target said, for a refusal or a failure."""
     about: str = ""
-    """What keeps failures and refusals of different sorts apart."""
+    """The sort of a refusal or failure, such as ``key`` or ``hung``: two of different sorts are two findings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A disagreement that was shrunk, and what everybody says to its minimal case."""
+    """A disagreement that was shrunk, with all answers to its minimal case.
+
+    Of two findings that are compared, neither where they were found nor what our engines say of them counts.
+    """
 
     accused: str
-    """The target's name, or that of an engine of ours that disagrees with the specification."""
+    """The name of the target, or of an engine of ours that disagrees with the specification."""
     kind: Kind
     case: Case
     dialect: Dialect
@@ -74,25 +78,26 @@ class Finding:
     found_as: Case | None = field(default=None, compare=False)
     """The case before it was shrunk."""
     flaky: bool = False
-    """Whether the accused answers this case now so, now otherwise."""
+    """Whether the accused does not answer this case in the same way every time."""
     complete: bool = True
-    """Whether the shrinker came to its end; else a smaller case may exist."""
+    """Whether shrinking ended by itself; if it ran out of time a smaller case may exist."""
     verdicts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """What each engine of ours says, by name."""
+    """(name, answer as text) of each engine of ours."""
     seed: int | None = field(default=None, compare=False)
+    """The seed of the round in which it was found; None for one from a corpus."""
     number: int | None = field(default=None, compare=False)
-    """The seed and the number of the round in which it came up."""
+    """The number of that round; None for one from a corpus."""
     place: str | None = field(default=None, compare=False)
-    """The file that it was replayed from."""
+    """``file:line`` of the corpus from which it was replayed."""
     shape: str
-    """What findings are told apart by: the kind, and the minimal case with its plain words renamed."""
+    """The same text for all findings that probably have one cause; see :func:`shape_of`."""
 
 
 def rank(case: Case, dialect: Dialect) -> tuple[int, int, int, int, tuple[str, ...], str]:
-    """Return what cases are ordered by, the simplest first.
+    """Return a sort key that orders cases from simple to complex.
 
-    Bindings, keys that are asked before, words of patterns and key, characters, and then the alphabet, in which a-z
-    come first.
+    It compares the number of bindings, of keys that are asked before, of words, of characters, and last the texts in an
+    alphabet in which a-z come first.
 
     >>> from dfa_router.language.dialects import AMQP
     >>> simple, other = Case(patterns=("a.#",), key="a"), Case(patterns=("a.b",), key="a")
@@ -112,9 +117,10 @@ _PLAIN = re.compile(r"[a-z0-9]+\Z", re.ASCII)
 
 
 def canonical(case: Case, dialect: Dialect) -> Case:
-    """Return the case with its plain words renamed in order of appearance: equal shapes become equal cases.
+    """Return the case with its plain words renamed to a, b, c ... in order of appearance.
 
-    Words that a rule may concern keep their spelling: wildcards, the empty word, whatever is more than a-z and 0-9.
+    Two cases that differ in their choice of words only become equal. A word is plain if it consists of a-z and 0-9;
+    others, wildcards and the empty word among them, keep their spelling, as a rule of the dialect may concern them.
 
     >>> from dfa_router.language.dialects import AMQP
     >>> canonical(Case(patterns=("stock.*.nyse",), key="stock..x-y.nyse"), AMQP)
@@ -138,10 +144,10 @@ def _name(number: int) -> str:
 
 
 def shape_of(kind: Kind, case: Case, dialect: Dialect, about: str = "") -> str:
-    """Return the text that findings of one fault share.
+    """Return a text that is equal for findings that probably have one cause.
 
-    Letters and digits that are words by themselves are renamed, one mark of punctuation is as good as another, and so
-    is one character beyond ASCII; bytes with a meaning in the dialect stay.
+    It holds the kind and the case, made less specific: words of a single letter or digit are renamed, all marks of
+    punctuation become one, and so do all characters beyond ASCII. What has a meaning in the dialect stays.
 
     >>> from dfa_router.language.dialects import AMQP
     >>> one, other = Case(patterns=("(",), key="("), Case(patterns=("[",), key="[")
@@ -149,8 +155,8 @@ def shape_of(kind: Kind, case: Case, dialect: Dialect, about: str = "") -> str:
     True
     """
     separator = dialect.separator.decode()
-    meant = {separator, dialect.reserved, dialect.one, dialect.many, dialect.some}
-    kept = "".join(text.decode() if isinstance(text, bytes) else text for text in meant if text is not None)
+    special = (dialect.separator, dialect.reserved, dialect.one, dialect.many, dialect.some)
+    meaningful = b"".join(text for text in special if text is not None).decode()
     names: dict[str, str] = {}
 
     def plain(text: str) -> str:
@@ -163,7 +169,7 @@ def shape_of(kind: Kind, case: Case, dialect: Dialect, about: str = "") -> str:
         return separator.join(words)
 
     def alike(character: str) -> str:
-        if character in kept or (character.isascii() and character.isalnum()):
+        if character in meaningful or (character.isascii() and character.isalnum()):
             return character
         return "!" if character.isascii() else "é"
 

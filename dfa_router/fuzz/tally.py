@@ -1,4 +1,4 @@
-"""What a campaign is asked to do, what came of some of its rounds, and the result of all: plain values."""
+"""Plain values: what a campaign asks (Plan), what came of some of its rounds (Tally), and its result (Campaign)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from dfa_router.fuzz.findings import Finding, rank
-from dfa_router.fuzz.manners import Manners
-from dfa_router.fuzz.rounds import Size
+from dfa_router.fuzz.generating.language import Language, language_of
+from dfa_router.fuzz.generating.rounds import Size
+from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.language.dialects import Dialect
 
 __all__ = ["Campaign", "Plan", "Tally"]
@@ -15,7 +16,7 @@ __all__ = ["Campaign", "Plan", "Tally"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a campaign asks, apart from which rounds of it."""
+    """What a campaign asks, apart from the numbers of its rounds."""
 
     dialect: Dialect
     seed: int
@@ -24,10 +25,15 @@ class Plan:
     validity: bool | None = None
     """Whether the target must refuse what the dialect refuses; None finds out whether it refuses anything."""
 
+    @property
+    def language(self) -> Language:
+        """The dialect as generators and the judge see it; made once for each dialect."""
+        return language_of(self.dialect)
+
 
 @dataclass(slots=True)
 class Tally:
-    """What came of some rounds; adds up with others."""
+    """What came of some rounds; tallies of different rounds can be merged."""
 
     rounds: int = 0
     cases: int = 0
@@ -35,18 +41,18 @@ class Tally:
     replayed: int = 0
     """Rounds of a corpus, which are asked first."""
     disagreements: int = 0
-    """(pattern, key) pairs that were answered wrong, refusals and failures, before they were merged."""
+    """(pattern, key) pairs that were answered wrong, refusals and failures; equal ones count each time."""
     classes: Counter[str] = field(default_factory=Counter)
     """For each class the number of rounds that had cases of it."""
     findings: dict[str, Finding] = field(default_factory=dict)
-    """By accused and shape; of equal findings the one of the earliest round."""
+    """By accused and shape. Of several with one shape the repeatable, simplest, earliest one is kept."""
     declined: set[str] = field(default_factory=set)
-    """Sorts of keys that the target refused, as it may, and was not asked again."""
+    """Why keys were refused that the target may refuse; keys of these sorts were not asked again."""
     given_up: str | None = None
-    """Why the target was not asked any further."""
+    """Why the campaign ended early, where the target failed again and again."""
 
     def add(self, finding: Finding) -> None:
-        """Gather a finding, unless there is one of its shape already."""
+        """Add a finding, unless there is one of its shape already that is to be preferred."""
         name = f"{finding.accused} | {finding.shape}"
         known = self.findings.get(name)
         if known is None or _order(finding) < _order(known):
@@ -67,7 +73,7 @@ class Tally:
 
 
 def _order(finding: Finding) -> tuple[object, ...]:
-    """Return what decides which of two findings of a shape is kept."""
+    """Return a sort key: of two findings of one shape the first is kept."""
     return finding.flaky, rank(finding.case, finding.dialect), -1 if finding.number is None else finding.number
 
 
@@ -84,7 +90,7 @@ class Campaign:
 
     @property
     def replayed(self) -> int:
-        """Cases of a corpus that were asked first."""
+        """How many rounds of a corpus were asked."""
         return self.tally.replayed
 
     @property

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from dfa_router.errors import JobError, OptionError
 from dfa_router.fuzz.campaign import mannered, work
-from dfa_router.fuzz.manners import Manners
+from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.fuzz.targets import open_target
 from dfa_router.spark.logs import SPARK_ERRORS, cause

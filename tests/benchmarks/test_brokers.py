@@ -18,7 +18,7 @@ from dfa_router.brokers import Broker, connect
 from dfa_router.brokers.broker import Asking
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.errors import EnvironmentLacksError
-from dfa_router.fuzz.rounds import Size
+from dfa_router.fuzz.generating.rounds import Size
 from dfa_router.fuzz.targets.engine import EngineTarget
 from dfa_router.language.dialects import AMQP, AMQP_4_3_5, MQTT, NATS, Dialect
 from dfa_router.language.validity import pattern_problem

@@ -48,16 +48,17 @@ def test_time_ends_it() -> None:
 
 def test_a_lost_answer_is_found_with_its_seed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A planted fault: accept sets that are not handed over before the cache is cleared."""
+    from compiler.machine.collector import Collector
     from compiler.machine.walker import Walker
 
     clear = Walker._clear
-    flush = Walker._flush
+    hand_over = Walker._hand_over_sets
 
-    def forgetful(self: Walker, found: object) -> None:
+    def forgetful(self: Walker, found: Collector, stop: int) -> None:
         if self.stats().clears == 0:
-            flush(self, found)  # type: ignore[arg-type]
+            hand_over(self, found, stop)
 
-    monkeypatch.setattr(Walker, "_flush", forgetful)
+    monkeypatch.setattr(Walker, "_hand_over_sets", forgetful)
     assert Walker._clear is clear
     code = cli.run(["-q", "soak", "--rounds", "12", "--seed", "100", "--out", str(tmp_path)])
     assert code == ExitCode.FOUND

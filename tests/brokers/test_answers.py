@@ -13,7 +13,7 @@ import pytest
 from dfa_router.brokers import Broker, amqp, connect, mqtt
 from dfa_router.brokers import mqtt_packets as packets
 from dfa_router.brokers.mqtt_session import Session
-from dfa_router.brokers.wire import Wire
+from dfa_router.brokers.stream import Stream
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import key_problem, pattern_problem
 from dfa_router.reference.naive import matches
@@ -212,7 +212,7 @@ def test_mqtt_does_not_wait_for_delayed_acknowledgements(
         return min(durations)
 
     quick = fastest()
-    monkeypatch.setattr("dfa_router.brokers.wire._QUICKACK", None)
+    monkeypatch.setattr("dfa_router.brokers.stream._QUICKACK", None)
     delayed = fastest()  # 40 ms for each portion of 19 keys
     if delayed < 0.2:
         pytest.skip("this broker or system does not delay small packets: there is nothing to see")
@@ -221,23 +221,23 @@ def test_mqtt_does_not_wait_for_delayed_acknowledgements(
 
 def test_nats_answers_after_the_server_has_given_an_idle_connection_up(live: Callable[[str], Any]) -> None:
     target = live("nats")
-    before = target._wire
+    before = target._stream
     target._used_at -= 3600
     assert target.answer(["a"], ["a"]) == [(0,)]
-    assert isinstance(before, Wire)
-    assert target._wire is not before
+    assert isinstance(before, Stream)
+    assert target._stream is not before
 
 
 def test_nats_asks_whether_we_are_alive(live: Callable[[str], Any]) -> None:
     target = live("nats")
-    wire, seen = target._wire, []
-    wire.patience, receive = 5, wire._receive
+    stream, seen = target._stream, []
+    stream.patience, receive = 5, stream._receive
 
     def spied() -> bytes:
         seen.append(receive())
         return bytes(seen[-1])
 
-    wire._receive = spied
+    stream._receive = spied
     until = time.monotonic() + 20
     while b"PING\r\n" not in b"".join(seen) and time.monotonic() < until:
         time.sleep(0.2)  # the server sends its first one two seconds after the connection
@@ -246,7 +246,7 @@ def test_nats_asks_whether_we_are_alive(live: Callable[[str], Any]) -> None:
     for _ in range(3):
         assert target.answer(["a"], ["a", "b"]) == [(0,), ()]
         assert target._pongs == b""
-    assert target._wire is wire
+    assert target._stream is stream
 
 
 def test_brokers_tell_what_they_are(broker: Broker, protocol: str) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from dfa_router.brokers import Broker, connect
 from dfa_router.brokers.address import parse
-from dfa_router.brokers.wire import Wire
+from dfa_router.brokers.stream import Stream
 from dfa_router.target import Refused
 
 pytestmark = pytest.mark.broker
@@ -147,14 +147,14 @@ def test_an_interrupted_round_does_not_spoil_the_next(broker: Broker) -> None:
 
 
 def test_a_round_that_is_half_written_does_not_spoil_the_next(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
-    def half(wire: Wire, waiting: memoryview) -> memoryview:
-        wire._socket.send(waiting[: len(waiting) // 2])
+    def half(stream: Stream, waiting: memoryview) -> memoryview:
+        stream._socket.send(waiting[: len(waiting) // 2])
         raise KeyboardInterrupt
 
     for ask in (broker.answer, broker.minds):
         assert broker.answer(["a", "b"], ["b"]) == [(1,)]
         with monkeypatch.context() as interrupted:
-            interrupted.setattr(Wire, "_send", half)
+            interrupted.setattr(Stream, "_send", half)
             if broker.dialect.name == "amqp":  # its close would connect, and be interrupted again
                 interrupted.setattr(broker, "close", lambda: None)
             with pytest.raises(KeyboardInterrupt):

@@ -11,7 +11,7 @@ import pytest
 
 from dfa_router.brokers import Broker, connect
 from dfa_router.brokers.broker import failure
-from dfa_router.brokers.wire import LostError
+from dfa_router.brokers.stream import LostError
 from dfa_router.language.validity import pattern_problem
 from dfa_router.target import Refused, TargetFailure
 

@@ -11,11 +11,12 @@ from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import EnvironmentLacksError, OptionError
 from dfa_router.fuzz import DisagreementError, Kind, Plan, Size, Tally, assert_agrees, run, work
 from dfa_router.fuzz.check import CallableTarget
-from dfa_router.fuzz.judge import Judge
-from dfa_router.fuzz.manners import Manners, manners_of
-from dfa_router.fuzz.report import campaign_json, finding_text, summary_text
+from dfa_router.fuzz.generating.language import language_of
+from dfa_router.fuzz.judging.judge import Judge
+from dfa_router.fuzz.judging.manners import Manners, manners_of
 from dfa_router.fuzz.targets import open_target
 from dfa_router.fuzz.targets.engine import EngineTarget
+from dfa_router.fuzz.text.report import campaign_json, finding_text, summary_text
 from dfa_router.language.dialects import AMQP, DIALECTS, MQTT, NATS, Dialect, dialect_named
 from dfa_router.target import Answers, Refused, TargetFailure
 from tests.fuzz.planted import PLANTED, fits, right_amqp, right_mqtt, right_nats, words
@@ -348,7 +349,7 @@ def test_the_report_of_every_planted_fault_reads_well() -> None:
 
 
 def test_the_judge_checks_a_sample_of_large_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    judge = Judge(AMQP)
+    judge = Judge(language_of(AMQP))
     patterns, keys = [f"a.{number}.#" for number in range(30)], [f"a.{number}" for number in range(30)]
     answers, wrong = judge.expected(patterns, keys)
     assert answers == judge.right(patterns, keys)

@@ -8,9 +8,10 @@ import pytest
 
 from dfa_router.errors import OptionError
 from dfa_router.fuzz import Case, Finding, Kind, run
-from dfa_router.fuzz.casefile import CorpusError, format_finding, parse_rounds, read_corpus, write_corpus
 from dfa_router.fuzz.check import CallableTarget
 from dfa_router.fuzz.findings import shape_of
+from dfa_router.fuzz.text.casefile import CorpusError, format_finding
+from dfa_router.fuzz.text.corpus import parse_rounds, read_corpus, write_corpus
 from dfa_router.language.dialects import AMQP, MQTT, Dialect, dialect_named
 from tests.fuzz.planted import PLANTED, right_amqp
 from tests.suite.cases import DATA, parse_cases

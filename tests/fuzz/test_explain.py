@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from dfa_router.fuzz.explain import explain
-from dfa_router.fuzz.language import language_of
+from dfa_router.fuzz.generating.language import language_of
+from dfa_router.fuzz.text.explain import explain
 from dfa_router.language.dialects import DIALECTS, Dialect, dialect_named
 from dfa_router.language.validity import pattern_problem
 from dfa_router.reference.naive import matches

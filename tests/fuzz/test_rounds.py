@@ -11,11 +11,11 @@ import pytest
 
 from dfa_router.errors import OptionError
 from dfa_router.fuzz import Round, Size, round_of
-from dfa_router.fuzz.classes import REFUSALS, classes_of
 from dfa_router.fuzz.findings import Case, canonical
-from dfa_router.fuzz.language import language_of
-from dfa_router.fuzz.making import LONGEST_KEY
-from dfa_router.fuzz.rounds import LARGE
+from dfa_router.fuzz.generating.classes import REFUSALS, classes_of
+from dfa_router.fuzz.generating.language import language_of
+from dfa_router.fuzz.generating.making import LONGEST_KEY
+from dfa_router.fuzz.generating.rounds import LARGE
 from dfa_router.language.dialects import AMQP, AMQP_4_3_5, DIALECTS, MQTT, NATS, Dialect, dialect_named
 from dfa_router.language.validity import pattern_problem
 from dfa_router.reference.naive import matches

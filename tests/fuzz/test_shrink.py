@@ -11,11 +11,12 @@ import pytest
 
 from dfa_router.fuzz.check import CallableTarget
 from dfa_router.fuzz.findings import Case, Disagreement, Kind, rank
-from dfa_router.fuzz.judge import Judge
-from dfa_router.fuzz.language import language_of
-from dfa_router.fuzz.manners import Manners
-from dfa_router.fuzz.rounds import invalid_key, invalid_pattern
-from dfa_router.fuzz.shrink import Shrunk, shrink
+from dfa_router.fuzz.generating.language import language_of
+from dfa_router.fuzz.judging.judge import Judge
+from dfa_router.fuzz.judging.manners import Manners
+from dfa_router.fuzz.judging.subject import Subject
+from dfa_router.fuzz.shrinking.shrink import Shrunk, shrink
+from dfa_router.fuzz.validity import invalid_key, invalid_pattern
 from dfa_router.language.dialects import AMQP, MQTT, dialect_named
 from dfa_router.target import Answers, TargetFailure
 from tests.fuzz.planted import PLANTED, Planted, right_amqp
@@ -25,13 +26,15 @@ BY_NAME = {fault.name: fault for fault in PLANTED}
 
 def shrunk(fault: Planted, kind: Kind, patterns: Sequence[str], key: str) -> Shrunk:
     dialect = dialect_named(fault.dialect)
-    return shrink(CallableTarget(fault.match, dialect), Judge(dialect), Disagreement(kind=kind), patterns, [key])
+    return shrink(
+        CallableTarget(fault.match, dialect), Judge(language_of(dialect)), Disagreement(kind=kind), patterns, [key]
+    )
 
 
 def simplest(fault: Planted, kind: Kind, words: Sequence[str], wild: Sequence[str], most: int) -> Case:
     """Try everything: one or two patterns of words and wildcards, and a key, of up to so many words in all."""
     dialect = dialect_named(fault.dialect)
-    judge, separator = Judge(dialect), dialect.separator.decode()
+    judge, separator = Judge(language_of(dialect)), dialect.separator.decode()
     patterns = [separator.join(made) for n in range(most + 1) for made in itertools.product([*words, *wild], repeat=n)]
     keys = [separator.join(made) for n in range(most + 1) for made in itertools.product(words, repeat=n)]
     patterns = [p for p in dict.fromkeys(patterns) if invalid_pattern(p, dialect) is None]
@@ -90,7 +93,7 @@ def test_a_word_of_the_pattern_and_the_word_that_it_takes_go_together() -> None:
 
     target = CallableTarget(five_stars, AMQP)
     found = Disagreement(kind=Kind.MISSES)
-    result = shrink(target, Judge(AMQP), found, ["*.*.*.*.foo.*.*.*.*"], ["a.b.c.d.foo.e.f.g.h"])
+    result = shrink(target, Judge(language_of(AMQP)), found, ["*.*.*.*.foo.*.*.*.*"], ["a.b.c.d.foo.e.f.g.h"])
     assert result.case == Case(patterns=("*.*.*.*.*",), key="....")
 
 
@@ -106,7 +109,9 @@ def test_a_large_round_is_shrunk_in_few_questions() -> None:
 
     patterns = [f"w{number}.x" for number in range(200)] + ["w7.x"]
     target = Counted(fault.match, AMQP)
-    result = shrink(target, Judge(AMQP), Disagreement(kind=Kind.MISSES, pattern=200, key=0), patterns, ["w7.x"])
+    result = shrink(
+        target, Judge(language_of(AMQP)), Disagreement(kind=Kind.MISSES, pattern=200, key=0), patterns, ["w7.x"]
+    )
     assert result.case == Case(patterns=("", ""), key="")
     assert asked < 400
 
@@ -116,7 +121,9 @@ def test_what_matters_is_kept() -> None:
         return [] if "é" in key else right_amqp(patterns, key)
 
     target = CallableTarget(cut, AMQP)
-    result = shrink(target, Judge(AMQP), Disagreement(kind=Kind.MISSES), ["stock.caf\u00e9.#"], ["stock.caf\u00e9.x"])
+    result = shrink(
+        target, Judge(language_of(AMQP)), Disagreement(kind=Kind.MISSES), ["stock.caf\u00e9.#"], ["stock.caf\u00e9.x"]
+    )
     assert result.case == Case(patterns=("#",), key="é")
 
 
@@ -137,7 +144,9 @@ class Stateful:
 
 def test_keys_that_were_asked_before_are_part_of_the_case() -> None:
     keys = ["a", "b.c", "x", "d", "a.b"]
-    result = shrink(Stateful(), Judge(AMQP), Disagreement(kind=Kind.MISSES, pattern=1, key=4), ["q", "a.#"], keys)
+    result = shrink(
+        Stateful(), Judge(language_of(AMQP)), Disagreement(kind=Kind.MISSES, pattern=1, key=4), ["q", "a.#"], keys
+    )
     assert not result.flaky
     assert result.case.before == ("x",)
     assert len(result.case.patterns) == 1
@@ -145,7 +154,9 @@ def test_keys_that_were_asked_before_are_part_of_the_case() -> None:
 
 def test_a_disagreement_that_does_not_come_back_is_flaky_and_kept_as_it_was() -> None:
     target = CallableTarget(right_amqp, AMQP)
-    result = shrink(target, Judge(AMQP), Disagreement(kind=Kind.MISSES, pattern=0, key=1), ["a.#", "b"], ["x", "a.b"])
+    result = shrink(
+        target, Judge(language_of(AMQP)), Disagreement(kind=Kind.MISSES, pattern=0, key=1), ["a.#", "b"], ["x", "a.b"]
+    )
     assert result.flaky
     assert result.case == Case(patterns=("a.#", "b"), key="a.b")
 
@@ -158,7 +169,7 @@ def test_a_disagreement_that_comes_back_now_and_then_is_flaky() -> None:
 
     target = CallableTarget(sometimes, AMQP)
     results = [
-        shrink(target, Judge(AMQP), Disagreement(kind=Kind.MISSES, pattern=0, key=0), ["a.#"], ["a.b"])
+        shrink(target, Judge(language_of(AMQP)), Disagreement(kind=Kind.MISSES, pattern=0, key=0), ["a.#"], ["a.b"])
         for _ in range(5)
     ]
     assert sum(result.flaky for result in results) >= 3
@@ -169,7 +180,7 @@ def test_a_slow_target_is_shrunk_as_far_as_the_time_goes() -> None:
         time.sleep(0.02)
         return [] if "c" in key else right_amqp(patterns, key)
 
-    target, judge = CallableTarget(slow, AMQP), Judge(AMQP)
+    target, judge = CallableTarget(slow, AMQP), Judge(language_of(AMQP))
     started = time.monotonic()
     found = Disagreement(kind=Kind.MISSES, pattern=0, key=0)
     result = shrink(target, judge, found, ["a.#.b.*.#"] * 30, ["a.1.2.3.b.c.d.e.f"], seconds=0.3)
@@ -189,7 +200,9 @@ def test_ctrl_c_keeps_what_there_is() -> None:
         return []
 
     target = CallableTarget(interrupted, AMQP)
-    result = shrink(target, Judge(AMQP), Disagreement(kind=Kind.MISSES, pattern=0, key=0), ["a.#.b", "x"], ["a.c.b"])
+    result = shrink(
+        target, Judge(language_of(AMQP)), Disagreement(kind=Kind.MISSES, pattern=0, key=0), ["a.#.b", "x"], ["a.c.b"]
+    )
     assert result.interrupted
     assert not result.complete
     assert result.case.patterns[0]
@@ -211,7 +224,9 @@ def test_failures_and_refusals_are_shrunk(
         return right_amqp(patterns, key)
 
     target = CallableTarget(fails, AMQP)
-    result = shrink(target, Judge(AMQP), Disagreement(kind=kind, about=about), ["a.#", "b"], ["x", "stock.nyse", "y"])
+    result = shrink(
+        target, Judge(language_of(AMQP)), Disagreement(kind=kind, about=about), ["a.#", "b"], ["x", "stock.nyse", "y"]
+    )
     assert result.case == expected
 
 
@@ -221,17 +236,16 @@ def test_a_failure_of_another_kind_is_not_taken_for_it() -> None:
             raise TargetFailure("hung" if "*" in patterns else "died", "it")
 
     found = Disagreement(kind=Kind.FAILS, about="hung")
-    result = shrink(Fails(right_amqp, AMQP), Judge(AMQP), found, ["a.b", "*", "x"], ["a", "b"])
+    result = shrink(Fails(right_amqp, AMQP), Judge(language_of(AMQP)), found, ["a.b", "*", "x"], ["a", "b"])
     assert result.case == Case(patterns=("*",), key="")
 
 
 def test_an_accepted_pattern_keeps_the_reason_for_which_it_should_be_refused() -> None:
-    judge = Judge(MQTT)
+    judge = Judge(language_of(MQTT))
     found = judge.examine(
-        CallableTarget(lambda patterns, key: [], MQTT),
+        Subject(CallableTarget(lambda patterns, key: [], MQTT), Manners(patterns=True, keys=True)),
         ["stock/#/nyse"],
         ["a"],
-        Manners(patterns=True, keys=True),
     ).found[0]
     assert found.kind is Kind.ACCEPTS
     result = shrink(CallableTarget(lambda patterns, key: [], MQTT), judge, found, ["stock/#/nyse"], ["a"])

@@ -12,7 +12,7 @@ import pytest
 
 from dfa_router.errors import JobError
 from dfa_router.fuzz.campaign import run
-from dfa_router.fuzz.rounds import Size
+from dfa_router.fuzz.generating.rounds import Size
 from dfa_router.fuzz.tally import Plan
 from dfa_router.fuzz.targets import open_target
 from dfa_router.language.dialects import dialect_named

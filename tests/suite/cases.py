@@ -1,11 +1,11 @@
-"""The reader of ``tests/data``: see README.md for the format."""
+"""The cases of ``tests/data`` (README.md has the format), with the checks that the suite's own files have to pass."""
 
 from __future__ import annotations
 
-import ast
-import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from dfa_router.fuzz.text import casefile
 
 __all__ = ["DATA", "Case", "load_cases", "parse_cases"]
 
@@ -40,33 +40,30 @@ def load_cases() -> list[Case]:
 
 def parse_cases(text: str, name: str) -> list[Case]:
     """Read the cases of one file; raises ValueError with the line for one that cannot be read."""
+    try:
+        read = casefile.parse_cases(text, name)
+    except casefile.CorpusError as error:
+        raise ValueError(f"{error}: see tests/README.md") from error
     cases: list[Case] = []
     titles: set[str] = set()
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("//"):
-            continue
-        place = f"{name}:{number}"
-        if line.startswith("["):
-            title = line.strip().removeprefix("[").removesuffix("]")
-            if title in titles:
-                raise ValueError(f"{place}: there is a case {title!r} above: give this one a title of its own")
-            titles.add(title)
-            cases.append(Case(title, place))
-        elif not cases:
-            raise ValueError(f"{place}: expected a title in brackets before the first line of a case")
-        else:
+    for found in read:
+        if found.title in titles:
+            raise ValueError(f"{found.place}: there is a case {found.title!r} above: give this one a title of its own")
+        titles.add(found.title)
+        cases.append(Case(found.title, found.place))
+        for line in found.lines:
             try:
-                _read_line(cases[-1], line)
-            except (ValueError, SyntaxError, IndexError) as error:
-                raise ValueError(f"{place}: {error}: see tests/README.md") from error
+                _take_line(cases[-1], line)
+            except (ValueError, IndexError) as error:
+                raise ValueError(f"{line.place}: {error}: see tests/README.md") from error
     for case in cases:
         if not case.expected:
             raise ValueError(f"{case.place}: the case {case.title!r} has no match line")
     return cases
 
 
-def _read_line(case: Case, line: str) -> None:
-    word, *rest = _fields(line)
+def _take_line(case: Case, line: casefile.CaseLine) -> None:
+    word, rest = line.word, line.fields
     if word == "bind" and len(rest) in (1, 2):
         case.bindings.append((rest[0], rest[-1]))
     elif word == "unbind" and len(rest) == 1:
@@ -83,13 +80,4 @@ def _read_line(case: Case, line: str) -> None:
         if any(position >= len(case.bindings) or position in case.removed for position in case.expected[key]):
             raise ValueError("a position is expected that is not bound")
     else:
-        raise ValueError(f"cannot read {line.strip()!r}")
-
-
-def _fields(line: str) -> list[str]:
-    """Split at white space; a field in double quotes is a string of Python's."""
-    lexer = shlex.shlex(line, posix=False, punctuation_chars=False)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    lexer.quotes = '"'
-    return [str(ast.literal_eval(text)) if text.startswith('"') else text for text in lexer]
+        raise ValueError(f"cannot read {line.text!r}")

@@ -27,8 +27,8 @@ from dfa_router.brokers import Broker
 from dfa_router.errors import RouterError
 from dfa_router.fuzz.campaign import work
 from dfa_router.fuzz.findings import Finding
-from dfa_router.fuzz.manners import Manners
-from dfa_router.fuzz.rounds import Size
+from dfa_router.fuzz.generating.rounds import Size
+from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.language.dialects import AMQP_4_3_5, MQTT, Dialect
 from dfa_router.target import Answers, Target

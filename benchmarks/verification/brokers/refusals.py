@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from dfa_router.brokers import Broker
-from dfa_router.fuzz.choices import SeededChoices
-from dfa_router.fuzz.language import Language, language_of
-from dfa_router.fuzz.manners import skeleton
-from dfa_router.fuzz.rounds import Size, refusal_round, round_of
+from dfa_router.fuzz.generating.choices import SeededChoices
+from dfa_router.fuzz.generating.language import Language, language_of
+from dfa_router.fuzz.generating.rounds import Size, refusal_round, round_of
+from dfa_router.fuzz.judging.manners import skeleton
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
 from dfa_router.target import Refused

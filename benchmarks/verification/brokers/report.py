@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.measure import machine
 from benchmarks.verification.brokers.comparison import Compared
-from dfa_router.fuzz.manners import skeleton
+from dfa_router.fuzz.judging.manners import skeleton
 
 __all__ = ["COLUMNS", "write"]
 

@@ -1,4 +1,4 @@
-"""What the fuzzer can be pointed at, by a text such as ``cmd:./my-matcher`` that names it."""
+"""What the fuzz tester can ask: engines, Python callables, programs and live brokers, opened by a text that names one."""
 
 from __future__ import annotations
 

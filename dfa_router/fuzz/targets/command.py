@@ -1,7 +1,7 @@
 """A program in any language, asked over its standard input and output: ``docs/fuzz-protocol.md`` is its contract.
 
-A round is written as one line of patterns and a line for each key, all at once; the program's answers are read as they
-come. So a program that answers slowly is known by the key that it is at, and one that answers fast is never waited for.
+A round is written as one line of patterns and a line for each key, all at once, and the program's answers are read as
+they come. So the report on a slow answer can name its key, and a fast program never waits for the next question.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from dfa_router.target import Answers, Refused, TargetFailure
 __all__ = ["PROTOCOL", "CommandTarget"]
 
 PROTOCOL = 1
-"""The version of the protocol, which the program finds in the environment variable ``DFA_ROUTER_FUZZ``."""
+"""The version of the protocol; the program gets it in the environment variable ``DFA_ROUTER_FUZZ``."""
 
 _LINE_ENDS: Final = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\x7f\x85\u2028\u2029"})
-"""JSON may leave these as they are, but some take them for ends of a line, as Python's ``str.splitlines`` does."""
+"""JSON texts may hold these unescaped, but some readers take them for ends of a line, as ``str.splitlines`` does."""
 
 
 class CommandTarget:
-    """A program that speaks the protocol; it runs from the start on, and again after each failure."""
+    """A program that speaks the protocol; it is started at once, and again after each failure."""
 
     def __init__(self, name: str, command: Sequence[str], dialect: Dialect, *, timeout: float) -> None:
-        """Start it; ``timeout`` is in seconds for each answer. Raises :class:`OSError` where it cannot be started."""
+        """Start the program; ``timeout`` is in seconds for each answer. Raises :class:`OSError` if it cannot be started."""
         self.name, self.dialect = name, dialect
         self._timeout = timeout
         self._process = LineProcess(command, self._environment())
@@ -41,10 +41,12 @@ class CommandTarget:
         answers: Answers = []
         objection: Refused | TargetFailure | None = None
         lines = [_encoded({"patterns": list(patterns)})] + [_encoded({"key": key}) for key in keys]
-        asked = -1  # the key that is being asked about; the patterns come before the first
+        asked = -1  # the position of the key whose answer comes next; -1 stands for the patterns
         try:
             for line in self._process.ask(b"".join(lines), len(lines), self._timeout):
-                if objection is None:  # what follows one is read to stay in step, and means nothing
+                if (
+                    objection is None
+                ):  # the answers after it are read, so as not to be taken for the next round's, and ignored
                     reply = _decoded(line)
                     objection = self._objection(reply, asked, patterns, keys)
                     if objection is None and asked >= 0:
@@ -72,7 +74,7 @@ class CommandTarget:
     def _objection(
         self, reply: Any, asked: int, patterns: Sequence[str], keys: Sequence[str]
     ) -> Refused | TargetFailure | None:
-        """Return what a reply says that is no answer."""
+        """Return the refusal or failure that a reply reports, or None if it is an answer."""
         if not isinstance(reply, dict):
             return None
         match reply:
@@ -104,7 +106,9 @@ def _encoded(question: dict[str, Any]) -> bytes:
     text = json.dumps(question, ensure_ascii=False)
     if not text.isascii() or "\x7f" in text:
         text = text.translate(_LINE_ENDS)
-    return text.encode(errors="backslashreplace") + b"\n"  # a lone surrogate has no UTF-8 form, but one in JSON
+    return (
+        text.encode(errors="backslashreplace") + b"\n"
+    )  # a lone surrogate has no form in UTF-8, but JSON can escape it
 
 
 def _decoded(line: bytes) -> Any:
@@ -115,8 +119,10 @@ def _decoded(line: bytes) -> Any:
 
 
 def _positions(reply: Any, patterns: int) -> tuple[int, ...]:
-    """Return the positions ascending and once each, however they were given."""
-    if not isinstance(reply, list) or not all(type(position) is int for position in reply):  # true is no position
+    """Return the positions of a reply, ascending and each once; raises :class:`ProcessError` for anything else."""
+    if not isinstance(reply, list) or not all(
+        type(position) is int for position in reply
+    ):  # True is an int, but no position
         raise ProcessError(
             "nonsense", f"answered {_shown(reply)}, expected the positions of the patterns that match, such as [0, 2]"
         )
@@ -129,7 +135,7 @@ def _positions(reply: Any, patterns: int) -> tuple[int, ...]:
 
 
 def _suspects(kind: str, asked: int, keys: Sequence[str]) -> Sequence[str]:
-    """Return the keys that may be to blame: a program that buffers its answers is further on than it seems."""
+    """Return the keys that may have caused the trouble: a program that buffers its answers may be at a later key."""
     if kind == "nonsense" and asked < len(keys):
         return keys[asked : asked + 1] if asked >= 0 else ()
     return keys[max(asked, 0) :] or keys

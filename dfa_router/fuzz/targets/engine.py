@@ -1,4 +1,4 @@
-"""An engine of this package as a target, asked as users ask it: compiled by name, a batch of keys at a time."""
+"""An engine of this package as a target, used as users do: compiled by name, and asked a batch of keys at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class EngineTarget:
     """One of :func:`dfa_router.engines`."""
 
     def __init__(self, engine: str, dialect: Dialect) -> None:
-        """Take the engine of that name; raises :class:`OptionError` where it does not speak the dialect."""
+        """Take the engine of that name; raises :class:`OptionError` if it does not speak the dialect."""
         self.name, self.dialect = engine, dialect
         self._info = engine_info(engine)
         compile([], engine=engine, dialect=dialect, **self._topics(()))
@@ -40,4 +40,4 @@ class EngineTarget:
         return [sets[number] for number in batch.set_ids.to_pylist()]
 
     def close(self) -> None:
-        """Do nothing: an engine lives in this process."""
+        """Do nothing: an engine holds nothing outside of this process."""

@@ -1,11 +1,11 @@
 """A Python callable ``f(patterns: list[str], key: str)`` that returns the positions of the patterns that match.
 
-It is asked in a process of its own, so that whatever it does, endless loops and crashes of extension modules included,
-is reported and not suffered. Order and repetitions of the positions do not matter; anything but integers in range is
-nonsense. ``ValueError`` is a refusal, and the dialect decides whether it is right; any other exception is a failure of
-the kind ``raised``, with its traceback.
+It is asked in a process of its own, so that an endless loop or a crash of an extension module is reported and does not
+end the campaign. Order and repetitions of the positions do not matter; anything but integers in range is nonsense.
+``ValueError`` is a refusal, and the dialect decides whether it is right; any other exception is a failure of the kind
+``raised``, with its traceback.
 
-Rejected: calling it in this process, which is ten times faster and loses the campaign to the first endless loop.
+Rejected: calling it in this process, which is ten times faster, but then the first endless loop ends the campaign.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class FunctionTarget(CommandTarget):
     """A callable, by the name ``module:callable``; modules are looked for in the current directory first."""
 
     def __init__(self, spec: str, dialect: Dialect, *, timeout: float) -> None:
-        """Import it; raises :class:`OptionError` where that fails."""
+        """Import the callable; raises :class:`OptionError` if that fails."""
         super().__init__(spec, [sys.executable, "-P", serve.__file__, spec], dialect, timeout=timeout)
         try:
             self.answer((), ())
@@ -52,4 +52,6 @@ class FunctionTarget(CommandTarget):
         return super()._objection(reply, asked, patterns, keys)
 
     def _refusal(self, reason: str, pattern: int | None, key: int | None) -> Refused:  # noqa: ARG002
-        return Refused(reason)  # the callable is handed both at once: an exception does not tell which it minds
+        return Refused(
+            reason
+        )  # it gets patterns and key in one call, so its exception does not tell which of them it refuses

@@ -1,15 +1,14 @@
-"""A process that is asked lines and answers lines, and that may do anything else.
+"""A process that reads questions, a line each, and writes an answer line to each; it may misbehave in any way.
 
-Lines are written while answers are read, so a whole round is under way at once and neither side waits for the other's
-pipe. What the process may cost is bounded: seconds for each answer, bytes for each line, lines for each question, and
-of what it says on stderr the end is kept. When it breaks a bound, or the asking is interrupted, it is killed with
-everything that it started, and the next question starts it anew.
+Lines are written while answers are read, so a whole round is under way at once and no side is blocked by a full pipe.
+There are limits: seconds for each answer, bytes for each line, one line for each question, and of stderr only the end is
+kept. A process that exceeds a limit, or whose round is interrupted, is killed with all processes that it started, and the
+next question starts it again.
 
-It runs in a session of its own: Ctrl-C reaches this process alone, which then ends the other. A process that is still
-there when the interpreter exits is ended too. Only if this interpreter is killed outright nothing ends it, except that
-its input ends.
+It runs in a session of its own, so Ctrl-C reaches this interpreter alone, which then ends the process. It is also ended
+when the interpreter exits. Only if the interpreter itself is killed there is nothing to end it but the end of its input.
 
-Left out: a limit on memory and processor time of the process, which a shell around it can set (``ulimit``).
+Left out: limits on memory and processor time, which a shell around the process can set (``ulimit``).
 """
 
 from __future__ import annotations
@@ -31,25 +30,25 @@ STDERR_LIMIT = 4096
 """How many bytes of stderr's end are kept."""
 _CHUNK = 1 << 16
 _GRACE = 1.0
-"""Seconds for a process to end by itself after its input or its output ended."""
+"""Seconds that a process has to end by itself after its input or its output ended."""
 _SETTLE = 0.05
-"""Seconds of silence after which no more is to come: on stderr from who failed, on stdout from who says too much."""
+"""Seconds of silence after which no more output is expected: on stderr after a failure, on stdout after surplus lines."""
 
 
 class ProcessError(Exception):
     """A process did not answer as it must; ``kind`` is ``hung``, ``died``, ``flooded`` or ``nonsense``."""
 
     def __init__(self, kind: str, reason: str) -> None:
-        """Say what happened, in words that can follow the process's name."""
+        """Take what happened, in words that can follow the process's name."""
         super().__init__(reason)
         self.kind, self.reason = kind, reason
 
 
 class LineProcess:
-    """A command, run when it is first needed and after each trouble."""
+    """A command as a running process, which is started again after it was killed."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start the command without a shell; raises :class:`OSError` where that cannot be."""
+        """Start the command without a shell; raises :class:`OSError` if that fails."""
         self._command, self._environment = command, environment
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = bytearray()
@@ -82,7 +81,7 @@ class LineProcess:
     def ask(self, questions: bytes, count: int, timeout: float) -> Iterator[bytes]:
         """Write ``count`` lines and yield as many answers, each within ``timeout`` seconds after the one before it.
 
-        Raises :class:`ProcessError`. Whoever has not got the last answer, for whatever reason, must call :meth:`kill`.
+        Raises :class:`ProcessError`. A caller who stops before the last answer, for any reason, must call :meth:`kill`.
         """
         if self._process is None:
             self._start()
@@ -119,25 +118,27 @@ class LineProcess:
                             del self._buffer[: end + 1]
                             count -= 1
                             yield line
-                            deadline = time.monotonic() + timeout  # the asker's own time is none of the process's
+                            deadline = (
+                                time.monotonic() + timeout
+                            )  # the time that the caller took for the answer before does not count
                         if len(self._buffer) > LINE_LIMIT and b"\n" not in self._buffer:
                             raise ProcessError(
                                 "flooded", f"wrote more than {LINE_LIMIT:,} bytes without an end of line"
                             )
 
     def _write(self, pending: memoryview) -> memoryview:
-        """Write what the pipe takes; to a process that reads no more, all of it, for nobody."""
+        """Write what the pipe takes and return the rest; the rest is dropped if the process has closed its input."""
         while pending:
             try:
                 pending = pending[os.write(self._stdin, pending[:_CHUNK]) :]
             except BlockingIOError:
                 break
             except BrokenPipeError:
-                return pending[:0]  # what it still had to say comes first, then the end of its output tells
+                return pending[:0]  # its last output is read first, and the end of its output then tells how it ended
         return pending
 
     def _read(self) -> bool:
-        """Read what there is to the buffer; False at the end of the output."""
+        """Read what is available into the buffer; return False at the end of the output."""
         try:
             chunk = os.read(self._stdout, _CHUNK)
         except BlockingIOError:
@@ -146,7 +147,7 @@ class LineProcess:
         return bool(chunk)
 
     def _read_errors(self) -> bool:
-        """Read what there is on stderr and keep the end of it; False where it is closed."""
+        """Read what is available on stderr and keep the end of it; return False if stderr is closed."""
         try:
             chunk = os.read(self._stderr, _CHUNK)
         except BlockingIOError:
@@ -156,7 +157,7 @@ class LineProcess:
         return bool(chunk)
 
     def _expect_silence(self, when: str) -> None:
-        """Raise if there is output that no question asked for; little of it is nonsense, much a flood."""
+        """Raise :class:`ProcessError` if there is output without a question: ``nonsense`` if little, ``flooded`` if much."""
         open_ = self._read()
         if not self._buffer:
             return
@@ -175,7 +176,7 @@ class LineProcess:
         )
 
     def _last_words(self) -> str:
-        """Say how the process ended, or that it closed its output and lives on."""
+        """Return how the process ended, or that it closed its output and still runs."""
         assert self._process is not None
         partial = f", after {bytes(self._buffer[-80:])!r} without an end of line" if self._buffer else ""
         status = _ended(self._process.pid, _GRACE)
@@ -199,11 +200,11 @@ class LineProcess:
         return f"{said}; the end of its stderr:\n{text}" if text else f"{said}; it wrote nothing to stderr"
 
     def kill(self) -> None:
-        """End the process, and all that it started, at once."""
+        """Kill the process and all processes that it started."""
         self._finish(0)
 
     def close(self) -> None:
-        """End the process: its input ends, and if it is there a second later it is killed. May be called twice."""
+        """End the process: close its input, and kill it if it still runs a second later. May be called twice."""
         self._finish(_GRACE)
 
     def _finish(self, grace: float) -> None:
@@ -214,7 +215,10 @@ class LineProcess:
 
 
 def _ended(pid: int, grace: float) -> os.waitid_result | None:
-    """Wait so long for a child's end and return it, leaving the child a zombie: its group's number stays taken."""
+    """Wait at most ``grace`` seconds for a child to end; return how it ended, or None if it still runs.
+
+    The child is left as a zombie, so that the number of its process group is not given to another one before it is killed.
+    """
     until, pause = time.monotonic() + grace, 0.0005
     while (status := os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)) is None:
         if time.monotonic() >= until:

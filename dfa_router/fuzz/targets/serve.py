@@ -1,7 +1,8 @@
 """Speaks the fuzzer's protocol for a Python callable: ``python serve.py module:callable``.
 
-It runs in a process of its own, so that a callable that hangs, crashes the interpreter or prints is known for that. It
-imports nothing of this project, which would cost a second at every start, and which an oracle of its own must not need.
+It runs in a process of its own, so that a callable may hang, crash the interpreter or print without harm to the campaign.
+It imports nothing of this project, as that would take a second at every start, and as a matcher under test must not
+depend on what it is compared with.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 UNUSABLE = 3
-"""The exit code of a process whose callable cannot be imported; why stands in its only line."""
+"""The exit code of a process whose callable cannot be imported; its only line of output says why."""
 
 
 def find(spec: str) -> Callable[[list[str], str], Any]:
@@ -30,7 +31,7 @@ def find(spec: str) -> Callable[[list[str], str], Any]:
 
 
 def reply(function: Callable[[list[str], str], Any], patterns: list[str], key: str) -> Any:
-    """Call the function and return what the protocol says of it.
+    """Call the function and return the reply of the protocol.
 
     ``ValueError`` is how a matcher refuses a pattern or a key, as ``int("x")`` does; any other exception is a failure.
     """
@@ -46,7 +47,7 @@ def reply(function: Callable[[list[str], str], Any], patterns: list[str], key: s
 
 
 def positions(returned: Any) -> Any:
-    """Return a list of ints, or what says that there is none; raises what an iterator that was returned raises."""
+    """Return a list of ints, or the reply for a value that is none; raises what an iterator that was returned raises."""
     if isinstance(returned, (str, bytes, dict)) or not hasattr(returned, "__iter__"):
         return {"returned": reprlib.repr(returned)}
     found = list(returned)
@@ -58,10 +59,10 @@ def positions(returned: Any) -> Any:
 
 
 def main(spec: str) -> int:
-    """Answer until the input ends."""
+    """Answer questions until the input ends; return the exit code."""
     answers = os.fdopen(os.dup(1), "w", encoding="ascii", buffering=1)
-    os.dup2(2, 1)  # what the callable prints is no answer
-    sys.path.insert(0, os.getcwd())  # noqa: PTH109 - only now: a json.py there is the callable's business, not ours
+    os.dup2(2, 1)  # what the callable prints goes to stderr, as it is no answer
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109 - only now, so that a json.py there is not imported above
     try:
         function = find(spec)
     except BaseException as error:  # noqa: BLE001 - SystemExit too: the line says what it was

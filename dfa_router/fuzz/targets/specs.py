@@ -1,10 +1,11 @@
-"""From a SPEC, as the command line takes it, to a target."""
+"""Opens the target that a SPEC names: the text that ``--target`` takes on the command line."""
 
 from __future__ import annotations
 
 import difflib
 import re
 import shlex
+from dataclasses import dataclass
 
 from dfa_router.brokers import connect
 from dfa_router.engines.registry import engine_info, engines
@@ -15,16 +16,16 @@ from dfa_router.fuzz.targets.function import FunctionTarget
 from dfa_router.language.dialects import Dialect
 from dfa_router.target import Target
 
-__all__ = ["TIMEOUT", "open_target"]
+__all__ = ["TIMEOUT", "TargetSpec", "open_target"]
 
 TIMEOUT = 10.0
-"""Seconds that a target may take for one answer where nothing else is said."""
+"""Seconds that a target may take for one answer if none are given."""
 
 _BROKERS = ("amqp", "mqtt", "nats")
 
 
 def open_target(spec: str, dialect: Dialect, *, timeout: float = TIMEOUT) -> Target:
-    """Open what a SPEC names; whoever opens a target closes it.
+    """Open what a SPEC names; the caller closes it.
 
     ==============================  ====================================================================
     ``dfa``                         an engine of this package, see :func:`dfa_router.engines`
@@ -44,60 +45,72 @@ def open_target(spec: str, dialect: Dialect, *, timeout: float = TIMEOUT) -> Tar
     """
     if not timeout > 0:
         raise OptionError(f"the timeout is {timeout!r}: expected a number of seconds above 0")
-    scheme, colon, rest = spec.partition(":")
-    if spec in engines():
-        return EngineTarget(spec, dialect)
-    if scheme == "cmd" and colon:
-        return _command(spec, rest, dialect, timeout)
-    if rest.startswith("//"):
-        return _broker(spec, scheme, dialect)
-    if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*", spec):
-        return FunctionTarget(spec, dialect, timeout=timeout)
-    raise OptionError(_nothing(spec, dialect))
+    return TargetSpec(spec, dialect, timeout).open()
 
 
-def _command(spec: str, line: str, dialect: Dialect, timeout: float) -> Target:
-    try:
-        command = shlex.split(line)
-    except ValueError as error:
-        raise OptionError(f"the command of the target {spec!r} cannot be split into words: {error}") from None
-    if not command:
-        raise OptionError(
-            "the target 'cmd:' names no program: write cmd:./my-matcher, with its arguments if it has any"
+@dataclass(frozen=True, slots=True)
+class TargetSpec:
+    """Everything that opens a target: a SPEC, the dialect that it is asked in, and seconds for one answer."""
+
+    text: str
+    dialect: Dialect
+    timeout: float
+
+    def open(self) -> Target:
+        """Open the target; see :func:`open_target`."""
+        scheme, colon, rest = self.text.partition(":")
+        if self.text in engines():
+            return EngineTarget(self.text, self.dialect)
+        if scheme == "cmd" and colon:
+            return self._command(rest)
+        if rest.startswith("//") and (scheme in _BROKERS or scheme.removesuffix("s") in _BROKERS):
+            return self._broker()
+        if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*", self.text):
+            return FunctionTarget(self.text, self.dialect, timeout=self.timeout)
+        raise OptionError(self._unknown())
+
+    def _command(self, line: str) -> Target:
+        try:
+            command = shlex.split(line)
+        except ValueError as error:
+            raise OptionError(f"the command of the target {self.text!r} cannot be split into words: {error}") from None
+        if not command:
+            raise OptionError(
+                "the target 'cmd:' names no program: write cmd:./my-matcher, with its arguments if it has any"
+            )
+        try:
+            return CommandTarget(self.text, command, self.dialect, timeout=self.timeout)
+        except OSError as error:
+            remedy = ": write ./ before a program of this directory" if "/" not in command[0] else ""
+            raise OptionError(f"cannot start the target {self.text!r}: {error.strerror or error}{remedy}") from None
+        except ValueError as error:  # a NUL in an argument
+            raise OptionError(f"cannot start the target {self.text!r}: {error}") from None
+
+    def _broker(self) -> Target:
+        target = connect(self.text)
+        if _spelling(target.dialect) != _spelling(self.dialect):
+            target.close()
+            raise OptionError(
+                f"the broker at {self.text!r} speaks {target.dialect.name!r}, not {self.dialect.name!r}: "
+                "use that dialect"
+            )
+        return target
+
+    def _unknown(self) -> str:
+        """Return the error text for a SPEC that names nothing: near names, and what there is."""
+        speakers = [name for name in engines() if engine_info(name).speaks(self.dialect)]
+        known = [*engines(), *(f"{scheme}://" for scheme in _BROKERS), "cmd:"]
+        begin = self.text.partition("//")[0] + ("//" if "//" in self.text else "")
+        near = difflib.get_close_matches(begin, known, n=3)
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
+        return (
+            f"unknown target {self.text!r}{meant}\n"
+            f"A target is an engine that speaks {self.dialect.name} ({', '.join(speakers)}), a Python callable "
+            f"(module:callable), a program (cmd:./my-matcher), or a live broker "
+            f"({', '.join(f'{name}://host' for name in _BROKERS)})"
         )
-    try:
-        return CommandTarget(spec, command, dialect, timeout=timeout)
-    except OSError as error:
-        remedy = ": write ./ before a program of this directory" if "/" not in command[0] else ""
-        raise OptionError(f"cannot start the target {spec!r}: {error.strerror or error}{remedy}") from None
-    except ValueError as error:  # a NUL in an argument
-        raise OptionError(f"cannot start the target {spec!r}: {error}") from None
 
 
-def _broker(spec: str, scheme: str, dialect: Dialect) -> Target:
-    if scheme.removesuffix("s") not in _BROKERS and scheme not in _BROKERS:
-        raise OptionError(_nothing(spec, dialect))
-    target = connect(spec)
-    if _words(target.dialect) != _words(dialect):
-        target.close()
-        raise OptionError(
-            f"the broker at {spec!r} speaks {target.dialect.name!r}, not {dialect.name!r}: use that dialect"
-        )
-    return target
-
-
-def _words(dialect: Dialect) -> tuple[bytes | None, ...]:
-    """Return what a pattern is made of: in the rest, what is refused, releases of one broker differ."""
+def _spelling(dialect: Dialect) -> tuple[bytes | None, ...]:
+    """Return the separator and wildcards. In the rest, what is refused, versions of one broker may differ."""
     return dialect.separator, dialect.one, dialect.many, dialect.some
-
-
-def _nothing(spec: str, dialect: Dialect) -> str:
-    speakers = [name for name in engines() if engine_info(name).speaks(dialect)]
-    known = [*engines(), *(f"{scheme}://" for scheme in _BROKERS), "cmd:"]
-    near = difflib.get_close_matches(spec.partition("//")[0] + ("//" if "//" in spec else ""), known, n=3)
-    meant = f"; did you mean {' or '.join(near)}?" if near else ""
-    return (
-        f"unknown target {spec!r}{meant}\n"
-        f"A target is an engine that speaks {dialect.name} ({', '.join(speakers)}), a Python callable (module:callable), "
-        f"a program (cmd:./my-matcher), or a live broker ({', '.join(f'{name}://host' for name in _BROKERS)})"
-    )

@@ -1,23 +1,22 @@
-"""A finding and a campaign, for people and as JSON."""
+"""Findings and campaigns as reports: text for people, and JSON for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from dfa_router.fuzz.casefile import format_finding
-from dfa_router.fuzz.classes import REFUSALS, classes_of
-from dfa_router.fuzz.explain import Explanation, explain
 from dfa_router.fuzz.findings import Finding, Kind
-from dfa_router.fuzz.language import language_of
-from dfa_router.fuzz.rounds import invalid_pattern
+from dfa_router.fuzz.generating.classes import REFUSALS, classes_of
 from dfa_router.fuzz.tally import Campaign
+from dfa_router.fuzz.text.casefile import format_finding
+from dfa_router.fuzz.text.explain import Explanation, explain
+from dfa_router.fuzz.validity import invalid_pattern
 
 __all__ = ["campaign_json", "finding_json", "finding_text", "summary_text"]
 
 
 def finding_text(finding: Finding) -> str:
-    """Return the whole report of a finding: its case, who says what, why, and a test case."""
+    """Return the whole report of a finding: its case, the reason, all answers, and a test case."""
     origin = f", seed {finding.seed}, round {finding.number}" if finding.number is not None else ""
     origin += f", from {finding.place}" if finding.place is not None else ""
     lines = [f"{finding.accused} {_headline(finding)} ({finding.dialect.name}{origin})", ""]
@@ -43,7 +42,7 @@ def _headline(finding: Finding) -> str:
 
 
 def explanation(finding: Finding) -> list[str]:
-    """Return the lines that say in words what is right, and what the accused says."""
+    """Return lines that say in words what is right and why, and what the accused says."""
     case = finding.case
     lines = []
     if finding.kind is Kind.ACCEPTS:
@@ -73,7 +72,7 @@ def explanation(finding: Finding) -> list[str]:
 def _explained(finding: Finding, position: int, *, matches: bool) -> list[str]:
     pattern, key = finding.case.patterns[position], finding.case.key
     told = explain(pattern, key, finding.dialect)
-    if told.matches != matches:  # it contradicts the specification, which decides; tests hold the two together
+    if told.matches != matches:  # the specification decides; a test holds that this does not happen
         told = Explanation(matches, "by the specification")
     verb = "matches" if matches else "does not match"
     says = "does not" if matches else "does"
@@ -88,7 +87,7 @@ def _explained(finding: Finding, position: int, *, matches: bool) -> list[str]:
 
 
 def _sides(finding: Finding) -> list[str]:
-    """Return who says what; engines that say the same share a line."""
+    """Return a line for each answer and who gives it; engines that give the same share one."""
     right = "the dialect refuses it" if finding.expected is None else str(list(finding.expected))
     theirs = str(finding.kind) if finding.answered is None else str(list(finding.answered))
     sides = [("the specification", right), (finding.accused, theirs)]
@@ -102,17 +101,17 @@ def _sides(finding: Finding) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    """Return a text between backticks, as a Python string where it could be misread."""
+    """Return a text between backticks, or as a Python string where it could be misread."""
     if text and text.isprintable() and text == text.strip() and "`" not in text:
         return f"`{text}`"
     return repr(text)
 
 
 def summary_text(campaign: Campaign) -> str:
-    """Return what was asked and what came of it."""
+    """Return the summary of a campaign: what was asked, what was left out, and what was found."""
     tally, seconds = campaign.tally, max(campaign.seconds, 1e-9)
     name = campaign.plan.dialect.name
-    expected = [entry.name for entry in classes_of(language_of(campaign.plan.dialect))]
+    expected = [entry.name for entry in classes_of(campaign.plan.language)]
     reached = [entry for entry in expected if tally.classes[entry]]
     findings = campaign.findings
     if findings:
@@ -155,7 +154,7 @@ def _missing(expected: Sequence[str], reached: Sequence[str]) -> str:
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:
-    """Return a finding as JSON holds it."""
+    """Return a finding as values that JSON has."""
     return {
         "accused": finding.accused,
         "kind": str(finding.kind),
@@ -179,9 +178,9 @@ def finding_json(finding: Finding) -> dict[str, Any]:
 
 
 def campaign_json(campaign: Campaign) -> dict[str, Any]:
-    """Return a campaign as JSON holds it."""
+    """Return a campaign as values that JSON has."""
     tally = campaign.tally
-    names = [*(entry.name for entry in classes_of(language_of(campaign.plan.dialect))), REFUSALS]
+    names = [*(entry.name for entry in classes_of(campaign.plan.language)), REFUSALS]
     return {
         "target": campaign.target,
         "dialect": campaign.plan.dialect.name,

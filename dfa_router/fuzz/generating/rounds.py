@@ -1,9 +1,9 @@
 """Rounds: binding sets with keys, a pure function of the dialect, a seed and a number.
 
 Round ``number`` of a seed is the same on every machine and in every order, so a campaign repeats exactly and a range of
-numbers can be worked on anywhere. Classes take turns by number; most rounds are small, because a small set with twenty
-keys that are aimed at it finds more per second than anything else, and every now and then one is large, for what only
-shows among many bindings.
+numbers can be worked on anywhere. The classes of bugs take turns by number. Most rounds are small, because a small set
+with twenty keys that are aimed at it finds more per second than anything else. Some are large, for faults that only show
+among many bindings.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from dfa_router.errors import OptionError
-from dfa_router.fuzz.choices import Choices, SeededChoices
-from dfa_router.fuzz.classes import REFUSALS, CaseClass, classes_of
-from dfa_router.fuzz.language import Language, language_of
-from dfa_router.fuzz.making import Maker, Words
+from dfa_router.fuzz.generating.choices import Choices, SeededChoices
+from dfa_router.fuzz.generating.classes import REFUSALS, CaseClass, classes_of
+from dfa_router.fuzz.generating.language import Language, language_of
+from dfa_router.fuzz.generating.making import Maker, Words
+from dfa_router.fuzz.validity import invalid_pattern
 from dfa_router.language.dialects import Dialect
-from dfa_router.language.validity import key_problem, pattern_problem
 from dfa_router.target import Round
 
-__all__ = ["Size", "invalid_key", "invalid_pattern", "make_round", "refusal_round", "round_of"]
+__all__ = ["Size", "make_round", "numbered_round", "refusal_round", "round_of"]
 
 MEDIUM_EVERY, LARGE_EVERY, REFUSAL_EVERY = 16, 128, 32
-_BACKTRACKED = 9
-"""Words of a key at most where a pattern has more than two ``#``: the specification is exponential in them."""
-_DEEP = 2
-"""Patterns of a round with more than two ``#``: five of them in a hundred slow RabbitMQ down fourfold."""
+"""One round in so many is of this kind; the other rounds are small."""
+_LONGEST_BACKTRACKED = 9
+"""The most words of a key where a pattern has more than two ``#``: the specification takes exponential time there."""
+_MOST_DEEP = 2
+"""The most patterns of a round with more than two ``#``: five of them in a hundred slow RabbitMQ down fourfold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Size:
 
     @classmethod
     def parse(cls, text: str) -> Size:
-        """Read what ``--size`` takes; raises :class:`OptionError`.
+        """Read a size as ``--size`` takes it; raises :class:`OptionError`.
 
         >>> Size.parse("100x500")
         Size(patterns=100, keys=500)
@@ -54,26 +54,18 @@ class Size:
 MEDIUM, LARGE = Size(20, 60), Size(50, 200)
 
 
-@lru_cache(maxsize=1 << 14)
-def invalid_pattern(pattern: str, dialect: Dialect) -> str | None:
-    """Return why the dialect refuses a pattern, as :func:`dfa_router.language.validity.pattern_problem`; remembers."""
-    return pattern_problem(pattern, dialect)
-
-
-@lru_cache(maxsize=1 << 16)
-def invalid_key(key: str, dialect: Dialect) -> str | None:
-    """Return why the dialect refuses a key, as :func:`dfa_router.language.validity.key_problem`; remembers."""
-    return key_problem(key, dialect)
-
-
 def round_of(seed: int, number: int, dialect: Dialect, size: Size | None = None) -> Round:
-    """Return round ``number`` of a seed; without ``size`` small ones are mixed with larger ones.
+    """Return round ``number`` of a seed; without ``size`` small rounds are mixed with larger ones.
 
     >>> from dfa_router.language.dialects import AMQP
     >>> round_of(1, 5, AMQP) == round_of(1, 5, AMQP)
     True
     """
-    language = language_of(dialect)
+    return numbered_round(language_of(dialect), seed, number, size)
+
+
+def numbered_round(language: Language, seed: int, number: int, size: Size | None = None) -> Round:
+    """Return round ``number`` of a seed, as :func:`round_of`."""
     choices = SeededChoices(f"{seed}/{number}")
     if number % REFUSAL_EVERY == REFUSAL_EVERY - 3 and language.refused:
         return refusal_round(choices, language)
@@ -89,7 +81,7 @@ def round_of(seed: int, number: int, dialect: Dialect, size: Size | None = None)
 
 
 def refusal_round(choices: Choices, language: Language) -> Round:
-    """Return a round of one pattern that the dialect refuses, by itself or behind plain words."""
+    """Return a round of one pattern that the dialect refuses, sometimes with a plain word before it."""
     pattern = choices.pick(language.refused)
     longer = f"{choices.pick(language.plain)}{language.separator}{pattern}"
     if choices.once_in(3) and invalid_pattern(longer, language.dialect) is not None:
@@ -98,7 +90,10 @@ def refusal_round(choices: Choices, language: Language) -> Round:
 
 
 def make_round(choices: Choices, language: Language, first: CaseClass, size: Size) -> Round:
-    """Return a round that begins with a sketch of class ``first``; others follow until it has its size."""
+    """Return a round of the given size that begins with a sketch of class ``first``, followed by sketches of others.
+
+    It has fewer patterns where some turn out to be invalid.
+    """
     make = Maker(choices, language)
     separator, dialect = language.separator, language.dialect
     classes = classes_of(language)
@@ -110,7 +105,7 @@ def make_round(choices: Choices, language: Language, first: CaseClass, size: Siz
         sketched, keys = wanted.sketch(make)
         for pattern in sketched:
             if len(patterns) < size.patterns or wanted is first:
-                # Anywhere but always at the end: a matcher may look at the first, or forget the last.
+                # At a random place, so that a fault which depends on being the first or the last binding shows.
                 patterns.insert(make.below(len(patterns) + 1), make.allowed(pattern))
         aimed += keys
         if len(patterns) >= size.patterns:
@@ -125,8 +120,8 @@ def make_round(choices: Choices, language: Language, first: CaseClass, size: Siz
     kept = [place for place, pattern in enumerate(joined) if invalid_pattern(pattern, dialect) is None]
     patterns = [patterns[place] for place in kept] or [["a"]]
     deep = [place for place, pattern in enumerate(patterns) if pattern.count(language.many or "") > 2]
-    patterns = [pattern for place, pattern in enumerate(patterns) if place not in deep[_DEEP:]]
-    most = _BACKTRACKED if deep else None
+    patterns = [pattern for place, pattern in enumerate(patterns) if place not in deep[_MOST_DEEP:]]
+    most = _LONGEST_BACKTRACKED if deep else None
     return Round(
         patterns=tuple(map(separator.join, patterns)),
         keys=tuple(_keys(make, patterns, aimed, size.keys, most)),
@@ -135,7 +130,10 @@ def make_round(choices: Choices, language: Language, first: CaseClass, size: Siz
 
 
 def _keys(make: Maker, patterns: Sequence[Words], aimed: list[Words], wanted: int, most: int | None) -> list[str]:
-    """Return distinct keys: those that were aimed, then keys of the patterns, near misses of them, and others."""
+    """Return distinct keys: those aimed at a sketch, then matches of the patterns, near misses, and unrelated keys.
+
+    ``most`` limits the words of a key.
+    """
     separator = make.language.separator
     keys: dict[str, None] = {}
     if len(aimed) > wanted:

@@ -1,29 +1,28 @@
-"""How patterns and keys are made: words, patterns of words, keys that a pattern matches, and keys that nearly do.
+"""How words, patterns and keys are made: keys that a pattern matches, and keys that it nearly matches.
 
-Patterns and keys are lists of words here; :func:`text` joins them. An empty list is the empty text, which some dialects
-have as zero words.
+Patterns and keys are lists of words here; :func:`text` joins them. An empty list is the empty text, which has zero words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dfa_router.fuzz.choices import Choices
-from dfa_router.fuzz.language import Language
+from dfa_router.fuzz.generating.choices import Choices
+from dfa_router.fuzz.generating.language import Language
 
 __all__ = ["LONGEST_KEY", "Maker", "Words", "text"]
 
 Words = list[str]
 
 LONGEST_KEY = 20
-"""Words of a key at most: matchers that backtrack take exponential time for many ``#``, and RabbitMQ is one of them."""
+"""The most words of a key: matchers that backtrack, RabbitMQ among them, take exponential time for many ``#``."""
 
 
 def text(words: Sequence[str], language: Language) -> str:
     """Join words as the dialect does.
 
     >>> from dfa_router.language.dialects import AMQP
-    >>> from dfa_router.fuzz.language import language_of
+    >>> from dfa_router.fuzz.generating.language import language_of
     >>> text(["a", "#"], language_of(AMQP))
     'a.#'
     """
@@ -40,7 +39,7 @@ class Maker:
         self.below, self.pick, self.once_in = choices.below, choices.pick, choices.once_in
 
     def word(self) -> str:
-        """Return a word: most often one of very few, so that patterns and keys meet."""
+        """Return a word: mostly one of very few, so that patterns and keys often have words in common."""
         kind = self.below(20)
         language = self.language
         if kind < 14:
@@ -62,11 +61,11 @@ class Maker:
         return self.language.plain[self.below(3)]
 
     def words(self, fewest: int, most: int) -> Words:
-        """Return so many plain words, both bounds included."""
+        """Return from ``fewest`` to ``most`` plain words."""
         return [self.plain() for _ in range(fewest + self.below(most - fewest + 1))]
 
     def pattern(self, most: int = 5) -> Words:
-        """Return a pattern of up to so many words, with wildcards in any places where the dialect has them."""
+        """Return a pattern of at most ``most`` words and a tail wildcard, with wildcards wherever the dialect allows them."""
         language = self.language
         tokens = [self._token() for _ in range(1 + self.below(most))]
         tail = language.tail
@@ -91,7 +90,7 @@ class Maker:
         return self.plain()
 
     def allowed(self, tokens: Words) -> Words:
-        """Put plain words in the place of what exceeds the dialect's number of ``many``."""
+        """Replace each ``many`` beyond the number that the dialect allows by a plain word; changes ``tokens``."""
         most, many = self.language.most_many, self.language.many
         if many is not None and tokens.count(many) > most:
             seen = 0
@@ -102,7 +101,7 @@ class Maker:
         return tokens
 
     def matching(self, pattern: Sequence[str]) -> Words:
-        """Return a key that the pattern matches, as far as the pattern's words alone decide it."""
+        """Return a key that the pattern matches, rules about keys aside, such as those for reserved words."""
         language = self.language
         key: Words = []
         if language.dialect.shared is not None and len(pattern) > 2 and pattern[0] == language.dialect.shared.decode():
@@ -119,7 +118,7 @@ class Maker:
         return key[:LONGEST_KEY]
 
     def _filler(self, pattern: Sequence[str]) -> str:
-        """Return what a wildcard may stand for: often a word of the pattern, which tempts a matcher to stop early."""
+        """Return a word for a wildcard: often one of the pattern, at which a faulty matcher may stop too early."""
         kind = self.below(8)
         if kind < 4:
             return self.plain()
@@ -131,11 +130,11 @@ class Maker:
         return self.word()
 
     def key(self) -> Words:
-        """Return a key that has nothing to do with any pattern, but the same words."""
+        """Return a key that is made from no pattern, though of the same words."""
         return [self.word() for _ in range(1 + self.below(4))]
 
     def changed(self, key: Sequence[str]) -> Words:
-        """Return the key with one thing changed: the near misses."""
+        """Return the key with one change: a near miss."""
         words = list(key)
         if not words:
             return [self.pick(("", "a"))]
@@ -173,7 +172,7 @@ class Maker:
         return words[:LONGEST_KEY]
 
     def bent(self, word: str) -> str:
-        """Return a word that a careless comparison takes for this one."""
+        """Return a similar word, which a careless comparison takes for this one."""
         kind = self.below(6)
         if kind == 0:
             return word + "a"

@@ -1,13 +1,14 @@
-"""What the generators of the case classes make: patterns, and keys that are aimed at them.
+"""One function for each class of bug, which makes its sketch: patterns, and keys that are aimed at them.
 
-Each function is what a tracker's report says (a pattern, a key, a wrong answer) with the words left open.
+Each is a case from a bug report (a pattern, a key, a wrong answer) with the words left open. They stand in one file,
+although it is long, as all have the same form and :mod:`dfa_router.fuzz.generating.classes` lists them in one table.
 """
 
 from __future__ import annotations
 
 import unicodedata
 
-from dfa_router.fuzz.making import Maker, Words
+from dfa_router.fuzz.generating.making import Maker, Words
 
 __all__ = [
     "Sketch",
@@ -138,7 +139,7 @@ def reserved(make: Maker) -> Sketch:
 
 
 def shared_node(make: Maker) -> Sketch:
-    """Patterns that lie on one path of a trie: a prefix of the other, or a literal beside a wildcard."""
+    """Patterns on one path of a trie: one is a prefix of the other, or one has a literal where the other has a wildcard."""
     head = make.words(1, 2)
     one, tail = make.language.one, make.language.tail
     if one is not None and make.once_in(3):
@@ -176,7 +177,7 @@ def adjacent(make: Maker) -> Sketch:
 
 
 def greedy(make: Maker) -> Sketch:
-    """The words after a ``#`` occur more than once: a matcher that takes the first occurrence is stuck."""
+    """The words after a ``#`` occur more than once in the key, and the first occurrence does not lead to a match."""
     rest = make.words(1, 2)
     tail = _tail(make)
     pattern = [*make.words(0, 1), tail, *rest, *([tail, make.plain()] if make.once_in(4) else [])]
@@ -216,7 +217,9 @@ def special(make: Maker) -> Sketch:
     if tail is not None:
         patterns.append([*head, tail])
     keys: list[Words] = [[*head, word], [*head, "a"], [*head, "aa"], [*head, "b"], [*head, word + "a"], [*head, ""]]
-    glued = ["a" + "xab"[make.below(3)] + "b"]  # a separator that is "any character" of a regular expression
+    glued = [
+        "a" + "xab"[make.below(3)] + "b"
+    ]  # matched if the separator is taken for "any character" of a regular expression
     return [make.pick(patterns), ["a", "b"]][: 1 + make.below(2)], [*keys, glued, ["a", "b"]]
 
 
@@ -245,7 +248,7 @@ def empty_text(make: Maker) -> Sketch:
 
 
 def shared_prefix(make: Maker) -> Sketch:
-    """Long words that differ behind their first 7, 8, 16 or 32 bytes, or in their length only."""
+    """Long words that differ only after their first 7, 8, 16 or 32 bytes, or only in length."""
     first, second = make.pick(make.language.prefixed), make.pick(make.language.prefixed)
     head = make.words(0, 1)
     pattern = [
@@ -281,7 +284,7 @@ def case(make: Maker) -> Sketch:
 
 
 def position(make: Maker) -> Sketch:
-    """Several patterns of which few match: the first only, the last only, or all of them."""
+    """Several patterns of which one or two match: at the first place, the last, or any other."""
     key = make.words(1, 3)
     hit = [make.language.one if make.language.one is not None and make.once_in(3) else word for word in key]
     misses = [[*key, "d"], ["d", *key], ["d"], [*key[:-1], "d"]]
@@ -311,7 +314,7 @@ def many_manies(make: Maker) -> Sketch:
 
 
 def group(make: Maker) -> Sketch:
-    """Shared subscriptions, and keys that look like one."""
+    """Shared subscriptions, and keys that look like them."""
     assert make.language.dialect.shared is not None
     shared = make.language.dialect.shared.decode()
     pattern = make.pattern(3)

@@ -1,25 +1,24 @@
-"""The cases that are a step simpler than a case: what the shrinker tries next."""
+"""The neighbours of a case: cases that differ from it by one step of simplification, which greedy shrinking tries next."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from dfa_router.fuzz.findings import Case
-from dfa_router.fuzz.language import language_of
-from dfa_router.language.dialects import Dialect
+from dfa_router.fuzz.generating.language import Language
 
 __all__ = ["smaller_cases"]
 
 Words = tuple[str, ...]
 
 
-def smaller_cases(case: Case, dialect: Dialect) -> Iterator[Case]:
-    """Yield variants of the case: without bindings and words, and with simpler words. Not all of them are simpler.
+def smaller_cases(case: Case, language: Language) -> Iterator[Case]:
+    """Yield variants of the case, with fewer bindings, fewer words or simpler words; not all of them are simpler.
 
-    A word of a pattern and the word of the key that it takes have to go together, so every deletion in a pattern is
-    combined with every one in the key.
+    A word of a pattern and the word of the key that it takes often have to be left out together, so every deletion in a
+    pattern is combined with every deletion in the key.
     """
-    separator = dialect.separator.decode()
+    separator = language.separator
 
     def split(text: str) -> Words:
         return tuple(text.split(separator)) if text else ()
@@ -49,7 +48,7 @@ def smaller_cases(case: Case, dialect: Dialect) -> Iterator[Case]:
     for changed in _shorter_patterns(patterns):
         for shorter in shorter_keys:
             yield made(changed, shorter)
-    wild = set(language_of(dialect).wildcards)
+    wild = set(language.wildcards)
     every = sorted({word for words in (*patterns, key, *before) for word in words})
     for word in every:
         yield made(*_removed(word, patterns, key))
@@ -89,7 +88,7 @@ def _without_runs(words: Words) -> Iterator[Words]:
 
 
 def _shorter_patterns(patterns: Sequence[Words]) -> Iterator[list[Words]]:
-    """Yield the patterns without a word of one of them, or of two at once."""
+    """Yield the patterns with one word left out in one of them, or in each of two."""
     shorter = [_without_one(pattern) for pattern in patterns]
     for number, variants in enumerate(shorter):
         for variant in variants:
@@ -119,7 +118,7 @@ def _spelt(words: Words, letters: dict[int, int], wild: set[str]) -> Words:
 
 
 def _simpler(word: str) -> list[str]:
-    """Return words to try in the place of this one, simple ones first."""
+    """Return words to try instead of this one, the simplest first."""
     simpler = ["a", "b", "c", ""]
     if len(word) > 1:
         half = len(word) // 2

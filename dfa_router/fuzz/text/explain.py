@@ -1,7 +1,7 @@
 """Why a pattern matches a key, or why not, in words: which token takes which words, or the first word that none takes.
 
-The explanation is found by a search of its own over (token, word) positions; it knows the dialect's rules and nothing
-of the engines.
+The explanation is found by a search of its own over (token, word) positions. It shares the dialect's rules with the
+engines and no code, and a test compares it with the specification.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dfa_router.fuzz.rounds import invalid_key
+from dfa_router.fuzz.validity import invalid_key
 from dfa_router.language.dialects import Dialect
 
 __all__ = ["Explanation", "explain"]
@@ -22,9 +22,9 @@ class Explanation:
 
     matches: bool
     sentence: str
-    """The reason, as the first half of a sentence: ", so it matches" can follow."""
+    """The reason, as the first half of a sentence that can go on with ", so it matches"."""
     alignment: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """For each token of a pattern that matches the words that it takes; of one that does not, as far as it comes."""
+    """(token, words that it takes) from the left; only the first tokens of a pattern that does not match."""
 
 
 def explain(pattern: str, key: str, dialect: Dialect) -> Explanation:
@@ -58,7 +58,7 @@ def explain(pattern: str, key: str, dialect: Dialect) -> Explanation:
 
 
 class _Wild:
-    """What the words of a pattern stand for."""
+    """The wildcards of a dialect, and what each token of a pattern stands for."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.one, self.many, self.some = (
@@ -100,7 +100,10 @@ def _unrouted(key: str, words: Sequence[str], dialect: Dialect) -> str | None:
 
 
 def _path(tokens: Sequence[str], words: Sequence[str], wild: _Wild) -> list[tuple[int, int]]:
-    """Return the (tokens, words) positions of a way that comes furthest; of those that arrive, a short-sighted one."""
+    """Return the (tokens, words) positions of an alignment, from (0, 0) on.
+
+    It is complete if there is a complete one; else it is one that takes the most words, and of these the most tokens.
+    """
     came: dict[tuple[int, int], tuple[int, int] | None] = {(0, 0): None}
     waiting = [(0, 0)]
     for place in waiting:
@@ -119,20 +122,12 @@ def _path(tokens: Sequence[str], words: Sequence[str], wild: _Wild) -> list[tupl
                 came[step] = place
                 waiting.append(step)
     end = (len(tokens), len(words))
-    furthest: tuple[int, int] | None = (
-        end if end in came else max(came, key=lambda place: (_exact(place, came), place[0]))
-    )
+    furthest: tuple[int, int] | None = end if end in came else max(came, key=lambda place: (place[1], place[0]))
     path = []
     while furthest is not None:
         path.append(furthest)
         furthest = came[furthest]
     return path[::-1]
-
-
-def _exact(place: tuple[int, int], came: dict[tuple[int, int], tuple[int, int] | None]) -> int:
-    """Return how many words are taken on a way to a position."""
-    del came
-    return place[1]
 
 
 def _aligned(
@@ -142,7 +137,7 @@ def _aligned(
 
 
 def _why(tokens: Sequence[str], words: Sequence[str], path: Sequence[tuple[int, int]], wild: _Wild) -> str:
-    """Return the rule that a matcher is most likely to have got wrong."""
+    """Return the rule that a matcher has most likely got wrong, of those that the alignment uses."""
     told: list[tuple[int, str]] = []
     for token, taken in _aligned(tokens, words, path):
         last = token is tokens[-1]

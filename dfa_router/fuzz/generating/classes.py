@@ -1,8 +1,9 @@
 """One generator for each class of bug that matchers have had.
 
-Each entry of :data:`CLASSES` is a function that makes a *sketch*: patterns, and keys that are aimed at them. It is
-built of what a tracker's report says (a pattern, a key, a wrong answer) with the words left open.
-:mod:`dfa_router.fuzz.rounds` adds further patterns and keys around a sketch.
+Each entry of :data:`CLASSES` names a function that makes a *sketch*: patterns, and keys that are aimed at them. A sketch
+is a case from a bug report (a pattern, a key, a wrong answer) with the words left open, and
+:mod:`dfa_router.fuzz.generating.rounds` adds further patterns and keys around it. To add a class, write its sketch in
+:mod:`dfa_router.fuzz.generating.sketches` and its entry here.
 
 The classes were collected from the trackers and change logs of RabbitMQ, LavinMQ, Artemis, Qpid, NATS, Mosquitto, EMQX,
 VerneMQ, aedes, HiveMQ, kombu, FastStream, matchbox, rabbitmq-mock and others.
@@ -14,29 +15,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dfa_router.fuzz import sketches
-from dfa_router.fuzz.language import Language
-from dfa_router.fuzz.making import Maker
+from dfa_router.fuzz.generating import sketches
+from dfa_router.fuzz.generating.language import Language
+from dfa_router.fuzz.generating.making import Maker
 
 __all__ = ["CLASSES", "REFUSALS", "CaseClass", "classes_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class CaseClass:
-    """A class of bug, and what makes cases of it."""
+    """A class of bug, and the function that makes cases of it."""
 
     name: str
     summary: str
+    """The rule that is broken, in words."""
     sketch: Callable[[Maker], sketches.Sketch]
     applies: Callable[[Language], bool]
+    """Whether a dialect has what it takes to show the bug."""
 
 
 @lru_cache(maxsize=64)
 def classes_of(language: Language) -> tuple[CaseClass, ...]:
-    """Return the classes that the dialect has.
+    """Return the classes that apply to the dialect.
 
     >>> from dfa_router.language.dialects import NATS
-    >>> from dfa_router.fuzz.language import language_of
+    >>> from dfa_router.fuzz.generating.language import language_of
     >>> "many-zero-in-the-middle" in {entry.name for entry in classes_of(language_of(NATS))}
     False
     """
@@ -113,7 +116,7 @@ CLASSES = (
     CaseClass(
         "special-characters", "words that are regular expressions, or have `-` and spaces", sketches.special, _always
     ),
-    CaseClass("wildcards-in-the-key", "a key's `*` and `#` are words", sketches.key_is_a_pattern, _has_tail),
+    CaseClass("wildcards-in-the-key", "`*` and `#` in a key are ordinary words", sketches.key_is_a_pattern, _has_tail),
     CaseClass("empty-text", "the empty key and pattern, a lone `#`", sketches.empty_text, _always),
     CaseClass("shared-prefixes", "long words that begin alike", sketches.shared_prefix, _always),
     CaseClass("non-ascii", "words beyond ASCII, in several Unicode forms", sketches.non_ascii, _always),

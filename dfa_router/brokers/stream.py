@@ -1,12 +1,12 @@
 """A TCP connection that reads while it writes.
 
-A round is written without waiting for answers, and brokers begin to answer before they have read all of it. Whoever
-writes everything first and reads afterwards ends in a deadlock: both sides' buffers fill and each waits for the other.
-:meth:`Wire.talk` does both at once, in one thread.
+A round is written without waiting for answers, and brokers begin to answer before they have read all of it. A client that
+writes everything first and reads afterwards can end in a deadlock: the buffers of both sides are full, and each waits for
+the other to read. :meth:`Stream.talk` writes and reads in turn, in one thread.
 
-Rejected: a writing thread (its errors and Ctrl-C would have to be handed over), asyncio (there is one thing to wait for),
-the usual clients (they wait for answers many times a round, and nats-py refuses patterns that the server should have been
-asked about).
+Rejected: a thread that writes (its errors and Ctrl-C would have to be passed on), asyncio (there is only one thing to wait
+for), the usual clients (they wait for answers many times a round, and nats-py refuses patterns about which the server
+should be asked).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Literal
 from dfa_router.brokers.address import Address
 from dfa_router.errors import RouterError
 
-__all__ = ["LostError", "Wire"]
+__all__ = ["LostError", "Stream"]
 
 _CONNECT_SECONDS = 5.0
 _GREETING_SECONDS = 10.0
@@ -30,21 +30,22 @@ _QUICKACK = getattr(socket, "TCP_QUICKACK", None)  # Linux only
 
 
 class LostError(RouterError):
-    """The connection is of no more use: the broker closed it, maybe with its reason, went silent, or broke the protocol."""
+    """The connection cannot be used any more: the broker closed it, sent nothing for too long, or broke the protocol."""
 
     def __init__(self, kind: Literal["died", "hung", "nonsense"], reason: str) -> None:
-        """Say how it was lost, in the words of :class:`dfa_router.target.TargetFailure`."""
+        """Take how it was lost, as :class:`dfa_router.target.TargetFailure` names it, and the broker's reason or ours."""
         super().__init__(reason)
         self.kind, self.reason = kind, reason
 
 
-class Wire:
-    """A connected socket."""
+class Stream:
+    """A TCP connection to a broker."""
 
     def __init__(self, address: Address) -> None:
-        """Connect; raises LostError where nobody listens."""
+        """Connect; raises LostError where nothing listens."""
         self.patience = min(address.timeout, _GREETING_SECONDS)
-        """Seconds of silence that are borne; short until somebody raises it, when the broker has said who it is."""
+        """Seconds without a byte after which the broker counts as hung. Few until the broker has greeted us; then the caller
+        sets it to the timeout of the address."""
         try:
             self._socket = socket.create_connection(
                 (address.host, address.port), min(address.timeout, _CONNECT_SECONDS)
@@ -89,9 +90,9 @@ class Wire:
         if not data:
             raise LostError("died", "the broker closed the connection")
         if _QUICKACK is not None:
-            # It wears off, so it is set anew each time. Mosquitto leaves Nagle's algorithm on: without a quick
-            # acknowledgement every portion waits 40 ms for the kernel's delayed one (a test holds this).
-            with suppress(OSError):  # on a connection that has just ended, which the next read tells
+            # The kernel resets the option by itself, so it is set after each read. Mosquitto leaves Nagle's algorithm on:
+            # without a quick acknowledgement every portion waits 40 ms for the kernel's delayed one (a test shows this).
+            with suppress(OSError):  # the connection has just ended, and the next read will say so
                 self._socket.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
         return data
 
@@ -101,8 +102,8 @@ class Wire:
         except BlockingIOError:
             return waiting
         except OSError:
-            # What the broker said before it closed may still be read: reading then ends the conversation, or the
-            # silence does.
+            # What the broker sent before it closed the connection may still be read. So the rest is dropped here, and
+            # the next read tells the end, or the silence does.
             return waiting[len(waiting) :]
 
     def close(self) -> None:

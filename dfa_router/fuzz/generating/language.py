@@ -1,8 +1,8 @@
 """A dialect as generators see it: its wildcards as text, and pools of words that its patterns and keys may have.
 
-The pools hold what matchers have tripped over: words that are regular expressions, that begin with ``$``, that differ
-in case or in Unicode form only, that share long prefixes. A word is in a pool only if the dialect takes it as a pattern
-by itself, so that what generators build of them is nearly always valid.
+The pools hold words on which matchers have failed: regular expressions, words that begin with ``$``, that differ only in
+case or in Unicode form, that share long prefixes. A word is in a pool only if the dialect takes it as a pattern by itself,
+so what generators build of such words is nearly always valid.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SPECIAL = (
 )  # fmt: skip
 NON_ASCII = (
     "é", "e\u0301", "ß", "ss", "É",
-    "\u012e", "\u012f",  # their low bytes are the separators of AMQP and MQTT
+    "\u012e", "\u012f",  # the low bytes of these are the separators of AMQP and MQTT
     "日本", "😀", "İ", "ı", "\u212a", "k", "\u00a0", "\u2028", "Ａ", "a\u200b",
 )  # fmt: skip
 CASED = ("a", "A", "b", "B", "Ab", "aB", "AB", "ab", "Stock", "stock")
@@ -44,9 +44,9 @@ class Language:
     many: str | None
     some: str | None
     anywhere: bool
-    """Whether ``many`` and ``some`` are wildcards at every place."""
+    """Whether ``many`` and ``some`` are wildcards at every place of a pattern, and not only at its end."""
     most_many: int
-    """How often ``many`` may stand in a pattern."""
+    """How many times ``many`` may stand in a pattern."""
     plain: tuple[str, ...]
     longer: tuple[str, ...]
     special: tuple[str, ...]
@@ -55,24 +55,24 @@ class Language:
     reserved: tuple[str, ...]
     prefixed: tuple[str, ...]
     inner: tuple[str, ...]
-    """Words with a wildcard in them that are literals."""
+    """Words that contain a wildcard's characters and are literals."""
     refused: tuple[str, ...]
     """Patterns that the dialect refuses."""
 
     @property
     def wildcards(self) -> tuple[str, ...]:
-        """The wildcards that there are."""
+        """The wildcards that the dialect has."""
         return tuple(word for word in (self.one, self.many, self.some) if word is not None)
 
     @property
     def tail(self) -> str | None:
-        """The wildcard for several words: ``many``, or where there is none ``some``."""
+        """The wildcard for several words: ``many``, or ``some`` in a dialect without it."""
         return self.many if self.many is not None else self.some
 
 
 @lru_cache(maxsize=64)
 def language_of(dialect: Dialect) -> Language:
-    """Return the generators' view of a dialect.
+    """Return a dialect as generators see it; equal dialects give one object.
 
     >>> from dfa_router.language.dialects import AMQP
     >>> language_of(AMQP).wildcards
@@ -112,7 +112,7 @@ def language_of(dialect: Dialect) -> Language:
 
 
 def _doubtful(separator: str, wild: tuple[str, ...], dialect: Dialect) -> list[str]:
-    """Return patterns that some dialects refuse."""
+    """Return patterns that some dialects refuse, this one perhaps."""
     join = separator.join
     doubtful = [
         "",

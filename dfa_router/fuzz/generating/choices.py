@@ -1,8 +1,8 @@
 """Where generators take their decisions from.
 
-Every generator is written once, against :class:`Choices`. Campaigns feed it pseudo-random numbers, so that a round is a
-pure function of its number and costs microseconds; Hypothesis feeds it its own draws, so that it can replay and shrink
-them. Both treat 0 as the simplest choice: what a generator lists first is what shrunk examples show.
+Every generator is written once, against :class:`Choices`. Campaigns give it pseudo-random numbers, so that a round is a
+pure function of its number and costs microseconds. Hypothesis gives it its own draws, so that it can replay and shrink
+them. 0 is the simplest choice: shrunk examples show what a generator lists first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Choices(Protocol):
         """Return one of the options."""
 
     def once_in(self, times: int) -> bool:
-        """Return True about once in so many times."""
+        """Return True about once in ``times`` calls."""
 
 
 class SeededChoices:
@@ -40,18 +40,20 @@ class SeededChoices:
     __slots__ = ("_random",)
 
     def __init__(self, seed: str) -> None:
-        self._random = random.Random(seed).random  # text is hashed by SHA-512: neighbouring numbers share nothing
+        self._random = random.Random(
+            seed
+        ).random  # a text is hashed by SHA-512, so similar seeds give unrelated numbers
 
     def below(self, bound: int) -> int:
         """Return a number from 0 to ``bound - 1``."""
-        return int(self._random() * bound)  # a quarter of what randrange costs
+        return int(self._random() * bound)  # takes a quarter of randrange's time
 
     def pick(self, options: Sequence[T]) -> T:
         """Return one of the options."""
         return options[int(self._random() * len(options))]
 
     def once_in(self, times: int) -> bool:
-        """Return True about once in so many times."""
+        """Return True about once in ``times`` calls."""
         return self._random() * times < 1.0
 
 
@@ -68,5 +70,5 @@ class DrawnChoices:
         return options[self.below(len(options))]
 
     def once_in(self, times: int) -> bool:
-        """Return True about once in so many times; False is the simpler choice."""
+        """Return True about once in ``times`` calls; False is the simpler choice."""
         return times <= 1 or self.below(times) == times - 1

@@ -1,0 +1,158 @@
+"""What is right: the specification's answer, computed fast, and how a target's answer differs from it.
+
+Small rounds are answered by the specification itself. For large ones the automaton answers, as it is some hundred times
+faster, and the specification checks a sample of its answers; where they differ, that is our own bug and is reported as
+one. Whatever a target is accused of was decided by the specification.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dfa_router.engines.registry import engine_info, engines
+from dfa_router.errors import RouterError
+from dfa_router.fuzz.findings import Disagreement, Kind
+from dfa_router.fuzz.generating.language import Language
+from dfa_router.fuzz.judging.manners import askable, skeleton
+from dfa_router.fuzz.judging.subject import Subject
+from dfa_router.fuzz.targets.engine import EngineTarget
+from dfa_router.fuzz.validity import invalid_pattern
+from dfa_router.language.dialects import Dialect
+from dfa_router.reference.naive import matches
+from dfa_router.target import Answers, Refused, TargetFailure
+
+__all__ = ["Examination", "Judge", "right_answers"]
+
+_SMALL = 256
+"""(pattern, key) pairs that the specification answers in no more time than it takes to build the automaton."""
+_SAMPLE = 32
+"""(pattern, key) pairs of a larger round that the specification checks."""
+_COSTLY = 2000
+"""A pair is left out of the sample if there are more ways than this to lay its pattern over its key."""
+
+
+def right_answers(patterns: Sequence[str], keys: Sequence[str], dialect: Dialect) -> Answers:
+    """Return the specification's answers; takes time exponential in the number of ``#`` of a pattern."""
+    encoded = [pattern.encode() for pattern in patterns]
+    return [
+        tuple([place for place, pattern in enumerate(encoded) if matches(pattern, key, dialect)])
+        for key in (key.encode() for key in keys)
+    ]
+
+
+@dataclass(slots=True)
+class Examination:
+    """The result of asking a target one round."""
+
+    cases: int
+    """(pattern, key) pairs that were asked; 0 if nothing was."""
+    keys: Sequence[str] = ()
+    """The keys that were asked."""
+    found: list[Disagreement] = field(default_factory=list)
+    ours: list[int] = field(default_factory=list)
+    """Positions of the keys at which our own automaton differs from the specification."""
+
+
+class Judge:
+    """Decides about answers in one dialect."""
+
+    def __init__(self, language: Language) -> None:
+        self.language, self.dialect = language, language.dialect
+        self._engine = EngineTarget("dfa", language.dialect)
+
+    def right(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
+        """Return the specification's answers, as :func:`right_answers`."""
+        return right_answers(patterns, keys, self.dialect)
+
+    def expected(self, patterns: Sequence[str], keys: Sequence[str]) -> tuple[Answers, list[int]]:
+        """Return the answers, and the positions of the keys at which our own automaton was found to be wrong."""
+        if len(patterns) * len(keys) <= _SMALL:
+            return self.right(patterns, keys), []
+        try:
+            answers = self._engine.answer(patterns, keys)
+        except RouterError:  # a valid pattern that our own engine refuses: every engine will be asked, and named
+            return self.right(patterns, keys), list(range(len(keys)))
+        wrong = []
+        step = max(1, len(patterns) * len(keys) // _SAMPLE)
+        for number in range(step // 2, len(patterns) * len(keys), step):
+            key, place = divmod(number, len(patterns))
+            if self._ways(patterns[place], keys[key]) > _COSTLY:
+                continue
+            if matches(patterns[place].encode(), keys[key].encode(), self.dialect) is not (place in answers[key]):
+                wrong.append(key)
+                answers[key] = self.right(patterns, [keys[key]])[0]
+        return answers, wrong
+
+    def _ways(self, pattern: str, key: str) -> int:
+        """Return in how many ways the pattern's wildcards for several words can share the key's words."""
+        language = self.language
+        manies = sum(pattern.count(word) for word in (language.many, language.some) if word)
+        return math.comb(key.count(language.separator) + 1 + manies, manies)
+
+    def examine(
+        self, subject: Subject, patterns: Sequence[str], keys: Sequence[str], *, exactly: bool = False
+    ) -> Examination:
+        """Ask a round of a target and compare; ``exactly`` has the specification alone decide, whatever the size.
+
+        Where a pattern is invalid, all that counts is whether the target refuses it.
+        """
+        bad = next((place for place, pattern in enumerate(patterns) if invalid_pattern(pattern, self.dialect)), None)
+        if bad is not None:
+            return self._refusal(subject, patterns, keys, bad)
+        if not subject.manners.keys:
+            keys = [key for key in keys if askable(key, self.language)]
+        if not keys:
+            return Examination(cases=0)
+        result = Examination(cases=len(patterns) * len(keys), keys=keys)
+        answered = subject.ask(patterns, keys, self.language)
+        if isinstance(answered, Disagreement):
+            result.found.append(answered)
+            return result
+        expected, result.ours = (self.right(patterns, keys), []) if exactly else self.expected(patterns, keys)
+        if answered == expected:
+            return result
+        for number, (theirs, ours) in enumerate(zip(answered, expected, strict=True)):
+            if theirs == ours or theirs is None:
+                continue
+            right = set(self.right(patterns, [keys[number]])[0] if result.cases > _SMALL else ours)
+            if right != set(ours):
+                result.ours.append(number)
+            for place in sorted(right - set(theirs)):
+                result.found.append(Disagreement(kind=Kind.MISSES, pattern=place, key=number, answered=theirs))
+            for place in sorted(set(theirs) - right):
+                result.found.append(Disagreement(kind=Kind.MATCHES, pattern=place, key=number, answered=theirs))
+        return result
+
+    def _refusal(self, subject: Subject, patterns: Sequence[str], keys: Sequence[str], bad: int) -> Examination:
+        """Ask a round whose pattern ``bad`` is invalid: a target that checks patterns must refuse it."""
+        if not subject.manners.patterns:
+            return Examination(cases=0)
+        result = Examination(cases=len(patterns), keys=keys)
+        try:
+            answer = subject.target.answer(patterns, keys)
+        except Refused:
+            return result
+        except TargetFailure as failure:
+            if failure.kind != "raised":
+                result.found.append(Disagreement(kind=Kind.FAILS, detail=failure.reason, about=failure.kind))
+            return result
+        reason = invalid_pattern(patterns[bad], self.dialect) or ""
+        detail = f"it answered {[list(positions) for positions in answer]}"
+        result.found.append(Disagreement(kind=Kind.ACCEPTS, pattern=bad, detail=detail, about=skeleton(reason)))
+        return result
+
+    def verdicts(self, patterns: Sequence[str], key: str) -> tuple[tuple[str, str], ...]:
+        """Return (name, answer as text) of every engine of ours that speaks the dialect."""
+        said = []
+        for name in engines():
+            if engine_info(name).speaks(self.dialect):
+                try:
+                    answer = str(list(EngineTarget(name, self.dialect).answer(patterns, [key])[0]))
+                except Refused as refusal:
+                    answer = f"refuses: {refusal}"
+                except RouterError as error:  # a limit of that engine, which is no fault
+                    answer = f"cannot tell: {error}"
+                said.append((name, answer))
+        return tuple(said)

@@ -1,0 +1,78 @@
+"""A corpus: a folder that keeps what campaigns find, a case file each, to be asked again first.
+
+A corpus only grows. A file whose case the target answers right by now stays: a fault that comes back is then found at
+once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from dfa_router.errors import OptionError
+from dfa_router.fuzz.findings import Finding
+from dfa_router.fuzz.text.casefile import CorpusError, format_finding, parse_cases
+from dfa_router.language.dialects import Dialect
+from dfa_router.target import Round
+
+__all__ = ["parse_rounds", "read_corpus", "write_corpus"]
+
+
+def parse_rounds(text: str, name: str) -> list[tuple[str, str, Round]]:
+    r"""Return the cases of a file as rounds: (place, dialect's name, round) each; raises :class:`CorpusError`.
+
+    Each pattern of a ``refuse`` line is a round of its own. Of the other lines, the right answers are not read: the
+    specification gives them.
+
+    >>> parse_rounds("[t]\nbind a.#\nmatch a 0", "x.txt")
+    [('x.txt:1', 'amqp', Round(patterns=('a.#',), keys=('a',), classes=frozenset({'corpus'})))]
+    """
+    rounds = []
+    for case in parse_cases(text, name):
+        dialect = ["amqp", *case.first_fields("dialect")][-1]
+        rounds += [(case.place, dialect, _round([pattern], ["a"])) for pattern in case.first_fields("refuse")]
+        if bound := case.first_fields("bind"):
+            removed = set(case.first_fields("unbind"))
+            patterns = [pattern for number, pattern in enumerate(bound) if str(number) not in removed]
+            rounds.append((case.place, dialect, _round(patterns, case.first_fields("match"))))
+    return rounds
+
+
+def _round(patterns: Sequence[str], keys: Sequence[str]) -> Round:
+    return Round(patterns=tuple(patterns), keys=tuple(keys), classes=frozenset(("corpus",)))
+
+
+def read_corpus(folder: Path, dialect: Dialect) -> list[tuple[str, Round]]:
+    """Return the rounds of this dialect that a folder's ``*.txt`` files hold, each with its ``file:line``.
+
+    A folder that does not exist has none. Raises :class:`CorpusError` for a file that cannot be read, and
+    :class:`OptionError` where ``folder`` is a file.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise OptionError(f"the corpus {folder} is no folder: name one, or a new one")
+    rounds: list[tuple[str, Round]] = []
+    for path in sorted(folder.glob("*.txt")):
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise CorpusError(f"cannot read {path}: {error}: corpus files are UTF-8 text") from None
+        rounds += [(place, found) for place, name, found in parse_rounds(text, str(path)) if name == dialect.name]
+    return rounds
+
+
+def write_corpus(folder: Path, findings: Iterable[Finding]) -> list[Path]:
+    """Write each finding to a file that is named after its dialect, kind and shape; return the paths of the new files.
+
+    The folder is made where it is missing; a file that is there already is left as it is.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for finding in findings:
+        kind = str(finding.kind).replace(" ", "-")
+        digest = hashlib.sha256(f"{finding.dialect.name} {finding.shape}".encode()).hexdigest()[:12]
+        path = folder / f"{finding.dialect.name}-{kind}-{digest}.txt"
+        if not path.exists():
+            path.write_text(format_finding(finding), "utf-8")
+            written.append(path)
+    return written
