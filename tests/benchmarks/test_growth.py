@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.growth import Point, points, run, write
-from benchmarks.growth.report import STYLES
+from benchmarks.growth.page import STYLES
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,8 @@ from dfa_router.language.dialects import Dialect
 from dfa_router.reference.cstrie.cell import CellFactory
 from dfa_router.reference.cstrie.gcas import Root
 from dfa_router.reference.cstrie.nodes import Branch, CNode, INode, MainNode, TNode
-from dfa_router.reference.cstrie.trie import ConcurrentTrie, Snapshot
+from dfa_router.reference.cstrie.snapshot import Snapshot
+from dfa_router.reference.cstrie.trie import ConcurrentTrie
 from dfa_router.reference.words import Token
 
 __all__ = ["OneReading", "WithoutGenerations", "WithoutNewGeneration", "WithoutTombs"]

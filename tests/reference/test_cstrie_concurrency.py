@@ -19,7 +19,8 @@ import dfa_router as dr
 from dfa_router.language.dialects import AMQP, Dialect
 from dfa_router.reference.cstrie.cell import CellFactory, cell_factory
 from dfa_router.reference.cstrie.nodes import Branch, CNode
-from dfa_router.reference.cstrie.trie import ConcurrentTrie, Snapshot
+from dfa_router.reference.cstrie.snapshot import Snapshot
+from dfa_router.reference.cstrie.trie import ConcurrentTrie
 from tests.reference.broken_cstries import OneReading, WithoutGenerations, WithoutNewGeneration, WithoutTombs
 from tests.reference.linearizability import Operation, PlainCell, ScheduledCell, Scheduler, linearizable
 

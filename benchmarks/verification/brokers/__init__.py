@@ -13,6 +13,6 @@
 from __future__ import annotations
 
 from benchmarks.verification.brokers.comparison import SIZE, Compared, compare, dialect_of
-from benchmarks.verification.brokers.report import write
+from benchmarks.verification.brokers.page import write
 
 __all__ = ["SIZE", "Compared", "compare", "dialect_of", "write"]

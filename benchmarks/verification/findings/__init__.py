@@ -6,7 +6,7 @@ the results. Packages that are not installed are left out and named.
 
 from __future__ import annotations
 
-from benchmarks.verification.findings.report import write
+from benchmarks.verification.findings.page import write
 from benchmarks.verification.findings.subjects import SUBJECTS, Subject
 from benchmarks.verification.findings.survey import Examined, Judged, examine
 

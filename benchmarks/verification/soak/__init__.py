@@ -6,7 +6,7 @@ A round is drawn from its seed alone, so ``python -m benchmarks soak --seed N --
 
 from __future__ import annotations
 
-from benchmarks.verification.soak.report import write
+from benchmarks.verification.soak.page import write
 from benchmarks.verification.soak.rounds import Tally, run
 
 __all__ = ["Tally", "run", "write"]

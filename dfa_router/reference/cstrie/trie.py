@@ -38,11 +38,11 @@ from dfa_router.language.dialects import Dialect
 from dfa_router.reference.cstrie.cell import CellFactory, cell_factory
 from dfa_router.reference.cstrie.gcas import Root
 from dfa_router.reference.cstrie.nodes import Branch, CNode, Generation, INode, MainNode, TNode
-from dfa_router.reference.words import END, MANY, ONE, Token, check_free, check_held, tokens_of, words_of
+from dfa_router.reference.cstrie.snapshot import NOBODY, Snapshot, walk
+from dfa_router.reference.words import END, Token, check_free, check_held, tokens_of, words_of
 
 __all__ = ["ENGINE", "ConcurrentTrie", "Snapshot", "build"]
 
-NOBODY: frozenset[int] = frozenset()
 ATTEMPTS = 3
 """Walks that may be disturbed before a match takes a snapshot."""
 
@@ -223,81 +223,6 @@ class ConcurrentTrie:
         for token in reversed(path[1:]):
             branch = Branch(NOBODY, self._root.new_inode(CNode({token: branch}), generation))
         return self._root.new_inode(CNode({path[0]: branch}), generation)
-
-
-class Snapshot:
-    """The subscriptions at one moment, for reading; nothing that happens later shows in it."""
-
-    def __init__(self, root: INode, roots: Root, dialect: Dialect) -> None:
-        self._inode = root
-        self._root = roots
-        self._dialect = dialect
-
-    def positions(self, key: bytes) -> tuple[int, ...]:
-        """Return the positions whose patterns match, ascending."""
-        return tuple(sorted(NOBODY.union(*walk(self._inode, words_of(key, self._dialect), self._root, {}))))
-
-    def any(self, key: bytes) -> bool:
-        """Tell whether a pattern matches."""
-        return next(walk(self._inode, words_of(key, self._dialect), self._root, {}), None) is not None
-
-    def subscriptions(self) -> Iterator[tuple[bytes, int]]:
-        """Yield each subscription's pattern and position, in no particular order."""
-        texts = {ONE: self._dialect.one, MANY: self._dialect.many}
-        stack: list[tuple[INode, tuple[Token, ...]]] = [(self._inode, ())]
-        while stack:
-            inode, path = stack.pop()
-            main = self._root.settled(inode)
-            if isinstance(main, TNode):
-                continue
-            for token, branch in main.branches.items():
-                tokens = () if token is END else (*path, token)
-                if branch.positions:
-                    words = [texts[word] if not isinstance(word, bytes) else word for word in tokens]
-                    pattern = self._dialect.separator.join(word for word in words if word is not None)
-                    yield from ((pattern, position) for position in branch.positions)
-                if branch.below is not None:
-                    stack.append((branch.below, tokens))
-
-
-def walk(root: INode, words: Sequence[bytes], roots: Root, seen: dict[INode, MainNode]) -> Iterator[frozenset[int]]:
-    """Yield the subscriptions on each branch where the key can end, and note in ``seen`` what each I-node pointed to.
-
-    An I-node is read once, however often the walk comes back to it. As in the backtracking trie, visited pairs are
-    remembered below a second ``#`` only.
-    """
-    visited: set[tuple[INode, int]] = set()
-    stack = [(root, 0, 0, False)]
-    while stack:
-        inode, read, manys, is_many = stack.pop()
-        if manys > 1:
-            if (inode, read) in visited:
-                continue
-            visited.add((inode, read))
-        main = seen.get(inode)
-        if main is None:
-            main = seen[inode] = roots.settled(inode)
-        if isinstance(main, TNode):
-            continue
-        branches = main.branches
-        if read < len(words):
-            for token in (words[read], ONE):
-                branch = branches.get(token)
-                if branch is not None:
-                    if read + 1 == len(words) and branch.positions:
-                        yield branch.positions
-                    if branch.below is not None:
-                        stack.append((branch.below, read + 1, manys, False))
-            if is_many:
-                stack.append((inode, read + 1, manys, True))
-        elif not words and END in branches:
-            yield branches[END].positions
-        branch = branches.get(MANY)
-        if branch is not None:
-            if branch.positions:
-                yield branch.positions
-            if branch.below is not None:
-                stack.append((branch.below, read, manys + 1, True))
 
 
 def contracted(main: CNode, token: Token, left: Branch, *, at_root: bool) -> MainNode:
