@@ -1,4 +1,4 @@
-"""The engine benchmark: every contestant is there and held to the others, targets are computed, and wrong ones are seen."""
+"""The engine benchmark: every contestant takes part and is compared with the others, and targets are computed."""
 
 from __future__ import annotations
 

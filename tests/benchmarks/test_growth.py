@@ -1,4 +1,4 @@
-"""How cost grows: every axis is measured for every contestant, which are held to each other."""
+"""How cost grows: every axis is measured for every contestant, and their answers are compared."""
 
 from __future__ import annotations
 

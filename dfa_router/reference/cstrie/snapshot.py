@@ -16,7 +16,7 @@ NOBODY: frozenset[int] = frozenset()
 
 
 class Snapshot:
-    """The subscriptions at one moment, for reading; nothing that happens later shows in it."""
+    """The subscriptions at one moment, for reading; later changes do not affect it."""
 
     def __init__(self, root: INode, roots: Root, dialect: Dialect) -> None:
         self._inode = root
@@ -51,10 +51,10 @@ class Snapshot:
 
 
 def walk(root: INode, words: Sequence[bytes], roots: Root, seen: dict[INode, MainNode]) -> Iterator[frozenset[int]]:
-    """Yield the subscriptions on each branch where the key can end, and note in ``seen`` what each I-node pointed to.
+    """Yield the subscriptions on each branch where the key can end, and record in ``seen`` what each I-node pointed to.
 
-    An I-node is read once, however often the walk comes back to it. As in the backtracking trie, visited pairs are
-    remembered below a second ``#`` only.
+    An I-node is read once, however often the walk reaches it. As in the backtracking trie, visited pairs are only remembered
+    below a second ``#``.
     """
     visited: set[tuple[INode, int]] = set()
     stack = [(root, 0, 0, False)]
