@@ -27,7 +27,7 @@ check: .venv/.ready-dev  ## style, types, and who imports what
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/structure.py --check
 
-bench: .venv/.ready-bench  ## measure the engines, and what people use today
+bench: .venv/.ready-bench  ## measure the engines beside what people use today, into benchmarks/results
 	$(BIN)/python -m benchmarks engine $(ARGS)
 	$(BIN)/python -m benchmarks seeds $(ARGS)
 	$(BIN)/python -m benchmarks growth

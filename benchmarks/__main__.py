@@ -1,4 +1,4 @@
-"""The benchmarks and verification runs, each a command: ``python -m benchmarks NAME ...`` in a checkout."""
+"""The benchmarks and the long verification runs, each a command: ``python -m benchmarks NAME ...`` in a checkout."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from benchmarks.commands.ablations import ablations
 from benchmarks.commands.brokers import brokers
 from benchmarks.commands.engine import engine
 from benchmarks.commands.findings import findings
@@ -22,15 +23,15 @@ __all__ = ["run"]
 @common_options
 @click.pass_context
 def benchmarks(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> None:
-    """Measure the engines and what they are compared with, or verify them for longer than tests can.
+    """Measure the engines beside what they are compared with, or verify them for longer than tests can.
 
-    Each writes a page of tables, with the machine's name, and all but the soak their figures as CSV. Exit codes are those
-    of dfa-router.
+    Each command writes a page of tables that names the machine and the command; all but ablations and soak write their
+    figures as CSV, too. Exit codes are those of dfa-router.
     """
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (engine, seeds, growth, soak, brokers, findings):
+for command in (engine, seeds, growth, ablations, soak, brokers, findings):
     benchmarks.add_command(command)
 
 

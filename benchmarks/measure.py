@@ -1,7 +1,9 @@
-"""How things are timed: one core, medians, and rounds in which all contestants take turns.
+"""How contestants are timed: on one core, in rounds in which they take turns, by medians.
 
-Machines are noisy, and noise lasts: two figures that were taken minutes apart say little about each other. All
-contestants of a table therefore run in the same rounds, one after another, and what is quoted is the ratio of medians.
+Machines are noisy, and the noise lasts: two figures that were taken minutes apart say little about each other. Therefore all
+contestants of a table run once in each round, one after the other, and what is quoted is the ratio of their medians. Timed
+is elapsed time (``perf_counter``) of a process that is pinned to a core, not processor time: some peers and parts have
+threads or processes of their own.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["every_core", "machine", "medians", "pinned", "warm_up"]
 
 MOST_PASSES = 16
-"""So often keys are matched to fill a cache, at most."""
+"""The most passes over the keys that :func:`warm_up` makes."""
 
 _ALLOWED = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()
 """The cores that this process was given, before anything pinned it."""
@@ -32,7 +34,7 @@ _ALLOWED = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[
 
 @contextlib.contextmanager
 def pinned() -> Iterator[int | None]:
-    """Keep this process on one core while it measures, where the system can; yields the core's number."""
+    """Keep this process on one core while it measures; yields the core's number, or None where the system cannot."""
     if not hasattr(os, "sched_setaffinity"):
         yield None
         return
@@ -47,7 +49,7 @@ def pinned() -> Iterator[int | None]:
 
 @contextlib.contextmanager
 def every_core() -> Iterator[int]:
-    """Let this process use all its cores for a while, also where it is pinned to one; yields their number."""
+    """Let this process use all its cores again for a while, if it is pinned to one; yields their number."""
     if not hasattr(os, "sched_setaffinity"):
         yield os.cpu_count() or 1
         return
@@ -65,9 +67,13 @@ def medians(
     rounds: int,
     before: Mapping[str, Callable[[], object]] = MappingProxyType({}),
 ) -> dict[str, float]:
-    """Time each contestant once a round, taking turns, and return the median seconds of each.
+    """Time each contestant once in each round, and return the median seconds of each.
 
-    ``before`` has what must be done before some of them run, which is not timed: making an empty cache, say.
+    ``before`` has functions by contestant's name that are called before its turn and are not timed: one that makes an empty
+    cache, say.
+
+    >>> list(medians({"sum": lambda: sum(range(10)), "max": lambda: max(range(10))}, rounds=3))
+    ['sum', 'max']
     """
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(rounds):
@@ -93,11 +99,11 @@ def machine() -> str:
 
 
 def warm_up(router: dr.Router, keys: pa.Array, *, threads: int = 1) -> int:
-    """Match the keys until that builds nothing more; return how often.
+    """Match the keys until a pass builds nothing more; return the number of passes.
 
-    One pass builds everything, and the next finds nothing to do, but where the cache has a doorkeeper, which has a
-    transition built when it is asked for the fourth time: all of a key's transitions are, one behind the other. Threads have
-    caches of their own, and each must come to see all keys.
+    Without a doorkeeper the first pass builds everything, and the second finds nothing to build. A doorkeeper lets a
+    transition be built at the fourth request, and the next transition of a key is only requested when the one before it
+    exists, so it takes more passes. With several threads each has a cache of its own, and any may get any of the keys.
     """
     for count in range(1, MOST_PASSES):
         before = router.stats().misses

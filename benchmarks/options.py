@@ -1,4 +1,4 @@
-"""The options that several benchmarks take, each said once."""
+"""The options that several commands take, each defined once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def out_option(files: str) -> Decorator:
-    """Add ``--out``, a folder for these files."""
+    """Add ``--out``, the folder for these files."""
     return click.option(
         "--out",
         type=click.Path(file_okay=False, path_type=Path),
@@ -25,19 +25,19 @@ def out_option(files: str) -> Decorator:
 
 
 def quick_option(what: str) -> Decorator:
-    """Add ``--quick``; ``what`` says what is left out, and how long that takes."""
+    """Add ``--quick``; ``what`` says what is left out."""
     return click.option("--quick", is_flag=True, help=f"{what}: to see it work, not to quote.")
 
 
 def rounds_option(default: int) -> Decorator:
-    """Add ``--rounds``, of which a figure is the median."""
+    """Add ``--rounds``: a figure is the median of that many."""
     return click.option(
         "--rounds", type=click.IntRange(1), default=default, show_default=True, help="Rounds to take the median of."
     )
 
 
 def seed_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--seed``."""
+    """Add ``--seed``, from which all cases are made."""
     return click.option(
         "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="What the cases are made from."
     )(command)
@@ -63,5 +63,5 @@ def _drawable(_context: click.Context, _option: click.Parameter, plots: bool) ->
 
 
 def url_option(scheme: str, what: str) -> Decorator:
-    """Add the address of a broker, ``--amqp`` and the like; ``what`` says which broker that is."""
+    """Add the address of a broker: ``--amqp``, ``--mqtt`` or ``--nats``; ``what`` says which broker that is."""
     return click.option(f"--{scheme}", metavar="URL", default=f"{scheme}://127.0.0.1", show_default=True, help=what)

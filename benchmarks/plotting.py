@@ -1,4 +1,7 @@
-"""What the plots of all benchmarks share: matplotlib if it is there, and one look."""
+"""What the plots of all benchmarks share: whether matplotlib is installed, and a figure in the common style.
+
+matplotlib is optional and takes half a second to import, so it is imported where a figure is made.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ def check_installed() -> None:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of this size in inches; the same content gives the same bytes of SVG.
+    """Return an empty figure of this size in inches.
 
-    So a new run shows as a difference only where something differs.
+    The same content gives the same bytes of SVG, so that version control shows a difference only where figures differ.
     """
     check_installed()
     import matplotlib as mpl

@@ -1,4 +1,4 @@
-"""``python -m benchmarks brokers``: the ``dfa`` engine against live brokers, millions of cases each."""
+"""``python -m benchmarks brokers``: the ``dfa`` engine compared with live brokers, millions of cases each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["brokers"]
 
 
-@click.command(short_help="Put the dfa engine against live brokers.")
+@click.command(short_help="Compare the dfa engine with live brokers.")
 @out_option("brokers.csv and brokers.md")
 @click.option(
     "--cases",
@@ -35,11 +35,12 @@ __all__ = ["brokers"]
 def brokers(context: click.Context, *, out: Path, cases: int, seed: int, amqp: str, mqtt: str, nats: str) -> None:
     """Compare the dfa engine with a live RabbitMQ, MQTT broker and NATS server, case by case.
 
-    Each broker gets sets of bindings and keys; who received what must be what the engine says. Then patterns are asked one
-    by one: whatever a broker refuses must be refused here. Everything has a name of its own and is removed afterwards.
+    Each broker gets binding sets and keys; who received what must be what the engine says. Then the broker is asked about
+    patterns one by one: whatever it refuses must be refused here. All queues and exchanges have names of their own and
+    are removed afterwards.
 
-    The exit code is 1 if anything differs, or if we take a pattern that a broker refuses, and 3 if nothing differs but a
-    broker did not answer, and was not asked.
+    The exit code is 1 if anything differs, or if we take a pattern that a broker refuses. It is 3 if nothing differs, but
+    a broker could not be reached.
 
     \b
     Example:
@@ -57,7 +58,7 @@ def brokers(context: click.Context, *, out: Path, cases: int, seed: int, amqp: s
     compared, missing = [], {}
     with ExitStack() as stack:
         opened = []
-        for scheme, url in urls.items():  # all first: a wrong password shows at once, not after a minute of cases
+        for scheme, url in urls.items():  # all before the first case: a wrong password shows at once
             try:
                 opened.append(stack.enter_context(connect(url)))
             except EnvironmentLacksError as error:

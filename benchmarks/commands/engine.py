@@ -1,4 +1,4 @@
-"""``python -m benchmarks engine``: the automata beside whole-key look-ups and the matchers that people use."""
+"""``python -m benchmarks engine``: the automata beside look-ups of whole keys and the matchers that people use."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def _known(_context: click.Context, _argument: click.Parameter, parts: tuple[str
 @plots_option
 @click.pass_context
 def engine(context: click.Context, *, parts: tuple[str, ...], out: Path, quick: bool, rounds: int, plots: bool) -> None:
-    """Measure nanoseconds per key, as a ratio to pyarrow's index_in in the same run, and hold them to their targets.
+    """Measure nanoseconds per key and their ratio to pyarrow's index_in in the same run, and compare with the targets.
 
     PARTS are workloads (throughput, stock, fleet, hard, rabbit2011, nservicebus, repeat) and what is measured beside
-    them: threads, single (keys), process (start-up), memory (from outside), adversarial (families that no cache can
-    hold). All by default, in about ten minutes. Peers that are not installed are left out and named. A target that is
-    missed is reported as missed; answers that disagree end the run.
+    them: threads, single (keys), process (start-up), memory (as the system counts it), adversarial (binding sets whose
+    states no cache can hold). All by default, in about ten minutes. Peers that are not installed are left out and named.
+    A target that is missed is reported as missed; answers that disagree end the run.
 
     \b
     Examples:

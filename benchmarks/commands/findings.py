@@ -1,4 +1,4 @@
-"""``python -m benchmarks findings``: the fuzzer pointed at released packages, with a live broker as judge."""
+"""``python -m benchmarks findings``: the fuzzer tests released packages, and a live broker judges what it finds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["findings"]
 
 
-@click.command(short_help="Point the fuzzer at released packages.")
+@click.command(short_help="Test released packages with the fuzzer.")
 @click.argument("packages", nargs=-1)
 @out_option("findings.csv and findings.md")
 @click.option(
@@ -34,13 +34,13 @@ __all__ = ["findings"]
 def findings(
     context: click.Context, *, packages: tuple[str, ...], out: Path, seconds: float, seed: int, amqp: str, mqtt: str
 ) -> None:
-    """Find what released packages answer wrong, and shrink it.
+    """Find what released packages answer wrong, and shrink it to the simplest case.
 
     PACKAGES are among kombu, faststream, hyperscan, google-re2, aiomqtt, paho, paho-matcher and amqtt; all by default.
     Those that are not installed are left out and named: pip install 'dfa-router[findings]' brings them.
 
-    Every minimal case is put to a live broker, and stated as a finding only if the broker takes our side. Without a broker
-    the cases are written as not confirmed.
+    A live broker is asked every minimal case, which is stated as a finding only if the broker answers as we do. Without a
+    broker the cases are written as not confirmed.
 
     \b
     Example:
@@ -76,7 +76,7 @@ def findings(
 
 
 def _broker(url: str, terminal: Terminal) -> Broker | None:
-    """Return the broker that judges, or None where none answers, which is said."""
+    """Return the broker that judges; None, after a message, where none answers."""
     from dfa_router.brokers import connect
     from dfa_router.errors import EnvironmentLacksError
 

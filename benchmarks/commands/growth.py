@@ -24,8 +24,8 @@ def growth(context: click.Context, *, out: Path, quick: bool, rounds: int, plots
     """Measure how time per key and bytes grow: with the number of bindings from a hundred to a million, with the words
     of a key from 1 to 64, and with the share of patterns that have a # from none to half.
 
-    The lazy DFA warm and cold, the simulated NFA, the compiled trie and pyarrow's index_in take turns; those that match
-    are held to each other. Takes about three minutes.
+    The lazy DFA warm and cold, the simulated NFA, the compiled trie and pyarrow's index_in take turns; the answers of
+    those that match are compared. Takes about three minutes.
 
     \b
     Example:

@@ -19,7 +19,7 @@ __all__ = ["seeds"]
 def seeds(context: click.Context, *, out: Path, quick: bool, plots: bool) -> None:
     """Measure the tables of published articles again: every matcher, in one run on this machine.
 
-    Latency, throughput, memory, and mixes of reads and writes of Tyler Treat's articles, RabbitMQ's factor for
+    Latency, throughput, memory, and mixes of reads and writes from Tyler Treat's articles, RabbitMQ's factor for
     splitting keys once, and the skipfilter's case, each beside the published figure. Takes some minutes.
 
     \b

@@ -1,4 +1,4 @@
-"""``python -m benchmarks soak``: random bindings and keys under random circumstances, for minutes."""
+"""``python -m benchmarks soak``: random bindings and keys in random circumstances, for minutes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from benchmarks.options import out_option
+from dfa_router.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from benchmarks.verification.soak import Tally
@@ -15,17 +16,18 @@ if TYPE_CHECKING:
 __all__ = ["soak"]
 
 
-@click.command(short_help="Match random keys for minutes, and judge every answer.")
+@click.command(short_help="Match random keys for minutes, and check every answer.")
 @out_option("soak.md")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="How long; 10 unless --rounds is given.")
 @click.option("--rounds", type=click.IntRange(1), help="How many rounds, instead of a time.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The seed of the first round.")
 @click.pass_context
 def soak(context: click.Context, *, out: Path, minutes: float | None, rounds: int | None, seed: int) -> None:
-    """Match random keys for minutes, and judge every answer.
+    """Match random keys for minutes, and check every answer.
 
     Binding sets, keys, their order and form, the bound on the cache, threads, saving and loading, pickling: all are
-    drawn from a seed, and the reference trie judges. Exits with 1 if an answer differed, after writing which.
+    drawn from a seed, and the reference trie says what is right. The exit code is 1 if an answer differed; the page says
+    which.
 
     \b
     Examples:
@@ -56,4 +58,4 @@ def soak(context: click.Context, *, out: Path, minutes: float | None, rounds: in
     for one in tally.disagreements:
         terminal.show(f"  {one}")
     if tally.disagreements:
-        context.exit(1)
+        context.exit(ExitCode.FOUND)

@@ -1,30 +1,34 @@
-"""The fair opponent: a trie walk compiled by numba, with the care that the engine got, and none of the engine's code.
+"""The fair opponent of the engine: a trie whose walk is compiled by numba, written with the same care.
 
-Words are interned, nodes are flat arrays of half a cache line each, edges lie in one hash table, and a block of keys is
-walked level by level: the next word of every key is named, then looked up, then every (key, node) pair is stepped, then
-the pairs that need the edge table ask it. Each pass prefetches what the next will read. ``#`` may stand anywhere and any
-number of times: a ``#`` node that a key has entered stays, and one below another ``#`` is entered once per key. Keys stop
-where no node is left, and a ``#`` that ends a pattern is answered when it is reached.
+It shares no matching code with the engine. What it imports of the compiler is :mod:`compiler.kernels._jit`: the decorators
+that call numba, and machine instructions (loading eight bytes, comparing 64 bytes with one, prefetching, counting zeros).
+
+Words are interned. A node is four numbers, half a cache line, and the edges of nodes with several literal children are in one
+hash table. A block of keys is walked level by level, in passes: the next word of every key is named; its symbol is looked up;
+every (key, node) pair takes a step; and the pairs that need the edge table look there. Each pass prefetches what the next one
+reads. ``#`` may stand anywhere and any number of times: a key that has entered a ``#`` node stays there, and enters one
+below another ``#`` once only. A key ends where it has no node left, and a ``#`` that ends a pattern accepts when it is
+entered.
 
 What was tried, in nanoseconds of processor time per key on the workloads of ``python -m benchmarks engine`` (400,000 keys of
-each, medians of rounds in which all took turns, on a machine that was busy with other work: ratios hold, figures do not)::
+each, medians of rounds in which all took turns, on a machine that was busy with other work: compare columns by ratios)::
 
     design                                                     stock  throughput  rabbit2011  nservicebus  fleet
     depth first, a key at a time, a stack of nodes               407          53         268          543    791
-    a block of keys level by level, every push behind a branch   316         109         290         1118    205
-    ... what may be pushed is written always, counted if right   294         128         298         1240    257
-    ... only the question to the edge table is                   296         127         319          874    245
+    a block of keys level by level, each push behind a branch    316         109         290         1118    205
+    ... pushes without branches: written always, counted if due  294         128         298         1240    257
+    ... only requests to the edge table without branches         296         127         319          874    245
     ... and nodes begin at cache lines: this one                 306         108         290          898    172
     this one without the filter of literals                      401         110         418         1088
     ... and without single edges in the nodes                    524         106         530         1054
 
-Depth first wins up to a half where a few nodes fit the first-level cache, and loses a factor of four where tables outgrow
-the second: the misses of one key wait for each other. Its figure for rabbit2011 flatters it, as it was not made to enter a
-node below a second ``#`` once only. Of stock's nodes with literal children nine in ten have a single one, and keep that
-edge themselves; the others' filters of 64 bits spare most questions to the table. Blocks of 32 to 256 keys differ by
-less than a tenth.
+Depth first is up to twice as fast where a few nodes fit into the first-level cache, and takes four times as long where the
+tables outgrow the second: the cache misses of one key wait for each other. Its figure for rabbit2011 is too good, as that
+version entered nodes below a second ``#`` more than once. Of stock's nodes with literal children nine in ten have a single
+one, and keep that edge themselves; for the others a filter of 64 bits saves most requests to the table. Blocks of 32 to 256
+keys differ by less than a tenth.
 
-Left out: null keys, threads, and order within an answer, which sums do not need.
+Left out: null keys, threads, and an order within an answer, which the comparison of answers does not need.
 """
 
 from __future__ import annotations
@@ -53,22 +57,32 @@ class Found(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Scratch space of the walk."""
+    """Scratch space of the walk; a pair is ``node << 8 | key``, the key by its number in the block."""
 
     block: np.int64
+    """Keys that are walked together."""
     counts: npt.NDArray[np.int64]
+    """The row to go on at, and the size that ``out`` needs."""
     keys: Uint64s
+    """Eight numbers for each key of the block; see :mod:`~benchmarks.compiled_trie.walking`."""
     live: Uint64s
+    """Where the eight numbers of each key begin that still has a node."""
     entered: Uint64s
+    """For each key a bit for every ``#`` node below another ``#``: whether the key has entered it."""
     sizes: Uint64s
+    """For each key the number of its bindings, later where they are written next."""
     pairs: Uint64s
+    """The pairs of this level."""
     pairs_next: Uint64s
+    """The pairs of the next level."""
     asking: Uint64s
+    """The pairs that must be looked up in the edge table."""
     found: Uint64s
+    """The pairs whose node has bindings that match the key."""
 
 
 class CompiledTrie:
-    """Topic patterns of AMQP as a trie, for columns of keys.
+    """AMQP patterns as a trie that matches columns of keys; a binding's number is its position among the patterns.
 
     >>> trie = CompiledTrie(["stock.#", "*.nyse", "#.ibm"])
     >>> found = trie.match(pa.array(["stock.nyse", "weather", "stock.nyse.ibm"]))
@@ -86,7 +100,7 @@ class CompiledTrie:
         return sum(table.nbytes for table in self._trie)
 
     def match(self, keys: pa.Array) -> Found:
-        """Match a string column without nulls."""
+        """Match a column of strings; raises TypeError for other types, and for nulls."""
         if keys.null_count or keys.type != pa.string():
             raise TypeError(f"keys is an Arrow column of {keys.type} with {keys.null_count} nulls: expected strings")
         _, starts, text = keys.buffers()
@@ -94,7 +108,7 @@ class CompiledTrie:
         offsets = np.frombuffer(starts, np.int32, rows + 1, 4 * keys.offset) if rows else np.zeros(1, np.int32)
         data = np.frombuffer(text, np.uint8) if text is not None and text.size else np.empty(0, np.uint8)
         out_offsets, out = np.zeros(rows + 1, np.int64), np.empty(max(1024, rows), np.int32)
-        # The walk looks up to PADDING bytes beyond a key: the last ones are copied to where these are.
+        # The walk reads up to PADDING bytes beyond a key, so the last keys are copied in front of that many zeros.
         safe = int(np.searchsorted(offsets[1:], len(data) - PADDING, side="right"))
         out = self._walk(offsets, data, 0, safe, out_offsets, out)
         if safe < rows:
@@ -107,7 +121,9 @@ class CompiledTrie:
     def _walk(
         self, offsets: Any, data: Any, row: int, stop: int, out_offsets: npt.NDArray[np.int64], out: Any
     ) -> npt.NDArray[np.int32]:
-        offsets.flags.writeable = data.flags.writeable = False  # one type of arrays, one compilation
+        offsets.flags.writeable = data.flags.writeable = (
+            False  # numba compiles once for each type, and this is part of it
+        )
         while True:
             status = walk(self._trie, self._work, offsets, data, row, stop, out_offsets, out)
             row = int(self._work.counts[0])
@@ -123,7 +139,7 @@ class CompiledTrie:
 
 def _work(trie: Trie, *, pairs: int) -> Work:
     block = BLOCK
-    while block > 1 and block * int(trie.nested) > 1 << 20:  # 8 MB of marks at most
+    while block > 1 and block * int(trie.nested) > 1 << 20:  # at most 8 MB of bits for entered nodes
         block //= 2
     sizes = (8 * block, block, max(1, block * int(trie.nested)), block, pairs, pairs, pairs, pairs)
     return Work(np.int64(block), np.zeros(2, np.int64), *(aligned(size) for size in sizes))

@@ -1,4 +1,4 @@
-"""Insertion of patterns into the trie, and packing of its tables, as kernels."""
+"""The kernels that insert patterns into the trie and copy its tables."""
 
 from __future__ import annotations
 
@@ -46,10 +46,11 @@ def insert(
     ends: Any,
     counts: Any,
 ) -> Any:
-    """Insert patterns from ``counts[0]`` on; ``counts`` are the pattern to go on at, symbols, nodes, and nested hashes.
+    """Insert patterns, from number ``counts[0]`` on; return DONE or what must grow.
 
-    ``starts[symbol]`` is where a literal word is in ``data``; ``ends[i]`` becomes the node at which pattern i ends.
-    Symbols 1 and 2 are the wildcards, whose edges are in the table like others.
+    ``counts`` are the next pattern, and the numbers of symbols, of nodes, and of ``#`` nodes below another ``#``.
+    ``starts[symbol]`` is where a literal word begins in ``data``; ``ends[i]`` becomes the node at which pattern i ends.
+    Symbols 1 and 2 are ``*`` and ``#``, whose edges are in the table like the others.
     """
     while counts[0] < offsets.size - 1:
         i = counts[0]
@@ -65,7 +66,7 @@ def insert(
             size = U0
             while at + size < stop and data[at + size] != DOT:
                 size += U1
-            # A run of wildcards is its stars and then one hash: they match the same, and no hash is followed by one.
+            # A run of wildcards is inserted as its "*" and then one "#": that matches the same, and no "#" follows another.
             if size == U1 and data[at] == HASH:
                 waiting = True
             elif size == U1 and data[at] == STAR:
@@ -93,6 +94,7 @@ def insert(
 
 @kernel
 def _descend(edges: Any, shift: Any, nodes: Any, counts: Any, node: Any, symbol: Any) -> Any:
+    """Return the child of a node by a symbol, which is made if it is not there."""
     slot = child_slot(edges, shift, node, symbol)
     if edges[U2 * slot] == U0:
         child = np.uint64(counts[2])
@@ -117,6 +119,7 @@ def _descend(edges: Any, shift: Any, nodes: Any, counts: Any, node: Any, symbol:
 
 @kernel
 def _descend_hash(edges: Any, shift: Any, nodes: Any, counts: Any, node: Any, loops: Any) -> Any:
+    """Return the ``#`` child of a node, which is made if it is not there; ``loops`` is the number of ``#`` above it."""
     child = _descend(edges, shift, nodes, counts, node, U2)
     if nodes[U4 * child] == U0:
         nodes[U4 * child] = child
@@ -128,7 +131,10 @@ def _descend_hash(edges: Any, shift: Any, nodes: Any, counts: Any, node: Any, lo
 
 @kernel
 def enter_edges(old: Any, nodes: Any, edges: Any, shift: Any, several_only: Any) -> Any:
-    """Copy edges to another table: all, or only those of nodes with several literals; return how many."""
+    """Copy edges to another table: all, or only those of nodes with several literals; return their number.
+
+    An empty ``edges`` only counts.
+    """
     count = 0
     for slot in range(old.size // 2):
         key = old[2 * slot]
@@ -144,8 +150,9 @@ def enter_edges(old: Any, nodes: Any, edges: Any, shift: Any, several_only: Any)
 
 @kernel
 def copy_words(old: Any, words: Any, shift: Any, data: Any, starts: Any, text: Any) -> Any:
-    """Copy words to another table and, where ``text`` has room, the long ones' bytes, whose starts change; return the
-    number of these bytes.
+    """Copy words to another table, and the bytes of words over 8 bytes to ``text``; return the number of these bytes.
+
+    ``starts`` then has their places in ``text``. With an empty ``text`` the bytes are counted and not copied.
     """
     used = np.int64(0)
     mask = np.uint64(words.size // 2 - 1)

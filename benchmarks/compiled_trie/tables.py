@@ -1,4 +1,4 @@
-"""Building the compiled trie: patterns are inserted one by one, tables double as they fill and are packed at the end."""
+"""Building the compiled trie: patterns are inserted one by one; tables double when they are full, and are packed at the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.compiled_trie.insertion import copy_words, enter_edges, insert
 __all__ = ["PADDING", "Trie", "aligned", "build"]
 
 PADDING = 72
-"""Bytes that must be readable behind the last word that a kernel is given."""
+"""Bytes that a kernel may read beyond the last word that it is given."""
 LINE = 64
 """Bytes of a cache line."""
 
@@ -27,28 +27,31 @@ NO_TEXT = np.zeros(0, np.uint8)
 
 
 class Trie(NamedTuple):
-    """The tables that the walk reads."""
+    """The tables that the walk reads. A table of pairs is one array, so that a pair lies in one cache line."""
 
     words: Uint64s
     """Hash table of the literal words: pairs of (first 8 bytes or hash, length << 32 | symbol)."""
     word_shift: np.int64
+    """The shift that makes a slot of a hash."""
     starts: Int64s
     """Where a symbol's word begins in ``text``, if it has over 8 bytes."""
     text: npt.NDArray[np.uint8]
     edges: Uint64s
     """Hash table of the edges of nodes with several literal children: pairs of (node << 32 | symbol, child)."""
     edge_shift: np.int64
+    """The same for the edges."""
     nodes: Uint64s
     """Four numbers for each node; see :mod:`~benchmarks.compiled_trie.hashing`."""
     bindings: Int32s
+    """The positions of the patterns, ordered by the nodes at which they end."""
     nested: np.int64
-    """Machine words for a mark on every ``#`` node that has another ``#`` above it; 0 where there is none."""
+    """The size, in numbers of 64 bits, of a set of ``#`` nodes that have another ``#`` above them; 0 if there is none."""
     numbers: Int32s
-    """The number of each such node, counted from 1; empty where there is none."""
+    """For each node its number in such a set, counted from 1, or 0 if it is not such a node; empty if there is none."""
 
 
 def build(patterns: Sequence[str]) -> Trie:
-    """Insert patterns; their positions are the bindings."""
+    """Build the trie of patterns; the position of a pattern is its binding's number."""
     column = pa.array(patterns, pa.string())
     _, starts_buffer, text_buffer = column.buffers()
     offsets = np.frombuffer(starts_buffer, np.int32, len(column) + 1).copy()
@@ -99,13 +102,13 @@ def build(patterns: Sequence[str]) -> Trie:
 
 
 def aligned(size: int) -> Uint64s:
-    """Return zeros that begin at a cache line."""
+    """Return ``size`` zeros that begin at a cache line."""
     raw = np.zeros(8 * size + LINE, np.uint8)
     start = -raw.ctypes.data % LINE
     return raw[start : start + 8 * size].view(np.uint64)
 
 
 def _hash_table(slots: int) -> tuple[Uint64s, np.int64]:
-    """Return an empty table of at least that many pairs, and the shift that makes a slot of a hash."""
+    """Return an empty table of at least ``slots`` pairs, and the shift that makes a slot of a hash."""
     bits = max(4, (slots - 1).bit_length())
     return aligned(2 << bits), np.int64(64 - bits)

@@ -1,4 +1,4 @@
-"""The walk: a block of keys level by level, a (key, node) pair at a time."""
+"""The walk: a block of keys, level by level, one (key, node) pair after the other."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from compiler.kernels._jit import equal64, inlined, kernel, prefetch, trailing_z
 __all__ = ["BLOCK", "walk"]
 
 BLOCK = 128
-"""Keys that are walked together: 64 and 256 are within 5 % of it."""
-# What is known of a key of the block, 8 numbers each: where its next word begins; where the key ends; the separators
-# from that word on, a bit per byte, where they are known; the word's name, length, and symbol; the level at which it
-# last had a node; and the symbol's bit in the nodes' filters.
+"""Keys that are walked together. With 64 or 256 the time is within 5 %."""
+# Eight numbers for each key of the block: where its next word begins; where the key ends; a bit for each byte from that word
+# on that is a separator, 0 where that is not known; the word's name, length and symbol; the level at which the key last had a
+# node; and the symbol's bit in the filters of nodes.
 AT, END, DOTS, NAME, SIZE, SYMBOL, LEVEL, BIT = (np.uint64(i) for i in range(8))
 
 
 @inlined
 def _next_word(keys: Any, data: Any, line: Any, at: Any, end: Any) -> Any:
-    """Return the length of the word that begins at ``at``, and note where the separators behind it are."""
+    """Return the length of the word that begins at ``at``, and keep the separators behind it in ``keys``."""
     dots = keys[line + DOTS]
     if dots == U0:
         dots = equal64(data, at, DOT)
@@ -61,9 +61,9 @@ def _next_word(keys: Any, data: Any, line: Any, at: Any, end: Any) -> Any:
 
 @kernel
 def walk(trie: Any, work: Any, offsets: Any, data: Any, row: Any, stop: Any, out_offsets: Any, out: Any) -> Any:
-    """Match keys from ``row`` to ``stop``; who matches key i is in ``out[out_offsets[i]:out_offsets[i + 1]]``, unordered.
+    """Match keys from ``row`` to ``stop``; the bindings of key i are ``out[out_offsets[i]:out_offsets[i + 1]]``, in no order.
 
-    Returns DONE or what must grow; ``work.counts[0]`` is then the row to go on at, ``counts[1]`` the size needed.
+    Return DONE or what must grow. Then ``work.counts[0]`` is the row to go on at, and ``counts[1]`` the size that is needed.
     """
     words, word_shift, word_mask = trie.words, np.uint64(trie.word_shift), np.uint64(trie.words.size // 2 - 1)
     edges, edge_shift, edge_mask = trie.edges, np.uint64(trie.edge_shift), np.uint64(trie.edges.size // 2 - 1)
@@ -80,7 +80,7 @@ def walk(trie: Any, work: Any, offsets: Any, data: Any, row: Any, stop: Any, out
         for i in range(count):
             line = U8 * i
             begin, end = np.uint64(offsets[first + i]), np.uint64(offsets[first + i + U1])
-            keys[line + AT] = begin + np.uint64(begin == end)  # "" has no word, any other key has one at its beginning
+            keys[line + AT] = begin + np.uint64(begin == end)  # "" has no word; any other key begins with one
             keys[line + END] = end
             keys[line + DOTS] = U0
             keys[line + LEVEL] = U0
@@ -89,7 +89,7 @@ def walk(trie: Any, work: Any, offsets: Any, data: Any, row: Any, stop: Any, out
             now[i] = i
         n, n_live, n_found, level = count, count, U0, U0
         while n > U0:
-            # The next word of each key that still has a node, first named, then looked up.
+            # The next word of each key that still has a node is named, then looked up.
             m = U0
             for j in range(n_live):
                 line = live[j]
@@ -126,8 +126,8 @@ def walk(trie: Any, work: Any, offsets: Any, data: Any, row: Any, stop: Any, out
                 keys[line + SYMBOL] = symbol
                 keys[line + BIT] = U0 if symbol == U0 else U1 << (symbol & U63)
                 keys[line + AT] = at + size + U1
-            # Each pair of a key and a node. What may be added is written in any case, and counted if it is right: one
-            # cannot guess which words continue where, and a wrong guess costs as much as the pair.
+            # A step for each pair of a key and a node. A pair for the edge table is written in any case, and counted if it
+            # is due: whether it is due cannot be predicted, and a misprediction costs as much as the whole step.
             step = n_next = asks = U0
             while step < n:
                 if n >= room or n_next >= room or n_found + U4 >= np.uint64(found.size):
@@ -190,7 +190,7 @@ def walk(trie: Any, work: Any, offsets: Any, data: Any, row: Any, stop: Any, out
                     keys[line + LEVEL] = level
             now, then = then, now
             n = n_next
-        # The bindings of the nodes that were found, key by key.
+        # The bindings of the nodes that were found are written, key by key.
         used = np.uint64(out_offsets[first])
         for i in range(count):
             size = sizes[i]
@@ -214,7 +214,10 @@ def walk(trie: Any, work: Any, offsets: Any, data: Any, row: Any, stop: Any, out
 
 @inlined
 def _enter(trie: Any, many: Any, key: Any, entered: Any, nested: Any) -> Any:
-    """Tell whether a key enters a ``#`` node for the first time: below another it may come again, and it stays."""
+    """Tell whether a key enters a ``#`` node for the first time, and mark it as entered.
+
+    Only a node below another ``#`` can be reached again: its number is not 0.
+    """
     number = np.uint64(trie.numbers[many])
     at, bit = nested * key + (number >> np.uint64(6)), U1 << (number & U63)
     new = number == U0 or entered[at] & bit == U0
@@ -224,6 +227,7 @@ def _enter(trie: Any, many: Any, key: Any, entered: Any, nested: Any) -> Any:
 
 @kernel
 def _same(trie: Any, symbol: Any, data: Any, at: Any, size: Any) -> Any:
+    """Tell whether a symbol's word, of over 8 bytes, is the one that begins at ``at``."""
     start = np.uint64(trie.starts[symbol])
     same = U0
     while same < size and trie.text[start + same] == data[at + same]:

@@ -1,11 +1,11 @@
-"""Families that blow a set automaton up, at sizes where no cache could hold them: answers, bytes and counters.
+"""Families of binding sets whose DFA has exponentially many states, at sizes that no cache can hold.
 
-``#.a.*^n`` needs 2^(n+1) states, and a De Bruijn sequence visits them all: it contains every run of n + 1 words over two
-letters once. ``#.w_i.#`` for n words needs 2^n states with 2^n accept sets, and here comes a key for every subset of the
-words. And 5,000 bindings that begin with ``#`` renew every state with every word.
+``#.a.*^n`` needs 2^(n+1) states, and the keys reach them all: they are cut from a De Bruijn sequence, which contains every
+run of n + 1 words over two letters once. ``#.w_i.#`` for n words needs 2^n states with 2^n accept sets, and there is a key
+for every subset of the words. With 5,000 bindings that begin with ``#`` every word leads to another state.
 
-What is right is known in advance: for the first two families by a formula, for all rows, and by the reference trie for
-some; for the third by the compiled trie for all, where it is there, and by the reference trie for some.
+Answers, bytes and counters are checked. For the first two families a formula tells what matches each key; for the third the
+compiled trie does. The reference trie judges a sample of each.
 """
 
 from __future__ import annotations
@@ -20,26 +20,29 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import dfa_router as dr
-from benchmarks.engine.agreement import agree, summary, trie_summary
-from benchmarks.engine.opponent import compiled_trie
+from benchmarks.agreement import agree, summary, trie_summary
+from benchmarks.compiled_trie import CompiledTrie
 from benchmarks.engine.rows import Claim, Row
 
 __all__ = ["FAMILIES", "Case", "adversarial", "check", "leading_hashes", "stars_behind_a_hash", "words_anywhere"]
 
 SAMPLE = 300
-"""Keys that the reference trie judges."""
+"""How many keys of a case the reference trie judges."""
 CACHES = (16 << 10, 1 << 20, 64 << 20)
+"""The bounds on the cache, in bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A family at a size: bindings, keys, and for each key the number of pairs and the sum of positions, if known."""
+    """A family at a size."""
 
     name: str
     patterns: list[str]
     keys: pa.Array
     pairs: npt.NDArray[np.int64] | None = None
+    """For each key how many bindings match it; None where no formula tells."""
     sums: npt.NDArray[np.int64] | None = None
+    """For each key the sum of these bindings' positions; None where no formula tells."""
 
 
 def stars_behind_a_hash(n: int) -> Case:
@@ -68,7 +71,7 @@ def stars_behind_a_hash(n: int) -> Case:
 
 
 def words_anywhere(n: int, *, seed: int = 0) -> Case:
-    """``#.w_i.#`` for n words, and a key for each of their subsets, in any order and with strangers among them."""
+    """``#.w_i.#`` for n words, and a key for each subset of them, its words in any order, with an unknown word in some."""
     rng = np.random.default_rng(seed)
     subsets = rng.permutation(1 << n)
     order = rng.permutation(n)
@@ -118,7 +121,7 @@ FAMILIES: tuple[Callable[[float], Sequence[Callable[[], Case]]], ...] = (
 
 
 def adversarial(scale: float, _rounds: int, progress: Callable[[str], None]) -> Iterator[Row | Claim]:
-    """Run every family under several bounds."""
+    """Run every family within each bound on the cache."""
     clears = fallbacks = 0
     for family in FAMILIES:
         for make in family(scale):
@@ -149,7 +152,7 @@ def adversarial(scale: float, _rounds: int, progress: Callable[[str], None]) -> 
 
 
 def check(case: Case, cache_bytes: int, *, sample: int = SAMPLE) -> tuple[float, dr.CacheStats]:
-    """Match a case's keys, hold the answers to what is known, and return the seconds and the counters.
+    """Match a case's keys and check the answers; return the seconds of matching, and the router's counters.
 
     Raises ``AssertionError`` where an answer is wrong or the cache has outgrown its bound.
     """
@@ -169,8 +172,8 @@ def check(case: Case, cache_bytes: int, *, sample: int = SAMPLE) -> tuple[float,
         np.testing.assert_array_equal(
             (running[offsets[1:]] - running[offsets[:-1]])[ids], case.sums, err_msg=f"{case.name}: sums of positions"
         )
-    elif (make := compiled_trie()) is not None:
-        found = make(case.patterns).match(case.keys)
+    else:
+        found = CompiledTrie(case.patterns).match(case.keys)
         agree(case.name, {"dfa": summary(matches), "compiled trie": trie_summary(found, case.keys)})
     some = np.unique(np.linspace(0, len(case.keys) - 1, sample).astype(np.int64))
     reference = dr.compile([(pattern, "q") for pattern in case.patterns], engine="trie")
@@ -182,9 +185,9 @@ def check(case: Case, cache_bytes: int, *, sample: int = SAMPLE) -> tuple[float,
 
 
 def de_bruijn(n: int) -> npt.NDArray[np.uint8]:
-    """Return a cyclic sequence of 2^n bits with every run of n bits in it once: the prefer-ones greedy construction.
+    """Return a cyclic sequence of 2^n bits that contains every run of n bits once.
 
-    Follows from M. H. Martin, "A problem in arrangements" (1934).
+    The greedy construction that prefers ones, after M. H. Martin, "A problem in arrangements" (1934).
 
     >>> de_bruijn(3).tolist()
     [0, 0, 0, 1, 1, 1, 0, 1]

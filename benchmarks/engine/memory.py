@@ -1,11 +1,13 @@
-"""Memory from outside: what the system gives a new process while it compiles and while it matches.
+"""Memory as the system counts it: how much a new process takes while it compiles bindings and while it matches.
 
-The process makes its bindings and keys first and then stops at each step until it is told to go on; in between, this one
-reads from ``/proc`` how much memory it holds (``VmRSS``) and the most that it has held since it was told to
-go on (``VmHWM``, reset through ``clear_refs``). Keys go by batches of :data:`BATCH`, whose answers are dropped. What the
-walk takes more than before is held to ``cache_bytes`` and ten per cent of that and of the program; the program is
-what compiling has left behind. The answer of the largest batch is allowed besides, since it is the caller's; batches are
-small because an answer exists more than once while it is put together, and it is the cache that is measured here.
+The new process makes its bindings and keys, and then stops before each step until this process tells it to go on. In
+between, this process reads from ``/proc`` how much memory the other one holds (``VmRSS``) and the most that it has held
+since the step began (``VmHWM``, reset through ``clear_refs``).
+
+The *program* is what compiling has left behind. While it matches, the process may grow by ``cache_bytes``, ten per cent of
+that and of the program, and the largest batch's answer, which belongs to the caller. Keys are matched in batches of
+:data:`BATCH`, whose answers are dropped; batches are small because an answer exists more than once while it is put
+together, and it is the cache that is measured here.
 """
 
 from __future__ import annotations
@@ -20,19 +22,20 @@ from pathlib import Path
 import pyarrow as pa
 
 from benchmarks.engine.rows import Claim, Row
-from benchmarks.engine.workloads import make_workload
 from benchmarks.measure import every_core
+from benchmarks.workloads import make_workload
 
 __all__ = ["BATCH", "memory"]
 
 BATCH = 1 << 11
+"""Keys of a batch."""
 CASES = (
     ("stock", (4 << 20, 16 << 20, 64 << 20)),
     ("hard", (4 << 20, 64 << 20)),
     ("nservicebus", (4 << 20,)),
     ("fleet", (32 << 20, 256 << 20)),
 )
-"""Workloads, and the bounds that each is run with."""
+"""Workloads, and the bounds on the cache, in bytes, that each is run with."""
 MB = 1e6
 
 CHILD = f"""
@@ -74,7 +77,7 @@ stop(largest=largest, pairs=pairs, clears=stats.clears, fallbacks=stats.fallback
 
 
 def memory(scale: float, _rounds: int, progress: Callable[[str], None]) -> Iterator[Row | Claim]:
-    """Measure workloads under several bounds, each in a process of its own."""
+    """Measure workloads within several bounds, each in a process of its own."""
     if not Path("/proc/self/clear_refs").exists():
         yield Claim(
             workload="memory",
@@ -111,6 +114,7 @@ def memory(scale: float, _rounds: int, progress: Callable[[str], None]) -> Itera
 
 
 def _measured(folder: str, name: str, bound: int) -> tuple[Claim, int, int]:
+    """Return the target for a workload within a bound, the number of pairs that were found, and the program's bytes."""
     with subprocess.Popen(
         [sys.executable, "-c", CHILD, folder, str(bound)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:
@@ -125,7 +129,7 @@ def _measured(folder: str, name: str, bound: int) -> tuple[Claim, int, int]:
             return facts
 
         def go_on() -> None:
-            Path(f"/proc/{child.pid}/clear_refs").write_text("5")  # the peak begins anew
+            Path(f"/proc/{child.pid}/clear_refs").write_text("5")  # resets VmHWM
             assert child.stdin is not None
             child.stdin.write("\n")
             child.stdin.flush()
@@ -159,7 +163,7 @@ def _measured(folder: str, name: str, bound: int) -> tuple[Claim, int, int]:
 
 
 def _status(pid: int, field: str) -> int:
-    """Read a figure of a process's memory in bytes."""
+    """Read a figure of a process's memory, in bytes."""
     lines = Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":"))
 

@@ -1,8 +1,8 @@
-"""What the engines are measured against: whole-key look-ups, and matchers that people use today.
+"""The peers that the engines are measured against: look-ups of whole keys, and matchers that people use today.
 
-A whole-key look-up does no matching at all: it finds each key among the distinct keys. A matcher is built from the
-patterns that its language can express and answers with binding positions, which are checked against ours. Those that
-are not installed are left out and named (``pip install 'dfa-router[bench]'`` brings them).
+A look-up of whole keys does no matching at all: it finds each key among the distinct keys. A matcher is built from the
+patterns that its language can express, and answers with their positions, which are checked against ours. Peers that are not
+installed are left out and named (``pip install -e '.[bench]'`` in a checkout brings them).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RE2_MAX_MEM = 4 << 30
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A whole-key look-up: ``prepare(keys, distinct)`` returns what is timed."""
+    """A look-up of whole keys: ``prepare(keys, distinct)`` returns the function that is timed."""
 
     name: str
     package: str
@@ -42,11 +42,11 @@ class PeerMatcher:
     """Whether its language can express a pattern."""
     build: Callable[[Sequence[str]], Callable[[str], Sequence[int]]]
     limit: int = 20_000
-    """How many patterns it is tried with at most."""
+    """The most patterns that it is tried with."""
 
 
 def installed(package: str) -> bool:
-    """Tell whether a peer's import package is there."""
+    """Tell whether a peer's package can be imported."""
     return importlib.util.find_spec(package) is not None
 
 
@@ -69,7 +69,7 @@ def _duckdb(keys: pa.Array, distinct: pa.Array) -> Callable[[], object]:
 
 
 def _expression(pattern: str) -> str:
-    """Write a pattern as a regular expression over a key with a dot in front: a word is a dot and what is none."""
+    """Write a pattern as a regular expression over keys with a dot in front, in which a word is a dot and no-dots after it."""
     if not pattern:
         return ""
     parts = {"*": r"\.[^.]*", "#": r"(?:\.[^.]*)*"}
@@ -110,7 +110,7 @@ def _hyperscan(patterns: Sequence[str]) -> Callable[[str], Sequence[int]]:
 
 
 def _paho(patterns: Sequence[str]) -> Callable[[str], Sequence[int]]:
-    # By name: whether its types are there depends on the extras that are installed.
+    # Imported by name: whether mypy finds its types would depend on the extras that are installed.
     matcher: Any = import_module("paho.mqtt.matcher").MQTTMatcher()
     positions: dict[str, list[int]] = {}
     for position, pattern in enumerate(patterns):
@@ -137,10 +137,11 @@ LOOKUPS = (
     Lookup("pyarrow dictionary_encode", "pyarrow", _dictionary_encode),
     Lookup("DuckDB hash join", "duckdb", _duckdb),
 )
-"""The first is what all ratios are to."""
+"""The look-ups; the first is the divisor of all ratios."""
 
 MATCHERS = (
     PeerMatcher("google-re2 Set", "re2", lambda _: True, _re2),
     PeerMatcher("hyperscan", "hyperscan", lambda _: True, _hyperscan),
     PeerMatcher("paho MQTTMatcher", "paho", _hash_only_last, _paho, limit=2_000_000),
 )
+"""The matchers; paho's language allows ``#`` at the end only."""

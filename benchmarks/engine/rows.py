@@ -1,4 +1,4 @@
-"""What the engine benchmark yields: measurements, and the targets that they are held to."""
+"""What the engine benchmark yields: measurements, and the targets that they are compared with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 __all__ = ["DFA_COLD", "DFA_WARM", "DISTINCT", "KEY_CACHE", "NFA", "TRIE", "Claim", "Row", "claims"]
 
 DFA_WARM, DFA_COLD, NFA = "dfa, warm", "dfa, cold", "nfa"
-KEY_CACHE = "dfa, warm, whole-key cache"
+KEY_CACHE = "dfa, warm, key cache"
 DISTINCT = "dfa, warm, the distinct keys and a take"
 INDEX_IN, JOIN, RE2, TRIE = "pyarrow index_in", "DuckDB hash join", "google-re2 Set", "compiled trie"
 
@@ -23,15 +23,16 @@ class Row:
     ns_per_key: float | None
     """None where the contestant did not run; ``note`` says why."""
     ratio: float | None
-    """To pyarrow's ``index_in`` of the same keys, in the same rounds; None where it did not run beside."""
+    """Of its time to that of pyarrow's ``index_in`` for the same keys in the same rounds; None where ``index_in`` did not run."""
     build_seconds: float | None = None
+    """Seconds to compile the bindings, where that is shown."""
     keys: int = 0
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A target, and what was measured of it."""
+    """A target, and what was measured for it."""
 
     workload: str
     what: str
@@ -66,11 +67,12 @@ RATIOS: tuple[tuple[str, str, tuple[str, ...], Literal["<=", ">="], float], ...]
     ("nservicebus", DFA_COLD, (NFA, TRIE), "<=", 1.2),
     ("repeat", DFA_WARM, (DISTINCT,), "<=", 1.1),
 )
-"""Targets that are ratios of time per key: workload, contestant, the best of which others, and the bound."""
+"""Targets that are ratios of time per key: the workload, the contestant, the others (the fastest of them is the divisor), the
+sense, and the bound."""
 
 
 def claims(rows: Sequence[Row]) -> Iterator[Claim]:
-    """Hold a workload's rows to the ratios that are asked of it."""
+    """Yield the targets of :data:`RATIOS` for the workloads among these rows, with what the rows say."""
     times = {(row.workload, row.contestant): row.ns_per_key for row in rows}
     for workload, one, others, sense, bound in RATIOS:
         if not any(row.workload == workload for row in rows):

@@ -1,4 +1,4 @@
-"""What a service feels beside throughput: threads, single keys, and how soon a new process is ready."""
+"""What matters to a service beside throughput: threads, single keys, and how soon a new process is ready."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Any
 import pyarrow.compute as pc
 
 import dfa_router as dr
-from benchmarks.engine.agreement import agree, summary
+from benchmarks.agreement import agree, summary
 from benchmarks.engine.rows import Claim, Row
-from benchmarks.engine.workloads import make_workload
 from benchmarks.measure import every_core, medians, warm_up
+from benchmarks.workloads import make_workload
 
 __all__ = ["process", "single", "threads"]
 
@@ -41,11 +41,12 @@ print(json.dumps([imported - started, done - started, matches.pair_count]))
 
 
 def threads(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Claim]:
-    """Stock's keys on one thread and on two; tells nothing on a machine that is busy, or has one core.
+    """Match stock's keys on one thread and on two; says nothing on a machine that is busy or has one core.
 
-    What the machine itself gives is measured beside it: two routers with half of the keys each, which share nothing, one
-    after the other and both at once. Before each warm pass goes one of the same contestant that is not timed: its tables
-    would else lie in the processor's caches or not, depending on who ran before.
+    How much two threads can gain on this machine is measured beside it: two routers that share nothing match half of the
+    keys each, one after the other and both at once. Before each timed pass the same contestant makes a pass that is not
+    timed (a cold one gets a new router instead): else the contestant before would decide whether its tables lie in the
+    processor's caches.
     """
     progress("threads: making stock's bindings and keys")
     workload = make_workload("stock", scale=scale)
@@ -105,7 +106,7 @@ def threads(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Cla
 
 
 def single(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Claim]:
-    """``router.match(key)`` on stock's keys: asked before, and never asked before."""
+    """Time ``router.match(key)`` on stock's keys: keys asked before, and keys never asked before."""
     progress("single: keys of stock, one at a time")
     workload = make_workload("stock", scale=min(scale, 0.2))
     distinct = pc.unique(workload.keys).to_pylist()
@@ -137,7 +138,7 @@ def single(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Clai
             count += 1
         asked.append(count)
 
-    # The router remembers its latest thousand answers, and the unseen keys have pushed these out.
+    # The router keeps its latest thousand answers, and the unseen keys have evicted those of the seen ones.
     before = {"match": lambda: [router.match(key) for key in seen]}
     seconds = medians({"match": ask_seen, "dict": look_up, "unseen": ask_unseen}, rounds=rounds, before=before)
     per_seen, per_look = (seconds[name] / (turns * len(seen)) for name in ("match", "dict"))
@@ -168,7 +169,7 @@ def single(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Clai
 
 
 def process(_scale: float, rounds: int, progress: Progress) -> Iterator[Row | Claim]:
-    """A new process: importing the package, and the first batch of 10,000 keys for 1,000 bindings."""
+    """Time a new process: importing the package, and the first batch, 10,000 keys for 1,000 bindings."""
     progress("process: import and first batch in new processes")
     found: list[Any] = []
     with every_core():
@@ -177,7 +178,7 @@ def process(_scale: float, rounds: int, progress: Progress) -> Iterator[Row | Cl
             done = subprocess.run([sys.executable, "-c", FIRST_BATCH], capture_output=True, text=True, check=True)
             found.append([*json.loads(done.stdout), time.perf_counter() - started])
     assert len({pairs for _, _, pairs, _ in found}) == 1, f"process: answers differ: {found}"
-    warm = found[1:]  # the first may have compiled kernels, and left them on disk
+    warm = found[1:]  # the first process may have compiled kernels, which the others load from the disk
     imported, first, whole = (statistics.median(run[i] for run in warm) for i in (0, 1, 3))
     note = f"the first of all took {found[0][1]:.2f} s; with the interpreter's start and end {whole:.2f} s"
     yield Claim(workload="process", what="import dfa_router", measured=imported, unit="s", sense="<=", bound=0.5)

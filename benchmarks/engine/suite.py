@@ -1,10 +1,9 @@
-"""The run: every workload through every contestant, in turns.
+"""The run: every workload is matched by every contestant, and they take turns.
 
-*Warm* means that the cache has seen these keys until it had nothing left to build; *cold*, that it is empty and all
-determinisation is timed. Both are
-timed until ``set_ids`` is there. Peers that are called key by key run on the first keys only; their figures are per key
-all the same. Two contestants that disagree on what matches (the number of pairs, or the sum of their binding positions)
-end the run: a benchmark is also a test.
+*Warm* means that the keys were matched before until nothing was left to build; *cold* that the cache is empty, so that
+building states and transitions is timed as well. Both are timed until ``set_ids`` is there. Peers that are called key by
+key run on the first keys only; their figures are per key all the same. Two contestants that disagree on what matches (the
+number of pairs of key and binding, or the sum of the bindings' positions) end the run: a benchmark is also a test.
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import dfa_router as dr
+from benchmarks.agreement import agree, summary, trie_summary
+from benchmarks.compiled_trie import CompiledTrie
 from benchmarks.engine.adversarial import adversarial
-from benchmarks.engine.agreement import agree, summary, trie_summary
 from benchmarks.engine.memory import memory
-from benchmarks.engine.opponent import WHERE, compiled_trie
 from benchmarks.engine.peers import LOOKUPS, MATCHERS, PeerMatcher, installed
 from benchmarks.engine.rows import DFA_COLD, DFA_WARM, DISTINCT, KEY_CACHE, NFA, TRIE, Claim, Row, claims
 from benchmarks.engine.service import process, single, threads
-from benchmarks.engine.workloads import WORKLOADS, Workload, make_workload
 from benchmarks.measure import medians, warm_up
+from benchmarks.workloads import WORKLOADS, Workload, make_workload
 from dfa_router.engines.automaton import prepare
 
 __all__ = ["PARTS", "run"]
 
 Progress = Callable[[str], None]
 SAMPLE_SECONDS = 2.0
-"""About how long a peer that is called key by key may take per round."""
+"""About how long a peer that is called key by key may take for a pass over its keys."""
 
 PARTS: Mapping[str, Callable[[float, int, Progress], Iterator[Row | Claim]]] = {
     "threads": threads,
@@ -41,7 +40,7 @@ PARTS: Mapping[str, Callable[[float, int, Progress], Iterator[Row | Claim]]] = {
     "memory": memory,
     "adversarial": adversarial,
 }
-"""What is measured beside the workloads, by name: functions of a scale and a number of rounds."""
+"""What is measured beside the workloads, by name: functions of a scale, a number of rounds, and what is told of progress."""
 
 
 def run(
@@ -53,9 +52,10 @@ def run(
 ) -> Iterator[Row | Claim]:
     """Run workloads and other parts by name, yielding what is measured; ``progress`` is told what is going on.
 
-    Raises ``AssertionError`` if two contestants disagree on what matches: a benchmark is also a test.
+    A ``scale`` below 1 makes a quick run, whose figures are not for quoting. Raises ``AssertionError`` if two contestants
+    disagree on what matches.
     """
-    prepare()  # before the first clock starts
+    prepare()  # compiles the kernels before anything is timed
     for name in names:
         if name in PARTS:
             yield from PARTS[name](scale, rounds, progress)
@@ -81,32 +81,31 @@ def _run(workload: Workload, rounds: int, progress: Progress) -> Iterator[Row]:
     keys = workload.keys
     plain = keys.cast(pa.string()) if pa.types.is_dictionary(keys.type) else keys
     distinct = pc.unique(plain)
-    progress(f"{workload.name}: dfa, nfa, compiled trie and whole-key look-ups")
+    progress(f"{workload.name}: dfa, nfa, compiled trie and look-ups of whole keys")
     started = time.perf_counter()
     router = compiled()
     build = time.perf_counter() - started
     expected = router.match_batch(keys)
     passes = 1 + warm_up(router, keys)
     nfa_keys = plain[: max(100_000, len(plain) // 10)]
-    simulated, remembering = compiled(engine="nfa"), compiled(key_cache="on")
+    simulated, with_key_cache = compiled(engine="nfa"), compiled(key_cache="on")
     fresh: dict[str, dr.Router] = {}
     found: dict[str, Any] = {}
     contestants: dict[str, Callable[[], object]] = {
         DFA_COLD: lambda: found.update(cold=_until_set_ids(fresh["router"], keys)),
         DFA_WARM: lambda: _until_set_ids(router, keys),
-        KEY_CACHE: lambda: found.update(remembered=_until_set_ids(remembering, keys)),
+        KEY_CACHE: lambda: found.update(key_cache=_until_set_ids(with_key_cache, keys)),
     }
-    warm_up(remembering, keys)
+    warm_up(with_key_cache, keys)
     if plain is not keys:
         contestants[DISTINCT] = lambda: router.match_batch(keys.dictionary).set_ids.take(keys.indices)
     contestants[NFA] = lambda: _until_set_ids(simulated, nfa_keys)
-    trie, trie_build, trie_keys = None, 0.0, keys.dictionary if plain is not keys else keys
-    if (make := compiled_trie()) is not None:
-        make(["a"]).match(pa.array(["a"]))  # compiles it, or loads what was compiled
-        started = time.perf_counter()
-        trie = make(workload.patterns)
-        trie_build = time.perf_counter() - started
-        contestants[TRIE] = lambda: found.update(trie=trie.match(trie_keys))
+    trie_keys = keys.dictionary if plain is not keys else keys
+    CompiledTrie(["a"]).match(pa.array(["a"]))  # compiles its kernels, or loads them from the disk
+    started = time.perf_counter()
+    trie = CompiledTrie(workload.patterns)
+    trie_build = time.perf_counter() - started
+    contestants[TRIE] = lambda: found.update(trie=trie.match(trie_keys))
     for lookup in LOOKUPS:
         if installed(lookup.package):
             contestants[lookup.name] = lookup.prepare(plain, distinct)
@@ -114,10 +113,9 @@ def _run(workload: Workload, rounds: int, progress: Progress) -> Iterator[Row]:
     answers = {
         DFA_WARM: summary(expected),
         DFA_COLD: summary(found["cold"]),
-        KEY_CACHE: summary(found["remembered"]),
+        KEY_CACHE: summary(found["key_cache"]),
+        TRIE: trie_summary(found["trie"], keys),
     }
-    if trie is not None:
-        answers[TRIE] = trie_summary(found["trie"], keys)
     agree(workload.name, answers)
     some = {NFA: summary(simulated.match_batch(nfa_keys)), "dfa": summary(router.match_batch(nfa_keys))}
     agree(f"{workload.name}, the first keys", some)
@@ -128,7 +126,7 @@ def _run(workload: Workload, rounds: int, progress: Progress) -> Iterator[Row]:
         note = ""
         if name == DFA_WARM:
             note = f"{held}; {expected.pair_count} pairs; warm after {passes} passes"
-        elif name == TRIE and trie is not None:
+        elif name == TRIE:
             alone = "; the distinct keys alone, their rows named by the dictionary" if plain is not keys else ""
             note = f"{trie.nbytes / 2**20:.1f} MiB{alone}"
         yield _row(
@@ -140,15 +138,13 @@ def _run(workload: Workload, rounds: int, progress: Progress) -> Iterator[Row]:
             build_seconds={DFA_COLD: build, TRIE: trie_build}.get(name),
             note=note,
         )
-    if trie is None:
-        yield Row(workload=workload.name, contestant=TRIE, ns_per_key=None, ratio=None, note=WHERE)
     for peer in MATCHERS:
         progress(f"{workload.name}: {peer.name}")
         yield _peer(workload, peer, plain, router, base)
 
 
 def _peer(workload: Workload, peer: PeerMatcher, keys: pa.Array, router: dr.Router, base: float) -> Row:
-    """Time a peer on as many keys as it manages in a few seconds, and check what it found."""
+    """Time a peer on the keys that it manages in a few seconds, 20,000 at most, and check what it found."""
     spoken = [position for position, pattern in enumerate(workload.patterns) if peer.speaks(pattern)]
     reason = ""
     if not installed(peer.package):
@@ -166,7 +162,7 @@ def _peer(workload: Workload, peer: PeerMatcher, keys: pa.Array, router: dr.Rout
     per_key = _timed(match, sample)[0] / len(sample)
     count = int(min(len(keys), 20_000, max(200, SAMPLE_SECONDS / per_key)))
     sample = keys[:count].to_pylist()
-    _timed(match, sample)  # RE2 builds its DFA as it goes, too: it shall be warm
+    _timed(match, sample)  # RE2 builds its DFA lazily, too: now it is warm
     seconds, found = min((_timed(match, sample) for _ in range(3)), key=lambda timed: timed[0])
     ours = router.match_batch(keys[:count]).bindings()
     wanted = set(spoken)

@@ -1,8 +1,8 @@
-"""The measurements: along each axis one thing grows and the others stay as they are.
+"""The measurements: along each axis one quantity grows, and the others stay as they are.
 
-Patterns are words of skewed frequency; three in ten have a star, and where the axis is not the share of ``#``, one in a
-hundred ends in it. Six keys in ten are made from a pattern, so that they match. What is slow runs on fewer keys of the same
-column, and all contestants are held to each other on those that they share.
+Patterns are made of words of skewed frequency. Three in ten have a ``*``; where the axis is not the share of ``#``, one in a
+hundred ends in ``#``. Six keys in ten are made from a pattern, so that they match. A slow contestant matches fewer keys of the
+same column, and the answers of all contestants are compared for the keys that they share.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import dfa_router as dr
-from benchmarks.engine.agreement import agree, summary, trie_summary
-from benchmarks.engine.opponent import compiled_trie
+from benchmarks.agreement import agree, summary, trie_summary
+from benchmarks.compiled_trie import CompiledTrie
 from benchmarks.measure import warm_up
 from dfa_router.engines.automaton import prepare
 from dfa_router.storage.compiled import sections_of
@@ -27,26 +27,29 @@ from dfa_router.storage.compiled import sections_of
 __all__ = ["AXES", "Point", "run"]
 
 KEYS = 200_000
+"""Keys of a column."""
 FIRST = 2000
-"""Keys by which it is found how many there is time for."""
+"""Keys that are matched first, to estimate how many there is time for."""
 SECONDS = 0.4
 """About how long a contestant may take for a point and round."""
 CACHE_BYTES = 256 << 20
+"""The bound on the DFA's cache."""
 AUTOMATON = ("labels", "children", "tag_offsets", "tags", "word_offsets", "word_data")
+"""The sections of a saved router that hold the automaton: their bytes are counted."""
 
 Words = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """A contestant's cost at a place of an axis."""
+    """What one contestant costs at one place of an axis."""
 
     axis: str
     x: float
     contestant: str
     ns_per_key: float
     bytes: int | None
-    """Of its tables: the automaton and the cache, or the trie; None where there are none to speak of."""
+    """Of its tables: the automaton and the cache, or the trie; None where it keeps none."""
     keys: int
 
 
@@ -55,13 +58,13 @@ AXES: dict[str, tuple[tuple[float, ...], str]] = {
     "words": ((1, 2, 4, 8, 16, 32, 64), "words of a key and of each of 1,000 bindings"),
     "hashes": ((0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5), "share of 1,000 bindings with a # at any place"),
 }
-"""The axes: their places, and what they are."""
+"""The axes: the places that are measured, and what grows."""
 
 
 def run(
     *, scale: float = 1.0, rounds: int = 3, seed: int = 0, progress: Callable[[str], None] = lambda _: None
 ) -> Iterator[Point]:
-    """Measure every point; a scale below 1 leaves out what is large and matches fewer keys.
+    """Measure every point; a ``scale`` below 1 leaves the large binding sets out and matches fewer keys.
 
     Raises ``AssertionError`` if contestants disagree on what matches.
     """
@@ -78,7 +81,7 @@ def run(
 
 
 def draw_patterns(rng: np.random.Generator, axis: str, x: float) -> Words:
-    """Return a row of words for each pattern, None where it has fewer.
+    """Draw patterns for a place of an axis, as words; shape (patterns, words).
 
     >>> draw_patterns(np.random.default_rng(0), "words", 2).shape
     (1000, 2)
@@ -87,7 +90,7 @@ def draw_patterns(rng: np.random.Generator, axis: str, x: float) -> Words:
     length = int(x) if axis == "words" else 5
     words = np.array([f"w{i}" for i in range(max(50, count // 20))], object)
     ranks = (rng.random((count, length)) ** 2 * len(words)).astype(np.int64)
-    ranks[:, 1:] %= 200  # the first word has as many values as the set allows, the others are the same few
+    ranks[:, 1:] %= 200  # the first word has many values in a large set, the others 200 at most
     patterns: Words = words[ranks % len(words)]
     starred = np.flatnonzero(rng.random(count) < (0.3 if length > 1 else 0.0))  # a star alone would match all keys
     patterns[starred, rng.integers(0, length, len(starred))] = "*"
@@ -99,7 +102,7 @@ def draw_patterns(rng: np.random.Generator, axis: str, x: float) -> Words:
 
 
 def draw_keys(rng: np.random.Generator, patterns: Words, count: int) -> pa.Array:
-    """Return a column of keys: six in ten match a pattern that they are made from."""
+    """Draw a column of keys: six in ten match the pattern that they are made from."""
     length = patterns.shape[1]
     rows = patterns[rng.integers(0, len(patterns), count)]
     words = np.array([f"w{i}" for i in range(250)], object)
@@ -120,21 +123,19 @@ def _point(axis: str, x: float, patterns: Words, keys: pa.Array, rounds: int) ->
     warm, simulated = compiled(), dr.compile(bindings, engine="nfa")
     automaton = _automaton_bytes(warm)
     warm_up(warm, keys)
-    make = compiled_trie()
-    trie = None if make is None else make(texts)
+    trie = CompiledTrie(texts)
     distinct: dict[int, pa.Array] = {}
     runs: dict[str, Callable[[pa.Array], Any]] = {
         "dfa, warm": lambda some: warm.match_batch(some).set_ids,
         "nfa": lambda some: simulated.match_batch(some).set_ids,
         "pyarrow index_in": lambda some: pc.index_in(some, distinct[len(some)]),
+        "compiled trie": trie.match,
     }
-    if trie is not None:
-        runs["compiled trie"] = trie.match
     times: dict[str, list[float]] = {"dfa, cold": []}
     columns = {}
     for name, ask in runs.items():
         distinct[FIRST] = pc.unique(keys[:FIRST])
-        ask(keys[:FIRST])  # the first call of all may compile a kernel
+        ask(keys[:FIRST])  # the first call may compile a kernel
         each = _seconds(ask, keys[:FIRST]) / FIRST
         columns[name] = keys[: min(len(keys), max(FIRST, int(SECONDS / each)))]
         distinct[len(columns[name])] = pc.unique(columns[name])
@@ -146,13 +147,18 @@ def _point(axis: str, x: float, patterns: Words, keys: pa.Array, rounds: int) ->
         for name, ask in runs.items():
             times[name].append(_seconds(ask, columns[name]) / len(columns[name]))
     shared = keys[: min(map(len, columns.values()))]
-    answers = {"dfa": summary(warm.match_batch(shared)), "nfa": summary(simulated.match_batch(shared))}
-    if trie is not None:
-        answers["compiled trie"] = trie_summary(trie.match(shared), shared)
+    answers = {
+        "dfa": summary(warm.match_batch(shared)),
+        "nfa": summary(simulated.match_batch(shared)),
+        "compiled trie": trie_summary(trie.match(shared), shared),
+    }
     agree(f"growth, {x:g} {axis}", answers)
-    held = {"dfa, warm": automaton + warm.stats().bytes, "dfa, cold": automaton + fresh.stats().bytes, "nfa": automaton}
-    if trie is not None:
-        held["compiled trie"] = trie.nbytes
+    held = {
+        "dfa, warm": automaton + warm.stats().bytes,
+        "dfa, cold": automaton + fresh.stats().bytes,
+        "nfa": automaton,
+        "compiled trie": trie.nbytes,
+    }
     for name, values in times.items():
         yield Point(
             axis=axis,

@@ -1,4 +1,4 @@
-"""Who takes part, and the subscriptions and keys that they get."""
+"""The contestants: every engine, some with several options; and the random topics that they are given."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OWN_OPTIONS: dict[str, list[tuple[str, dict[str, Any], bool]]] = {
     "cstrie": [("cstrie, locked cells", {"cells": "locked"}, False)] * (find_spec("cereggii") is not None),
     "dfa": [],
 }
-"""Engine -> label, options and whether it is built over a topic space, beside its defaults."""
+"""Engine -> (label, options, whether it is built over a topic space) of further contestants, beside the engine's defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Contestant:
 
     @property
     def dynamic(self) -> bool:
-        """Whether it takes subscriptions one by one."""
+        """Whether subscriptions can be added and removed one by one."""
         return engine_info(self.engine).dynamic
 
     def build(self, patterns: Sequence[str], topics: Sequence[str]) -> Matcher:
@@ -48,7 +48,7 @@ class Contestant:
         return engine_spec(self.engine).build([pattern.encode() for pattern in patterns], AMQP, **options)
 
     def router(self, patterns: Sequence[str], topics: Sequence[str]) -> Router:
-        """Build it as users have it: safe under threads, by a lock around it or by itself."""
+        """Build it with a router around it, as users have it: safe under threads, by a lock where the engine needs one."""
         bindings = [Binding(pattern, "subscriber") for pattern in patterns]
         return Router(bindings, self.build(patterns, topics), engine_info(self.engine), AMQP)
 
@@ -61,10 +61,11 @@ CONTESTANTS = [
         *(Contestant(label, name, options, topics) for label, options, topics in _OWN_OPTIONS.get(name, [])),
     ]
 ]
+"""All contestants, in the order of the engines."""
 
 
 def random_topics(count: int, words: int = 5, *, seed: int = 2016) -> list[str]:
-    """Make distinct topics of random words, as many as asked.
+    """Make ``count`` distinct topics of random words.
 
     >>> len(set(random_topics(100)))
     100

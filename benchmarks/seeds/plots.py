@@ -1,10 +1,10 @@
-"""The plots: bars for what one thread does, lines over the number of threads; logarithmic where the sources' are."""
+"""The plots: bars for figures of one thread, lines over the number of threads; logarithmic where the sources' plots are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchmarks.plotting import new_figure
 from benchmarks.seeds.rows import Row
@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 TRIES = ("trie", "cstrie", "cstrie, locked cells")
+"""The contestants that have panels of their own."""
+
+Panels = Sequence[Callable[["Axes"], None]]
+"""Functions that draw into axes."""
 
 
 def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
-    """Draw every plot into the folder as SVG and return the paths."""
+    """Draw every plot into the folder as an SVG file; return the paths."""
     paths = []
     for name, (columns, panels) in {
         "latency": (2, [_latency_panel(rows, "cold"), _latency_panel(rows, "hot")]),
@@ -38,11 +42,8 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
     return paths
 
 
-Panels = Sequence[Any]
-
-
 def _latency_panel(rows: Sequence[Row], condition: str) -> Panels:
-    """Bars of lookups, subscriptions and removals, with the published figures as marks, on a logarithmic scale."""
+    """Return a panel with bars for look-ups, subscriptions and removals, and marks for the published figures."""
     found = [r for r in rows if r.table == "latency" and r.condition == condition and r.measure != "any" and not r.note]
     matchers = list(dict.fromkeys(r.matcher for r in found))
 
@@ -65,6 +66,7 @@ def _latency_panel(rows: Sequence[Row], condition: str) -> Panels:
 
 
 def _bars(rows: Sequence[Row], table: str, label: str) -> Panels:
+    """Return a panel with a bar for each figure of a table, and marks for the published ones."""
     found = [r for r in rows if r.table == table]
 
     def panel(axes: Axes) -> None:
@@ -84,10 +86,10 @@ def _bars(rows: Sequence[Row], table: str, label: str) -> Panels:
 
 
 def _lines(rows: Sequence[Row], table: str, unit: str, only: Sequence[str] | None) -> Panels:
-    """Return a panel for each measure: time over threads; all matchers logarithmic, or some of them linear."""
+    """Return a panel for each measure, time over threads: of all matchers on a logarithmic scale, of ``only`` some linear."""
     matchers = list(dict.fromkeys(r.matcher for r in rows if r.table == "mix"))
 
-    def make(measure: str) -> Any:
+    def make(measure: str) -> Callable[[Axes], None]:
         found = [r for r in rows if r.table == table and r.measure == measure and r.condition.endswith("threads")]
         found = [r for r in found if not r.condition.startswith("1 thread,")]
 

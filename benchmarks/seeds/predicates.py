@@ -1,8 +1,8 @@
-"""Skipfilter's own case: 5,000 subscribers of three selectors each, and messages of two topics.
+"""The case that the skipfilter was made for: 5,000 subscribers with three selectors each, and messages with two topics.
 
 Three ways to find who gets a message: ask every selector of every subscriber about every topic (a regular expression
-each); the same behind Mercure's former cache from (selector, topic) to a boolean; and the skipfilter. Topics that come
-again are what the caches are for; topics that never do are what its users had.
+each); the same behind the cache that Mercure had before, from (selector, topic) to a boolean; and the skipfilter. The caches
+help where topics recur; the users who complained had topics that never do.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from dfa_router.reference.skipfilter import SkipFilter, uri_template
 __all__ = ["predicates"]
 
 Subscriber = tuple[int, tuple[tuple[str, re.Pattern[str]], ...]]
+"""A number, and selectors as text and as the regular expression of it."""
 Hub = Callable[[tuple[str, str]], list[Subscriber]]
+"""Returns the subscribers that want a message, by its topics."""
 
 
 def predicates(subscribers: int, seconds: float) -> Iterator[Row]:
-    """Measure messages a second of each way, with 100 topics that come again and with topics that never do."""
+    """Measure the messages per second of each way, with six topics that recur and with topics that never do."""
     population: list[Subscriber] = [
         (number, tuple((text, uri_template(text)) for text in _selectors(number))) for number in range(subscribers)
     ]
@@ -75,7 +77,7 @@ def _asked_all(population: list[Subscriber]) -> Hub:
 
 
 def _boolean_cache(population: list[Subscriber]) -> Hub:
-    """Mercure before the skipfilter: its key, the template and the topic in one string, and its bound of 100,000."""
+    """Do as Mercure did before the skipfilter: one string of template and topic is the key, at most 100,000 are kept."""
     cache: dict[str, bool] = {}
 
     def holds(template: str, pattern: re.Pattern[str], topic: str) -> bool:

@@ -12,12 +12,12 @@ class Row:
     """One measured figure."""
 
     table: str
-    """Which table it belongs to: latency, throughput, memory, mix, inserts, predicates."""
+    """The table that it belongs to: latency, throughput, memory, mix, inserts, predicates."""
     matcher: str
     measure: str
-    """What was measured, such as ``lookup``, or the kind of mix."""
+    """What was measured, such as ``lookup``, or the shares of a mix."""
     condition: str
-    """Under which condition, such as ``hot`` or ``8 threads``."""
+    """The condition, such as ``hot`` or ``8 threads``."""
     value: float
     unit: str
     note: str = ""
@@ -28,7 +28,7 @@ class Row:
         return PUBLISHED.get((self.table, self.matcher, self.measure, self.condition))
 
 
-# Tyler Treat, "Fast Topic Matching": nanoseconds to subscribe, unsubscribe, look up, cold and hot; messages a second.
+# Tyler Treat, "Fast Topic Matching": nanoseconds to subscribe, unsubscribe and look up, cold and then hot; messages a second.
 LATENCY = {
     "scan": ((172, 51.2, 787), (221, 55, 815_787)),
     "inverted": ((3795, 198, 380), (3863, 198, 395)),
@@ -50,4 +50,4 @@ PUBLISHED: dict[tuple[str, str, str, str], float] = {
     for condition, figures in zip(("cold", "hot"), conditions, strict=True)
     for measure, figure in zip(("subscribe", "unsubscribe", "lookup"), figures, strict=True)
 } | {("throughput", matcher, "lookup", "hot"): figure for matcher, figure in THROUGHPUT.items()}
-"""(table, matcher, measure, condition) -> the author's figure. What was only drawn (memory, the mixes) is not here."""
+"""(table, matcher, measure, condition) -> the author's figure. Figures that were only drawn (memory, mixes) are left out."""

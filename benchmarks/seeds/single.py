@@ -1,4 +1,4 @@
-"""One thread: latency, throughput and memory."""
+"""The tables of one thread: latency, throughput and memory."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ import numpy as np
 from pyroaring import BitMap, BitMap64
 
 import dfa_router as dr
-from benchmarks.engine.workloads import make_workload
 from benchmarks.seeds.contestants import Contestant, random_topics
 from benchmarks.seeds.rows import Row
+from benchmarks.workloads import make_workload
 from dfa_router.engines.protocol import Detector, DynamicMatcher, Matcher
 
 __all__ = ["columns", "deep_size", "latency", "memory", "throughput"]
 
 PATTERN, KEY = "foo.*.baz.qux.quux", "foo.bar.baz.qux.quux"
-"""The subscription that comes and goes, and the message that is looked up."""
+"""The subscription that is added and removed, and the message that is looked up."""
 
 
 def latency(contestant: Contestant, subscriptions: int, seconds: float) -> Iterator[Row]:
-    """Measure subscribe, unsubscribe, lookup and any, without subscriptions (cold) and with so many (hot).
+    """Measure subscribe, unsubscribe, lookup and any, without subscriptions (cold) and with ``subscriptions`` (hot).
 
-    A topic space, where one is needed, has as many topics as there are subscriptions.
+    A topic space, where a contestant needs one, has as many topics.
     """
     topics = [*random_topics(subscriptions, seed=2), KEY]
     for condition, patterns in (("cold", []), ("hot", random_topics(subscriptions))):
@@ -67,7 +67,7 @@ def _ns(contestant: Contestant, measure: str, condition: str, value: float, note
 
 
 def _changes(engine: DynamicMatcher, first: int, seconds: float) -> tuple[float, float]:
-    """Return the median seconds of adding a subscription and of removing it again, the clock's own time taken off."""
+    """Return the median seconds of adding a subscription and of removing it again, minus the time that the clock takes."""
     pattern = PATTERN.encode()
     clock = time.perf_counter
     adding, removing, idle = [], [], []
@@ -88,7 +88,7 @@ def _changes(engine: DynamicMatcher, first: int, seconds: float) -> tuple[float,
 
 
 def _per_call(function: Callable[[], object], seconds: float) -> float:
-    """Return the seconds of a call, in the fastest of many short batches: the one that nobody disturbed."""
+    """Return the seconds of a call in the fastest of many short batches, which other processes disturbed least."""
     first = min(_batch(function, 1), _batch(function, 1))
     if first > seconds:
         return first
@@ -97,6 +97,7 @@ def _per_call(function: Callable[[], object], seconds: float) -> float:
 
 
 def _batch(function: Callable[[], object], calls: int) -> float:
+    """Return the seconds of some calls."""
     begun = time.perf_counter()
     for _ in range(calls):
         function()
@@ -104,9 +105,9 @@ def _batch(function: Callable[[], object], calls: int) -> float:
 
 
 def throughput(contestant: Contestant, seconds: float) -> Iterator[Row]:
-    """Measure messages a second, in the fastest pass over 1,000 keys of three digits.
+    """Measure messages per second, in the fastest pass over 1,000 keys of three digits.
 
-    There are 1,000 subscriptions of three digits, one in eight with a star, as in Treat's test.
+    There are 1,000 subscriptions of three digits, one in eight with a ``*``, as in Treat's test.
     """
     patterns, keys = _digits()
     engine = contestant.build(patterns, keys)
@@ -133,7 +134,7 @@ def throughput(contestant: Contestant, seconds: float) -> Iterator[Row]:
 
 
 def columns(engine: str, keys: int) -> Iterator[Row]:
-    """Measure the same workload as one Arrow column, which is what this project is for."""
+    """Measure the same workload as one Arrow column: batches are what this project is for."""
     patterns, _ = _digits()
     router = dr.compile([(pattern, "q") for pattern in patterns], engine=engine)
     column = make_workload("throughput", scale=keys / 1_000_000).keys
@@ -151,20 +152,21 @@ def columns(engine: str, keys: int) -> Iterator[Row]:
 
 
 def _digits() -> tuple[list[str], list[str]]:
+    """Return patterns and keys of the throughput test."""
     workload = make_workload("throughput", scale=0.001)
     keys: list[str] = workload.keys.to_pylist()
     return workload.patterns, keys
 
 
 def _pairs() -> int:
-    """Count the matches of the workload by the word index, which has no part in the race's code."""
+    """Return the number of matches of the workload, counted by the word index."""
     patterns, keys = _digits()
     router = dr.compile([(pattern, "q") for pattern in patterns], engine="word_index")
     return sum(len(router.match_bindings(key)) for key in keys)
 
 
 def memory(contestant: Contestant, subscriptions: int) -> Iterator[Row]:
-    """Measure bytes per subscription, random five-word ones, of the engine alone; a topic space is not counted."""
+    """Measure the engine's bytes per subscription, random ones of five words; a topic space is not counted."""
     topics = random_topics(subscriptions, seed=2)
     full, empty = contestant.build(random_topics(subscriptions), topics), contestant.build([], topics)
     if full.match(topics[0].encode()):
@@ -181,14 +183,17 @@ def memory(contestant: Contestant, subscriptions: int) -> Iterator[Row]:
 
 
 def _held(contestant: Contestant, subscriptions: int, engine: Matcher) -> int:
-    """Return the bytes that an engine holds; generated code does not tell its size, and is built once more to count."""
+    """Return the bytes that an engine holds.
+
+    Functions do not tell the size of their code, so generated code is built once more while allocations are counted.
+    """
     if contestant.engine != "codegen":
         return deep_size(engine)
     patterns, topics = random_topics(subscriptions), random_topics(subscriptions, seed=2)
     gc.collect()
     tracemalloc.start()
     try:
-        built = [contestant.build(patterns, topics)]  # held while it is counted
+        built = [contestant.build(patterns, topics)]  # must be alive while it is counted
         gc.collect()
         return tracemalloc.get_traced_memory()[0] * len(built)
     finally:
@@ -196,11 +201,11 @@ def _held(contestant: Contestant, subscriptions: int, engine: Matcher) -> int:
 
 
 _SHARED = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, CodeType)
-"""What belongs to the program and not to an engine."""
+"""Types of objects that belong to the program and not to an engine."""
 
 
 def deep_size(start: Matcher | Sequence[Any]) -> int:
-    """Return the bytes of an object and all that it alone leads to, the insides of bitmaps and arrays included.
+    """Return the bytes of an object and of all objects that it refers to, each once; bitmaps and arrays with their data.
 
     >>> deep_size([BitMap(range(0, 6000, 3))]) > 4000
     True
@@ -215,7 +220,7 @@ def deep_size(start: Matcher | Sequence[Any]) -> int:
         seen.add(id(one))
         total += sys.getsizeof(one)
         if isinstance(one, BitMap | BitMap64):
-            total += len(one.serialize())  # the containers, which are C's; the same bytes, but for slack
+            total += len(one.serialize())  # the containers, which Python does not see; without unused capacity
         elif isinstance(one, np.ndarray) and one.base is None:
             continue  # getsizeof has counted the data
         stack += gc.get_referents(one)

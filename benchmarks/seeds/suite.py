@@ -1,4 +1,4 @@
-"""The run: every step in its order, with progress."""
+"""The run: the steps of all tables in order, and their progress."""
 
 from __future__ import annotations
 
@@ -17,36 +17,37 @@ __all__ = ["Scale", "run"]
 THREADS = (2, 4, 8, 16)
 INSERTERS = (1, 2, 4, 8)
 TRIES = ("trie", "cstrie", "cstrie, locked cells")
+"""The contestants of the inserts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """How much of everything."""
+    """How much is measured of everything."""
 
     seconds: float
-    """What a latency, a throughput and a rate of messages may take."""
+    """How long each figure of latency, throughput and messages per second may take."""
     operations: int
-    """What each thread does in a mix."""
+    """Operations of each thread in a mix, or beside inserts."""
     subscriptions: int = 1000
-    """And topics, where a topic space is needed."""
+    """The number of subscriptions, and of topics where a topic space is needed."""
     subscribers: int = 5000
-    """Of the skipfilter."""
+    """Subscribers of the skipfilter."""
     column: int = 1_000_000
     """Keys of the Arrow column."""
 
     @classmethod
     def full(cls) -> Scale:
-        """The sources' sizes: a run of some minutes."""
+        """Return the sizes of the sources: a run of some minutes."""
         return cls(seconds=0.5, operations=1000)
 
     @classmethod
     def quick(cls) -> Scale:
-        """The same tables with less of everything, in less than a minute."""
+        """Return sizes for the same tables in less than a minute."""
         return cls(seconds=0.03, operations=50, subscribers=1000)
 
 
 def run(scale: Scale, progress: Callable[[str, int, int], None] | None = None) -> Iterator[Row]:
-    """Yield the rows of all tables; ``progress`` is called with what is next, the steps done and the steps in all."""
+    """Yield the rows of all tables; ``progress`` is called with the next step's name, the steps done and the steps in all."""
     steps = list(_steps(scale))
     for done, (label, step) in enumerate(steps):
         if progress is not None:
@@ -69,7 +70,7 @@ def _steps(scale: Scale) -> Iterator[tuple[str, Callable[[], Iterator[Row]]]]:
         for threads in THREADS:
             for one in dynamic:
                 label = f"{reads_in_ten}0 % reads in {threads} threads of {one.label}"
-                # Each write drops the word cache, and the read after it asks every subscription five times: minutes.
+                # Each write drops the word cache, and the next read asks every subscription five times: that takes minutes.
                 share = 50 if one.engine == "word_cache" else 1
                 mixed = partial(mix, one, reads_in_ten, threads, scale.operations, scale.subscriptions, share=share)
                 yield label, mixed

@@ -1,8 +1,8 @@
-"""Many threads: mixes of reads and writes, and inserts against look-ups.
+"""The tables of several threads: mixes of reads and writes, and inserts beside look-ups.
 
-Every thread waits for the others before it begins, and the time runs until the last has ended. Python runs one thread's
-bytecode at a time, so a lock-free trie has nothing to win but the waiting for a lock that a sleeping thread holds;
-the time of the same operations in one thread stands beside it to show that.
+All threads begin together, and the time ends with the last of them. Python runs the bytecode of one thread at a time, so
+a trie without locks can gain no more than the waiting for a lock that a suspended thread holds. The time of the same
+operations in one thread is measured as well, to show that.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Work = Callable[[], None]
 def mix(
     contestant: Contestant, reads_in_ten: int, threads: int, operations: int, subscriptions: int, *, share: int = 1
 ) -> Iterator[Row]:
-    """Measure a mix over so many subscriptions: at 5 half of the threads read and half write, else each does both.
+    """Measure a mix: with 5 ``reads_in_ten`` half of the threads read and half write, else each thread does both.
 
-    With a ``share`` of n only an n-th of the operations is done, and the time is multiplied.
+    With a ``share`` of n only one n-th of the operations is done, and the time is multiplied by n.
     """
     operations = max(1, operations // share)
     topics = random_topics(subscriptions, seed=2)
@@ -55,7 +55,7 @@ def mix(
 
 
 def inserts(contestant: Contestant, lookups_per_insert: int, inserters: int, operations: int) -> Iterator[Row]:
-    """Measure threads that insert beside others that look up, into an empty structure; and the same in one thread."""
+    """Measure threads that insert into an empty structure beside threads that look up; and the same work in one thread."""
     topics = random_topics(inserters * operations, seed=3)
 
     def works() -> list[Work]:
@@ -118,12 +118,12 @@ def _mixing(router: Router, fresh: Sequence[str], topics: Sequence[str], reads_i
 
 
 def _median(make: Callable[[], list[Work]]) -> float:
-    """Return the median seconds of three runs, each from a new start."""
+    """Return the median seconds of three runs, each of a new structure."""
     return statistics.median(_timed(make()) for _ in range(3))
 
 
 def _timed(works: Sequence[Work]) -> float:
-    """Run each work in a thread of its own; return the seconds from the common start to the last end."""
+    """Run each function in a thread of its own; return the seconds from their common start to the last end."""
     barrier = threading.Barrier(len(works) + 1)
     errors: list[BaseException] = []
 

@@ -1,1 +1,5 @@
-"""Verification that takes too long for the tests: a soak of random sets, live brokers, and released packages."""
+"""Verification that takes too long for the tests.
+
+``soak`` matches random sets for minutes, ``brokers`` compares the engine with live brokers, and ``findings`` tests released
+packages with the fuzzer.
+"""

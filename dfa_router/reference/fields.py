@@ -1,8 +1,8 @@
-"""Field matching: content-based routing by hit counts over a bitmap per criterion.
+"""Field matching: content-based routing by counting hits in a bitmap for each criterion.
 
-The second half of ZeroMQ's "High-speed message matching" whitepaper. A message has fields, with a value or without; a
-subscription has criteria, each the presence of a field or a precise value. Each criterion has a bitmap of the
-subscriptions that have it; a message's criteria are looked up and the bits counted. For the whitepaper's 0 =
+From the second half of ZeroMQ's "High-speed message matching" whitepaper. A message has fields, with a value or without; a
+subscription has criteria, each of which asks for the presence of a field or for an exact value. Each criterion has a bitmap
+of the subscriptions that have it; a message's criteria are looked up, and the bits counted. For the whitepaper's 0 =
 ``currency=USD, urgent``, 1 = ``currency=EUR``, 2 = ``market=forex, currency=EUR``, 3 = ``urgent`` and the message
 ``market=forex, currency=EUR``:
 
@@ -15,16 +15,16 @@ hits              0  1  2  0
 ================  =  =  =  =
 
 A subscription matches on ANY with one hit or more (1, 2), and on ALL with as many hits as it has criteria (1 has one
-of one, 2 has two of two; 0 has none). The whitepaper lets the message decide; here each subscription says which it
-means, as the headers exchange of RabbitMQ does.
+of one, 2 has two of two; 0 has none). In the whitepaper the message decides between them; here each subscription does, as
+in RabbitMQ's headers exchange.
 
 Costs: subscribing O(criteria). Matching looks up two rows for each field of the message, its presence and its value,
-and counts the bits in them: O(hits), however many subscriptions there are. Space is a compressed bitmap per distinct
+and counts the bits in them: O(hits), however many subscriptions there are. Space is a compressed bitmap for each distinct
 criterion.
 
-Deviations: values have types and are equal only within one, so that ``5``, ``5.0``, ``"5"`` and ``True`` are four
-values, as in RabbitMQ. A subscription without criteria matches every message on ALL and none on ANY. ``any`` stops at
-the first.
+Deviations: values of different types are different, so that ``5``, ``5.0``, ``"5"`` and ``True`` are four values, as in
+RabbitMQ. A subscription without criteria matches every message on ALL, and none on ANY. ``any`` stops at the first
+subscription that matches.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ class FieldMatcher:
         self._rows: dict[Criterion, BitMap] = {}
         self._criteria: dict[int, tuple[Criterion, ...]] = {}
         self._on_any = BitMap()
+        """Subscriptions on ANY."""
         self._without = BitMap()
-        """Who matches on ALL of no criteria: everything."""
+        """Subscriptions on ALL without criteria, which match every message."""
         self._next = 0
 
     def __len__(self) -> int:
@@ -101,7 +102,7 @@ class FieldMatcher:
         self._without.discard(number)
 
     def hits(self, message: Mapping[str, object]) -> dict[int, int]:
-        """Return for each subscription that has a criterion in common with the message how many it has, by number."""
+        """Return the number of criteria that each subscription has in common with the message, by number, if it has any."""
         counts: Counter[int] = Counter()
         for row in self._found(message):
             counts.update(row)
@@ -116,7 +117,7 @@ class FieldMatcher:
         return tuple(sorted(matching))
 
     def any(self, message: Mapping[str, object]) -> bool:
-        """Tell whether a subscription matches; stops at the first."""
+        """Tell whether any subscription matches."""
         if self._without:
             return True
         counts: Counter[int] = Counter()
@@ -140,7 +141,7 @@ class FieldMatcher:
 
 
 def parse_fields(text: str) -> dict[str, str | None]:
-    """Read fields as the whitepaper writes them.
+    """Read fields in the notation of the whitepaper.
 
     >>> parse_fields("currency=JPY, urgent")
     {'currency': 'JPY', 'urgent': None}

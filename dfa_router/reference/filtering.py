@@ -1,22 +1,21 @@
-"""Filtering: whether anyone is interested, from bitmaps evaluated 64 subscriptions at a time.
+"""Filtering: whether any subscription matches, from bitmaps that are evaluated 64 subscriptions at a time.
 
-The last section of ZeroMQ's "High-speed message matching" whitepaper, with its "research ideas". A receiver that only
-wants to know whether at least one subscription matches may stop at the first set bit, so the bitmaps are ANDed from
-left to right in batches of a machine word. It pays to have likely matches on the left, and "the more wildcards there
-are in the subscription the larger set of messages it is able to match", so subscriptions are ordered by their
-wildcards. And a subscription that another one covers (``forex.eur`` beside ``forex.*``) cannot change the answer, so it
-is left out.
+From the last section of ZeroMQ's "High-speed message matching" whitepaper, with its "research ideas". To find out whether at
+least one subscription matches, the bitmaps are ANDed from left to right in batches of 64 bits, up to the first bit that is
+left. Likely matches belong on the left, and "the more wildcards there are in the subscription the larger set of messages it
+is able to match", so subscriptions are ordered by their wildcards. A subscription that another one covers (``forex.eur``
+beside ``forex.*``) cannot change the answer and is left out.
 
-For ``forex.eur``, ``forex.*`` and ``#.usd`` the index holds ``#.usd`` and ``forex.*`` in this order; a message for
-``forex.usd`` ends in the first batch with both bits set, and with subscriptions in the thousands the other batches are
-never looked at.
+For ``forex.eur``, ``forex.*`` and ``#.usd`` the index holds ``#.usd`` and ``forex.*``, in this order. A message for
+``forex.usd`` is decided in the first batch, where both bits are set; with thousands of subscriptions the other batches are
+never read.
 
-Costs: a batch is an AND per word of the key, at worst n / 64 batches. The index is built from the live subscriptions,
-O(n) pattern look-ups, and serves until the next change: this is for sets that change rarely.
+Costs: an AND for each word of the key and batch, at worst n / 64 batches. The index is built from the live subscriptions
+with O(n) look-ups of patterns, and is valid until the next change: it suits sets that change rarely.
 
-Covering is tested on the patterns' tokens (:func:`covers`), for a pattern against all others at once by walking a trie
-of them. What it finds is covered; one that it should miss would stay in and cost a bit. Left out: the 128 bits or more
-of SIMD registers, which Python does not reach.
+Covering is tested on the patterns' tokens (:func:`covers`), by walking a trie of all patterns with each of them. Whatever it
+finds is covered; a covered pattern that it missed would stay in the index and cost a bit. Left out: batches of 128 bits or
+more in vector registers, which Python cannot use.
 """
 
 from __future__ import annotations
@@ -29,10 +28,11 @@ from dfa_router.reference.words import MANY, ONE, Token, fits
 __all__ = ["Filter", "covers", "ones_first"]
 
 BATCH = 64
+"""Subscriptions that are evaluated together."""
 
 
 class CoverNode:
-    """A node of a trie of patterns that is walked with the tokens of a pattern."""
+    """A node of a trie of patterns, which is walked with the tokens of a pattern."""
 
     __slots__ = ("branches", "is_many", "pattern")
 
@@ -44,7 +44,7 @@ class CoverNode:
 
 
 class Cover:
-    """Which of a set of patterns cover a given one."""
+    """A set of patterns that tells which of them cover a given one."""
 
     def __init__(self, patterns: Iterable[tuple[Token, ...]]) -> None:
         self._root = CoverNode()
@@ -59,7 +59,7 @@ class Cover:
         reach = _with_nothing({self._root})
         for token in narrow:
             step = {node for node in reach if node.is_many}
-            if token is not MANY:  # only a "#" holds a "#"
+            if token is not MANY:  # only a "#" covers a "#"
                 for node in reach:
                     for branch in {ONE, token}:
                         if branch in node.branches:
@@ -80,7 +80,7 @@ def covers(wide: Sequence[Token], narrow: Sequence[Token]) -> bool:
 
 
 def ones_first(tokens: Sequence[Token]) -> tuple[Token, ...]:
-    """Write each run of wildcards as its ``*`` and then at most one ``#``: "at least so many words".
+    """Write each run of wildcards as its ``*`` and then at most one ``#``: the number of ``*`` is the least number of words.
 
     >>> ones_first((MANY, ONE, MANY, b"a"))
     (*, #, b'a')
@@ -99,12 +99,12 @@ def ones_first(tokens: Sequence[Token]) -> tuple[Token, ...]:
 
 
 def _with_nothing(reach: set[CoverNode]) -> set[CoverNode]:
-    """Add the nodes that are reached when ``#`` stands for nothing; no two ``#`` follow each other."""
+    """Add the nodes that are reached where ``#`` stands for zero words; no ``#`` follows another."""
     return reach | {node.branches[MANY] for node in reach if MANY in node.branches}
 
 
 class Row:
-    """The bits of one table row, in 64-bit batches from the left."""
+    """The bits of one row of a table, in batches of 64 from the left."""
 
     __slots__ = ("batches",)
 
@@ -117,7 +117,7 @@ class Row:
 
 
 class Filter:
-    """Bitmaps over the subscriptions that nobody covers, those with most wildcards on the left."""
+    """Bitmaps over the subscriptions that no other covers, those with the most wildcards on the left."""
 
     def __init__(self, subscriptions: Iterable[tuple[Token, ...]]) -> None:
         self.columns = _kept(subscriptions)
@@ -127,9 +127,9 @@ class Filter:
         self._others: list[Row] = []
         self._nulls: list[Row] = []
         self._beyond = Row(self._batches)
-        """Who takes a key that is longer than the tables."""
+        """Subscriptions that match keys with more words than there are tables."""
         self._doubtful = Row(self._batches)
-        """Who has a ``#`` with something after it, and must be tested: its tables hold the prefix only."""
+        """Subscriptions with words after a ``#``, of which the tables hold the prefix only: they must be tested."""
         prefixes = [tokens[: tokens.index(MANY)] if MANY in tokens else tokens for tokens in self.columns]
         for at in range(max(map(len, prefixes), default=0)):
             self._add_table(at, prefixes)
@@ -140,7 +140,7 @@ class Filter:
                     self._doubtful.set(column)
 
     def _add_table(self, at: int, prefixes: Sequence[Sequence[Token]]) -> None:
-        """Make the rows of a position; as in the whitepaper, a word's row holds those that take any word too."""
+        """Make the rows of a word position; as in the whitepaper, a word's row includes subscriptions that take any word."""
         literals = {word for prefix in prefixes if at < len(prefix) for word in [prefix[at]] if isinstance(word, bytes)}
         words = {word: Row(self._batches) for word in literals}
         other, null = Row(self._batches), Row(self._batches)
@@ -160,7 +160,7 @@ class Filter:
         self._nulls.append(null)
 
     def any(self, words: Sequence[bytes]) -> bool:
-        """Tell whether some subscription matches, stopping at the first batch with a bit left."""
+        """Tell whether any subscription matches; stops at the first batch that has one."""
         rows = [
             table.get(word, other).batches for table, other, word in zip(self._words, self._others, words, strict=False)
         ]
@@ -185,11 +185,11 @@ class Filter:
 
 
 def _kept(subscriptions: Iterable[tuple[Token, ...]]) -> list[tuple[Token, ...]]:
-    """Return the distinct patterns that no other covers, ordered by wildcards, ``#`` before ``*``."""
+    """Return the distinct patterns that no other covers, those with the most ``#`` first, and then with the most ``*``."""
     patterns = dict.fromkeys(ones_first(tokens) for tokens in subscriptions)
     cover = Cover(patterns)
     for pattern in list(patterns):
-        # One that was left out is itself covered by one that was not: patterns cannot take each other away.
+        # Covering is transitive: what a pattern covers that was left out is also covered by one that was kept.
         if any(other != pattern and other in patterns for other in cover.of(pattern)):
             del patterns[pattern]
     return sorted(patterns, key=lambda tokens: (-tokens.count(MANY), -tokens.count(ONE), len(tokens)))

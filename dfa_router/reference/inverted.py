@@ -1,9 +1,9 @@
-"""Inverted bitmap: one bitmap of subscriptions per topic of a known topic space.
+"""Inverted bitmap: one bitmap of subscriptions for each topic of a known topic space.
 
-The technique that Leif Svalgaard and Bo Tveden made for a telephone directory in 1980-81, as ZeroMQ's "High-speed
-message matching" whitepaper applies it to messages and Tyler Treat's "Fast Topic Matching" measures it. Subscriptions
-are numbered; each topic has the bitmap of those that match it. For Treat's topics and 0 = ``forex.*``,
-1 = ``stock.nyse``, 2 = ``*.*``, 3 = ``stock.*``:
+Leif Svalgaard and Bo Tveden invented the technique for a telephone directory in 1980-81; ZeroMQ's "High-speed message
+matching" whitepaper applies it to messages, and Tyler Treat's "Fast Topic Matching" measures it. Subscriptions are numbered;
+each topic has the bitmap of those that match it. For Treat's topics and 0 = ``forex.*``, 1 = ``stock.nyse``, 2 = ``*.*``,
+3 = ``stock.*``:
 
 ================  =  =  =  =
 topic             0  1  2  3
@@ -15,14 +15,14 @@ topic             0  1  2  3
 
 and a message for ``stock.nyse`` is one look-up and three bits: 1, 2, 3.
 
-Costs: matching is one hash and the set bits. Subscribing tests the pattern against every topic, O(topics * words), and
-so does unsubscribing, O(topics). Space is a compressed bitmap per topic.
+Costs: matching is one look-up in a hash table, and the bits that are set. Subscribing tests the pattern against every topic,
+O(topics * words); unsubscribing clears a bit in every topic, O(topics). Space is a compressed bitmap for each topic.
 
-Deviations: the bitmaps are roaring bitmaps. A key outside the space is an error or, with ``unknown="add"``, becomes a
-topic that is tested against every subscription once and never given up, so an endless stream of new keys grows the
-index without end. Without ``topics`` the space is empty at first and keys are added. The whitepaper lets ``forex.*``
-match ``forex`` in this section and not in its next; here ``*`` is exactly one word. ``any`` asks whether the bitmap is
-empty.
+Deviations: the bitmaps are roaring bitmaps. A key outside of the topic space is an error or, with ``unknown="add"``, becomes
+a topic, which is tested against every subscription once. Topics are never removed, so an endless stream of new keys lets
+the index grow without end. Without ``topics`` the space is empty at first, and keys are added. The whitepaper lets
+``forex.*`` match ``forex`` in this section and not in its next; here ``*`` is exactly one word. ``any`` tests whether the
+bitmap is empty.
 """
 
 from __future__ import annotations
@@ -75,15 +75,15 @@ class InvertedBitmap:
             row.discard(position)
 
     def match(self, key: bytes) -> tuple[int, ...]:
-        """Look the topic up and list its set bits."""
+        """Look the topic up, and return its bits that are set."""
         return tuple(self._row(key))
 
     def any(self, key: bytes) -> bool:
-        """Look the topic up and ask whether a bit is set."""
+        """Look the topic up, and tell whether a bit is set."""
         return bool(self._row(key))
 
     def to_table(self) -> list[list[str]]:
-        """Return the bitmaps as rows of text, a header first: a row per topic, a column per position, 1 where it matches.
+        """Return the bitmaps as text: a header, then a row for each topic with a column for each position, 1 if it matches.
 
         >>> from dfa_router.language.dialects import AMQP
         >>> InvertedBitmap([b"forex.*"], AMQP, topics=["forex.usd", "stock"]).to_table()

@@ -1,8 +1,8 @@
-"""Optimised inverted bitmap: a table of bitmaps per word position instead of one bitmap per topic.
+"""Optimised inverted bitmap: a table of bitmaps for each word position, instead of one bitmap for each topic.
 
-From ZeroMQ's "High-speed message matching" whitepaper and Tyler Treat's "Fast Topic Matching": each position of a key
-has a table of rows, one per word that some subscription has there, a row ``other`` for those that take any word there,
-and a row ``null`` for those that take the key's end there. A key's answer is the AND over its positions of
+From ZeroMQ's "High-speed message matching" whitepaper and Tyler Treat's "Fast Topic Matching". Each word position has a
+table of rows: one for each word that some subscription has there, a row ``other`` of the subscriptions that take any word
+there, and a row ``null`` of those that match if the key ends before it. The answer for a key is the AND over its positions of
 ``row[word] | other``. For Treat's 0 = ``forex.*``, 1 = ``stock.nyse``, 2 = ``index``, 3 = ``stock.*``:
 
 ===========  =  =  =  =        ===========  =  =  =  =
@@ -13,25 +13,27 @@ position 0   0  1  2  3        position 1   0  1  2  3
 ``index``    0  0  1  0        null         0  0  1  0
 ===========  =  =  =  =        ===========  =  =  =  =
 
-``stock.nyse`` is ``0101 & (0100 | 1001) = 0101``: bindings 1 and 3. The walk stops at the first empty AND; of a key's
-missing words only the first is looked at, because whoever takes the end there takes it at every later position too
-(the whitepaper's trailing-null rule, whose proof it leaves to the reader). A key longer than every table is cut short:
-only subscriptions with ``#`` are left, and these take any word there.
+``stock.nyse`` gives ``0101 & (0100 | 1001) = 0101``: bindings 1 and 3. The walk stops at the first empty AND. If a key has
+fewer words than there are tables, only ``null`` of the first table beyond it is read, because a subscription that accepts the
+end there accepts it at every later position, too (the whitepaper's trailing-null rule, whose proof it leaves to the reader).
+Of a key with more words than there are tables the rest is not read: only subscriptions with ``#`` can match, and these take
+any word there.
 
-**Full** ``#``, which both sources leave out. A pattern with one ``#`` is a prefix, a suffix counted from the key's end,
-and a least length: it takes any word or the end in the tables from its prefix on, has its suffix in a second set of
-tables indexed from the end, and a bitmap per least length removes those for which prefix and suffix would overlap. A
-pattern with several ``#`` is treated as its prefix, its suffix and its number of words, which admits too many keys, so
-those that come through are tested one by one; none is where only ``*`` stands between its ``#``, as in ``#.*.#``.
+``#`` **at any place**, which both sources leave out. A pattern with one ``#`` is a prefix, a suffix that is counted from the
+key's end, and a least number of words. In the tables from its prefix on it takes any word or the end; its suffix is in a
+second set of tables, counted from the end; and a bitmap for each least number of words removes the patterns whose prefix
+and suffix would overlap in the key. A pattern with several ``#`` is treated as its prefix, its suffix and its number of
+words. That admits too many keys, so each key that is left is tested; except if only ``*`` stand between the ``#``, as in
+``#.*.#``, where it is exact.
 
 Costs, for m words and n subscriptions: matching is at most 2 m + 2 operations on compressed bitmaps of n bits.
-Subscribing sets O(tables) bits. Space is O(n * tables) bits before compression, against O(topics) rows before.
-``any`` asks the left-to-right index in :mod:`~dfa_router.reference.filtering`, which is rebuilt after a change.
+Subscribing sets O(tables) bits. Space is O(n * tables) bits before compression, while the plain inverted bitmap has O(topics)
+rows. ``any`` asks the index of :mod:`~dfa_router.reference.filtering`, which is rebuilt after a change.
 
-Deviations: roaring bitmaps; the tables grow with the longest pattern instead of a length fixed beforehand.
-Unsubscribing clears every row, and takes away tables that only the removed binding needed; Treat's code leaves bits of
-``null`` behind, so a number that is used again inherits them. There "absent" and "empty word" also share a row; here
-an empty word is a word.
+Deviations: the bitmaps are roaring bitmaps, and the tables grow with the longest pattern instead of having a fixed number.
+Unsubscribing clears every row, and removes tables that only this binding needed; Treat's code leaves bits of ``null``
+behind, which a number that is used again inherits. There "absent" and "empty word" also share a row; here an empty word is a
+word.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ __all__ = ["ENGINE", "OptimisedInvertedBitmap"]
 
 
 class Ends(NamedTuple):
-    """A pattern as the tables see it."""
+    """A pattern as it is entered into the tables."""
 
     prefix: tuple[Token, ...]
     """The tokens before the first ``#``, or all."""
@@ -61,7 +63,7 @@ class Ends(NamedTuple):
     least: int
     """The fewest words that a key can have."""
     exact: bool
-    """Whether prefix, suffix and least length say it all."""
+    """Whether a key with this prefix, this suffix and enough words always matches."""
 
 
 def ends_of(tokens: tuple[Token, ...]) -> Ends:
@@ -89,12 +91,12 @@ class Table:
     def __init__(self, other: BitMap, null: BitMap) -> None:
         self.words: dict[bytes, BitMap] = {}
         self.other = other
-        """Who takes any word here."""
+        """Subscriptions that take any word here."""
         self.null = null
-        """Who takes the key's end here."""
+        """Subscriptions that match if the key ends before this position."""
 
     def require(self, position: int, token: Token) -> None:
-        """Enter a subscription that has a token here."""
+        """Enter a subscription by its token at this position."""
         if token is ONE:
             self.other.add(position)
         else:
@@ -102,7 +104,7 @@ class Table:
             self.words.setdefault(token, BitMap()).add(position)
 
     def forget(self, position: int, token: Token | None) -> None:
-        """Clear every bit of a subscription, and the row of a word that nobody else has."""
+        """Clear all bits of a subscription, and remove the row of a word that no other has."""
         self.other.discard(position)
         self.null.discard(position)
         if isinstance(token, bytes):
@@ -112,7 +114,7 @@ class Table:
                 del self.words[token]
 
     def row(self, word: bytes) -> BitMap:
-        """Return who takes this word here."""
+        """Return the subscriptions that take this word here."""
         row = self.words.get(word)
         return self.other if row is None else row | self.other
 
@@ -123,13 +125,14 @@ class Side:
     def __init__(self) -> None:
         self.tables: list[Table] = []
         self.everyone = BitMap()
+        """All subscriptions."""
         self.unbounded = BitMap()
-        """Who takes any word beyond its own tokens on this side."""
+        """Subscriptions that take any words beyond their tokens on this side."""
 
     def add(self, position: int, tokens: Sequence[Token], bounded: bool) -> None:
-        """Enter a subscription: its tokens, and what it takes beyond them."""
+        """Enter a subscription by its tokens on this side; if it is not bounded, it takes any words beyond them."""
         while len(self.tables) < len(tokens):
-            # Nobody so far has a token this far out: all take the end here, and the unbounded ones any word.
+            # No subscription so far has a token at this position: all accept the end there, the unbounded ones any word.
             self.tables.append(Table(self.unbounded.copy(), self.everyone.copy()))
         for table, token in zip(self.tables, tokens, strict=False):
             table.require(position, token)
@@ -142,7 +145,7 @@ class Side:
             self.unbounded.add(position)
 
     def remove(self, position: int, tokens: Sequence[Token]) -> None:
-        """Clear a subscription's bits everywhere, and drop tables that nobody else needs."""
+        """Clear a subscription's bits everywhere, and remove tables that no other needs."""
         self.everyone.discard(position)
         self.unbounded.discard(position)
         for index, table in enumerate(self.tables):
@@ -151,7 +154,7 @@ class Side:
             self.tables.pop()
 
     def narrow(self, result: BitMap, words: Sequence[bytes]) -> BitMap:
-        """AND the rows of a key's words into the result, up to the first empty AND."""
+        """Return the AND of ``result`` and the rows of a key's words; stops where it is empty."""
         for table, word in zip(self.tables, words, strict=False):
             result = result & table.row(word)
             if not result:
@@ -170,8 +173,9 @@ class OptimisedInvertedBitmap:
         self._front = Side()
         self._back = Side()
         self._least: dict[int, BitMap] = {}
-        """Least key length -> subscriptions with a ``#`` that have it."""
+        """Least number of words -> subscriptions with a ``#`` that have it."""
         self._inexact = BitMap()
+        """Subscriptions that must be tested after all."""
         self._filter: Filter | None = None
         for position, pattern in enumerate(patterns):
             self.add(position, pattern)
@@ -206,7 +210,7 @@ class OptimisedInvertedBitmap:
         self._filter = None
 
     def match(self, key: bytes) -> tuple[int, ...]:
-        """AND the rows, take off what is too long for the key, and test what the rows cannot decide."""
+        """AND the rows, remove patterns that need more words than the key has, and test those that the rows cannot decide."""
         words = words_of(key, self._dialect)
         result = self._front.narrow(self._front.everyone, words)
         if result and self._back.tables:
@@ -220,13 +224,13 @@ class OptimisedInvertedBitmap:
         return tuple(result)
 
     def any(self, key: bytes) -> bool:
-        """Evaluate 64 subscriptions at a time from the left, those with most wildcards first."""
+        """Tell whether any subscription matches, by the index that evaluates 64 of them at a time."""
         if self._filter is None:
             self._filter = Filter(self._tokens.values())
         return self._filter.any(words_of(key, self._dialect))
 
     def rows(self, index: int) -> dict[Token | None, tuple[int, ...]]:
-        """Show the table of a word position as the sources draw it: a row per word, ``*`` for other, None for null."""
+        """Return the table of a word position as the sources draw it: word -> positions; ``*`` is other, None is null."""
         table = self._front.tables[index]
         words: dict[Token | None, tuple[int, ...]] = {word: tuple(bits) for word, bits in table.words.items()}
         return words | {ONE: tuple(table.other), None: tuple(table.null)}

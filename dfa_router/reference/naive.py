@@ -1,7 +1,7 @@
 """The specification: what it means that a pattern matches a key.
 
-:func:`matches` is the definition, by recursion over the words of the pattern, as short as it can be said. Everything else in
-this project is checked against it, and a live broker checks it. It is exponential in the number of ``#`` and meant for
+:func:`matches` is the definition, a recursion over the words of the pattern, as short as possible. Everything else in this
+project is checked against it, and live brokers check it. It takes time exponential in the number of ``#``: it is made for
 judging, not for speed.
 """
 
@@ -16,7 +16,7 @@ __all__ = ["ENGINE", "Naive", "matches"]
 
 
 def matches(pattern: bytes, key: bytes, dialect: Dialect = AMQP) -> bool:
-    """Tell whether ``pattern``, which is valid in the dialect, matches ``key``, which is anything.
+    """Tell whether ``pattern``, which must be valid in the dialect, matches ``key``, which may be any bytes.
 
     >>> matches(b"*.stock.#", b"usd.stock"), matches(b"*.stock.#", b"stock.nasdaq")
     (True, False)
@@ -57,7 +57,7 @@ def _is_routed(key: bytes, words: list[bytes], dialect: Dialect) -> bool:
 
 
 class Naive:
-    """Every pattern tested against every key by the definition."""
+    """Tests every pattern by the definition."""
 
     def __init__(self, patterns: Sequence[bytes], dialect: Dialect) -> None:
         self._patterns = tuple(patterns)

@@ -1,7 +1,7 @@
-"""Scan: a hash map from pattern to subscribers, and every entry tested for every message.
+"""Scan: a hash map from pattern to subscribers, of which every entry is tested for every message.
 
-The naive solution of Tyler Treat's "Fast Topic Matching", and what brokers started with. Subscribing puts an entry into
-the map or appends to the list that is there. For his example,
+The naive solution of Tyler Treat's "Fast Topic Matching", and what brokers began with. Subscribing adds an entry to the map,
+or a subscriber to an entry. In his example:
 
 ===========================  ====================
 map                          message ``forex.eur``
@@ -13,11 +13,11 @@ map                          message ``forex.eur``
 
 With n distinct patterns of m words: subscribing O(m), matching O(n m), space O(n m).
 
-``split="once"`` splits each pattern when it is added and the key once per message; ``split="every"`` splits both anew
+``split="once"`` splits each pattern when it is added, and the key once per message; ``split="every"`` splits both again
 for each pair, as RabbitMQ did before its articles on topic routing (2011), which report a factor of three "in all
-cases" for leaving that off. Both are kept so that the factor can be measured.
+cases" for not doing so. Both are kept so that the factor can be measured.
 
-Deviations: the source knows ``*`` only; ``#`` is tested by :func:`~dfa_router.reference.words.fits`. ``any`` stops at
+Deviations: the source has only ``*``; ``#`` is tested by :func:`~dfa_router.reference.words.fits`. ``any`` stops at
 the first pattern that matches.
 """
 
@@ -57,7 +57,7 @@ class Scan:
             self.add(position, pattern)
 
     def add(self, position: int, pattern: bytes) -> None:
-        """Append to the pattern's entry: O(1)."""
+        """Add the position to the pattern's entry: O(1)."""
         subscribers = self._subscribers.setdefault(pattern, {})
         check_free(position in subscribers, position)
         subscribers[position] = None
@@ -65,7 +65,7 @@ class Scan:
             self._tokens[pattern] = tokens_of(pattern, self._dialect)
 
     def remove(self, position: int, pattern: bytes) -> None:
-        """Take the position from the pattern's entry, and the entry with the last one: O(1)."""
+        """Remove the position from the pattern's entry, and the entry if it is empty then: O(1)."""
         subscribers = self._subscribers.get(pattern, {})
         check_held(position in subscribers, position, pattern)
         del subscribers[position]
@@ -82,6 +82,7 @@ class Scan:
         return next(self._matching(key), None) is not None
 
     def _matching(self, key: bytes) -> Iterator[bytes]:
+        """Yield the patterns that match."""
         if not routed(key, self._dialect):
             return
         only_literal = unseen_by_wildcards(key, self._dialect)

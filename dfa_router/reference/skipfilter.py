@@ -1,10 +1,10 @@
 """Skipfilter: subscribers with arbitrary predicates, and for each topic a cached bitmap of those that want it.
 
 Kevin Burns's structure (2022), made for the Mercure hub, where a subscriber selects topics by URI templates and each
-message has several topics. Predicates cannot be indexed as words can, so each is asked: but once per (subscriber,
-topic), not once per message. Subscribers are numbered and kept in a skip list; a topic has a roaring bitmap of the
-numbers that want it and a cursor, the first number that it has not asked yet. A message for a topic asks only the
-subscribers from the cursor on, and drops those that are gone. With subscribers 0 = ``/users/{id}``, 1 =
+message has several topics. Predicates cannot be indexed as words can, so each is asked, but once for a subscriber and topic,
+not once for each message. Subscribers are numbered and kept in a skip list. A topic has a roaring bitmap of the numbers that
+want it, and a cursor, the first number that was not asked about it yet. A message for a topic asks only the subscribers from
+the cursor on, and drops those from the bitmap that were removed. With subscribers 0 = ``/users/{id}``, 1 =
 ``/books/{id}``::
 
     match("/users/7")    asks 0 and 1    bitmap {0}     cursor 2
@@ -12,17 +12,17 @@ subscribers from the cursor on, and drops those that are gone. With subscribers 
     add /users/7 as 2
     match("/users/7")    asks 2          bitmap {0, 2}  cursor 3
     remove 0
-    match("/users/7")    asks nobody     bitmap {2}     cursor 3      0 is dropped when it is met
+    match("/users/7")    asks nobody     bitmap {2}     cursor 3      0 is not found, and dropped
 
-Costs: the first message of a topic asks everyone, O(n) predicates; each later one O(new subscribers + answer * log n).
-Space is the skip list and a compressed bitmap per topic, of which at most ``max_topics`` are kept, the least recently
-used dropped first: traffic that never repeats a topic pays the full price for every message (as in the complaint that
-led to Mercure's change, "data posted is always to different topics").
+Costs: the first message of a topic asks all subscribers, O(n) predicates; each later one O(new subscribers + answer * log
+n). Space is the skip list and a compressed bitmap for each topic; at most ``max_topics`` are kept, and the least recently used
+is dropped first. If topics never recur, every message asks all subscribers (as in the complaint that led to Mercure's
+change, "data posted is always to different topics").
 
-Deviations: the article says that a message takes "the logical And of a set of bitmaps"; a message goes to those who
-want *any* of its topics, so it is the union, as in the author's code (``MatchAny``). ``match_all`` intersects. A
-predicate that raises is not taken for False: the error goes to the caller with a note of the subscriber, who is asked
-again next time.
+Deviations: the article says that a message takes "the logical And of a set of bitmaps". A message goes to the subscribers
+that want *any* of its topics, so it is the union, as in the author's code (``MatchAny``); ``match_all`` intersects. A
+predicate that raises an error is not taken for False: the error goes to the caller with a note that names the subscriber,
+who is asked again the next time.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Cached:
-    """Who wants a topic, as far as asked; the lock is held while asking."""
+    """The subscribers that want a topic, among those asked so far; the lock is held while others are asked."""
 
     __slots__ = ("bits", "cursor", "lock")
 
@@ -91,7 +91,7 @@ class SkipFilter(Generic[S, T]):
             return self._subscribers.append(subscriber)
 
     def remove(self, number: int) -> S:
-        """Remove a subscriber by its number: O(log n). The bitmaps lose it when they are next looked up."""
+        """Remove a subscriber by its number and return it: O(log n). Each bitmap drops it at its next look-up."""
         with self._subscribers_lock:
             try:
                 return self._subscribers.remove(number)
@@ -99,7 +99,7 @@ class SkipFilter(Generic[S, T]):
                 raise BindingError(f"there is no subscriber {number} to remove: add() returns the numbers") from None
 
     def match(self, *topics: T) -> list[S]:
-        """Return the subscribers that want any of the topics, once each, the oldest first."""
+        """Return the subscribers that want any of the topics, each once, the oldest first."""
         return self._live(self._wanting(topics, BitMap64.union), topics)
 
     def match_all(self, *topics: T) -> list[S]:
@@ -107,7 +107,7 @@ class SkipFilter(Generic[S, T]):
         return self._live(self._wanting(topics, BitMap64.intersection), topics)
 
     def any(self, *topics: T) -> bool:
-        """Tell whether anyone wants any of the topics; stops at the first topic that someone wants."""
+        """Tell whether any subscriber wants any of the topics; stops at the first topic that has one."""
         return any(self._live(self._up_to_date(topic), (topic,)) for topic in topics)
 
     def _wanting(self, topics: tuple[T, ...], join: Callable[..., BitMap64]) -> BitMap64:
@@ -115,7 +115,7 @@ class SkipFilter(Generic[S, T]):
         return join(*bitmaps) if bitmaps else BitMap64()
 
     def _live(self, numbers: BitMap64, topics: tuple[T, ...]) -> list[S]:
-        """Look the subscribers up, and drop those that are gone from the topics' bitmaps."""
+        """Return the subscribers with these numbers, and drop those that were removed from the topics' bitmaps."""
         live: list[S] = []
         gone = BitMap64()
         with self._subscribers_lock:
@@ -132,7 +132,7 @@ class SkipFilter(Generic[S, T]):
         return live
 
     def _up_to_date(self, topic: T) -> BitMap64:
-        """Ask the subscribers that this topic has not asked yet; return a copy of its bitmap."""
+        """Ask the subscribers that were not asked about this topic yet; return a copy of its bitmap."""
         cached = self._cached(topic)
         with cached.lock:
             with self._subscribers_lock:
@@ -161,9 +161,9 @@ class SkipFilter(Generic[S, T]):
 
 
 def selects(*selectors: str | re.Pattern[str] | Callable[[str], bool]) -> Callable[[str], bool]:
-    """Return the predicate of a subscriber with several selectors: whether any of them takes a topic.
+    """Return the predicate of a subscriber with several selectors: whether any of them matches a topic.
 
-    A string is a URI template, a compiled regular expression must match the whole topic, a callable decides itself.
+    A string is a URI template; a compiled regular expression must match the whole topic; a function is called with it.
 
     >>> wants = selects("/users/{id}", re.compile("/news/.*"))
     >>> wants("/users/7"), wants("/news/today/1"), wants("/users/7/books")
@@ -177,10 +177,10 @@ def selects(*selectors: str | re.Pattern[str] | Callable[[str], bool]) -> Callab
 
 
 def uri_template(template: str) -> re.Pattern[str]:
-    """Return the regular expression of the URIs that a template (RFC 6570) can expand to; ``*`` alone takes all.
+    """Return the regular expression for the URIs that a template (RFC 6570) can expand to; ``*`` alone matches all.
 
-    Two kinds of expressions are known: ``{name}``, unreserved and percent-encoded characters, and ``{+name}``, any
-    characters. Others raise :class:`OptionError`.
+    Two kinds of expressions are known: ``{name}`` stands for unreserved and percent-encoded characters, ``{+name}`` for any
+    characters. Raises :class:`OptionError` for others.
     """
     if template == "*":
         return re.compile(".*", re.DOTALL)

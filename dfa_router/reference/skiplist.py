@@ -1,8 +1,8 @@
 """A skip list from ascending numbers to values (William Pugh, "Skip Lists: A Probabilistic Alternative to Balanced
 Trees").
 
-A linked list with express lanes: each entry is in lane 0 and, with a chance of a quarter each, in the next lane up.
-Finding an entry starts in the topmost lane and goes down where the next stop would be too far: O(log n) on average.
+A linked list with express lanes: each entry is in lane 0, and an entry of a lane is in the next one up with a chance of a
+quarter. A search begins in the topmost lane, and goes down a lane where the next entry would be too far: O(log n) on average.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["SkipList"]
 V = TypeVar("V")
 
 LANES = 16
-"""Enough for 4^16 entries."""
+"""The highest number of lanes, enough for 4^16 entries."""
 
 
 class Entry(Generic[V]):
@@ -43,7 +43,7 @@ class SkipList(Generic[V]):
     def __init__(self) -> None:
         self._first: list[Entry[V] | None] = [None] * LANES
         self._last: list[list[Entry[V] | None]] = [self._first] * LANES
-        """For each lane the list of pointers in which the next entry is entered."""
+        """For each lane the pointers of its last entry, in which the next one will be set."""
         self._length = 0
         self._next_number = 0
         self._chance = random.Random(0)

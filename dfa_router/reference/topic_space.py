@@ -1,4 +1,4 @@
-"""What to do with a key outside a known topic space, for the matchers that are built over one."""
+"""What the matchers that are built over a topic space share: the topics as bytes, and keys outside of the space."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["adds_unknown", "outside", "topic_bytes"]
 
 
 def topic_bytes(topics: Iterable[bytes | str]) -> list[bytes]:
-    """Return the topics as bytes, once each, in order; raises :class:`OptionError` for what is no topic."""
+    """Return the topics as bytes, once each, in order; raises :class:`OptionError` for a value that is no topic."""
     if isinstance(topics, (bytes, str)):
         raise OptionError(f"topics is {topics!r}: expected the keys of the topic space in a list, not one of them")
     encoded: dict[bytes, None] = {}
@@ -22,7 +22,7 @@ def topic_bytes(topics: Iterable[bytes | str]) -> list[bytes]:
 
 
 def adds_unknown(unknown: str) -> bool:
-    """Read the option ``unknown``."""
+    """Tell whether the option ``unknown`` is "add"; raises :class:`OptionError` if it is not "error" either."""
     if unknown not in ("error", "add"):
         raise OptionError(f"unknown is {unknown!r}: expected 'error' or 'add', for a key outside the topic space")
     return unknown == "add"

@@ -8,19 +8,21 @@ Topic Matching" for ``*``. For the articles' patterns ``a.b.c``, ``a.*.b.c``, ``
           │     └─ # ── c            2
           └─ b ── b ── c             3
 
-A walk for ``a.d.d.d.c`` goes to ``a``, fails at ``b``, takes ``*`` for the first ``d`` and dies before ``b``, and at
-``#`` tries every tail of the key: ``d.d.d.c``, ``d.d.c``, ``d.c``, ``c`` and the empty one; ``c`` gives binding 2.
+A walk for ``a.d.d.d.c`` goes to ``a``. It finds no ``d`` there; it takes ``*`` for the first ``d``, and finds no ``b`` for
+the second; and at ``#`` it tries every rest of the key, ``d.d.d.c``, ``d.d.c``, ``d.c``, ``c`` and the empty one, of which
+``c`` leads to binding 2.
 
 Costs: subscribing and unsubscribing O(words). Matching visits each pair (node, words read) at most once, so it is
 O(nodes on matching paths * words) even for patterns with many ``#``, where a plain walk is exponential: fifteen ``#``
-against 31 words are C(46, 15) paths. A pair can only be met twice below a second ``#`` on one path, so only there are
-visited pairs remembered; RabbitMQ has done the same since 4.3.5. Space is O(distinct prefixes); removing a binding
+against 31 words are C(46, 15) paths. A pair can only be reached twice below a second ``#`` on one path, so visited pairs are
+only remembered there; RabbitMQ has done the same since 4.3.5. Space is O(distinct prefixes); removing a binding
 prunes the nodes that only it used (RabbitMQ leaked these until 4.2.3).
 
-Deviations: a ``#`` that ends a path accepts at once instead of walking the tails. ``any`` stops at the first accept.
+Deviations: a ``#`` at the end of a path accepts at once instead of trying every rest of the key. ``any`` stops at the first
+node that accepts.
 
-The variant that Treat weighs and rejects, without ``*`` nodes but with a known topic space, is the option ``topics``:
-see :mod:`~dfa_router.reference.trie_branches`.
+A variant that Treat considers and rejects, without ``*`` nodes but over a known topic space, is the option ``topics``: see
+:mod:`~dfa_router.reference.trie_branches`.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ __all__ = ["ENGINE", "Trie"]
 
 
 class Node:
-    """A node of the trie: the positions that end here, and the ways on."""
+    """A node of the trie: the positions of the patterns that end here, and the children."""
 
     __slots__ = ("branches", "is_many", "many", "manys", "one", "positions")
 
@@ -60,13 +62,13 @@ class Node:
         self.one: Node | None = None
         self.many: Node | None = None
         self.manys = manys
-        """How many ``#`` the path to this node holds."""
+        """The number of ``#`` on the path to this node."""
         self.is_many = is_many
-        """True where the path ends in ``#``, so that a walk may read words and stay."""
+        """Whether the path ends in ``#``, so that a walk may read words and stay here."""
         self.positions: set[int] = set()
 
     def child(self, token: Token) -> Node | None:
-        """Return the node that the token leads to."""
+        """Return the child by a token, or None."""
         if token is ONE:
             return self.one
         if token is MANY:
@@ -75,7 +77,7 @@ class Node:
         return self.branches.get(token)
 
     def make_child(self, token: Token) -> Node:
-        """Return the node that the token leads to, which is made if it is not there."""
+        """Return the child by a token, which is made if it is not there."""
         child = self.child(token)
         if child is None:
             child = Node(self.manys + (token is MANY), token is MANY)
@@ -89,7 +91,7 @@ class Node:
         return child
 
     def cut(self, token: Token) -> None:
-        """Forget the node that the token leads to."""
+        """Remove the child by a token."""
         if token is ONE:
             self.one = None
         elif token is MANY:
@@ -100,12 +102,12 @@ class Node:
 
     @property
     def leads_on(self) -> bool:
-        """True where some pattern has more words."""
+        """Whether the node has children."""
         return bool(self.branches) or self.one is not None or self.many is not None
 
 
 class Trie:
-    """A trie of pattern words with a branch for each wildcard."""
+    """A trie of the words of patterns, with children for both wildcards."""
 
     def __init__(self, patterns: Sequence[bytes], dialect: Dialect) -> None:
         self._dialect = dialect
@@ -114,7 +116,7 @@ class Trie:
             self.add(position, pattern)
 
     def add(self, position: int, pattern: bytes) -> None:
-        """Descend, making nodes as needed, and put the position into the last one."""
+        """Descend, making nodes where there are none, and add the position to the last node."""
         node = self._root
         for token in tokens_of(pattern, self._dialect):
             node = node.make_child(token)
@@ -122,7 +124,7 @@ class Trie:
         node.positions.add(position)
 
     def remove(self, position: int, pattern: bytes) -> None:
-        """Take the position out, and prune the nodes that nothing uses any more."""
+        """Remove the position, and prune the nodes that no other pattern needs."""
         path: list[tuple[Node, Token]] = []
         node: Node | None = self._root
         for token in tokens_of(pattern, self._dialect):
@@ -140,7 +142,7 @@ class Trie:
             node = parent
 
     def match(self, key: bytes) -> tuple[int, ...]:
-        """Collect the positions of every node at which the key can end."""
+        """Return the positions of all nodes at which the key can end."""
         accepted: set[int] = set()
         for node in self._accepting(key):
             accepted |= node.positions
@@ -151,7 +153,7 @@ class Trie:
         return next(self._accepting(key), None) is not None
 
     def node_count(self) -> int:
-        """Count the nodes, the root among them; one for an empty trie."""
+        """Return the number of nodes with the root; an empty trie has one."""
         count = 0
         stack = [self._root]
         while stack:
@@ -185,7 +187,7 @@ class Trie:
         return graph
 
     def _accepting(self, key: bytes) -> Iterator[Node]:
-        """Yield the nodes with bindings at which the key can end; one below a ``#`` may come more than once."""
+        """Yield the nodes with bindings at which the key can end; a node below a ``#`` may be yielded more than once."""
         if not routed(key, self._dialect):
             return
         words = words_of(key, self._dialect)

@@ -1,7 +1,7 @@
 """Branch-indexed trie: ``*`` subscriptions copied into every branch of a known topic space.
 
 Tyler Treat's "Fast Topic Matching" asks why a trie needs ``*`` nodes at all: "just follow all branches" and add the
-subscriber to each. He rejects it, because it needs the topic space beforehand and gives up the trie's small memory. It
+subscriber to each. He rejects it, because it needs the topic space beforehand and loses the small memory of the trie. It
 is here to be measured. Over the topics ``forex.usd``, ``forex.eur`` and ``stock.nyse``, with 0 = ``forex.*`` and
 1 = ``*.*``::
 
@@ -9,11 +9,11 @@ is here to be measured. Over the topics ``forex.usd``, ``forex.eur`` and ``stock
           │         └─ eur    0, 1
           └─ stock ─── nyse   1
 
-Costs: matching is one descent without backtracking, O(words) and the answer's length. Subscribing follows every branch
-that a wildcard may take, O(topics) at worst. Space is O(topic words + sum of the answers' lengths).
+Costs: matching is one descent without backtracking, O(words + answer). Subscribing follows every branch that a wildcard
+may take, O(topics) at worst. Space is O(words of the topics + sum of the answers' lengths).
 
-Deviations: ``#`` is copied likewise, into every node below. A key outside the space is an error, or, with
-``unknown="add"``, becomes a topic that is tested against every subscription once; such topics are never given up.
+Deviations: ``#`` is copied likewise, into every node below. A key outside of the space is an error or, with
+``unknown="add"``, becomes a topic, which is tested against every subscription once; topics are never removed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TopicNode:
 
 
 class BranchIndexedTrie:
-    """A trie of topics that holds at each topic the positions that match it."""
+    """A trie of topics; each topic has the positions that match it."""
 
     def __init__(
         self, patterns: Sequence[bytes], dialect: Dialect, *, topics: Iterable[bytes | str], unknown: str = "error"
@@ -53,7 +53,7 @@ class BranchIndexedTrie:
             self.add(position, pattern)
 
     def add(self, position: int, pattern: bytes) -> None:
-        """Follow every branch that the pattern allows, and add the position to each topic at the end."""
+        """Follow every branch that the pattern allows, and add the position to each topic that is reached."""
         check_free(position in self._subscriptions, position)
         tokens = tokens_of(pattern, self._dialect)
         self._subscriptions[position] = tokens
@@ -62,7 +62,7 @@ class BranchIndexedTrie:
                 node.positions.add(position)
 
     def remove(self, position: int, pattern: bytes) -> None:
-        """Follow the same branches, and take the position out."""
+        """Follow the same branches, and remove the position."""
         tokens = tokens_of(pattern, self._dialect)
         check_held(self._subscriptions.get(position) == tokens, position, pattern)
         del self._subscriptions[position]
@@ -71,7 +71,7 @@ class BranchIndexedTrie:
                 node.positions.discard(position)
 
     def match(self, key: bytes) -> tuple[int, ...]:
-        """Descend word by word: no backtracking."""
+        """Descend word by word, without backtracking."""
         return tuple(sorted(self._topic(key)))
 
     def any(self, key: bytes) -> bool:
@@ -79,6 +79,7 @@ class BranchIndexedTrie:
         return bool(self._topic(key))
 
     def _topic(self, key: bytes) -> set[int]:
+        """Return the positions of a key's topic, which is added if the key is unknown and that is wanted."""
         words = words_of(key, self._dialect)
         node: TopicNode | None = self._root
         for word in words:
@@ -98,7 +99,7 @@ class BranchIndexedTrie:
         return node.positions
 
     def _ends(self, tokens: Sequence[Token]) -> set[TopicNode]:
-        """Return the nodes that some words matching the pattern lead to."""
+        """Return the nodes that words that match the pattern lead to."""
         nodes = {self._root}
         for token in tokens:
             if token is ONE:

@@ -2,18 +2,18 @@
 
 The first of the approaches in RabbitMQ's articles on topic routing (2011), "caching messages' topics on a per-word
 basis", which the AMQP specification suggests. For ``a.b.c``, ``a.*.b.c``, ``b.b.c`` and a first message ``a.b.c``, the
-words ``a`` at level 0, ``b`` at level 1 and ``c`` at level 2 are met for the first time, and each is compared with that
-level of every pattern: {0, 1}, {0, 1, 2} and {0, 2}. The patterns of three words are {0, 2}. The sets' intersection is
-the answer, {0}; the next message with one of these words at that level finds its set made.
+words ``a`` at level 0, ``b`` at level 1 and ``c`` at level 2 are new, and each is compared with that level of every
+pattern: {0, 1}, {0, 1, 2} and {0, 2}. The patterns of three words are {0, 2}. The intersection of these sets is the answer,
+{0}. The next message with one of these words at that level finds its set in the cache.
 
-Costs: matching intersects a set per level, and the sets are as large as the number of bindings that do not mind the
-word: O(m n) for m words and n bindings, however few match. That is why it loses. The first message with a word costs
-O(n) more. Any change of bindings drops the cache. Space is a set of up to n for each (level, word) in the traffic, so
-``max_words`` bounds it: a full cache is dropped.
+Costs: matching intersects a set for each level, and a set has all bindings that take the word: O(m n) for m words and n
+bindings, however few match. That is why it is slow. The first message with a word costs O(n) more. Any change of bindings
+drops the cache. Space is a set of up to n bindings for each (level, word) of the messages, so ``max_words`` limits their
+number: a full cache is dropped.
 
 Deviations: the authors report that the approach "can not be adapted" to ``#``. It can, at a price: a pattern with ``#``
-takes any word from there on, and the bindings with ``#`` that are left at the end are tested one by one. ``any`` has
-nothing to stop early at: it intersects all the same.
+takes any word from there on, and the bindings with ``#`` that are left at the end are tested one by one. ``any`` cannot stop
+early: it intersects all sets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["ENGINE", "WordCache"]
 
 
 class WordCache:
-    """Sets of positions per (level, word) of the keys seen so far."""
+    """Sets of positions for each (level, word) of the keys seen so far."""
 
     def __init__(self, patterns: Sequence[bytes], dialect: Dialect, *, max_words: int = 100_000) -> None:
         if isinstance(max_words, bool) or not isinstance(max_words, int) or max_words < 1:
@@ -41,19 +41,19 @@ class WordCache:
         self._ends: dict[int, set[int]] = {}
 
     def add(self, position: int, pattern: bytes) -> None:
-        """Enter the pattern and drop the cache."""
+        """Add the pattern, and drop the cache."""
         check_free(position in self._tokens, position)
         self._tokens[position] = tokens_of(pattern, self._dialect)
         self._drop()
 
     def remove(self, position: int, pattern: bytes) -> None:
-        """Take the pattern out and drop the cache."""
+        """Remove the pattern, and drop the cache."""
         check_held(self._tokens.get(position) == tokens_of(pattern, self._dialect), position, pattern)
         del self._tokens[position]
         self._drop()
 
     def match(self, key: bytes) -> tuple[int, ...]:
-        """Intersect the sets of the key's words, and test what is left and has a ``#``."""
+        """Intersect the sets of the key's words, and test the bindings with ``#`` that are left."""
         words = words_of(key, self._dialect)
         # A copy: the sets in the cache are shared by all keys.
         result = set(self._ending(len(words)))
@@ -70,7 +70,7 @@ class WordCache:
         self._ends = {}
 
     def _taking(self, level: int, word: bytes) -> set[int]:
-        """Return who takes this word at this level, from the cache or by asking everyone."""
+        """Return the positions that take this word at this level, from the cache or by comparing all patterns."""
         taking = self._cache.get((level, word))
         if taking is None:
             taking = {i for i, tokens in self._tokens.items() if _takes(tokens, level, word)}
@@ -80,7 +80,7 @@ class WordCache:
         return taking
 
     def _ending(self, length: int) -> set[int]:
-        """Return who takes a key of that many words, whatever they are."""
+        """Return the positions that take a key of ``length`` words, whatever they are."""
         ending = self._ends.get(length)
         if ending is None:
             ending = {i for i, tokens in self._tokens.items() if len(tokens) == length or MANY in tokens}
@@ -91,7 +91,7 @@ class WordCache:
 
 
 def _takes(tokens: tuple[Token, ...], level: int, word: bytes) -> bool:
-    """Tell whether a pattern may have this word at this level; from a ``#`` on, it may."""
+    """Tell whether a pattern takes this word at this level; from a ``#`` on it takes any."""
     if MANY in tokens[: level + 1]:
         return True
     return level < len(tokens) and (tokens[level] is ONE or tokens[level] == word)

@@ -2,7 +2,7 @@
 
 The second of the approaches in RabbitMQ's articles on topic routing (2011), "indexing patterns on a per-word basis":
 like the first (:mod:`~dfa_router.reference.word_cache`), "except we prepare the patterns beforehand". For ``a.b.c``,
-``a.*.b.c`` and ``b.b.c`` the index is, with "any" for those that take every word there,
+``a.*.b.c`` and ``b.b.c`` the index is, with "any" for the patterns that take any word there:
 
 =======  ============  ============  ============  =======
 level 0  level 1       level 2       level 3       length
@@ -11,14 +11,14 @@ a: 0, 1  b: 0, 2       c: 0, 2       c: 1          3: 0, 2
 b: 2     any: 1        b: 1                        4: 1
 =======  ============  ============  ============  =======
 
-and ``a.b.c`` is {0, 2} and {0, 1} and {0, 1, 2} and {0, 2}, which is {0}.
+The key ``a.b.c`` has three words, so its answer is the intersection of {0, 2}, {0, 1}, {0, 1, 2} and {0, 2}, which is {0}.
 
-Costs: subscribing O(words), matching an intersection of sets per level, O(m n) at worst, for the sets hold every
-binding that does not mind the word. Space is O(sum of the patterns' lengths). The optimised inverted bitmap is this
-idea with bitmaps in place of sets, and with the key's end and the ``#`` suffix among the tables.
+Costs: subscribing O(words). Matching intersects a set for each level, O(m n) at worst, as a set has all bindings that take
+the word. Space is O(sum of the patterns' lengths). The optimised inverted bitmap is the same idea with bitmaps instead of
+sets, and with the key's end and the words behind a ``#`` among the tables.
 
-Deviations: the authors left ``#`` out. Here a pattern with ``#`` takes any word from there on and is tested when it is
-left at the end. ``any`` has nothing to stop early at.
+Deviations: the authors left ``#`` out. Here a pattern with ``#`` takes any word from there on, and is tested if it is left
+at the end. ``any`` cannot stop early.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ __all__ = ["ENGINE", "WordIndex"]
 
 
 class WordIndex:
-    """Sets of positions per (level, word) of the patterns."""
+    """Sets of positions for each (level, word) of the patterns."""
 
     def __init__(self, patterns: Sequence[bytes], dialect: Dialect) -> None:
         self._dialect = dialect
         self._tokens: dict[int, tuple[Token, ...]] = {}
         self._index: defaultdict[tuple[int, Token], set[int]] = defaultdict(set)
-        """(level, token) -> who has it there: a word, ``*``, or the first ``#``."""
+        """(level, token) -> positions of the patterns that have it there; the token is a word, ``*``, or the first ``#``."""
         self._lengths: defaultdict[int, set[int]] = defaultdict(set)
-        """Number of words -> patterns without ``#``."""
+        """Number of words -> positions of the patterns without ``#`` that have it."""
         self._unbounded: set[int] = set()
+        """Positions of the patterns with ``#``."""
         for position, pattern in enumerate(patterns):
             self.add(position, pattern)
 
@@ -57,7 +58,7 @@ class WordIndex:
             self._index[entry].add(position)
 
     def remove(self, position: int, pattern: bytes) -> None:
-        """Take each word of the pattern out, and entries with nobody left."""
+        """Remove the position from the entry of each word, and entries that are empty then."""
         tokens = tokens_of(pattern, self._dialect)
         check_held(self._tokens.get(position) == tokens, position, pattern)
         del self._tokens[position]
@@ -73,11 +74,11 @@ class WordIndex:
                 del self._index[entry]
 
     def match(self, key: bytes) -> tuple[int, ...]:
-        """Intersect the sets of the key's words, and test what is left and has a ``#``."""
+        """Intersect the sets of the key's words, and test the bindings with ``#`` that are left."""
         words = words_of(key, self._dialect)
         nobody: set[int] = set()
         result = self._lengths.get(len(words), nobody) | self._unbounded
-        passed: set[int] = set()  # whose "#" stands at this level or before
+        passed: set[int] = set()  # bindings with their first "#" at this level or before
         for level, word in enumerate(words):
             passed = passed | self._index.get((level, MANY), nobody)
             result &= self._index.get((level, word), nobody) | self._index.get((level, ONE), nobody) | passed

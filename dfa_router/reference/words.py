@@ -1,8 +1,8 @@
-"""Words, wildcards and the one-pattern test that the matchers of this package share.
+"""What the matchers of this package share: words, wildcards, and the test of one pattern.
 
-The specification in :mod:`~dfa_router.reference.naive` has a splitter and a test of its own, so that a mistake here
-shows as a disagreement. A wildcard becomes an object rather than a word: a key may well hold the word ``*``, and a
-table indexed by words must not take it for the wildcard.
+The specification in :mod:`~dfa_router.reference.naive` splits and tests by itself, so that a mistake here shows as a
+disagreement. A wildcard is an object and no word: a key may have the word ``*``, and a table indexed by words must not take
+that for the wildcard.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 @final
 class Wildcard:
-    """What stands in a pattern in the place of a word, compared by identity."""
+    """A token that is no word; compared by identity."""
 
     __slots__ = ("_name", "_text")
 
@@ -43,7 +43,7 @@ class Wildcard:
         return self._text
 
     def __reduce__(self) -> str:
-        # Pickled by name, so that it comes back as the same object.
+        # Pickled by its name in this module, so that unpickling returns the same object.
         return self._name
 
 
@@ -52,7 +52,7 @@ ONE: Final = Wildcard("ONE", "*")
 MANY: Final = Wildcard("MANY", "#")
 """Zero or more words."""
 END: Final = Wildcard("END", "end")
-"""No word at all: where a structure hangs subscriptions on words, those of the pattern without words hang here."""
+"""No word: structures that store subscriptions by word store those of the empty pattern under this token."""
 
 Token = bytes | Wildcard
 
@@ -108,15 +108,15 @@ def routed(key: bytes, dialect: Dialect) -> bool:
 
 
 def unseen_by_wildcards(key: bytes, dialect: Dialect) -> bool:
-    """Tell whether patterns that begin with a wildcard do not match this key, whatever else it is."""
+    """Tell whether no pattern that begins with a wildcard can match this key, because of the key's first byte."""
     return dialect.reserved is not None and key[:1] == dialect.reserved
 
 
 def fits(tokens: Sequence[Token], words: Sequence[bytes]) -> bool:
-    """Tell whether one pattern matches one key, in O(len(tokens) * len(words)) steps and no space.
+    """Tell whether one pattern matches one key, in O(len(tokens) * len(words)) steps and constant space.
 
-    Only the latest ``#`` is ever retried with one word more: whatever an earlier one could take instead, the latest can
-    take too. It is how shells match ``*`` in file names.
+    After a mismatch only the latest ``#`` is tried with one word more: whatever an earlier one could take in addition, the
+    latest can take as well. Shells match ``*`` in file names in this way.
 
     >>> fits((b"a", MANY, b"c"), (b"a", b"b", b"c", b"c"))
     True
@@ -140,7 +140,7 @@ def fits(tokens: Sequence[Token], words: Sequence[bytes]) -> bool:
 
 
 def check_free(taken: bool, position: int) -> None:
-    """Raise :class:`BindingError` if a position is to be used a second time."""
+    """Raise :class:`BindingError` if the position is taken."""
     if taken:
         raise BindingError(
             f"position {position} already holds a binding: positions are never reused, take the next one"
@@ -148,7 +148,7 @@ def check_free(taken: bool, position: int) -> None:
 
 
 def check_held(held: bool, position: int, pattern: bytes) -> None:
-    """Raise :class:`BindingError` if the binding to be removed is not there."""
+    """Raise :class:`BindingError` if the binding that is to be removed is not held."""
     if not held:
         raise BindingError(
             f"there is no binding {pattern!r} at position {position} to remove: "

@@ -1,4 +1,4 @@
-"""The dfa engine against live brokers: what counts, what is refused by whom, and what the command says of it."""
+"""The comparison with live brokers: what is counted, which side refuses what, and what the command says."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SMALL = Size(20, 30)
 
 
 class Planted(Asking):
-    """An engine of ours with faults planted in it, where a broker is expected: the comparison must see each of them."""
+    """An engine of ours with planted faults, in the place of a broker: the comparison must notice each fault."""
 
     def __init__(
         self,

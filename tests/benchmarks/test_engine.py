@@ -1,4 +1,4 @@
-"""The engine benchmark: every contestant is there and held to the others, targets are computed, and wrong ones are seen."""
+"""The engine benchmark: every contestant takes part and is compared with the others, and targets are computed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 
 import dfa_router as dr
 from benchmarks import __main__ as cli
+from benchmarks.agreement import agree, summary, trie_summary
+from benchmarks.compiled_trie import CompiledTrie
 from benchmarks.engine import PARTS, WORKLOADS, Claim, Row, run, suite, write
 from benchmarks.engine import memory as memory_part
-from benchmarks.engine.agreement import agree, summary, trie_summary
-from benchmarks.engine.opponent import compiled_trie
 from benchmarks.engine.peers import MATCHERS
 from benchmarks.engine.rows import RATIOS, claims
 from dfa_router.cli.exit_codes import ExitCode
@@ -76,17 +76,20 @@ class Blind:
 
 
 def test_a_wrong_contestant_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suite, "compiled_trie", lambda: Blind)
+    monkeypatch.setattr(suite, "CompiledTrie", Blind)
     with pytest.raises(AssertionError, match=r"throughput: contestants disagree on .*'compiled trie': \(0, 0\)"):
         list(run(("throughput",), scale=0.005, rounds=1))
 
 
-def test_without_a_checkout_the_trie_is_named_and_its_targets_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suite, "compiled_trie", lambda: None)
-    found = list(run(("nservicebus",), scale=0.002, rounds=1))
-    row = next(one for one in found if isinstance(one, Row) and one.contestant == "compiled trie")
+def test_a_peer_that_is_not_installed_is_named_and_its_targets_are_not_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(suite, "installed", lambda package: package == "pyarrow")
+    found = list(run(("hard",), scale=0.005, rounds=1))
+    row = next(one for one in found if isinstance(one, Row) and one.contestant == "google-re2 Set")
     assert row.ns_per_key is None
-    assert "checkout" in row.note
+    assert row.note == "not installed"
+    assert not any(one.contestant == "DuckDB hash join" for one in found if isinstance(one, Row))
     assert [one.met for one in found if isinstance(one, Claim)] == [None, None]
 
 
@@ -95,9 +98,7 @@ def test_pairs_and_sums_weigh_sets_by_their_keys() -> None:
     keys = pa.array(["a.b", "b", "a.b", None, "c"])
     assert summary(dr.compile(bindings).match_batch(keys)) == (2 + 2 + 2 + 1, 1 + 3 + 1 + 1)
     encoded = pa.array(["a.b", "b", "a.b", "c"]).dictionary_encode()
-    trie = compiled_trie()
-    assert trie is not None
-    found = trie([pattern for pattern, _ in bindings]).match(encoded.dictionary)
+    found = CompiledTrie([pattern for pattern, _ in bindings]).match(encoded.dictionary)
     assert trie_summary(found, encoded) == (7, 6)
     with pytest.raises(AssertionError, match=r"here: contestants disagree on .*'a': \(1, 2\), 'b': \(1, 3\)"):
         agree("here", {"a": (1, 2), "b": (1, 3)})

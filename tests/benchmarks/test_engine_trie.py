@@ -1,4 +1,4 @@
-"""The compiled trie, which the engine is measured against: right where the specification is, so that its time means something."""
+"""The compiled trie, which the engine is measured against: it answers as the specification does."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_it_answers_as_the_specification_does(patterns: list[str], keys: list[st
 
 
 def test_each_key_is_found_once_below_many_hashes() -> None:
-    """Nodes below a second ``#`` are reached on many paths at many places, over 64 of them in the marks' second word."""
+    """Nodes below a second ``#`` are reached on many paths; with over 64 of them a key's set has two numbers."""
     patterns = [f"#.{a}.#.{b}.#.{c}" for a in "abcde" for b in "abcde" for c in "abcd"]
     keys = ["a.b.c.a.b.c.a", "a", "", "e.e.e.d", "a.a.a.a.a.a.a.a.a.a"] * 100
     assert answers(CompiledTrie(patterns), pa.array(keys)) == expected(patterns, keys[:5]) * 100

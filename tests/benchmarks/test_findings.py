@@ -1,4 +1,4 @@
-"""The fuzzer pointed at released packages: adapters ask the real code, and nothing is stated without a broker's word."""
+"""The fuzzer on released packages: adapters ask the real code, and only what a live broker confirms is stated."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_amqtt_is_asked_its_subscription_check_too() -> None:
 
 
 class Wrong:
-    """Says the opposite of what is right, and notes what it was asked."""
+    """Answers the opposite of what is right, and records what it was asked."""
 
     name, dialect = "wrong", AMQP
 

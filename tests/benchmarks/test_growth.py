@@ -1,4 +1,4 @@
-"""How cost grows: every axis is measured for every contestant, which are held to each other."""
+"""How cost grows: every axis is measured for every contestant, and their answers are compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.growth import Point, points, run, write
-from benchmarks.growth.report import STYLES
+from benchmarks.growth.page import STYLES
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The founding documents' tables: every figure is there, checked while it is measured, and set beside the published."""
+"""The tables of published articles: every figure is measured, checked meanwhile, and put beside the published one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The soak: it finds nothing wrong where nothing is, repeats itself from a seed, and finds what is wrong."""
+"""The soak: it finds nothing where nothing is wrong, finds planted faults, and a seed repeats a round."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_time_ends_it() -> None:
 
 
 def test_a_lost_answer_is_found_with_its_seed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A planted fault: accept sets that are not handed over before the cache is cleared."""
+    """A planted fault: accept sets are not handed to the result before the cache is cleared."""
     from compiler.machine.collector import Collector
     from compiler.machine.walker import Walker
 

@@ -1,4 +1,4 @@
-"""CS-tries that are broken on purpose: each lacks one thing that the real one has, and must be caught."""
+"""CS-tries that are broken on purpose: each lacks one safeguard of the real one, and the checks must notice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dfa_router.language.dialects import Dialect
 from dfa_router.reference.cstrie.cell import CellFactory
 from dfa_router.reference.cstrie.gcas import Root
 from dfa_router.reference.cstrie.nodes import Branch, CNode, INode, MainNode, TNode
-from dfa_router.reference.cstrie.trie import ConcurrentTrie, Snapshot
+from dfa_router.reference.cstrie.snapshot import Snapshot
+from dfa_router.reference.cstrie.trie import ConcurrentTrie
 from dfa_router.reference.words import Token
 
 __all__ = ["OneReading", "WithoutGenerations", "WithoutNewGeneration", "WithoutTombs"]
@@ -42,14 +43,14 @@ class WithoutNewGeneration(ConcurrentTrie):
 
 
 class OneReading(ConcurrentTrie):
-    """A match that trusts its walk: Treat's look-up."""
+    """A match without the second reading: Treat's look-up."""
 
     def _unchanged(self, root: INode, seen: dict[INode, MainNode]) -> bool:
         return True
 
 
 class WithoutTombs(ConcurrentTrie):
-    """An empty C-node is cut off without a tomb: an insert into it in the meantime is lost."""
+    """Cuts an empty C-node off without a tomb: an insert into it in the meantime is lost."""
 
     def _remove(self, path: Sequence[Token], position: int) -> bool | None:
         root = self._root.read()

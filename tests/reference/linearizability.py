@@ -1,13 +1,13 @@
-"""A checker of recorded histories, and a scheduler that makes threads meet where it hurts.
+"""A checker of recorded histories, and a scheduler that interleaves threads at every access to a cell.
 
 A history is linearizable if its operations can be put in an order in which each gives the result that it gave, and in
 which no operation comes before one that had ended when it began (Herlihy and Wing 1990). :func:`linearizable` searches
 for such an order, with a memory of (operations placed, state) as in Lowe's improvement of Wing and Gong's algorithm;
 the histories are small, and there are many of them.
 
-Threads that run freely seldom meet inside the few instructions that matter. :class:`Scheduler` lets one thread run at a
-time and, before each access to a cell, may pass the turn to another one, drawn at random from a seed: any
-interleaving of cell accesses can come up, and each comes up again with its seed.
+Threads that run freely are seldom interleaved inside the few instructions that matter. :class:`Scheduler` lets one thread
+run at a time and, before each access to a cell, may switch to another one, drawn at random from a seed: any interleaving of
+cell accesses can occur, and its seed repeats it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def linearizable(history: Sequence[Operation], start: State = frozenset()) -> bo
 
 
 class Scheduler:
-    """Runs functions in threads of which one has the turn; a cell access may pass it on."""
+    """Runs functions in threads, one thread at a time; an access to a cell may switch to another thread."""
 
     def __init__(self, seed: int, switches: float = 0.5) -> None:
         self._chance = random.Random(seed)
@@ -89,7 +89,7 @@ class Scheduler:
         return self._ticks
 
     def pause(self) -> None:
-        """Pass the turn on, perhaps."""
+        """Switch to another thread, or go on, by chance."""
         me = getattr(self._mine, "number", None)
         if me is None or len(self._turns) < 2 or self._chance.random() >= self._switches:
             return
@@ -127,7 +127,7 @@ class Scheduler:
 
 
 class ScheduledCell(Generic[T]):
-    """A cell that gives other threads the chance to come in between."""
+    """A cell that lets the scheduler switch threads before each access."""
 
     __slots__ = ("_scheduler", "_value")
 

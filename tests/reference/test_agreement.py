@@ -26,7 +26,7 @@ def texts(words: Sequence[str], longest: int) -> list[str]:
 PATTERNS = texts(TOKENS, 4)
 KEYS = texts(WORDS, 5)
 SLOW = [Configuration("codegen", {"max_states": 4})]
-"""Compiles Python for every key: a tenth of the cases has to do."""
+"""Compiles Python code for every key: it gets a tenth of the cases."""
 
 
 @cache
@@ -60,7 +60,7 @@ def test_all_small_patterns_against_all_small_keys(configuration: Configuration)
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
 def test_each_small_pattern_alone(configuration: Configuration) -> None:
-    """A set of one pattern, so that no other pattern covers for a mistake; a third of the keys, another for each."""
+    """A set of one pattern, so that no other pattern hides a mistake; with a third of the keys, in turns."""
     for number, pattern in enumerate(PATTERNS):
         keys = KEYS[number % 3 :: 30 if configuration in SLOW else 3]
         router = configuration.router([(pattern, "q")], keys)
@@ -88,7 +88,7 @@ def test_ten_thousand_random_sets_and_keys(configuration: Configuration) -> None
 
 @pytest.mark.parametrize("configuration", [c for c in CONFIGURATIONS if c.info.dynamic], ids=str)
 def test_subscribing_one_by_one_is_compiling(configuration: Configuration) -> None:
-    """However a set came about, by compiling or by changes, it answers alike."""
+    """A set answers the same, whether it was compiled or made by changes."""
     chance = random.Random(2022)
     for _ in range(100):
         patterns = chance.choices(PATTERNS, k=chance.randint(1, 12))

@@ -1,4 +1,4 @@
-"""What is answered to changes that do not fit, and to options that there are not."""
+"""Changes that do not fit the bindings, and options that do not exist, are refused."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ import dfa_router as dr
 from dfa_router.language.dialects import AMQP, Dialect
 from dfa_router.reference.cstrie.cell import CellFactory, cell_factory
 from dfa_router.reference.cstrie.nodes import Branch, CNode
-from dfa_router.reference.cstrie.trie import ConcurrentTrie, Snapshot
+from dfa_router.reference.cstrie.snapshot import Snapshot
+from dfa_router.reference.cstrie.trie import ConcurrentTrie
 from tests.reference.broken_cstries import OneReading, WithoutGenerations, WithoutNewGeneration, WithoutTombs
 from tests.reference.linearizability import Operation, PlainCell, ScheduledCell, Scheduler, linearizable
 
@@ -33,7 +34,7 @@ TrieFactory = Callable[[Sequence[bytes], Dialect, CellFactory], ConcurrentTrie]
 
 @pytest.fixture
 def _quick_switches() -> Iterator[None]:
-    """Let threads take turns as often as the interpreter can."""
+    """Let the interpreter switch between threads as often as it can."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -145,7 +146,7 @@ def test_histories_of_free_threads_are_linearizable(cells: str) -> None:
 
 
 def free_history(seed: int, cells: str) -> list[Operation]:
-    """Run three threads of ten calls that the interpreter switches as it likes."""
+    """Run three threads of ten calls, which the interpreter switches when it wants."""
     trie = ConcurrentTrie([pattern for _, pattern in START], AMQP, cell_factory(cells))
     clock = itertools.count()
     histories: list[list[Operation]] = [[], [], []]
@@ -180,7 +181,7 @@ def run_threads(functions: Sequence[Callable[[], None]]) -> None:
 @pytest.mark.parametrize("cells", CELLS)
 @pytest.mark.usefixtures("_quick_switches")
 def test_eight_threads_and_a_hundred_thousand_operations_lose_no_update(cells: str) -> None:
-    """Each thread knows what it has bound; in the end the router has just that, and so does every answer."""
+    """Each thread knows what it has bound; in the end the router has exactly that, and every answer agrees."""
     router = dr.compile([], engine="cstrie", cells=cells)
     words = ("a", "b", "c", "*", "#")
     held: list[list[tuple[str, str]]] = [[] for _ in range(8)]
@@ -241,7 +242,7 @@ def test_two_inserts_as_treat_draws_them_lose_nothing() -> None:
 
 
 def test_two_inserts_with_plain_assignment_lose_one() -> None:
-    """The check above is worth something."""
+    """The test above would notice the fault that it is about."""
 
     class Plain(_Interposed):
         def compare_and_set(self, expected: object, new: object, /) -> bool:
@@ -256,7 +257,7 @@ def test_two_inserts_with_plain_assignment_lose_one() -> None:
 
 
 def test_an_insert_into_a_node_that_is_being_cut_off_is_not_lost() -> None:
-    """The last subscription below ``a`` goes, and before the node is pruned another one comes."""
+    """The last subscription below ``a`` is removed, and before the node is pruned another one is added."""
     trie = interposed_trie([b"a.b"])
 
     def insert_when_the_tomb_stands() -> None:
@@ -298,7 +299,7 @@ def test_a_writer_that_read_the_old_root_does_not_change_a_snapshot() -> None:
 
 
 def test_without_generations_that_writer_does_change_it() -> None:
-    """The check above is worth something."""
+    """The test above would notice the fault that it is about."""
     trie = interposed_trie([b"a.b"], WithoutGenerations)
     taken: list[Snapshot] = []
     _Interposed.before_next = lambda: taken.append(trie.snapshot())
@@ -337,7 +338,7 @@ def test_a_snapshot_never_changes_while_writers_go_on(cells: str) -> None:
 
 
 def test_a_walk_that_reads_once_returns_a_state_that_never_was() -> None:
-    """``a.b`` is added where the walk has been, then ``*.b`` where it has yet to go: only the second is found."""
+    """``a.b`` is added where the walk was, then ``*.b`` where it has not been yet: only the second is found."""
 
     def history(make: TrieFactory) -> list[Operation]:
         scheduler = Scheduler(0, switches=0.0)

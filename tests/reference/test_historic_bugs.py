@@ -1,4 +1,4 @@
-"""Faults that brokers have had, in every engine: the rows about single matches, and a test each for the other kinds."""
+"""Faults that brokers have had, tried on every engine: the rows about single matches, and a test for each other kind."""
 
 from __future__ import annotations
 

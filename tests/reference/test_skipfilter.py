@@ -1,4 +1,4 @@
-"""Skipfilter: each subscriber is asked once per topic, and nothing stale is ever answered."""
+"""Skipfilter: each subscriber is asked once for a topic, and no answer is out of date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every dynamic engine, driven at random beside a model: a dict of the live bindings and the specification."""
+"""Every dynamic engine under random operations, compared with a model: a dict of the live bindings, and the specification."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Changes(RuleBasedStateMachine):
 
     @invariant()
     def a_few_keys_are_answered_right_after_every_step(self) -> None:
-        """So that nothing that an earlier look-up left in a cache can stay there unseen."""
+        """Shows what an earlier look-up has left in a cache and should not have."""
         for key in ALWAYS_ASKED:
             answer = model_answer(self.live, key)
             assert self.router.match_bindings(key) == answer

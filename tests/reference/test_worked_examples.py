@@ -1,4 +1,4 @@
-"""The worked examples of the literature, one test each, named after it.
+"""The worked examples of the literature, a test for each, named after its source.
 
 Where a source's table contradicts its own text, the test says which is right and why.
 """

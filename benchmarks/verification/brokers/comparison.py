@@ -1,11 +1,11 @@
-"""One broker, asked everything: a campaign of so many cases, refusals, and shared subscriptions where it has them.
+"""One broker, asked everything: a campaign, patterns that may be refused, and shared subscriptions where it has them.
 
-A case counts when the broker has answered it. A campaign's own count holds the cases of a round, and so also keys that
-the broker may decline, which are not asked; what is counted here is the first answer to each round, so that what the
-shrinker asks about a disagreement is not counted either.
+A case counts when the broker has answered it. A campaign counts all cases of its rounds, also those of keys that the broker
+may decline, which it is not asked. Here the first answer in each round is counted, and nothing that the shrinker asks about a
+disagreement.
 
-Cases repeat, as words are few on purpose. How many were distinct is told from a sample: of each case a number of 64 bits is
-made, and the distinct numbers below 2**58 are kept, one in 64. For 5 million cases that is right to about half a percent,
+Cases recur, as words are few on purpose. The number of distinct cases is estimated from a sample: each case has a hash of 64
+bits, and the distinct hashes below 2**58, one in 64, are kept. For 5 million cases that is right to about half a percent,
 and costs a few megabytes.
 """
 
@@ -37,22 +37,23 @@ __all__ = ["SIZE", "Compared", "Counted", "compare", "dialect_of"]
 
 SIZE = Size(50, 400)
 """Patterns and keys of a round. RabbitMQ 3.10.8, Mosquitto 2.0.11 and NATS 2.9.10 answer 110, 770 and 1,610 thousand cases
-a second in such rounds, and 150, 1,530 and 3,330 in rounds of 100x500. 5 million cases of each take about a minute as it
-is, and smaller rounds are more of them, in which more kinds of pattern meet."""
+a second in such rounds, and 150, 1,530 and 3,330 in rounds of 100x500. With these, 5 million cases of each take about a
+minute, and the smaller the rounds, the more of them there are, and the more kinds of patterns come together."""
 
 _SAMPLE_BITS = 6
+"""One case in 2**6 is in the sample of distinct cases."""
 _ROUNDS_TOO_MANY = 2
-"""A campaign ends when its rounds hold so many times the cases wanted, as a broker that refuses all would never end it."""
+"""A campaign ends when its rounds hold this many times the wanted cases: a broker that refuses everything answers none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What came of asking one broker."""
+    """The result of asking one broker."""
 
     broker: str
     """Its address."""
     product: str
-    """Product and version, as it tells them."""
+    """Product and version, as the broker names them."""
     dialect: str
     wanted: int
     """The cases that were to be answered."""
@@ -61,7 +62,7 @@ class Compared:
     distinct: int
     """About how many of these were distinct."""
     matches: int
-    """How many it said to match."""
+    """The number of cases that match, by the broker's answers."""
     keys: int
     patterns: int
     """Distinct patterns."""
@@ -69,17 +70,17 @@ class Compared:
     disagreements: int
     findings: tuple[Finding, ...]
     declined: tuple[str, ...]
-    """Sorts of keys that it does not take, as it may."""
+    """Kinds of keys that the broker does not take, as it may."""
     seconds: float
     """Of the campaign alone."""
     ended: str | None = None
-    """Why it was not asked to the end."""
+    """Why the comparison ended early; None if it did not."""
     refusals: Refusals = field(default_factory=Refusals)
     shared: tuple[SharedAnswer, ...] = ()
 
     @property
     def agrees(self) -> bool:
-        """Whether all was asked, nothing was answered otherwise, and we refuse whatever the broker refuses."""
+        """Whether all cases were asked, no answer differed, and we refuse whatever the broker refuses."""
         return not (self.findings or self.disagreements or self.ended or self.refusals.unexplained) and (
             self.cases >= self.wanted
         )
@@ -98,11 +99,11 @@ class Counted:
 
     @property
     def distinct(self) -> int:
-        """About how many of the cases were distinct."""
+        """An estimate of how many of the cases were distinct."""
         return min(self.cases, len(self._sample) << _SAMPLE_BITS)
 
     def begin(self) -> None:
-        """Let the next answer count."""
+        """Count the next answer."""
         self._counts = True
 
     def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
@@ -119,11 +120,11 @@ class Counted:
         return answers
 
     def close(self) -> None:
-        """Leave the target to whoever opened it."""
+        """Do nothing: whoever opened the target closes it."""
 
 
 def _digests(texts: Sequence[str], role: bytes) -> NDArray[np.uint64]:
-    """Return 64 bits of each text, others for a pattern than for the key of the same characters; shape (texts,)."""
+    """Return a hash of 64 bits for each text; a pattern and a key with the same text have different ones. Shape (texts,)."""
     digests = [blake2b(text.encode(), digest_size=8, person=role).digest() for text in texts]
     return np.frombuffer(b"".join(digests), np.uint64)
 
@@ -151,10 +152,10 @@ def compare(
     doubts: int = 600,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Compared:
-    """Ask a broker ``cases`` cases, about ``doubts`` patterns that it may refuse, and shared subscriptions if it has them.
+    """Ask a broker ``cases`` cases, some ``doubts`` patterns that it may refuse, and shared subscriptions if it has them.
 
-    ``progress`` is called with what runs, what of it is done, and how much there is. A broker that stops answering keeps
-    what it has answered, and ``ended`` says so.
+    ``progress`` is called with the name of a part, how much of it is done, and how much there is. If the broker stops
+    answering, the result has what it answered until then, and ``ended`` says why.
     """
     dialect, product = dialect_of(broker), broker.describe()
     counted = Counted(broker)
@@ -179,11 +180,11 @@ def compare(
         seconds = time.monotonic() - started
         ended = tally.given_up
         if ended is None:
-            # Validity is asked in the whole dialect: shared subscriptions may be refused like any other pattern.
+            # In the whole dialect: a shared subscription may be refused like any other pattern.
             whole = broker.dialect if dialect.shared != broker.dialect.shared else dialect
             refusals = ask_refusals(broker, whole, seed=seed, doubts=doubts, progress=progress)
             shared = ask_shared(broker) if whole.shared is not None else ()
-    except RouterError as error:  # the broker is gone: what it has answered is kept
+    except RouterError as error:  # the broker does not answer any more: what it has answered is kept
         ended = str(error)
     campaign = Campaign(target=broker.name, plan=plan, tally=tally, manners=manners, seconds=seconds)
     return Compared(
@@ -197,7 +198,9 @@ def compare(
         keys=counted.keys,
         patterns=len(counted.patterns),
         rounds=tally.rounds,
-        disagreements=max(tally.disagreements, len(campaign.findings)),  # our own mistakes are findings alone
+        disagreements=max(
+            tally.disagreements, len(campaign.findings)
+        ),  # a mistake of our own is a finding and no disagreement
         findings=tuple(campaign.findings),
         declined=tuple(sorted(tally.declined)),
         seconds=seconds,

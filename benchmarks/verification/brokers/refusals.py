@@ -1,11 +1,11 @@
-"""Patterns asked one by one: whether the broker takes them, whether we do, and with what words they are refused.
+"""Patterns asked one by one: whether the broker takes them, whether we do, and the reasons for refusing them.
 
-Brokers say little: Mosquitto calls everything malformed, NATS everything an invalid subject. That both sides refuse a
-pattern for the same reason is therefore shown by what it was made from: a pattern that both take, changed in one place.
-Whoever refuses the one and takes the other means that place, and our reason names it.
+Brokers say little about their reasons: Mosquitto calls every pattern malformed, NATS an invalid subject. So most patterns
+are made from a valid one by a change in one place. If both sides take the valid one and refuse the changed one, both refuse
+that place, and our reason names it.
 
-Patterns come from three sides: changed valid ones, of which some stay valid; the fuzzer's own invalid ones; and, as
-the other half of the question, valid ones as they are. Which of them are to be refused is not told beforehand.
+There are three kinds of patterns: valid ones that were changed, of which some stay valid; invalid ones of the fuzzer; and
+valid ones as they are. Nothing says beforehand which of them must be refused.
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ __all__ = ["LIMITS", "Limit", "Mismatch", "Reason", "Refusals", "ask_refusals", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """What one product refuses and its protocol does not."""
+    """A limit that one product has and its protocol has not."""
 
     product: str
-    """How its description begins."""
+    """The beginning of the product's description."""
     says: str
+    """The limit in words."""
     exceeded: Callable[[str], bool]
+    """Whether a pattern is beyond the limit."""
     within: str
+    """A pattern that is just within the limit."""
     beyond: str
-    """The longest pattern of its kind that is taken, and the next one."""
+    """A pattern that is beyond it."""
 
 
 LIMITS = (
@@ -56,6 +59,7 @@ LIMITS = (
         beyond="a" * 4200,
     ),
 )
+"""The limits that are known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,49 +70,50 @@ class Mismatch:
     reason: str
     """Of the side that refuses it."""
     limit: str | None = None
-    """What the product is known for, where that is why."""
+    """The product's limit that explains it, if one does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """Patterns that both sides refuse in the same two sayings."""
+    """Patterns that both sides refuse, with the same reason of the broker's and the same of ours."""
 
     theirs: str
     ours: str
     count: int
+    """The number of these patterns."""
     changed: int
-    """How many of them are a pattern that both take, changed in one place."""
+    """How many of them were made by changing, in one place, a pattern that both sides take."""
     example: str
     made_from: str | None
-    """What the example was before it was changed."""
+    """The example before it was changed; None for a pattern that was not made so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusals:
-    """What came of asking a broker pattern by pattern."""
+    """The result of asking a broker about patterns one by one."""
 
     both_take: int = 0
     both_refuse: int = 0
     not_carried: int = 0
-    """Of those that both refuse: the protocol cannot carry them, so that the broker never sees them."""
+    """Those of ``both_refuse`` that the protocol cannot carry, so that the broker never sees them."""
     only_broker: tuple[Mismatch, ...] = ()
     only_we: tuple[Mismatch, ...] = ()
     reasons: tuple[Reason, ...] = ()
 
     @property
     def unexplained(self) -> tuple[Mismatch, ...]:
-        """Patterns that the broker refuses and we take, for no limit of the product's."""
+        """Patterns that the broker refuses and we take, and no limit of the product explains it."""
         return tuple(mismatch for mismatch in self.only_broker if mismatch.limit is None)
 
     @property
     def asked(self) -> int:
-        """How many patterns there were."""
+        """The number of patterns."""
         return self.both_take + self.both_refuse + len(self.only_broker) + len(self.only_we)
 
 
 @dataclass(slots=True)
 class _Heap:
-    """Patterns of one reason, while they are gathered."""
+    """The patterns of one :class:`Reason`, while they are counted."""
 
     count: int = 0
     changed: int = 0
@@ -123,7 +128,7 @@ def ask_refusals(
     doubts: int = 600,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Refusals:
-    """Ask a broker about doubtful patterns one by one, and compare with what the dialect says."""
+    """Ask a broker about :func:`doubtful` patterns one by one, and compare with the dialect's rules."""
     product = broker.describe()
     both_take = both_refuse = not_carried = 0
     only_broker: list[Mismatch] = []
@@ -179,7 +184,7 @@ def ask_refusals(
 
 
 def _said(broker: Broker, pattern: str) -> tuple[str | None, bool]:
-    """Return with what words the pattern is refused, None if it is not, and whether the broker was asked at all."""
+    """Return the broker's reason to refuse a pattern, None if it takes it, and whether the pattern could be sent."""
     try:
         return broker.minds([pattern], []), True
     except Refused as refused:
@@ -187,11 +192,14 @@ def _said(broker: Broker, pattern: str) -> tuple[str | None, bool]:
 
 
 def _simple(pattern: str, made_from: str | None) -> tuple[bool, int, str]:
+    """Return a sort key: the best example of a reason was made from another pattern, and is short."""
     return made_from is None, len(pattern), pattern
 
 
 def doubtful(dialect: Dialect, *, seed: int, count: int) -> dict[str, str | None]:
-    """Return about ``count`` changed patterns and half as many that are valid; each with what it was made from.
+    """Return patterns, each with the one that it was made from, or None.
+
+    These are ``count`` changed patterns, half as many valid ones, and half as many invalid ones of the fuzzer's.
 
     >>> from dfa_router.language.dialects import NATS
     >>> sum(made_from is not None for made_from in doubtful(NATS, seed=1, count=50).values())
@@ -217,7 +225,7 @@ def doubtful(dialect: Dialect, *, seed: int, count: int) -> dict[str, str | None
 
 
 def changed(pattern: str, language: Language, choices: SeededChoices) -> Iterator[str]:
-    """Yield the pattern changed in one place, in each of the ways that a dialect may refuse; not all of them do."""
+    """Yield the pattern changed in one place, in each of the ways that some dialect refuses; others may allow them."""
     dialect, separator = language.dialect, language.separator
     words = pattern.split(separator)
 

@@ -1,8 +1,8 @@
 """Shared subscriptions, case by case: what MQTT 5 says about ``$share/GROUP/FILTER``, and what the broker does.
 
-They are a table of their own because Mosquitto 2.0.11 has its own opinion about them: in the millions of cases next doorkeeper
-it would be the same few deviations over and over. What the specification says is written down here, with
-its sections, and tests hold our dialect to it.
+They have a table of their own because Mosquitto 2.0.11 deviates from the specification: among the millions of cases of the
+comparison the same few deviations would appear over and over. The answers of the specification are written here with its
+sections, and tests compare our dialect with them.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ class SharedCase:
     right: str
     """``matches``, ``no match`` or ``refused``."""
     section: str
-    """Of the specification of MQTT 5.0."""
+    """The section of the specification of MQTT 5.0 that says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedAnswer:
-    """What a broker said to a case."""
+    """A broker's answer to a case."""
 
     case: SharedCase
     told: str
     """``matches``, ``no match`` or ``refused``."""
     words: str = ""
-    """The broker's words, where it refuses."""
+    """The broker's reason, where it refuses."""
 
     @property
     def deviates(self) -> bool:
-        """Whether that is not what the specification says."""
+        """Whether the answer differs from the specification."""
         return self.told != self.case.right
 
 
@@ -68,7 +68,7 @@ CASES = (
 
 
 def ask_shared(broker: Broker) -> tuple[SharedAnswer, ...]:
-    """Ask a broker every case, each by itself."""
+    """Ask a broker all cases, one at a time."""
     return tuple(_asked(broker, case) for case in CASES)
 
 

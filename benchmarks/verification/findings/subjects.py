@@ -1,4 +1,4 @@
-"""What is examined: a released package, what of it is asked, and what is known of the causes of its mistakes."""
+"""What is examined: released packages, which part of each is asked, and what is known about the causes of their mistakes."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _ADAPTERS = "benchmarks.verification.findings.adapters"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A package under examination."""
+    """A package, and the part of it that is asked."""
 
     name: str
-    """What the command calls it."""
+    """Its name in the command and the tables."""
     package: str
     """The distribution's name."""
     asked: str
-    """What of it answers, in the package's own terms."""
+    """The part of it that answers, in the package's own terms."""
     adapter: str
-    """The callable that asks it, as ``module:callable`` below the adapters."""
+    """The function that asks it, as ``module:function`` below the adapters."""
     dialect: Dialect
     broker: str
     """The scheme of the live broker that judges: ``amqp`` or ``mqtt``."""
     causes: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """Why it answers a minimal case (pattern, key) as it does, by those who read its code."""
+    """Minimal case (pattern, key) -> why the package answers it wrong, found by reading its code."""
     other_cause: str | None = None
-    """The same for cases that are not among them, where all that were met have one cause."""
+    """The cause of all other cases, where they have one in common."""
 
     @property
     def target(self) -> str:
-        """The SPEC that the fuzzer opens."""
+        """The target as the fuzzer's command line names it."""
         return f"{_ADAPTERS}.{self.adapter}"
 
     @property
@@ -48,7 +48,7 @@ class Subject:
 
 
 _MQTT_3 = replace(MQTT, name="mqtt without shared subscriptions", shared=None)
-"""What a matcher that knows nothing of ``$share`` says about itself: it is examined in the rest."""
+"""The dialect of matchers that do not know ``$share``: they are not asked about it."""
 
 _KOMBU_INSIDE = "`*` and `#` are not escaped inside a word: `a*` is read as the regular expression `a*`"
 _KOMBU_ZERO = "`#` becomes `.*?`, but the dots around it stay: it never stands for zero words"

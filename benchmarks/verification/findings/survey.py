@@ -1,8 +1,8 @@
 """The examination of one package: campaigns, a fixed set of small cases, and a live broker that judges.
 
-A campaign shrinks what it finds to the simplest case of its kind, so a mistake about, say, empty words hides every other
-that is longer to show. Each package is therefore examined in several passes, from all that can be asked to what anybody asks
-every day; in each, what is out of its scope does not count.
+A campaign shrinks what it finds to the simplest case of its kind, so a mistake about, say, empty words hides all mistakes
+that need longer cases. Each package is therefore examined in several passes, from everything that can be asked to what is
+asked every day. What is outside of the scope of a pass does not count in it.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def _everyday(text: str, dialect: Dialect) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a pass is about."""
+    """What counts in a pass."""
 
     allowed: Callable[[str, Dialect], bool]
-    """Which patterns and keys are handed to the package."""
+    """Whether a pattern or key is handed to the package."""
     longer: bool = False
     """Whether answers count only for keys of more words than the pattern."""
 
@@ -61,40 +61,40 @@ PASSES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A finding, and what the live broker says to its minimal case."""
+    """A finding, and the live broker's answer to its minimal case."""
 
     finding: Finding
     scope: str
     """The pass that found it."""
     verdict: tuple[int, ...] | str | None
-    """Whom the broker routes the key to, the words in which it refused, or None if no broker was asked."""
+    """Positions that the broker routes the key to, its reason if it refused, or None if no broker was asked."""
     cause: str | None
-    """Why, where somebody has looked."""
+    """Why the package answers wrong, where that is known."""
 
     @property
     def stated(self) -> bool:
-        """Whether the broker takes our side: only then it is a mistake of the package."""
+        """Whether the broker answers as we do: only then it is stated as a mistake of the package."""
         return self.verdict is not None and self.verdict == self.finding.expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Small:
-    """The fixed set of small cases."""
+    """Results for the fixed set of small cases."""
 
     cases: int
     wrong: int
-    """How many of them the package answers wrong, or not at all."""
+    """How many of them the package answers wrong or fails to answer."""
     broker_differs: int | None
-    """How many of them the live broker answers otherwise than the specification; None where none was asked."""
+    """How many of them the live broker answers otherwise than the specification; None where no broker was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:
-    """All about one package."""
+    """The result for one package."""
 
     subject: Subject
     version: str | None
-    """None for a package that is not installed; nothing else is known of it then."""
+    """None for a package that is not installed; the fields below are empty then."""
     cases: int = 0
     """(pattern, key) pairs that the campaigns asked the package."""
     wrong: int = 0
@@ -102,11 +102,11 @@ class Examined:
     small: Small | None = None
     judged: tuple[Judged, ...] = ()
     seconds: float = 0.0
-    """For how long the campaigns ran."""
+    """The time that the campaigns were given."""
     given_up: tuple[str, ...] = ()
-    """Why a pass ended early."""
+    """The passes that ended early, and why."""
     broker: str | None = None
-    """The broker that judged, as it names itself; None where none was asked."""
+    """The broker that judged; None where none was asked."""
 
 
 def examine(
@@ -117,10 +117,10 @@ def examine(
     seed: int,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Examined:
-    """Examine a package for about so many seconds; ``progress`` is told what goes on, and how many of how
-    many passes are done.
+    """Examine a package for about ``seconds``.
 
-    Without a broker findings are made, but none is stated.
+    ``progress`` is called with what is going on, the passes that are done, and their number. Without a broker no finding is
+    stated. Raises :class:`RouterError` if one of our own engines is wrong.
     """
     version = subject.version
     if version is None:
@@ -141,7 +141,7 @@ def examine(
                 keep_going=True,
                 validity=False,  # what the dialect refuses is not asked: these are matchers, not brokers
             )
-            if campaign.interrupted:  # it ends the campaign; what is left of a survey then is no table
+            if campaign.interrupted:  # Ctrl-C: a campaign returns what it has, but half a survey makes no table
                 raise KeyboardInterrupt
             tallies[scope] = campaign.tally
         small = _small(package, broker, subject.dialect)
@@ -161,7 +161,7 @@ def examine(
 
 
 class _Scoped:
-    """A target that is handed only what a pass is about; the rest is answered right in its place."""
+    """A target that is asked only what counts in a pass; everything else is answered right in its place."""
 
     def __init__(self, target: Target, scope: Scope) -> None:
         self.name, self.dialect = target.name, target.dialect
@@ -171,7 +171,7 @@ class _Scoped:
         self._right = EngineTarget("dfa", target.dialect)
 
     def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
-        """Return the target's answers about what is in the scope, and right ones about the rest."""
+        """Return the target's answers to what is in the scope, and right answers to the rest."""
         allowed, separator = self._scope.allowed, self._separator
         positions = [i for i, pattern in enumerate(patterns) if allowed(pattern, self.dialect)]
         numbers = [i for i, key in enumerate(keys) if allowed(key, self.dialect)]
@@ -193,11 +193,11 @@ class _Scoped:
         return answers
 
     def close(self) -> None:
-        """Leave the target to whoever opened it."""
+        """Do nothing: whoever opened the target closes it."""
 
 
 def _judged(tallies: Mapping[str, Tally], subject: Subject, broker: Target | None) -> Iterator[Judged]:
-    """Return the findings of all passes, each shape once, with the broker's verdict on it."""
+    """Yield the findings of all passes, each shape once, with the broker's verdict."""
     seen: set[str] = set()
     for scope, tally in tallies.items():
         for finding in sorted(tally.findings.values(), key=lambda finding: finding.shape):
@@ -254,7 +254,10 @@ def _small(package: Target, broker: Target | None, dialect: Dialect) -> Small:
 
 
 def _wrong(target: Target, patterns: Sequence[str], keys: Sequence[str], right: Answers) -> int:
-    """Return how many pairs are answered wrong; one that is refused or brings the target down counts as wrong."""
+    """Return how many pairs are answered wrong; a pair that the target refuses or fails on counts as wrong.
+
+    A refused or failed request is split in halves until it is one pair.
+    """
     try:
         told = target.answer(patterns, keys)
         return sum(len(set(one) ^ set(other)) for one, other in zip(told, right, strict=True))

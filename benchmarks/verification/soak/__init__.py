@@ -1,12 +1,12 @@
-"""The soak: for minutes, random bindings and keys under random circumstances, and a judge for every answer.
+"""The soak: for minutes, random bindings and keys in random circumstances, and every answer is checked.
 
-:func:`run` goes from round to round until its time is over and returns a :class:`Tally`; :func:`write` makes a page of it.
-A round is drawn from its seed alone, so ``python -m benchmarks soak --seed N --rounds 1`` repeats one.
+:func:`run` does rounds until its time is over and returns a :class:`Tally`; :func:`write` makes a page of it. A round
+depends on its seed alone, so ``python -m benchmarks soak --seed N --rounds 1`` repeats one.
 """
 
 from __future__ import annotations
 
-from benchmarks.verification.soak.report import write
+from benchmarks.verification.soak.page import write
 from benchmarks.verification.soak.rounds import Tally, run
 
 __all__ = ["Tally", "run", "write"]

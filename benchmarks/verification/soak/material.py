@@ -1,4 +1,4 @@
-"""What a round of the soak is made of: binding sets of several kinds, keys of every awkward kind, and Arrow columns."""
+"""What a round of the soak is made of: binding sets of several kinds, keys that match and awkward ones, Arrow columns."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ AWKWARD = [
     "x" * 32 + "y",
     "x" * 40,
 ]
-"""Words that share their first 8, 16 and 32 bytes, wildcards that are none, and bytes that are no ASCII."""
+"""Words that share their first 8, 16 or 32 bytes, words that only look like wildcards, and words beyond ASCII."""
 
 
 def _small(rng: random.Random) -> list[str]:
-    """Few words, many wildcards: every path through the automaton is walked."""
+    """Draw patterns of few words with many wildcards: keys then walk every path through the automaton."""
     words = rng.sample(["a", "b", "c", "", "d"], rng.randint(2, 4))
     return [_pattern(rng, words, 6, 0.2, 0.2) for _ in range(rng.randint(1, 60))]
 
 
 def _large(rng: random.Random) -> list[str]:
-    """Thousands of bindings over hundreds of words, a few with wildcards."""
+    """Draw thousands of patterns over hundreds of words, few of them with wildcards."""
     words = [f"w{i}" for i in range(rng.randint(20, 400))]
     return [_pattern(rng, words, 5, 0.1, rng.choice([0.0, 0.01, 0.05])) for _ in range(rng.randint(200, 3000))]
 
 
 def _fleet(rng: random.Random) -> list[str]:
-    """So many bindings that a doorkeeper stands before the cache."""
+    """Draw a set so large that a doorkeeper stands before the cache."""
     sites, metrics = rng.choice([20, 2000]), ["temp", "load", "a-name-of-more-than-eight-bytes"]
     patterns = [f"site.{rng.randrange(sites)}.dev.{i}.{rng.choice(metrics)}" for i in range(100_000)]
     patterns += [f"site.{rng.randrange(sites)}.#.{rng.choice(metrics)}" for _ in range(rng.choice([0, 50]))]
@@ -54,29 +54,29 @@ def _fleet(rng: random.Random) -> list[str]:
 
 
 def _awkward(rng: random.Random) -> list[str]:
-    """Words that hashing and comparing may get wrong."""
+    """Draw patterns of words that mistakes in hashing or comparing would confuse."""
     return [_pattern(rng, AWKWARD, 4, 0.1, 0.1) for _ in range(rng.randint(1, 100))]
 
 
 def _stars_behind_hashes(rng: random.Random) -> list[str]:
-    """Sets that need more states than any cache of the soak has."""
+    """Draw a set that needs more states than any cache of the soak can hold."""
     stars = [f"#.{rng.choice('ab')}" + ".*" * rng.randint(2, 12) for _ in range(rng.randint(1, 20))]
     return stars + [f"*.#.{rng.choice('abc')}.#" for _ in range(rng.randint(0, 5))]
 
 
 def _words_anywhere(rng: random.Random) -> list[str]:
-    """Sets whose accept sets are all subsets of them."""
+    """Make a set each of whose subsets is an accept set."""
     return [f"#.w{i}.#" for i in range(rng.randint(2, 14))]
 
 
 def _leading_hashes(rng: random.Random) -> list[str]:
-    """Many bindings that begin with ``#``."""
+    """Draw many patterns that begin with ``#``."""
     words = [f"w{i}" for i in range(rng.randint(5, 60))]
     return ["#." + _pattern(rng, words, 4, 0.1, 0.1) for _ in range(rng.randint(50, 1000))]
 
 
 def _stars(rng: random.Random) -> list[str]:
-    """Every word a star or a letter: many nodes at once."""
+    """Draw patterns of ``*`` and two letters: a key is at many positions of the automaton at once."""
     return [".".join(rng.choice("**ab") for _ in range(rng.randint(4, 12))) for _ in range(rng.randint(20, 200))]
 
 
@@ -93,7 +93,7 @@ KINDS: dict[str, Callable[[random.Random], list[str]]] = {
 
 
 def draw_bindings(rng: random.Random) -> tuple[str, list[tuple[str, str]]]:
-    """Return the kind of a binding set, and the set; some patterns occur twice, and destinations are shared."""
+    """Draw a binding set; return its kind and the set. Some patterns occur twice, and bindings share destinations."""
     kind = rng.choice(list(KINDS))
     patterns = KINDS[kind](rng)
     patterns += rng.choices(patterns, k=len(patterns) // 10)
@@ -101,7 +101,7 @@ def draw_bindings(rng: random.Random) -> tuple[str, list[tuple[str, str]]]:
 
 
 def draw_keys(rng: random.Random, patterns: Sequence[str]) -> list[str]:
-    """Return distinct keys: some match by construction, some nearly do, some are of the awkward kinds."""
+    """Draw distinct keys: some match by construction, some nearly do, some are awkward."""
     words = sorted({word for pattern in patterns for word in pattern.split(".")} - {"*", "#"})
     some = [*rng.sample(words, min(len(words), 50)), "stranger", *rng.sample(AWKWARD, 3)]
     keys = {"", ".", "..", "." * rng.randint(3, 90)}
@@ -120,7 +120,7 @@ def draw_keys(rng: random.Random, patterns: Sequence[str]) -> list[str]:
 
 
 def draw_order(rng: random.Random, keys: Sequence[str]) -> tuple[str, list[str | None]]:
-    """Return the name of an order, and the keys in it, repeated and with nulls among them."""
+    """Draw an order; return its name and the keys in it, repeated, and with nulls among them in some rounds."""
     order = rng.choice(["as drawn", "sorted", "runs", "a few mostly", "cycles"])
     length = rng.choice([len(keys), 5000, 20_000])
     if order == "sorted":
@@ -169,7 +169,7 @@ FORMS: dict[str, Callable[[random.Random, Sequence[str | None]], pa.Array | pa.C
 
 
 def as_column(rng: random.Random, rows: Sequence[str | None]) -> tuple[str, pa.Array | pa.ChunkedArray]:
-    """Return the name of a form that keys may come in, and the keys in it."""
+    """Draw one of the forms that ``match_batch`` takes; return its name and the keys in it."""
     form = rng.choice(list(FORMS))
     return form, FORMS[form](rng, rows)
 
@@ -182,7 +182,7 @@ def _pattern(rng: random.Random, words: Sequence[str], longest: int, stars: floa
 
 
 def _filled(rng: random.Random, pattern: str, words: Sequence[str]) -> str:
-    """Put words in the place of wildcards, and now and then a wrong one in that of a word."""
+    """Make a key of a pattern: words replace the wildcards, and here and there another word replaces a word."""
     out: list[str] = []
     for word in pattern.split(".") if pattern else []:
         if word == "#":

@@ -1,4 +1,4 @@
-"""Rounds of the soak: a router in some circumstances is asked in several ways, and judged."""
+"""Rounds of the soak: a router in random circumstances is asked in several ways, and every answer is checked."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ from dfa_router.reference.naive import matches as specified
 __all__ = ["Tally", "run"]
 
 MOST_DISAGREEMENTS = 20
-"""After this many the soak ends: one is too many already."""
+"""The soak ends after this many: more would not help to find the cause."""
 NAIVE_KEYS, NAIVE_WORDS, NAIVE_HASHES = 12, 14, 3
-"""How many keys of a round the specification judges, and up to what size: it is exponential."""
+"""The specification judges this many keys of a round, of fewer words than this, and patterns with this many ``#`` at most: it
+takes exponential time."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a soak has done."""
+    """What a soak has done so far."""
 
     first_seed: int
     seconds: float = 0.0
     rounds: int = 0
     bindings: int = 0
     keys: int = 0
-    """Rows that were matched in batches, each answer compared."""
+    """Rows that were matched in batches."""
     pairs: int = 0
     single_keys: int = 0
     by_specification: int = 0
-    """(pattern, key) pairs on which the reference trie was itself held to the specification."""
+    """(pattern, key) pairs on which the reference trie itself was compared with the specification."""
     clears: int = 0
     fallbacks: int = 0
     circumstances: Counter[str] = field(default_factory=Counter)
@@ -54,9 +55,9 @@ def run(
     seed: int = 0,
     progress: Callable[[Tally], None] = lambda _: None,
 ) -> Tally:
-    """Soak for some minutes, or a number of rounds, from a seed on; round i has the seed ``seed + i``.
+    """Soak for some minutes or for a number of rounds; round i has the seed ``seed + i``.
 
-    A disagreement, or an exception, is noted with its seed and what it was about, and the soak goes on.
+    A disagreement or an exception is recorded with its seed and circumstances, and the soak goes on.
     """
     prepare()
     tally = Tally(first_seed=seed)
@@ -66,7 +67,7 @@ def run(
             _round(seed + tally.rounds, tally)
         except AssertionError as error:
             tally.disagreements.append(f"seed {seed + tally.rounds}: {error}")
-        except Exception as error:  # noqa: BLE001 - a crash is a finding as well: it is noted, and reported at the end
+        except Exception as error:  # noqa: BLE001 - a crash is a finding as well: it is recorded and reported
             tally.disagreements.append(f"seed {seed + tally.rounds}: {type(error).__name__}: {error}")
         tally.rounds += 1
         tally.seconds = time.monotonic() - started
@@ -77,7 +78,7 @@ def run(
 
 
 def _round(seed: int, tally: Tally) -> None:
-    """Draw a round and judge it."""
+    """Draw a round and check its answers; raises AssertionError for one that differs."""
     rng = random.Random(seed)
     kind, bindings = draw_bindings(rng)
     patterns = [pattern for pattern, _ in bindings]
@@ -125,7 +126,7 @@ def _round(seed: int, tally: Tally) -> None:
 def _expected(
     rng: random.Random, bindings: Sequence[tuple[str, str]], keys: Sequence[str], tally: Tally
 ) -> dict[str, list[int]]:
-    """Ask the reference trie for every key, and the specification for some."""
+    """Return who matches each key, by the reference trie, which the specification judges on some of them."""
     trie = dr.compile(bindings, engine="trie")
     expected = {key: list(trie.match_bindings(key)) for key in keys}
     short = [key for key in keys if key.count(".") < NAIVE_WORDS]
@@ -141,7 +142,7 @@ def _expected(
 def _asked(
     router: dr.Router, jobs: Sequence[tuple[str, list[str | None], Any]], threads: int
 ) -> list[tuple[str, list[str | None], dr.Matches]]:
-    """Match the columns, all at once if there are several."""
+    """Match the columns, by a thread for each at the same time if there are several."""
     if len(jobs) == 1:
         context, rows, column = jobs[0]
         return [(context, rows, router.match_batch(column, threads=threads))]
@@ -150,7 +151,7 @@ def _asked(
     def ask(number: int) -> None:
         try:
             found[number] = router.match_batch(jobs[number][2], threads=threads)
-        except BaseException as error:  # noqa: BLE001 - it is raised again where it is seen
+        except BaseException as error:  # noqa: BLE001 - it is raised again below
             found[number] = error
 
     workers = [threading.Thread(target=ask, args=(number,)) for number in range(len(jobs))]
@@ -182,6 +183,7 @@ def _compare(context: str, rows: Sequence[str | None], found: dr.Matches, expect
 
 
 def _reborn(router: dr.Router, life: str, key_cache: str) -> dr.Router:
+    """Return the router after pickling, or after saving and loading."""
     if life == "pickled":
         copy: dr.Router = pickle.loads(pickle.dumps(router))
         return copy
@@ -191,13 +193,14 @@ def _reborn(router: dr.Router, life: str, key_cache: str) -> dr.Router:
 
 
 def _count(router: dr.Router, tally: Tally) -> None:
-    """Add a router's counters before it is given away."""
+    """Add a router's counters to the tally, before the router is replaced."""
     stats = router.stats()
     tally.clears += stats.clears
     tally.fallbacks += stats.fallbacks
 
 
 def _size(cache_bytes: int) -> str:
+    """Return the class of a bound on the cache, for the table of circumstances."""
     for bound, name in ((1 << 11, "under 2 KiB"), (1 << 14, "2 to 16 KiB"), (1 << 20, "16 KiB to 1 MiB")):
         if cache_bytes < bound:
             return name

@@ -1,9 +1,9 @@
 """A reference that can be compared and set in one step.
 
-Compare-and-set is what the whole trie rests on, and Python has none of its own. The package ``cereggii`` has one for
-references in C (``AtomicRef``); where it is not installed a cell with a lock does the same. That makes the trie's
-*code* lock-free in either case, and its *execution* only with cereggii: a thread that is stopped inside the locked
-cell's two instructions holds up those that want this cell, and no others.
+The whole trie relies on compare-and-set, which Python does not have. The package ``cereggii`` implements it for references
+in C (``AtomicRef``); where it is not installed, a cell with a lock does the same. So the *algorithm* is free of locks in
+both cases, the *execution* only with cereggii: a thread that is suspended inside the two instructions of a locked cell
+blocks the threads that want this cell, and no others.
 
 References are compared by identity: two equal nodes are two nodes.
 """
@@ -59,7 +59,8 @@ class LockedCell(Generic[T]):
 
 
 def cell_factory(cells: str = "auto") -> CellFactory:
-    """Return what makes cells: cereggii's ``AtomicRef`` ("atomic"), :class:`LockedCell` ("locked"), or the better one.
+    """Return the class of cells: cereggii's ``AtomicRef`` ("atomic"), :class:`LockedCell` ("locked"), or the former if it is
+    installed ("auto").
 
     >>> cell = cell_factory("locked")("a")
     >>> cell.compare_and_set("b", "c"), cell.get()

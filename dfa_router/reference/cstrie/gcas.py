@@ -1,16 +1,16 @@
-"""GCAS: compare-and-set of an I-node that fails when a snapshot was taken in between.
+"""GCAS: compare-and-set of an I-node that fails if a snapshot was taken in between.
 
-A snapshot is the old root, kept, and a new root of a new generation over the same nodes. From then on the old nodes
-must not change, although writers that read the old root may be about to. So an update has to compare two things at
-once: that the I-node still points to the node that was copied, and that its generation is still the root's. No
-processor has a compare-and-set for two places, hence two steps (Prokopec et al. 2012, after Harris, Fraser and Pratt's
-RDCSS, 2002): put the new node in place with a note of the old one, then look at the root's generation, and either
-commit by erasing the note or go back. Whoever reads a node with a note finishes the step for its writer, so nobody
-waits.
+A snapshot keeps the old root, and the trie goes on with a new root of a new generation over the same nodes. From then on the
+old nodes must not change, though a writer that has read the old root may be about to change one. So an update has to compare
+two things at once: that the I-node still points to the node that was copied, and that its generation is still the root's. No
+processor has a compare-and-set for two places, so there are two steps (Prokopec et al. 2012, after Harris, Fraser and Pratt's
+RDCSS, 2002). The new node is put in place with a reference to the old one, its ``prev``. Then the root's generation is
+compared, and the update is committed by clearing ``prev``, or undone. A thread that reads a node with ``prev`` finishes the
+update for its writer, so no thread waits for another.
 
-The root is swapped likewise: a descriptor is put in its place, and whoever meets it checks that the old root still has
-the expected node, and completes the swap or undoes it. A writer that must decide on its own update undoes it at once
-instead: the one who takes the snapshot tries again.
+The root is swapped in a similar way: a descriptor is put in its place, and a thread that reads it checks that the old root
+still points to the expected node, and completes the swap or undoes it. A writer that is deciding on its own update undoes the
+swap at once; the thread that takes the snapshot then tries again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Root:
         return INode(self._cell(main), generation)
 
     def read(self, *, abort: bool = False) -> INode:
-        """Return the root; a swap that is under way is completed, or undone with ``abort``."""
+        """Return the root; a swap that is under way is completed, or with ``abort`` undone."""
         while True:
             value = self._root.get()
             if isinstance(value, INode):
@@ -61,8 +61,8 @@ class Root:
     def swap(self, old: INode, expected: MainNode, new: INode) -> bool:
         """Replace the root if it is ``old`` and points to ``expected``.
 
-        Where another thread has completed the swap and not yet said so, the answer is False: the caller swaps once
-        more, which costs a generation and changes nothing.
+        The result may be False although another thread has completed the swap, if that thread has not set ``committed`` yet.
+        Then the caller swaps once more, which uses up a generation and changes nothing else.
         """
         swap = RootSwap(old, expected, new)
         if not self._root.compare_and_set(old, swap):
@@ -79,7 +79,7 @@ class Root:
         self.settle(inode, new)
         committed = prev.get() is None
         if committed:
-            new.prev = None  # the cell has served
+            new.prev = None  # the cell is not needed any more
         return committed
 
     def settled(self, inode: INode) -> MainNode:
@@ -88,7 +88,7 @@ class Root:
         return main if main.prev is None else self.settle(inode, main)
 
     def settle(self, inode: INode, main: MainNode) -> MainNode:
-        """Commit or undo the update that put ``main`` in place, whoever began it, and return what is committed."""
+        """Commit or undo the update that put ``main`` in place, whichever thread began it; return the committed node."""
         while True:
             prev = main.prev
             before = None if prev is None else prev.get()

@@ -1,10 +1,10 @@
 """The nodes of the CS-trie.
 
-An I-node (indirection) stays where it is while what it points to is replaced: every update copies a C-node, changes the
-copy and sets the I-node's reference from the old node to the new one. A C-node holds the branches, keyed by word; a
-branch holds the subscriptions that end with its word, and the I-node below it, if longer ones go on. All but the
-I-node's reference is immutable. A T-node (tomb) is the last thing that an I-node ever points to: after the last branch
-of a C-node was removed it keeps a late insert from being put into a node that is about to be cut off.
+An I-node (indirection) stays in its place, and the node that it points to is replaced: every update copies a C-node,
+changes the copy, and sets the I-node's reference from the old node to the new one. A C-node has branches by word. A branch
+has the subscriptions that end with its word, and the I-node below it if there are longer ones. Everything but the reference of
+an I-node is immutable. A T-node (tomb) is the last node that an I-node points to: when the last branch of a C-node has been
+removed, it prevents that a late insert puts a subscription into a node that is about to be cut off.
 
 For Treat's subscriptions x = ``foo``, ``bar``, ``bar.baz``; y = ``foo``, ``bar.qux``; z = ``bar.*``::
 
@@ -23,13 +23,13 @@ __all__ = ["Branch", "CNode", "Failed", "Generation", "INode", "MainNode", "TNod
 
 
 class Generation:
-    """The mark of the time between two snapshots, compared by identity."""
+    """Marks the nodes made between two snapshots; compared by identity."""
 
     __slots__ = ()
 
 
 class Branch:
-    """What hangs on one word of a C-node."""
+    """The subscriptions that end with one word of a C-node, and the I-node below it."""
 
     __slots__ = ("below", "positions")
 
@@ -39,7 +39,7 @@ class Branch:
 
 
 class Failed:
-    """Marks an update whose generation was over when it was to be committed; holds the node to go back to."""
+    """Marks an update that a snapshot made invalid before it was committed; ``main`` is the node to go back to."""
 
     __slots__ = ("main",)
 
@@ -50,8 +50,8 @@ class Failed:
 class CNode:
     """Branches by word.
 
-    ``prev`` is None in a node that is committed. In one that was just put in place it is a cell, which holds the node
-    that was there before until the update is committed (then None) or failed (then :class:`Failed`).
+    ``prev`` is None in a node that is committed. In a node that was just put in place it is a cell that has the node before
+    it, until the update is committed (then None) or has failed (then :class:`Failed`).
     """
 
     __slots__ = ("branches", "prev")
@@ -61,7 +61,7 @@ class CNode:
         self.prev: Cell[MainNode | Failed | None] | None = None
 
     def with_branch(self, token: Token, branch: Branch) -> CNode:
-        """Return a copy in which this branch is there, or another."""
+        """Return a copy with this branch added, or in the place of the one that the token had."""
         return CNode({**self.branches, token: branch})
 
     def without(self, token: Token) -> CNode:
@@ -72,7 +72,7 @@ class CNode:
 
 
 class TNode:
-    """A tomb: no branch is left, and none will be added."""
+    """A tomb: there is no branch left, and none will be added."""
 
     __slots__ = ("prev",)
 

@@ -1,31 +1,32 @@
 """The operations of the CS-trie.
 
 **Subscribe** walks to the I-node of the pattern's last word (or of the last word that the trie has), copies its C-node
-with the subscription added, and sets the reference. **Unsubscribe** does the same with a copy that lacks it; when the
-last branch of a C-node goes, the I-node points to a T-node from then on, and the branch above is pruned "if it has no
-subscribers and points to nowhere", and so on upwards. Whoever meets a T-node on the way does that pruning first. An
-operation whose compare-and-set fails begins again.
+with the subscription added, and sets the reference. **Unsubscribe** does the same with a copy without the subscription. When
+the last branch of a C-node has been removed, its I-node points to a T-node from then on, and the branch above is pruned "if
+it has no subscribers and points to nowhere", and so on upwards. An operation that reads a T-node on its way does this pruning
+first. An operation whose compare-and-set fails begins again.
 
-**Snapshot** swaps the root for one of a new generation, in constant time. A writer that meets an I-node of an older
-generation copies that I-node before it goes on, so each is copied at most once per snapshot, when it is first needed.
+**Snapshot** swaps the root for one of a new generation, in constant time. A writer that reaches an I-node of an older
+generation copies that I-node before it goes on, so each is copied at most once for a snapshot, when it is first needed.
 
-**Match** walks as in :mod:`~dfa_router.reference.trie`. A walk reads many I-nodes one after the other, and subscribers
-come and go meanwhile. Treat calls look-ups linearizable, but a plain walk is not: for the key ``a.b`` it may read the
-branch ``a`` before ``a.b`` is added there and the branch ``*`` after ``*.b`` was added, later, and so return the second
-without the first, a state that never was. So a match reads all I-nodes that it visited a second time: if each points
-where it did, all of them did at the moment between the two readings, which is the linearization point. (Nodes are never
-put back, and those that a reader holds are not recycled, so equal means unchanged: no ABA.) After three attempts the
-match is answered from a snapshot. ``any`` needs no second reading to say True.
+**Match** walks as in :mod:`~dfa_router.reference.trie`. A walk reads many I-nodes one after the other, while subscribers come
+and go. Treat calls look-ups linearizable, but a plain walk is not: for the key ``a.b`` it may read the branch ``a`` before
+``a.b`` is added there, and the branch ``*`` after ``*.b`` was added, which was later. So it returns the second without the
+first, a state that never existed. Therefore a match reads all I-nodes that it visited a second time. If each still points to
+the same node, all of them did so at the moment between the two readings, which is the linearization point. (A node that
+was replaced is never put back, and a node that a reader refers to is not recycled, so the same node means that nothing has
+changed: there is no ABA problem.) After three attempts the match is answered from a snapshot. ``any`` needs no second
+reading to return True.
 
-Costs: as the trie's, and for an update a copy of one C-node, O(its branches), and of the branch's set of
-subscriptions; a root with 10,000 different first words makes subscribing to one more cost that much. Space: for each
-inner node of the trie an I-node and a cell more.
+Costs: those of the trie, and for an update a copy of one C-node, O(its branches), and of the branch's set of subscriptions.
+With 10,000 different first words at the root, a subscription with one more copies all of them. Space: an I-node and a cell
+more for each inner node of the trie.
 
-Deviations from Treat and from the Ctrie: the second reading; matches pass through I-nodes of older generations without
-copying them, because those cannot change any more; a writer copies only the I-node that it goes through, not all
-children of the C-node, for a C-node here has any number of branches. Left out: the hash trie itself with its list nodes
-for colliding hashes (words are the keys, there are no hashes), rolled-up branches and a Bloom filter before the trie,
-which the articles name as possible improvements.
+Deviations from Treat and from the Ctrie: the second reading. Matches pass through I-nodes of older generations without
+copying them, as these cannot change any more. A writer copies only the I-node that it goes through, not all children of the
+C-node, as a C-node has any number of branches here. Left out: the hash trie itself with its list nodes for colliding hashes
+(branches are keyed by whole words, so there are no hashes); rolled-up branches, and a Bloom filter before the trie, which the
+articles name as possible improvements.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ from dfa_router.language.dialects import Dialect
 from dfa_router.reference.cstrie.cell import CellFactory, cell_factory
 from dfa_router.reference.cstrie.gcas import Root
 from dfa_router.reference.cstrie.nodes import Branch, CNode, Generation, INode, MainNode, TNode
-from dfa_router.reference.words import END, MANY, ONE, Token, check_free, check_held, tokens_of, words_of
+from dfa_router.reference.cstrie.snapshot import NOBODY, Snapshot, walk
+from dfa_router.reference.words import END, Token, check_free, check_held, tokens_of, words_of
 
 __all__ = ["ENGINE", "ConcurrentTrie", "Snapshot", "build"]
 
-NOBODY: frozenset[int] = frozenset()
 ATTEMPTS = 3
-"""Walks that may be disturbed before a match takes a snapshot."""
+"""Walks that updates may disturb before a match takes a snapshot."""
 
 
 class ConcurrentTrie:
-    """A subscription trie for any number of readers and writers at once."""
+    """A subscription trie for any number of threads that read and write at the same time."""
 
     def __init__(self, patterns: Sequence[bytes], dialect: Dialect, cell: CellFactory) -> None:
         self._dialect = dialect
@@ -57,13 +58,13 @@ class ConcurrentTrie:
             self.add(position, pattern)
 
     def add(self, position: int, pattern: bytes) -> None:
-        """Subscribe; on return every later match sees it."""
+        """Subscribe; every match that begins after the return sees it."""
         path = _path(pattern, self._dialect)
         while not self._insert(path, position):
             pass
 
     def remove(self, position: int, pattern: bytes) -> None:
-        """Unsubscribe, and contract what is left empty."""
+        """Unsubscribe, and prune nodes that are left empty."""
         path = _path(pattern, self._dialect)
         while True:
             removed = self._remove(path, position)
@@ -72,7 +73,7 @@ class ConcurrentTrie:
                 return
 
     def match(self, key: bytes) -> tuple[int, ...]:
-        """Return who was subscribed to the key at one moment during the call, ascending."""
+        """Return the positions that matched the key at one moment during the call, ascending."""
         words = words_of(key, self._dialect)
         for _ in range(ATTEMPTS):
             root = self._root.read()
@@ -83,7 +84,7 @@ class ConcurrentTrie:
         return self.snapshot().match(key)
 
     def any(self, key: bytes) -> bool:
-        """Tell whether anyone was subscribed to the key at one moment during the call."""
+        """Tell whether any position matched the key at one moment during the call."""
         words = words_of(key, self._dialect)
         for _ in range(ATTEMPTS):
             root = self._root.read()
@@ -103,18 +104,18 @@ class ConcurrentTrie:
                 return Snapshot(old, self._root, self._dialect)
 
     def __reduce__(self) -> tuple[Callable[..., ConcurrentTrie], tuple[Any, ...]]:
-        # Cells hold no pickles: what travels are the subscriptions of one moment.
+        # Cells cannot be pickled: the subscriptions of one moment are.
         return _restored, (tuple(self.snapshot().subscriptions()), self._dialect)
 
     def _unchanged(self, root: INode, seen: dict[INode, MainNode]) -> bool:
-        """Read everything a second time."""
+        """Read all I-nodes that were seen a second time; tell whether they point to the same nodes."""
         if self._root.read() is not root:
             return False
-        # What was committed stays so: only an I-node that points elsewhere now may be in the middle of an update.
+        # A node that was committed stays committed. Only an I-node that points to another one now may be in an update.
         return all(inode.main.get() is main or self._root.settled(inode) is main for inode, main in seen.items())
 
     def _walk(self, root: INode, words: Sequence[bytes], seen: dict[INode, MainNode]) -> Iterator[frozenset[int]]:
-        """Yield the subscriptions on the branches where the key can end; clear tombs away when all is read."""
+        """Yield the subscriptions on the branches where the key can end; prune tombs when all is read."""
         yield from walk(root, words, self._root, seen)
         for inode, main in seen.items():
             if isinstance(main, TNode):
@@ -129,7 +130,7 @@ class ConcurrentTrie:
                         return
 
     def _insert(self, path: Sequence[Token], position: int) -> bool:
-        """Try once to add a subscription; False means: begin again."""
+        """Try once to add a subscription; False means that the caller must begin again."""
         inode = root = self._root.read()
         parent, last = root, len(path) - 1
         for depth, token in enumerate(path):
@@ -152,7 +153,7 @@ class ConcurrentTrie:
         raise AssertionError("a path has at least one token")
 
     def _remove(self, path: Sequence[Token], position: int) -> bool | None:
-        """Try once to remove a subscription: whether it was there, or None: begin again."""
+        """Try once to remove a subscription; return whether it was there, or None if the caller must begin again."""
         root = self._root.read()
         inodes = [root]
         last = len(path) - 1
@@ -185,7 +186,7 @@ class ConcurrentTrie:
         return True
 
     def _renewed(self, inode: INode, main: CNode, token: Token, root: INode) -> INode | None:
-        """Return the I-node below a branch in the root's generation, or None if it must be looked for again."""
+        """Return the I-node below a branch in the root's generation, or None if the caller must begin again."""
         branch = main.branches[token]
         below = branch.below
         assert below is not None
@@ -210,12 +211,12 @@ class ConcurrentTrie:
                 return
             branch = main.branches.get(token)
             if branch is None or branch.below is not tomb:
-                return  # someone else has done it
+                return  # another thread has done it
             left = Branch(branch.positions, None)
             if self._root.gcas(parent, main, contracted(main, token, left, at_root=at_root)):
                 return
             if not self._root.in_generation(parent):
-                return  # a snapshot was taken: whoever comes by in the new generation does it
+                return  # a snapshot was taken: an operation of the new generation will do it
 
     def _chain(self, path: Sequence[Token], position: int, generation: Generation) -> INode:
         """Make the I-nodes and C-nodes for the rest of a pattern."""
@@ -225,83 +226,11 @@ class ConcurrentTrie:
         return self._root.new_inode(CNode({path[0]: branch}), generation)
 
 
-class Snapshot:
-    """The subscriptions at one moment, for reading; nothing that happens later shows in it."""
-
-    def __init__(self, root: INode, roots: Root, dialect: Dialect) -> None:
-        self._inode = root
-        self._root = roots
-        self._dialect = dialect
-
-    def match(self, key: bytes) -> tuple[int, ...]:
-        """Return the positions whose patterns match, ascending."""
-        return tuple(sorted(NOBODY.union(*walk(self._inode, words_of(key, self._dialect), self._root, {}))))
-
-    def any(self, key: bytes) -> bool:
-        """Tell whether a pattern matches."""
-        return next(walk(self._inode, words_of(key, self._dialect), self._root, {}), None) is not None
-
-    def subscriptions(self) -> Iterator[tuple[bytes, int]]:
-        """Yield each subscription's pattern and position, in no particular order."""
-        texts = {ONE: self._dialect.one, MANY: self._dialect.many}
-        stack: list[tuple[INode, tuple[Token, ...]]] = [(self._inode, ())]
-        while stack:
-            inode, path = stack.pop()
-            main = self._root.settled(inode)
-            if isinstance(main, TNode):
-                continue
-            for token, branch in main.branches.items():
-                tokens = () if token is END else (*path, token)
-                if branch.positions:
-                    words = [texts[word] if not isinstance(word, bytes) else word for word in tokens]
-                    pattern = self._dialect.separator.join(word for word in words if word is not None)
-                    yield from ((pattern, position) for position in branch.positions)
-                if branch.below is not None:
-                    stack.append((branch.below, tokens))
-
-
-def walk(root: INode, words: Sequence[bytes], roots: Root, seen: dict[INode, MainNode]) -> Iterator[frozenset[int]]:
-    """Yield the subscriptions on each branch where the key can end, and note in ``seen`` what each I-node pointed to.
-
-    An I-node is read once, however often the walk comes back to it. As in the backtracking trie, visited pairs are
-    remembered below a second ``#`` only.
-    """
-    visited: set[tuple[INode, int]] = set()
-    stack = [(root, 0, 0, False)]
-    while stack:
-        inode, read, manys, is_many = stack.pop()
-        if manys > 1:
-            if (inode, read) in visited:
-                continue
-            visited.add((inode, read))
-        main = seen.get(inode)
-        if main is None:
-            main = seen[inode] = roots.settled(inode)
-        if isinstance(main, TNode):
-            continue
-        branches = main.branches
-        if read < len(words):
-            for token in (words[read], ONE):
-                branch = branches.get(token)
-                if branch is not None:
-                    if read + 1 == len(words) and branch.positions:
-                        yield branch.positions
-                    if branch.below is not None:
-                        stack.append((branch.below, read + 1, manys, False))
-            if is_many:
-                stack.append((inode, read + 1, manys, True))
-        elif not words and END in branches:
-            yield branches[END].positions
-        branch = branches.get(MANY)
-        if branch is not None:
-            if branch.positions:
-                yield branch.positions
-            if branch.below is not None:
-                stack.append((branch.below, read, manys + 1, True))
-
-
 def contracted(main: CNode, token: Token, left: Branch, *, at_root: bool) -> MainNode:
-    """Return a copy with what is left of a branch: without it if that is nothing, a tomb if it was the last."""
+    """Return a copy of the C-node with ``left`` for a branch.
+
+    An empty branch is left out. If it was the last one, the copy is a tomb, except at the root.
+    """
     if left.positions or left.below is not None:
         return main.with_branch(token, left)
     if len(main.branches) == 1 and not at_root:

@@ -1,4 +1,4 @@
-"""MQTT clients, which tell their users which of several subscriptions a message came by."""
+"""MQTT clients, which find out for a message which of their subscriptions it belongs to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def paho(patterns: Sequence[str], key: str) -> list[int]:
 
 
 def paho_matcher(patterns: Sequence[str], key: str) -> list[int]:
-    """Ask paho's ``MQTTMatcher``, the tree behind ``message_callback_add``, with all filters in one."""
+    """Ask paho's ``MQTTMatcher``, the tree behind ``message_callback_add``, with all filters in one tree."""
     return [position for positions in _paho_tree(tuple(patterns)).iter_match(key) for position in positions]
 
 

@@ -1,4 +1,4 @@
-"""Brokers that live in a Python process: in tests in the place of a real one, or as a small one of their own."""
+"""Brokers inside a Python process: stand-ins for real ones in tests, and a small broker of its own."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["amqtt", "faststream", "kombu"]
 
 def kombu(patterns: Sequence[str], key: str) -> list[int]:
     """Ask the topic exchange of kombu's memory transport: a queue for each pattern, bound, and looked up for the key."""
-    # What the channel does for a published message, without putting it into the queues. It warns where nobody gets it,
-    # so its second half, the default queue of unroutable messages, is left out.
+    # This is what the channel does for a published message before it puts it into queues. Left out is what follows if
+    # no queue is found, the default queue and a warning.
     channel = _kombu_channel(tuple(patterns))
     found = channel.typeof("e").lookup(channel.get_table("e"), "e", key, None)
     return [int(queue) for queue in found]
@@ -23,7 +23,7 @@ def kombu(patterns: Sequence[str], key: str) -> list[int]:
 @lru_cache(maxsize=1)
 def _kombu_channel(patterns: tuple[str, ...]) -> Any:
     channel: Any = import_module("kombu").Connection("memory://").channel()
-    if "e" in channel.state.exchanges:  # the transport's state is one for the process
+    if "e" in channel.state.exchanges:  # the process shares the transport's state: it is there from the patterns before
         for queue in [queue for _, _, queue in channel.get_table("e")]:
             channel.queue_delete(queue)
         channel.exchange_delete("e")
@@ -41,7 +41,7 @@ def faststream(patterns: Sequence[str], key: str) -> list[int]:
 
 
 def amqtt(patterns: Sequence[str], key: str) -> list[int]:
-    """Subscribe at amqtt's broker and ask it for each filter, as it does for a message; its listeners stay closed."""
+    """Subscribe at amqtt's broker and ask it about each filter, as it does for a message; it opens no listener."""
     matches = _amqtt_matches(tuple(patterns))
     return [position for position, pattern in enumerate(patterns) if matches(key, pattern)]
 

@@ -1,8 +1,8 @@
-r"""Regular expression engines, given AMQP patterns as expressions: two more judges that share no line with us.
+r"""Regular expression engines, with AMQP patterns written as expressions.
 
-A key gets a separator in front, so that a word is always a dot and what is none; a key of no words is empty. Then a
-literal word is ``\.word``, ``*`` is ``\.[^.]*`` and ``#`` is ``(?:\.[^.]*)*``. Bytes beyond letters and digits are written
-in hexadecimal, the only spelling that both engines read alike.
+A key gets a dot in front, unless it is empty, so that each word is a dot and the bytes up to the next one. Then a literal
+word is ``\.word``, ``*`` is ``\.[^.]*`` and ``#`` is ``(?:\.[^.]*)*``. Bytes other than letters and digits are written in
+hexadecimal, the only spelling that both engines read alike.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _re2_match(patterns: tuple[str, ...]) -> Callable[[bytes], list[int]]:
 
 def hyperscan(patterns: Sequence[str], key: str) -> list[int]:
     """Ask a Hyperscan database of all patterns."""
-    return _hyperscan_match(tuple(patterns))(_prepared(key)) if patterns else []  # there is no database of nothing
+    return _hyperscan_match(tuple(patterns))(_prepared(key)) if patterns else []  # Hyperscan compiles no empty database
 
 
 @lru_cache(maxsize=1)

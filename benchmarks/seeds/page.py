@@ -1,4 +1,4 @@
-"""The result: a CSV of every figure, and a page of tables beside the published ones."""
+"""The result: a CSV file of all figures, and a page with tables beside the published figures."""
 
 from __future__ import annotations
 
@@ -14,43 +14,44 @@ from benchmarks.seeds.rows import Row
 __all__ = ["write"]
 
 LIMITS = """\
-What this comparison cannot show. The published figures were taken with other languages (Go, Erlang, C) on processors of
-another decade, by programs that we did not run; here everything is one interpreter's Python, in which a call costs as
-much as a whole look-up there, and most of what a figure says is how many calls a structure needs. So a figure beside a
-published one is no contest: compare the *order* within a column, and the ratios. Three things distort even these.
-Structures whose work is done in C (dictionaries, sets, roaring bitmaps) look better beside those that walk nodes in
-Python. The interpreter's lock lets one thread run at a time, so no number of threads makes anything faster, and a
-structure without locks cannot win what it was made for; what can be seen is what waiting for a lock costs on top. And
-these subscriptions are random and mostly literal, as in the sources: patterns with many `#`, where the structures
-differ most, are in the other benchmark (`python -m benchmarks engine`)."""
+What this comparison cannot show. The published figures are of other languages (Go, Erlang, C) on processors of another
+decade, and of programs that we did not run. Here everything is Python in one interpreter, where a call costs as much as
+a whole look-up there, so a figure mostly says how many calls a structure needs. Do not compare a figure with the
+published one beside it: compare the *order* within a column, and the ratios. Three things distort even these. Structures
+whose work is done in C (dictionaries, sets, roaring bitmaps) look better beside those that walk nodes in Python. The
+interpreter's lock lets one thread run at a time, so more threads make nothing faster, and a structure without locks
+cannot gain what it was made for; what shows is the cost of waiting for a lock. And these subscriptions are random and
+mostly literal, as in the sources: patterns with many `#`, where the structures differ most, are in the benchmark of the
+engine (`python -m benchmarks engine`)."""
 
 SOURCES = """\
 Published figures are in parentheses: Tyler Treat's from "Fast Topic Matching", in Go on a 2.6 GHz Core i7. Where there
-is none, none was given, or it was only drawn. Changes are medians, look-ups and messages the fastest of many short
-batches, and what threads do the median of three runs."""
+is none, none was given, or it was only drawn. Figures of changes are medians, those of look-ups and messages the fastest
+of many short batches, and those of several threads the median of three runs."""
 
 LATENCY = """\
-One thread; cold is without subscriptions, hot with 1,000 random ones of five words. An engine that is not dynamic
-builds everything anew for a subscription."""
+One thread; *cold* is without subscriptions, *hot* with 1,000 random ones of five words. An engine that is not dynamic is
+built anew for a subscription."""
 
 THROUGHPUT = """\
-1,000 subscriptions of three digits, one in eight with a star; 1,000 keys, looked up in turn."""
+1,000 subscriptions of three digits, one in eight with a `*`; 1,000 keys, looked up in turn."""
 
 MEMORY = """\
-Bytes per subscription with 1,000 random ones of five words, of the Python objects, arrays and bitmaps that the engine
-alone holds; its topic space, where it needs one, is not counted. The states of generated code are functions, whose size
-Python does not tell: there it is what was allocated while building and is still held. Treat's chart of memory has no figures but that the optimised bitmap takes 4.5 times
-less than the plain one; there the topics grow with the subscriptions."""
+Bytes per subscription with 1,000 random ones of five words, of the Python objects, arrays and bitmaps that only the
+engine holds; its topic space, where it needs one, is not counted. The states of generated code are functions, whose size
+Python does not tell: for them it is what was allocated while they were built and is still held. Treat's chart of memory
+has no figures but one: the optimised bitmap takes 4.5 times less than the plain one; there the topics grow with the
+subscriptions."""
 
 MIX = """\
 Threads over 1,000 subscriptions, in milliseconds for the whole workload. At 50-50 half of the threads read and half
-write; at 90-10 each thread does both. All but the CS-trie hold one lock. The word cache did a fiftieth of the work, and
-its time is multiplied: each write drops it, and the read after it asks every subscription."""
+write; at 90-10 each thread does both. All but the CS-trie stand behind one lock. The word cache did a fiftieth
+of the work, and its time is multiplied by 50: each write drops the cache, and the next read asks every subscription."""
 
 INSERTS = """\
-Threads that insert beside threads that look up, as in "Breaking and Entering", from an empty structure; in
-milliseconds. The second line of each is the same work in one thread: were there no interpreter's lock, the first
-should be well below it."""
+Threads that insert into an empty structure beside threads that look up, as in "Breaking and Entering"; in milliseconds.
+The second line of each is the same work in one thread: without the interpreter's lock, the first line should be well
+below it."""
 
 PREDICATES = """\
 Kevin Burns reports a factor of 20,000 over Mercure's boolean cache for "certain highly concurrent and highly selective
@@ -91,7 +92,7 @@ def _page(rows: Sequence[Row], images: Sequence[Path], *, quick: bool) -> str:
     memory = [[row.matcher, _number(row.value)] for row in rows if row.table == "memory"]
     predicates = next(row.note for row in rows if row.table == "predicates")
     parts = [
-        "# The founding documents' tables, measured again",
+        "# The tables of published articles, measured again",
         f"Written by `python -m benchmarks seeds{' --quick' * quick}` on {machine()}, {_cells()}, {_lock()}.",
         SOURCES,
         LIMITS,
@@ -137,7 +138,7 @@ def _latency(rows: Sequence[Row], condition: str) -> str:
 
     matchers = _in_order(matcher for matcher, _ in found)
     lines = [[matcher, *(cell(matcher, measure) for measure in measures)] for matcher in matchers]
-    return _table([condition, *measures], lines) + "\n\n\\* builds everything anew"
+    return _table([condition, *measures], lines) + "\n\n\\* built anew"
 
 
 def _throughput(rows: Sequence[Row]) -> str:

@@ -28,7 +28,10 @@ def _page(tally: Tally, command: str) -> str:
         ("keys matched in batches, each answer compared", f"{tally.keys:,}"),
         ("pairs of key and binding in them", f"{tally.pairs:,}"),
         ("keys matched one at a time, in three ways", f"{tally.single_keys:,}"),
-        ("pairs of pattern and key on which the specification judged the judge", f"{tally.by_specification:,}"),
+        (
+            "pairs of pattern and key on which the specification judged the reference trie",
+            f"{tally.by_specification:,}",
+        ),
         ("caches cleared", f"{tally.clears:,}"),
         ("keys that fell back to simulation", f"{tally.fallbacks:,}"),
         ("disagreements", str(found)),
@@ -36,10 +39,10 @@ def _page(tally: Tally, command: str) -> str:
     parts = [
         "# The soak",
         (
-            f"Written by `{command}` on {machine()}. {verdict} Each round draws a binding set, keys, a bound on the cache "
-            "from nothing to 128 MiB, and asks several times: keys in any order and form, on one to four threads, by "
+            f"Written by `{command}` on {machine()}. {verdict} Each round draws a binding set, keys, and a bound on the "
+            "cache from nothing to 128 MiB, and asks several times: keys in any order and form, on one to four threads, by "
             "several callers at once, before and after pickling, saving and loading. The reference trie, which shares "
-            "no code with the engine, has the answer for every key; the recursive specification judges the trie."
+            "no code with the engine, says what is right for every key; the recursive specification judges the trie."
         ),
         "\n".join(["| | |", "|---|---:|", *(f"| {name} | {value} |" for name, value in counts)]),
         (

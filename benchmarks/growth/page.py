@@ -1,4 +1,4 @@
-"""The result: a CSV of all points, a page with a table per axis, and a plot of time and bytes along each."""
+"""The result: a CSV file of all points, a page with a table for each axis, and a plot of time and bytes along each."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ def _page(points: Sequence[Point], command: str, *, plots: bool) -> str:
         "# How cost grows",
         (
             f"Written by `{command}` on {machine()}; one thread, pinned to a core; medians of rounds in which all "
-            "contestants take turns. Cold is the time per key of a whole column with an empty cache, its building shared "
-            "among the keys. Bytes are those of the automaton's arrays and of the cache, or of the trie's tables."
+            "contestants take turns. *Cold* begins with an empty cache: the time to build states and transitions is "
+            "divided among the keys of the column. Bytes are those of the automaton's arrays and of the cache, or of the "
+            "trie's tables."
         ),
         *(["![time and bytes](growth.svg)"] if plots else []),
     ]
@@ -74,7 +75,7 @@ def _size(size: int | None) -> str:
 
 
 def _draw(points: Sequence[Point], path: Path) -> Path:
-    """Draw time above and bytes below, a column for each axis."""
+    """Draw a column of panels for each axis: time above, bytes below."""
     axes = [axis for axis in AXES if any(point.axis == axis for point in points)]
     figure = new_figure(4.2 * len(axes), 6.4)
     panels = figure.subplots(2, len(axes), squeeze=False, sharex="col")
@@ -84,7 +85,7 @@ def _draw(points: Sequence[Point], path: Path) -> Path:
             look = {"color": color, "marker": mark, "linestyle": line, "markersize": 4, "label": name}
             panels[0, column].plot([point.x for point in some], [point.ns_per_key for point in some], **look)
             sized = [(point.x, point.bytes) for point in some if point.bytes is not None]
-            if sized and name != "dfa, cold":  # its bytes are those of the warm one
+            if sized and name != "dfa, cold":  # it has the bytes of the warm one
                 panels[1, column].plot([x for x, _ in sized], [size for _, size in sized], **look)
         for row, what in enumerate(("ns per key", "bytes")):
             panel = panels[row, column]

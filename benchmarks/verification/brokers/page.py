@@ -1,4 +1,4 @@
-"""The result: a CSV with a line for each broker, and a page that also shows refusals and deviations."""
+"""The result: a CSV file with a line for each broker, and a page that also shows refusals and deviations."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ COLUMNS = (
 )  # fmt: skip
 
 METHOD = """\
-A broker gets a set of bindings, keys are published, and who received what is read back. What is right is said by the `dfa`
-engine; in every round it is checked on 32 cases spread over the round by the recursive specification, which shares no code
-with it, and what a broker is accused of is decided by the specification. *Cases* are (pattern, key) pairs that the broker
-answered; *matches* are those that it delivered. Rounds are a function of the seed, so a run repeats. Words are few on
-purpose, so cases come up again in other rounds: *distinct* says how many there were, told from a sample of one in 64;
-*patterns* are counted once each. Every 32nd round is one pattern that must be refused. Seconds are those of the whole
-campaign: making rounds, both answers, and comparing them.
+A broker gets a binding set, keys are published, and who received what is read back. The `dfa` engine says what is right. The
+recursive specification, which shares no code with it, checks the engine in every round on 32 cases spread over the round, and
+decides every case on which broker and engine differ. *Cases* are (pattern, key) pairs that the broker answered; *matches* are
+those that it delivered. Rounds depend on the seed alone, so a run repeats. Words are few on purpose, so cases recur in other
+rounds: *distinct* is an estimate of how many were different, from a sample of one in 64; *patterns* are counted once each.
+Every 32nd round is one pattern that must be refused. Seconds are those of the whole campaign: making rounds, both answers,
+and comparing them.
 
 What it cannot show: other versions, settings that change the rules, plugins, clusters."""
 
 REFUSALS = """\
-Patterns asked one by one: valid ones, valid ones changed in one place, and the fuzzer's invalid ones. Brokers do not tell
-much about their reasons. So the last columns count patterns that differ in one place from one that both sides take: what
-is refused is that place, and our reason names it. *Not sent* means that the protocol cannot carry the pattern, so no broker
-sees it."""
+Patterns asked one by one: valid ones, valid ones changed in one place, and the fuzzer's invalid ones. Brokers say little
+about their reasons. So the last columns count patterns that differ in one place from one that both sides take: both refuse
+that place, and our reason names it. *Not sent* means that the protocol cannot carry the pattern, so the broker never sees
+it."""
 
 SHARED = """\
-The comparison above is without shared subscriptions (`$share/GROUP/FILTER`), which are MQTT's alone; these cases were asked
-in the same run. *Specification* is what MQTT 5.0 says in the section that is named, and what this project answers."""
+The comparison above is without shared subscriptions (`$share/GROUP/FILTER`), which only MQTT has; these cases were asked in
+the same run. *Specification* is what MQTT 5.0 says in the named section, and what this project answers."""
 
 _LISTED = 200
-"""Patterns of one reason that are listed; of more the number is said."""
+"""The most patterns of one reason that are listed; of the others the page gives the number."""
 _SHOWN = 48
-"""Characters of a pattern that are shown."""
+"""The length of the longest pattern that is shown whole."""
 
 
 def write(
     compared: Sequence[Compared], folder: Path, *, command: str, missing: Mapping[str, str] | None = None
 ) -> list[Path]:
-    """Write ``brokers.csv`` and ``brokers.md`` into a folder, which is made; returns their paths.
+    """Write ``brokers.csv`` and ``brokers.md`` into a folder, which is made; return their paths.
 
-    ``missing`` holds for brokers that were not asked why.
+    ``missing`` has the reasons why brokers were not asked, by scheme.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / "brokers.csv", folder / "brokers.md"]
@@ -92,7 +92,7 @@ def _row(one: Compared) -> dict[str, object]:
 
 def _page(compared: Sequence[Compared], missing: Mapping[str, str], command: str) -> str:
     parts = [
-        "# The dfa engine against live brokers",
+        "# The dfa engine compared with live brokers",
         f"Written by `{command}` on {machine()}.",
         METHOD,
         "## Cases",
@@ -101,7 +101,8 @@ def _page(compared: Sequence[Compared], missing: Mapping[str, str], command: str
     parts += [f"**Not asked**: {url} ({why})." for url, why in missing.items()]
     parts += [f"**Ended early**: {one.product}: {one.ended}." for one in compared if one.ended is not None]
     declined = [
-        f"* {one.product} takes no such keys, as it may, and was not asked them again: {'; '.join(one.declined)}."
+        f"* {one.product} does not take these kinds of keys, as it may, and was not asked them again: "
+        f"{'; '.join(one.declined)}."
         for one in compared
         if one.declined
     ]
@@ -177,7 +178,7 @@ def _reasons(compared: Sequence[Compared]) -> str:
 
 
 def _mismatches(compared: Sequence[Compared]) -> str:
-    """Return every pattern that one side alone refuses, a row for each reason."""
+    """Return a table of all patterns that only one side refuses, with a row for each reason."""
     alike: dict[tuple[str, str, str, str], list[str]] = {}
     for one in compared:
         for mismatch in one.refusals.only_broker:
@@ -213,14 +214,14 @@ def _shared(compared: Sequence[Compared]) -> str:
 
 
 def _table(head: str, align: str, rows: Sequence[Sequence[str]]) -> str:
-    """Return a table; ``align`` has an ``r`` for every column of numbers."""
+    """Return a table; ``align`` has a character for each column, ``r`` for numbers."""
     lines = [f"| {head} |", "|" + "|".join("---:" if side == "r" else "---" for side in align) + "|"]
     lines += ["| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
     return "\n".join(lines)
 
 
 def _code(text: str) -> str:
-    """Return a text as code, in ASCII as it may have any character in it, and not too long."""
+    """Return a text as Markdown code: quoted, in ASCII, and cut if it is long."""
     quoted = json.dumps(text if len(text) <= _SHOWN else text[: _SHOWN // 2])
     fence = "``" if "`" in quoted else "`"
     return f"{fence}{quoted}{fence}" + (f" ... ({len(text):,} characters)" if len(text) > _SHOWN else "")

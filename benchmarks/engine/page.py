@@ -1,4 +1,4 @@
-"""The result: two CSVs, of figures and of targets, a page with their tables, and a plot of the ratios."""
+"""The result: two CSV files, of figures and of targets, a page with their tables, and a plot of the ratios."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ __all__ = ["write"]
 
 BIAS = """\
 What the ratios favour. `index_in` builds its hash table of distinct keys at every call, and our warm walk builds nothing:
-the cold rows compare like with like, and a service that runs for hours sees the warm ones. Whole-key look-ups do no
+the cold rows compare like with like, while a service that runs for hours has the warm ones. Look-ups of whole keys do no
 matching at all and need every key in advance; DuckDB's join counts and sums instead of keeping its result.
 
-A cache is warm when a pass over the keys builds nothing more; the row says after how many. That is one and a look where
-everything is built when it is first asked for. Where a doorkeeper stands before the cache, on fleet, it is eight or more, and
-those between the first and the last are in no row: they take up to twice the time of the first.
+A cache is warm when a pass over the keys builds nothing more; the row says after how many passes. These are two where
+everything is built at the first request, the second one to find that nothing is left. Where a doorkeeper stands before the
+cache, on fleet, they are eight or more; those between the first and the last are in no row, and take up to twice the time of
+the first.
 
-The compiled trie is the fair opponent: numba as well, interned words, flat arrays, a block of keys level by level with
-prefetch, and none of our matching code. It answers with lists of positions in no order where we answer with a set number
-for each key, it keeps nothing from key to key, and it was tuned by the authors of what it is measured against.
+The compiled trie is the fair opponent: compiled by numba as well, with interned words, flat arrays, a block of keys walked
+level by level with prefetching, and none of our matching code. It answers with lists of positions in no order, where we
+answer with a set number for each key; it keeps nothing from key to key; and it was tuned by the authors of what it is
+measured against.
 
-google-re2 runs with `max_mem` = 4 GiB, as its default of 8 MB cannot compile the larger sets; its DFA has seen the keys
-before it is timed, and a cold one is far slower than the figure. It and hyperscan are called once per key from Python,
-which costs them about a microsecond, and paho is Python itself; they run on a sample of the keys, the fastest of three
-passes, not in the others' rounds.
+google-re2 runs with `max_mem` = 4 GiB, as its default of 8 MB cannot compile the larger sets. Its DFA has seen the keys
+before it is timed, and a cold one is far slower than the figure. google-re2 and hyperscan are called once per key from
+Python, which costs them about a microsecond, and paho is Python itself. These three match a sample of the keys, the fastest
+of three passes, and do not take part in the others' rounds.
 
-The whole-key cache is off except where a row names it. The workloads are drawn from a seed, not recorded: real keys
-repeat more. Memory is what the system counts for a process of its own, by pages; answers belong to the caller."""
+The key cache is off except where a row names it. The workloads are drawn from a seed, not recorded: real keys repeat more.
+Memory is what the system counts for a process of its own, in pages; answers belong to the caller."""
 
-NAMES = {
+ABOUT = {
     "throughput": "Tyler Treat's throughput test: three-word patterns over the digits, under 1,000 distinct keys",
     "stock": "10,000 five-word bindings with skewed words, 60 % of the keys matching",
     "fleet": "`site.N.dev.N.metric`: hardly any key occurs twice",
@@ -45,14 +47,15 @@ NAMES = {
     "repeat": "stock's bindings, a few of its keys most of the time, dictionary-encoded",
     "threads": "stock's keys on one thread and on two, not pinned",
     "single": "`router.match(key)`, a key at a time",
-    "adversarial": "families that blow a set automaton up; every answer is checked",
+    "adversarial": "binding sets whose DFA has exponentially many states; every answer is checked",
 }
+"""What each part is about."""
 
 
 def write(found: Iterable[Row | Claim], folder: Path, *, command: str, plots: bool = True) -> list[Path]:
     """Write ``engine.csv``, ``engine-targets.csv``, ``engine.md`` and ``engine.svg`` into a folder, which is made.
 
-    Returns their paths; files of an earlier run are replaced, and there is no plot where no row has a ratio.
+    Return their paths. Files of an earlier run are replaced; there is no plot where no row has a ratio.
     """
     found = list(found)
     rows = [one for one in found if isinstance(one, Row)]
@@ -79,9 +82,9 @@ def _page(rows: Sequence[Row], targets: Sequence[Claim], command: str, *, plots:
     parts = [
         "# The engine, measured",
         (
-            f"Written by `{command}` on {machine()}; one thread, pinned to a core, where nothing else is said; medians of "
-            "rounds in which all contestants take turns. Ratios are to `pyarrow.compute.index_in` of the same keys in the "
-            "same rounds. All contestants of a workload have found the same pairs: their number and the sum of the "
+            f"Written by `{command}` on {machine()}; one thread, pinned to a core, unless something else is said; medians "
+            "of rounds in which all contestants take turns. Ratios are to `pyarrow.compute.index_in` for the same keys in "
+            "the same rounds. All contestants of a workload have found the same pairs: their number and the sum of the "
             "bindings' positions are compared, cold and warm."
         ),
         *(["![ratios](engine.svg)"] if plots else []),
@@ -89,7 +92,7 @@ def _page(rows: Sequence[Row], targets: Sequence[Claim], command: str, *, plots:
     if targets:
         parts += ["## Targets", _targets(targets)]
     for name, group in groupby(rows, key=lambda row: row.workload):
-        parts += [f"## {name}", NAMES.get(name, ""), _table(list(group))]
+        parts += [f"## {name}", ABOUT.get(name, ""), _table(list(group))]
     return "\n\n".join([*parts, "## Bias", BIAS]) + "\n"
 
 
@@ -115,7 +118,7 @@ def _table(rows: Sequence[Row]) -> str:
 
 
 def _draw(rows: Sequence[Row], path: Path) -> Path:
-    """Draw a panel of horizontal bars per workload, on one logarithmic scale."""
+    """Draw a panel of horizontal bars for each workload, all on one logarithmic scale."""
     timed = [row for row in rows if row.ratio]
     groups = [(name, list(group)) for name, group in groupby(timed, key=lambda row: row.workload)]
     figure = new_figure(8, 0.6 + sum(0.5 + 0.22 * len(some) for _, some in groups))

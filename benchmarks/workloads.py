@@ -1,7 +1,7 @@
-"""The engine benchmark's workloads: binding sets and keys, made from a seed.
+"""The workloads: binding sets and keys, made from a seed.
 
-Each is drawn so that its published shape holds (numbers of bindings and keys, shares of wildcards, share of keys that
-match), and :func:`describe` measures that shape, so that a report states what was run and not what was meant.
+Each is drawn with the shape that its source gives: numbers of bindings and keys, shares of wildcards, the share of keys that
+match. Keys of production logs repeat more than these.
 """
 
 from __future__ import annotations
@@ -27,19 +27,7 @@ class Workload:
     patterns: list[str]
     keys: pa.Array
     cache_bytes: int = 64 << 20
-    """The bound on the DFA's cache that the workload is run with."""
-
-    def describe(self) -> dict[str, float]:
-        """Measure the shape: counts, and the mean length of a key."""
-        many = [pattern for pattern in self.patterns if "#" in pattern.split(".")]
-        return {
-            "bindings": len(self.patterns),
-            "with one or more *": sum("*" in pattern.split(".") for pattern in self.patterns) / len(self.patterns),
-            "with #": len(many) / len(self.patterns),
-            "keys": len(self.keys),
-            "distinct keys": pc.count_distinct(self.keys).as_py(),
-            "bytes per key": float(pc.mean(pc.binary_length(self.keys)).as_py()),
-        }
+    """The bound on the DFA's cache that the workload is matched with."""
 
 
 def make_workload(name: str, *, scale: float = 1.0, seed: int = 2011) -> Workload:
@@ -52,7 +40,7 @@ def make_workload(name: str, *, scale: float = 1.0, seed: int = 2011) -> Workloa
 
 
 def _throughput(rng: np.random.Generator, scale: float) -> Workload:
-    """Tyler Treat's throughput test: three words over the digits, 13 % with one star, few distinct keys."""
+    """Make Tyler Treat's throughput test: three words over the digits, 13 % with one ``*``, few distinct keys."""
     digits = rng.integers(0, 10, (1000, 3))
     words = digits.astype("<U1")
     starred = np.flatnonzero(rng.random(1000) < 0.13)
@@ -64,7 +52,7 @@ def _throughput(rng: np.random.Generator, scale: float) -> Workload:
 
 
 def _stock(rng: np.random.Generator, scale: float) -> Workload:
-    """Five skewed words, a quarter of the bindings with wildcards; 60 % of the keys match."""
+    """Make bindings of five skewed words, a quarter of them with wildcards, and keys of which 60 % match."""
     columns, popular = _stock_words(rng, 10_000)
     patterns = columns.copy()
     rows = rng.permutation(len(patterns))
@@ -79,7 +67,7 @@ def _stock(rng: np.random.Generator, scale: float) -> Workload:
         texts[row] = ".".join([*patterns[row, :place], "#", *patterns[row, place + 1 :]])
     base = int(600_000 * scale)
     keys, _ = _stock_words(rng, base, popular)
-    # Most keys that match do so by a wildcard, or the same few keys would recur: stars and ends are filled with words.
+    # Most keys that match do so by a wildcard, as else the same few keys would recur: a drawn word stands in its place.
     wild = np.flatnonzero((columns != patterns).any(axis=1))
     matching = np.flatnonzero(rng.random(base) < 0.58)
     literal = rng.random(len(matching)) < 0.05
@@ -103,7 +91,7 @@ def _stock_words(
 
 
 def _fleet(rng: np.random.Generator, scale: float) -> Workload:
-    """A million devices' metrics: ``site.N.dev.N.metric``, hardly any key twice, half of them matching."""
+    """Make the metrics of a million devices, ``site.N.dev.N.metric``: hardly any key occurs twice, and half of them match."""
     count, sites, devices = int(1_000_000 * scale), max(10, int(20_000 * scale)), 5000
     metrics = np.array(["temp", "humidity", "power", "uptime", "signal", "errors", "load", "battery"])
     parts = _fleet_parts(rng, count, sites, devices, metrics)
@@ -137,7 +125,7 @@ def _fleet_parts(
 
 
 def _hard(rng: np.random.Generator, scale: float) -> Workload:
-    """64 patterns that need many states: stars behind a hash, several hashes; keys of 12 to 40 words over four words."""
+    """Make 64 patterns that need many states (``*`` behind ``#``, several ``#``), and keys of 12 to 40 words of four."""
     letters = np.array(list("abcd"))
     patterns = []
     for i in range(64):
@@ -157,7 +145,7 @@ def _hard(rng: np.random.Generator, scale: float) -> Workload:
 
 
 def _rabbit2011(rng: np.random.Generator, scale: float) -> Workload:
-    """RabbitMQ's contest of 2011: 2,000 patterns, a word in ten a star and one in a hundred a hash, a million keys."""
+    """Make RabbitMQ's contest of 2011: 2,000 patterns, one word in ten ``*`` and one in a hundred ``#``; a million keys."""
     vocabulary = _vocabulary(rng, 100)
 
     def rows(count: int) -> list[list[str]]:
@@ -177,10 +165,10 @@ def _rabbit2011(rng: np.random.Generator, scale: float) -> Workload:
 
 
 def _nservicebus(rng: np.random.Generator, scale: float) -> Workload:
-    """The delayed-delivery topology of NServiceBus with all 28 levels' bindings in one set: no key's states recur.
+    """Make NServiceBus's topology for delayed delivery, the bindings of all 28 levels in one set: states hardly recur.
 
-    A key is 28 binary words, the delay in seconds, and an endpoint. Level n binds its bit, behind stars: to the next
-    lower level where it is 0, to a queue that delays where it is 1.
+    A key is 28 binary words, which are the delay in seconds, and an endpoint. Level n has two bindings for its bit, behind
+    n times ``*``: a 0 leads to the next lower level, a 1 to a queue that delays.
     """
     endpoints = [f"endpoint{i}.input" if i % 3 else f"endpoint{i}" for i in range(8)]
     patterns = [".".join([*["*"] * level, bit, "#"]) for level in range(28) for bit in "10"]
@@ -193,7 +181,7 @@ def _nservicebus(rng: np.random.Generator, scale: float) -> Workload:
 
 
 def _repeat(rng: np.random.Generator, scale: float) -> Workload:
-    """The stock workload's keys, a few of them most of the time, dictionary-encoded."""
+    """Make the stock workload with dictionary-encoded keys, of which a few make most of the rows."""
     stock = _stock(rng, scale)
     distinct = pc.unique(stock.keys)
     indices = pa.array(_zipf(rng, len(distinct), len(stock.keys), 1.1), pa.int32())
@@ -201,7 +189,7 @@ def _repeat(rng: np.random.Generator, scale: float) -> Workload:
 
 
 def _vocabulary(rng: np.random.Generator, size: int) -> Words:
-    """Make distinct words of 3 to 8 letters."""
+    """Make ``size`` distinct words of 3 to 8 letters."""
     words: set[str] = set()
     while len(words) < size:
         words.add("".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), int(rng.integers(3, 9)))))
@@ -209,7 +197,7 @@ def _vocabulary(rng: np.random.Generator, size: int) -> Words:
 
 
 def _zipf(rng: np.random.Generator, size: int, count: int, skew: float) -> npt.NDArray[np.int64]:
-    """Draw ``count`` numbers below ``size``, the k-th as often as k^-skew."""
+    """Draw ``count`` numbers below ``size``; the frequency of the k-th is proportional to k^-skew."""
     weights = np.arange(1, size + 1) ** -skew
     return np.searchsorted(np.cumsum(weights) / weights.sum(), rng.random(count)).clip(0, size - 1)
 

@@ -1,4 +1,4 @@
-"""The result: a CSV with a line for each finding, and a page that states those which the live broker confirms."""
+"""The result: a CSV file with a line for each finding, and a page that states those that the live broker confirms."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ COLUMNS = (
 )  # fmt: skip
 
 METHOD = """\
-Each package is asked by an adapter that calls its own code and adds none (`benchmarks/verification/findings/adapters`), in a
-process of its own. *Cases* are the (pattern, key) pairs of the campaigns; *small cases* are all valid patterns of up to
-three words and all keys of up to four over very few words, the same in every run. A campaign shrinks what it finds to the
-simplest case of its kind, and a simple mistake hides others. So there are four passes: anything valid; no empty words; words
-of letters and digits only; and of these, keys that have more words than the pattern.
+Each package is asked by an adapter that calls the package's own code and adds none
+(`benchmarks/verification/findings/adapters`), in a process of its own. *Cases* are the (pattern, key) pairs of the
+campaigns; *small cases* are all valid patterns of up to three words and all keys of up to four words over very few words, the
+same in every run. A campaign shrinks what it finds to the simplest case of its kind, so a mistake that shows in a simple case
+hides others. Therefore there are four passes: everything valid; no empty words; words of letters and digits only; and of
+these, keys that have more words than the pattern.
 
-Every minimal case is put to a live broker. It is stated here only where the broker answers as our specification does and
-the package otherwise. The broker is asked all small cases too.
+A live broker is asked every minimal case. The case is stated here only where the broker answers as our specification does
+and the package otherwise. The broker is asked all small cases, too.
 
 What it cannot show: a package without a finding has passed this many cases, no more. A broker's rule need not be a
-package's promise: kombu's own transports and FastStream's test broker stand in for RabbitMQ, and whoever only uses patterns
-that they get right will never notice. What a dialect refuses is not asked; paho and amqtt make no claim about shared
-subscriptions (`$share`) and are not asked about them."""
+package's promise: kombu's own transports and FastStream's test broker stand in for RabbitMQ, and users whose patterns they
+get right will never notice. What a dialect refuses is not asked. paho and amqtt claim nothing about shared subscriptions
+(`$share`), and are not asked about them."""
 
 
 def write(examined: Iterable[Examined], folder: Path, *, command: str) -> list[Path]:
-    """Write ``findings.csv`` and ``findings.md`` into a folder, which is made; returns their paths."""
+    """Write ``findings.csv`` and ``findings.md`` into a folder, which is made; return their paths."""
     found = list(examined)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / "findings.csv", folder / "findings.md"]
@@ -93,7 +94,7 @@ def _page(found: Sequence[Examined], command: str) -> str:
     if any(not judged.stated for one in installed for judged in one.judged):
         parts += [
             "## Not confirmed",
-            "No broker was asked about these, or it does not take our side. They are no claims about a package.",
+            "No broker was asked about these, or it does not answer as we do. They are no claims about a package.",
             _findings(installed, stated=False),
         ]
     ends = [f"* {one.subject.name}: {reason}" for one in installed for reason in one.given_up]
@@ -132,7 +133,7 @@ def _findings(found: Sequence[Examined], *, stated: bool) -> str:
             case = judged.finding.case
             cells = [f"{one.subject.name} {one.version}", ", ".join(map(_code, case.patterns)), _code(case.key)]
             cells += [_in_words(judged.finding.expected, len(case.patterns)), _answered(judged, len(case.patterns))]
-            lines.append(_line([*cells, _verdict(judged, len(case.patterns)), judged.cause or "not looked into"]))
+            lines.append(_line([*cells, _verdict(judged, len(case.patterns)), judged.cause or "not known"]))
     return "\n".join(lines) if len(lines) > 2 else "None."
 
 

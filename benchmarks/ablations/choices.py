@@ -1,0 +1,184 @@
+"""The choices, each with the lines of source that take it out.
+
+A change names a file and lines that it has exactly once, so that a source that moved on is an error and not a table that
+lies: the tests hold every change to the present sources.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ABLATIONS", "Ablation", "Change"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Lines of a file that occur in it once, and what replaces them."""
+
+    file: str
+    """The path from the root of the checkout."""
+    lines: str
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """A choice, and the changes that take it out."""
+
+    choice: str
+    """What the engine does; in parentheses what it does without the choice, where that is not plain."""
+    changes: tuple[Change, ...]
+
+
+VECTORS, LANES, READING = (f"compiler/kernels/{name}.py" for name in ("_vectors", "_lanes", "reading"))
+STEPS = ("mix_eight", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows")
+
+BYTE_BY_BYTE = """\
+    mask = ZERO
+    for i in range(64):
+        mask |= np.uint64(data[at + np.uint64(i)] == separator) << np.uint64(i)
+"""
+
+GATHER = """
+        indices_ = VECTOR(ir.Undefined)
+        for lane, index in enumerate(indices):
+            indices_ = self.builder.insert_element(indices_, index, NARROW(lane))
+        base = self.spread(self.builder.ptrtoint(array.data, INT))
+        size = array.data.type.pointee.width // 8
+        pointers = ir.VectorType(kind.as_pointer(), LANES)
+        places = self.builder.inttoptr(self.builder.add(base, self.builder.mul(indices_, self.all(size))), pointers)
+        row = ir.VectorType(kind, LANES)
+        name = f"llvm.masked.gather.v8i{kind.width}.v8p0"
+        function = self.function(ir.FunctionType(row, [pointers, NARROW, BITS, row]), name)
+        return self.builder.call(function, [places, NARROW(align), BITS([1] * LANES), row([0] * LANES)])
+"""
+
+APART = Change(
+    LANES,
+    "        b, pairs = self.builder, []\n",
+    "        b, pairs = self.builder, [[self.builder.shl(i, INT(1)) for i in indices]]\n"
+    "        pairs.append([b.or_(i, INT(1)) for i in pairs[0]])\n"
+    "        return self.gather(array, pairs[0]), self.gather(array, pairs[1])\n",
+)
+
+ABLATIONS = (
+    Ablation(
+        "keys are split 64 bytes at a time (instead of byte by byte)",
+        (
+            Change(READING, "    mask = equal64(data, at, separator)\n", BYTE_BY_BYTE),
+            Change(
+                VECTORS,
+                "look_eight: Any = intrinsic(_look_eight)",
+                "from compiler.kernels._plain import look_eight",
+            ),
+        ),
+    ),
+    Ablation(
+        "all words of a key are cut out by one permutation of bytes (instead of one by one)",
+        (Change(VECTORS, "if not permutes_bytes():", "if True:"),),
+    ),
+    Ablation(
+        "eight keys take a step in vectors (instead of one by one)",
+        tuple(
+            Change(VECTORS, f"{step}: Any = intrinsic(_{step})", f"from compiler.kernels._plain import {step}")
+            for step in STEPS
+        ),
+    ),
+    Ablation(
+        "eight numbers are gathered by eight loads (instead of by the processor's gather instruction)",
+        (Change(LANES, "        found = ir.VectorType(kind, LANES)(ir.Undefined)\n", GATHER), APART),
+    ),
+    Ablation("two adjacent numbers are loaded together (instead of one after the other)", (APART,)),
+    Ablation(
+        "scratch arrays begin at a line of the processor's cache (instead of 8 bytes after one)",
+        (
+            Change(
+                "compiler/kernels/tables.py",
+                "first = -room.ctypes.data % 64 // 8",
+                "first = (8 - room.ctypes.data) % 64 // 8",
+            ),
+        ),
+    ),
+    Ablation(
+        "an answer is written for every key, finished or not (instead of only after asking)",
+        (
+            Change(
+                READING,
+                "        out[rows[i]] = base + np.int64(info[TWO * states[i]] >> HALF) - 1\n",
+                "        if is_read(info, begins[i], ends[i], states[i]):\n"
+                "            out[rows[i]] = base + np.int64(info[TWO * states[i]] >> HALF) - 1\n",
+            ),
+        ),
+    ),
+    Ablation(
+        "transitions, states and positions are prefetched",
+        (
+            Change(
+                "compiler/kernels/_jit.py",
+                "builder.call(function, [pointer, number(0), number(3), number(1)])",
+                "len([pointer])",
+            ),
+        ),
+    ),
+    Ablation(
+        "128 keys are walked or simulated together (instead of 8)",
+        (Change("compiler/kernels/tables.py", "BLOCK = 128\n", "BLOCK = 8\n"),),
+    ),
+    Ablation(
+        "a transition takes 16 bytes: an entry of 8, and one that is free (instead of 32, as entries of 16 would)",
+        (
+            Change(
+                "compiler/kernels/determinize.py",
+                "if 2 * (meta[TRANSITIONS] + 1) >",
+                "if 4 * (meta[TRANSITIONS] + 1) >",
+            ),
+        ),
+    ),
+    Ablation(
+        "a filter of literals saves most transitions to the default successor",
+        (
+            Change(
+                "compiler/kernels/advance.py",
+                "work.counts[3] = np.int64(literals)",
+                "work.counts[3] = np.int64(0 if work.counts[2] else -1)",
+            ),
+        ),
+    ),
+    Ablation(
+        "a small cache is written out as dense rows",
+        (Change("compiler/machine/dense_rows.py", "DENSE_BYTES = 256 << 10", "DENSE_BYTES = -1"),),
+    ),
+    Ablation(
+        "a doorkeeper stands before the cache of an automaton that the processor's caches cannot hold",
+        (Change("compiler/machine/walker.py", "FAR_BYTES = 4 << 20", "FAR_BYTES = 1 << 60"),),
+    ),
+    Ablation(
+        "many children of a position are found in a hash table (instead of one by one)",
+        (Change("compiler/machine/program.py", "FEW_CHILDREN = 4", "FEW_CHILDREN = 1 << 30"),),
+    ),
+    Ablation(
+        "128 keys are simulated together (instead of 1)",
+        (
+            Change(
+                "compiler/kernels/tables.py",
+                "return max(1, min(BLOCK, 65536 // max(1, lines(program))))",
+                "return 1",
+            ),
+            Change("compiler/kernels/simulate_bits.py", "min(BLOCK, stop - row)", "min(1, stop - row)"),
+        ),
+    ),
+    Ablation(
+        "helpers, building among them, are compiled into the kernels that call them (instead of called)",
+        (
+            Change(
+                "compiler/kernels/_jit.py",
+                "numba.njit(forceinline=True, **_OPTIONS)",
+                "numba.njit(**_OPTIONS)",
+            ),
+        ),
+    ),
+    Ablation(
+        "numba's counting of references is switched off",
+        (Change("compiler/kernels/_jit.py", '    "_nrt": False,\n', ""),),
+    ),
+)
