@@ -8,9 +8,9 @@ import random
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count, islice, product
-from typing import Any, TypeVar
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -18,64 +18,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler import Nfa, Token, Wildcard, build_nfa
-from compiler.automata.powerset import default_successor, is_final, start, successor
+from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.machine.bit_program import bit_program
 from compiler.machine.cache import empty_cache, nbytes
 from compiler.machine.lazy import LazyDfa, Simulator
-from compiler.machine.pace import Pace
 from compiler.machine.program import make_program
 from compiler.machine.walker import ONE_BYTES, Walker
 from compiler.values import KeyColumn
-
-M = TypeVar("M", LazyDfa, Simulator)
-
-TOKENS = st.sampled_from([b"a", b"b", b"c", b"", b"longer-than-8", b"longer-than-9", Wildcard.ONE, Wildcard.MANY])
-PATTERNS = st.lists(st.lists(TOKENS, max_size=6), min_size=1, max_size=12)
-WORDS = st.sampled_from([b"a", b"b", b"c", b"", b"longer-than-8", b"longer-than-9", b"longer-than-", b"other", b"a\0"])
-KEYS = st.lists(st.lists(WORDS, max_size=8), max_size=60)
-
-
-def column(keys: Sequence[bytes | None]) -> KeyColumn:
-    """Lay keys out as Arrow does."""
-    offsets = np.zeros(len(keys) + 1, np.int32)
-    np.cumsum([len(key or b"") for key in keys], out=offsets[1:])
-    data = np.frombuffer(b"".join(key or b"" for key in keys), np.uint8)
-    return KeyColumn(offsets, data, np.array([key is not None for key in keys], np.bool_))
-
-
-def answers(machine: LazyDfa | Simulator | Twin, keys: Sequence[bytes | None]) -> list[list[int] | None]:
-    """Match keys and spell the result out."""
-    found = machine.run([column(keys)])
-    sets = [found.positions[a:b].tolist() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
-    return [None if number < 0 else sets[number] for number in found.set_ids.tolist()]
-
-
-def assert_same_automaton(nfa: Nfa, machine: LazyDfa) -> None:
-    """Hold every state and transition that the kernel has built to the pure step."""
-    known = machine.snapshot()
-    assert known is not None
-    if known.start is not None:
-        assert known.states[known.start] == start(nfa)
-    assert len(set(known.states)) == len(known.states)
-    for state, target in known.defaults.items():
-        assert known.states[target] == default_successor(nfa, known.states[state])
-    for (state, symbol), target in known.successors.items():
-        assert known.states[target] == successor(nfa, known.states[state], symbol)
-    for state in known.final:
-        assert is_final(nfa, known.states[state])
-    reached = set(known.defaults.values()) | set(known.successors.values())
-    assert {state for state in reached if is_final(nfa, known.states[state])} <= known.final
-
-
-def without_bits(machine: M) -> M:
-    """Switch the bit-parallel simulation off, as it is for sets that are too large for it."""
-    inner = machine._machine if isinstance(machine, Simulator) else machine
-    inner._bits = None
-    for walker in inner._walkers:
-        walker._simulation.bits, walker._pace = None, Pace(lanes=None)
-    return machine
+from tests.compiler.machines import KEYS, PATTERNS, answers, assert_same_automaton, column, without_bits
 
 
 @given(PATTERNS, KEYS, st.sampled_from([0, 1200, 1500, 2000, 3000, 5000, 1 << 20]))

@@ -20,7 +20,7 @@ from compiler.kernels.reading import look_at
 from compiler.kernels.tables import AHEAD, BLOCK, PADDING, SCRAMBLE, TARGET
 from compiler.kernels.words import fill_words
 from compiler.machine.lazy import LazyDfa, Simulator
-from tests.compiler.kernels.test_kernels import answers, without_bits
+from tests.compiler.machines import answers, without_bits
 
 Uint64s = npt.NDArray[np.uint64]
 
