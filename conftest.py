@@ -30,13 +30,13 @@ GROUPS = ("spark", "broker", "browser")
 
 
 def _kernel_cache() -> Path:
-    """Return a folder for compiled kernels that is a new one whenever any source of the compiler changes.
+    """Return a folder for compiled kernels that is a new one for each checkout and whenever any source of its compiler changes.
 
     numba recompiles a cached function when the file that defines it changes, but not when one that it calls does.
     """
     digest = hashlib.sha256()
     for source in sorted((REPOSITORY / "compiler").rglob("*.py")):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+        digest.update(str(source).encode() + b"\0" + source.read_bytes())
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / "dfa-router" / f"tests-numba-{digest.hexdigest()[:16]}"
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import dfa_router as dr
 from dfa_router.language.dialects import DIALECTS, EXACT
+from tests.borders import LENGTHS, between
 from tests.language.material import ALL, LONG, each_dialect, words_of
 from tests.suite.matrix import CONFIGURATIONS, WAYS
 
@@ -130,8 +131,8 @@ def test_an_engine_that_does_not_know_the_rules_says_so(name: str, dialect: dr.D
 
 # --- keys that match nothing -------------------------------------------------------------------------------------------
 
-AROUND = [0, 1, 7, 8, 31, 55, 56, 62, 63, 64, 65, 66, 71, 72, 126, 127, 128, 129, 191, 192, 255, 256, 1000]
-"""Where blocks of the kernels begin and end, and their neighbours."""
+AROUND = between(LENGTHS, 0, 1000)
+"""Bytes of a key before the one that is wrong."""
 
 
 @pytest.mark.parametrize("engine", ["dfa", "nfa", "trie", "scan", "naive"])

@@ -26,6 +26,7 @@ from compiler.machine.lazy import LazyDfa, Simulator
 from compiler.machine.program import make_program
 from compiler.machine.walker import ONE_BYTES, Walker
 from compiler.values import KeyColumn
+from tests.borders import KEY_COUNTS, LENGTHS, WORD_COUNTS, between
 from tests.compiler.machines import KEYS, PATTERNS, answers, assert_same_automaton, column, without_bits
 
 
@@ -223,7 +224,7 @@ def test_single_keys_of_any_length() -> None:
     patterns: list[list[Token]] = [[Wildcard.MANY, word] for word in last]
     nfa = build_nfa([*patterns, [b"a"], [Wildcard.ONE] * 3])
     machine, twin = LazyDfa(nfa, b".", 1 << 20), Twin(nfa, b".", 1 << 20)
-    lengths = [ONE_BYTES + more for more in (-1, 0, 1, 100, -2)] + [200, 103, 65, 64, 63, 1, 0]
+    lengths = [ONE_BYTES + more for more in (-1, 0, 1, 100, -2)] + [*reversed(between(LENGTHS, 0, 1000)), 200, 103]
     keys = [(b"a." * length + word)[-length:] if length else b"" for length in lengths for word in last]
     keys += [b"a" * length for length in lengths] + [b"." * length for length in lengths] + [b"a", b"a.a.a", b"a.a."]
     for _ in range(2):
@@ -256,6 +257,22 @@ def test_single_keys_while_the_cache_is_cleared() -> None:
     assert machine.stats().fallbacks == 0
 
 
+@pytest.mark.parametrize("count", KEY_COUNTS)
+def test_batches_of_any_size(count: int) -> None:
+    """Around the number of keys that are walked at a time, and keys around the number of words that are found at a time."""
+    nfa = build_nfa([[Wildcard.MANY, b"a"], [b"b", Wildcard.ONE, Wildcard.MANY], [b"a", b"b"], [b"a"] * 64])
+    rng = random.Random(count)
+    keys: list[bytes | None] = [
+        b".".join(rng.choices([b"a", b"b", b""], k=rng.choice(WORD_COUNTS))) for _ in range(count)
+    ]
+    expected = answers(Twin(nfa, b".", 1 << 20), keys)
+    with patch("compiler.machine.walker.QUIET_KEYS", 1), patch("compiler.machine.dense_rows.QUIET_KEYS", 1):
+        machines = [LazyDfa(nfa, b".", capacity) for capacity in (1500, 1 << 20)]
+        for machine in (*machines, Simulator(nfa, b"."), without_bits(Simulator(nfa, b"."))):
+            for _ in range(3):
+                assert answers(machine, keys) == expected
+
+
 def test_an_empty_column_and_no_column() -> None:
     machine = LazyDfa(build_nfa([[b"a"]]), b".", 1 << 20)
     assert answers(machine, []) == []
@@ -284,6 +301,25 @@ def test_kernels_compile_for_one_signature_each() -> None:
     assert [len(kernel.signatures) for kernel in kernels] == [1] * len(kernels)
 
 
+def test_all_kernels_that_python_calls_can_be_compiled_beforehand() -> None:
+    """In a process of its own, where no other test has called them."""
+    code = """
+from compiler.kernels.screening import screen
+from compiler.kernels.simulate_bits import simulate_bits
+from compiler.kernels.simulate_pairs import simulate
+from compiler.kernels.single import walk_one
+from compiler.kernels.walk import walk
+from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
+from compiler.machine.prepare import compile_kernels
+
+compile_kernels()
+kernels = (screen, simulate_bits, simulate, walk_one, walk, fill_dense_rows, walk_dense_rows)
+print([len(kernel.signatures) for kernel in kernels])
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == f"{[1] * 7}\n"
+
+
 def test_a_set_that_makes_states_for_every_word_is_simulated_early() -> None:
     """64 patterns of stars behind a hash: the DFA is given up after a few thousand states, far below its bound."""
     rng = np.random.default_rng(3)
@@ -305,7 +341,7 @@ def test_a_small_set_whose_words_repeat_stays_with_the_dfa() -> None:
 
 def test_patterns_that_no_machine_word_holds_are_simulated_all_the_same() -> None:
     """63 tokens fit beside the end bit; 64 do not, and the whole set goes by pairs."""
-    for length in (62, 63, 64, 65):
+    for length in between(WORD_COUNTS, 1, 129):
         nfa = build_nfa([[b"a"] * length, [Wildcard.MANY, b"b"]])
         assert (bit_program(nfa) is None) == (length > 63)
         keys = [b".".join([b"a"] * n) for n in (length - 1, length, length + 1)] + [b"a.b"]
