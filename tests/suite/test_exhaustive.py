@@ -78,7 +78,7 @@ WORDS = {
 
 
 def test_every_dialect_has_its_words() -> None:
-    """A dialect without an entry of its own would fail below, too; here it is said what is missing."""
+    """The tests below take their dialects from the registry; this one names a dialect that has no words yet."""
     assert set(WORDS) == set(DIALECTS)
 
 
@@ -171,7 +171,7 @@ def test_the_specification_says_what_regular_expressions_say(dialect: str) -> No
     for column, pattern in enumerate(patterns):
         compiled = re.compile(expression(pattern, dialect), re.DOTALL)
         for row, key in enumerate(keys):
-            text = key + "." if dialect == "amqp-4.3.5" and key else key
+            text = key + "." if dialect.startswith("amqp") and key else key
             found[row, column] = compiled.fullmatch(text) is not None
     assert differences(found, dialect) == []
     assert 0.001 < found.mean() < 0.2
