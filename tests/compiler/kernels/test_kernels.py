@@ -267,8 +267,11 @@ def test_batches_of_any_size(count: int) -> None:
     ]
     expected = answers(Twin(nfa, b".", 1 << 20), keys)
     with patch("compiler.machine.walker.QUIET_KEYS", 1), patch("compiler.machine.dense_rows.QUIET_KEYS", 1):
-        machines = [LazyDfa(nfa, b".", capacity) for capacity in (1500, 1 << 20)]
-        for machine in (*machines, Simulator(nfa, b"."), without_bits(Simulator(nfa, b"."))):
+        machines: list[LazyDfa | Simulator] = [
+            *(LazyDfa(nfa, b".", capacity) for capacity in (1500, 1 << 20)),
+            *(Simulator(nfa, b"."), without_bits(Simulator(nfa, b"."))),
+        ]
+        for machine in machines:
             for _ in range(3):
                 assert answers(machine, keys) == expected
 
