@@ -1,7 +1,7 @@
 # The recipes set up what they need in .venv, which takes a minute or two the first time. `make help` lists them.
 
 BIN := .venv/bin
-SOURCES := compiler dfa_router viz tests examples benchmarks scripts
+SOURCES := compiler dfa_router viz tests examples benchmarks scripts conftest.py
 
 DEMO := examples/demo
 LOG := build/demo/messages.parquet
@@ -17,8 +17,9 @@ demo: .venv/.ready-demo $(LOG)  ## route a million messages through a RabbitMQ t
 	rm -rf $(ROUTED)
 	$(BIN)/dfa-router route --definitions $(DEMO)/definitions.json --messages $(LOG) --out $(ROUTED)
 
-test: .venv/.ready-dev  ## run all tests; ARGS="-k trie" is passed on to pytest
-	$(BIN)/python -m pytest $(ARGS)
+# conftest.py says which tests share a process, and puts the long ones first: xdist shall keep that order.
+test: .venv/.ready-dev  ## run all tests on all cores; ARGS="-k trie" is passed on to pytest, and ARGS="-n 0" takes one process
+	$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 check: .venv/.ready-dev  ## style, types, and who imports what
 	$(BIN)/ruff check .

@@ -13,6 +13,7 @@ from compiler.automata.nfa import build_nfa
 from compiler.automata.pattern import Wildcard
 from compiler.machine.dense_rows import QUIET_KEYS
 from compiler.machine.lazy import LazyDfa, Simulator
+from compiler.machine.screen import Screen
 from compiler.values import KeyColumn
 
 __all__ = ["compile_kernels", "jit_enabled"]
@@ -32,6 +33,7 @@ def compile_kernels() -> None:
     offsets = np.concatenate(([0], np.cumsum([len(key) for key in keys]))).astype(np.int32)
     column = KeyColumn(offsets, np.frombuffer(b"".join(keys), np.uint8), np.ones(len(keys), np.bool_))
     small = build_nfa([[b"word%d" % i, Wildcard.ONE] for i in range(100)])
+    Screen(separator=b".", wrong=b"+").mask(column)
     # A pattern of over 63 tokens keeps a set from being simulated as bits.
     large = build_nfa([[b"word%d" % i, b"a-rather-long-word"] for i in range(100)] + [[b"a"] * 64])
     for nfa in (small, large):

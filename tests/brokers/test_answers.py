@@ -203,20 +203,24 @@ def test_mqtt_does_not_wait_for_delayed_acknowledgements(
     target = live("mqtt")
     patterns, keys = ["+", *(f"a{at}" for at in range(99))], [f"a{at % 100}" for at in range(200)]
 
-    def fastest() -> float:
-        durations = []
-        for _ in range(5):
-            begin = time.perf_counter()
-            target.answer(patterns, keys)
-            durations.append(time.perf_counter() - begin)
-        return min(durations)
+    def round_trip() -> float:
+        begin = time.perf_counter()
+        target.answer(patterns, keys)
+        return time.perf_counter() - begin
 
-    quick = fastest()
+    quick = min(round_trip() for _ in range(5))
     monkeypatch.setattr("dfa_router.brokers.stream._QUICKACK", None)
-    delayed = fastest()  # 40 ms for each portion of 19 keys
+    delayed = min(round_trip() for _ in range(5))  # 40 ms for each portion of 19 keys
     if delayed < 0.2:
         pytest.skip("this broker or system does not delay small packets: there is nothing to see")
-    assert quick < delayed / 3  # 0.02 s and 0.4 s on a quiet machine
+    monkeypatch.undo()
+    for _ in range(
+        100
+    ):  # 0.02 s and 0.4 s on a quiet machine; a loaded one may take a while until a round is undisturbed
+        if quick < delayed / 3:
+            break
+        quick = min(quick, round_trip())
+    assert quick < delayed / 3
 
 
 def test_nats_answers_after_the_server_has_given_an_idle_connection_up(live: Callable[[str], Any]) -> None:
@@ -231,14 +235,14 @@ def test_nats_answers_after_the_server_has_given_an_idle_connection_up(live: Cal
 def test_nats_asks_whether_we_are_alive(live: Callable[[str], Any]) -> None:
     target = live("nats")
     stream, seen = target._stream, []
-    stream.patience, receive = 5, stream._receive
+    stream.patience, receive = 30, stream._receive
 
     def spied() -> bytes:
         seen.append(receive())
         return bytes(seen[-1])
 
     stream._receive = spied
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while b"PING\r\n" not in b"".join(seen) and time.monotonic() < until:
         time.sleep(0.2)  # the server sends its first one two seconds after the connection
         assert target.answer(["a"], ["a"]) == [(0,)]

@@ -38,7 +38,7 @@ def test_a_listener_that_never_answers(protocol: str) -> None:
         begin = time.monotonic()
         with pytest.raises(EnvironmentLacksError, match=r"no answer within 0\.5 seconds.*start "):
             connect(f"{protocol}://127.0.0.1:{port}?timeout=0.5")
-        assert time.monotonic() - begin < 5
+        assert time.monotonic() - begin < 30
 
 
 @pytest.mark.parametrize("other", ["amqp", "mqtt", "nats"])
@@ -60,9 +60,9 @@ def test_rabbitmq_does_not_let_us_in(url: str, live: Callable[[str], Broker]) ->
 
 
 def test_a_broker_that_hangs_in_a_round(protocol: str, relay: Any) -> None:
-    with connect(f"{protocol}://127.0.0.1:{relay.port}", timeout=1) as target:
+    with connect(f"{protocol}://127.0.0.1:{relay.port}", timeout=3) as target:
         relay.remaining = 500
-        with pytest.raises(TargetFailure, match="no answer within 1 seconds") as failed:
+        with pytest.raises(TargetFailure, match="no answer within 3 seconds") as failed:
             target.answer(PATTERNS, KEYS)
         assert failed.value.kind == "hung"
         assert failed.value.patterns == tuple(PATTERNS)
@@ -74,11 +74,11 @@ def test_a_broker_that_hangs_in_a_round(protocol: str, relay: Any) -> None:
         relay.remaining = 0
         begin = time.monotonic()
         target.close()
-        assert time.monotonic() - begin < 5
+        assert time.monotonic() - begin < 30
 
 
 def test_a_connection_that_breaks_in_a_round(protocol: str, relay: Any) -> None:
-    with connect(f"{protocol}://127.0.0.1:{relay.port}", timeout=3) as target:
+    with connect(f"{protocol}://127.0.0.1:{relay.port}", timeout=30) as target:
         relay.then, relay.remaining = "broken", 500
         with pytest.raises(TargetFailure, match=r"closed|broke") as failed:
             target.answer(PATTERNS, KEYS)
@@ -87,7 +87,7 @@ def test_a_connection_that_breaks_in_a_round(protocol: str, relay: Any) -> None:
 
 
 def test_a_broker_that_is_gone(protocol: str, relay: Any) -> None:
-    with connect(f"{protocol}://127.0.0.1:{relay.port}", timeout=3) as target:
+    with connect(f"{protocol}://127.0.0.1:{relay.port}", timeout=30) as target:
         relay.then, relay.remaining = "gone", 500
         for _ in range(2):
             with pytest.raises(TargetFailure) as failed:

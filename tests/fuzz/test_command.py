@@ -130,7 +130,7 @@ def test_ctrl_c_ends_with_the_summary(folder: Path) -> None:
         assert "against the specification" in process.stderr.readline()
         time.sleep(2)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == 130

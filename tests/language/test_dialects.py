@@ -16,38 +16,16 @@ from hypothesis import strategies as st
 
 import dfa_router as dr
 from dfa_router.language.dialects import DIALECTS, EXACT
+from tests.borders import LENGTHS, between
+from tests.language.material import ALL, LONG, each_dialect, words_of
 from tests.suite.matrix import CONFIGURATIONS, WAYS
 
-MADE_UP = (
-    dataclasses.replace(dr.AMQP, name="reserved", reserved=b"$"),
-    dataclasses.replace(dr.AMQP, name="some anywhere", many=None, some=b">", reserved=b"a"),
-    dataclasses.replace(dr.AMQP, name="all three", separator=b"/", some=b"**", shared=b"$share"),
-    dataclasses.replace(
-        dr.SOLACE, name="stray", separator=b".", many=b"#", reserved=b"#", unseen=b"$.a", empty_text=True
-    ),
-    dataclasses.replace(dr.NATS, name="no empty words", empty_text=True, stray_tail="literal", dropped=b"+\xc3"),
-    dataclasses.replace(dr.MQTT, name="mqtt by dots", separator=b".", shared=None, dropped=b"+", reserved=None),
-    dataclasses.replace(dr.AMQP, name="no one", one=None, unseen=b"$", empty_words=False),
-    dr.Dialect(name="words alone", separator=b" ", dropped=b"$", shared=b"a", empty_text=False),
-)
-ALL = (*DIALECTS.values(), *MADE_UP)
 RULES = [dialect for dialect in ALL if not dialect.plain]
 SPEAKERS = [
     (configuration, dialect) for configuration in CONFIGURATIONS for dialect in RULES if configuration.speaks(dialect)
 ]
 COMPILED = [configuration for configuration in CONFIGURATIONS if configuration.engine in ("dfa", "nfa")]
-LONG = "longer-than-eight"
-
-each_dialect = pytest.mark.parametrize("dialect", ALL, ids=lambda dialect: dialect.name)
 each_rule = pytest.mark.parametrize("dialect", RULES, ids=lambda dialect: dialect.name)
-
-
-def words_of(dialect: dr.Dialect) -> list[str]:
-    """Return words with which the dialect's rules can go wrong."""
-    special = (dialect.one, dialect.many, dialect.some, dialect.shared, dialect.reserved, dialect.unseen)
-    own = [word.decode() for word in special if word is not None]
-    own += [word + "x" for word in own] + [chr(byte) for byte in dialect.dropped if byte < 0x80]
-    return ["a", "b", "", "$", "$x", "é", LONG, LONG[:-1] + "x", *own]
 
 
 def texts(dialect: dr.Dialect, longest: int) -> st.SearchStrategy[str]:
@@ -153,8 +131,8 @@ def test_an_engine_that_does_not_know_the_rules_says_so(name: str, dialect: dr.D
 
 # --- keys that match nothing -------------------------------------------------------------------------------------------
 
-AROUND = [0, 1, 7, 8, 31, 55, 56, 62, 63, 64, 65, 66, 71, 72, 126, 127, 128, 129, 191, 192, 255, 256, 1000]
-"""Where blocks of the kernels begin and end, and their neighbours."""
+AROUND = between(LENGTHS, 0, 1000)
+"""Bytes of a key before the one that is wrong."""
 
 
 @pytest.mark.parametrize("engine", ["dfa", "nfa", "trie", "scan", "naive"])

@@ -11,8 +11,8 @@ import pytest
 
 import dfa_router as dr
 from compiler.errors import Defect
-from tests.language.test_dialects import ALL, each_dialect, words_of
-from tests.storage.test_save_load import File, set_about, set_item, text
+from tests.language.material import ALL, each_dialect, words_of
+from tests.storage.saved_file import File, set_about, set_item, text
 
 BINDINGS = [("$SYS/#", "sys"), ("#", "all"), ("+/a", "x"), ("a/b", "t"), ("$share/g/a/b", "s"), ("$SYS/a", "sys")]
 KEYS = ["$SYS", "$SYS/a", "a/b", "b/a", "$share/g/a/b", "a/+", "", "#P2P/a", "a//b", "a", "$a"]

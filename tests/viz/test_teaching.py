@@ -47,7 +47,7 @@ def test_ten_patterns_make_a_small_page_quickly() -> None:
     started = time.process_time()
     html = teach(patterns, "stock.nyse.ibm")
     assert len(html.encode()) < 1_500_000
-    assert time.process_time() - started < 3
+    assert time.process_time() - started < 20  # seconds of the processor; it takes 0.1
 
 
 def test_states_have_the_numbers_of_a_cache_that_reads_the_key() -> None:

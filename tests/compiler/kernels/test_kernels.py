@@ -8,9 +8,9 @@ import random
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count, islice, product
-from typing import Any, TypeVar
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -18,64 +18,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler import Nfa, Token, Wildcard, build_nfa
-from compiler.automata.powerset import default_successor, is_final, start, successor
+from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.machine.bit_program import bit_program
 from compiler.machine.cache import empty_cache, nbytes
 from compiler.machine.lazy import LazyDfa, Simulator
-from compiler.machine.pace import Pace
 from compiler.machine.program import make_program
 from compiler.machine.walker import ONE_BYTES, Walker
 from compiler.values import KeyColumn
-
-M = TypeVar("M", LazyDfa, Simulator)
-
-TOKENS = st.sampled_from([b"a", b"b", b"c", b"", b"longer-than-8", b"longer-than-9", Wildcard.ONE, Wildcard.MANY])
-PATTERNS = st.lists(st.lists(TOKENS, max_size=6), min_size=1, max_size=12)
-WORDS = st.sampled_from([b"a", b"b", b"c", b"", b"longer-than-8", b"longer-than-9", b"longer-than-", b"other", b"a\0"])
-KEYS = st.lists(st.lists(WORDS, max_size=8), max_size=60)
-
-
-def column(keys: Sequence[bytes | None]) -> KeyColumn:
-    """Lay keys out as Arrow does."""
-    offsets = np.zeros(len(keys) + 1, np.int32)
-    np.cumsum([len(key or b"") for key in keys], out=offsets[1:])
-    data = np.frombuffer(b"".join(key or b"" for key in keys), np.uint8)
-    return KeyColumn(offsets, data, np.array([key is not None for key in keys], np.bool_))
-
-
-def answers(machine: LazyDfa | Simulator | Twin, keys: Sequence[bytes | None]) -> list[list[int] | None]:
-    """Match keys and spell the result out."""
-    found = machine.match_batch([column(keys)])
-    sets = [found.positions[a:b].tolist() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
-    return [None if number < 0 else sets[number] for number in found.set_ids.tolist()]
-
-
-def assert_same_automaton(nfa: Nfa, machine: LazyDfa) -> None:
-    """Hold every state and transition that the kernel has built to the pure step."""
-    known = machine.snapshot()
-    assert known is not None
-    if known.start is not None:
-        assert known.states[known.start] == start(nfa)
-    assert len(set(known.states)) == len(known.states)
-    for state, target in known.defaults.items():
-        assert known.states[target] == default_successor(nfa, known.states[state])
-    for (state, symbol), target in known.successors.items():
-        assert known.states[target] == successor(nfa, known.states[state], symbol)
-    for state in known.final:
-        assert is_final(nfa, known.states[state])
-    reached = set(known.defaults.values()) | set(known.successors.values())
-    assert {state for state in reached if is_final(nfa, known.states[state])} <= known.final
-
-
-def without_bits(machine: M) -> M:
-    """Switch the bit-parallel simulation off, as it is for sets that are too large for it."""
-    inner = machine._machine if isinstance(machine, Simulator) else machine
-    inner._bits = None
-    for walker in inner._walkers:
-        walker._simulation.bits, walker._pace = None, Pace(lanes=None)
-    return machine
+from tests.borders import KEY_COUNTS, LENGTHS, WORD_COUNTS, between
+from tests.compiler.machines import KEYS, PATTERNS, answers, assert_same_automaton, column, without_bits
 
 
 @given(PATTERNS, KEYS, st.sampled_from([0, 1200, 1500, 2000, 3000, 5000, 1 << 20]))
@@ -272,7 +224,7 @@ def test_single_keys_of_any_length() -> None:
     patterns: list[list[Token]] = [[Wildcard.MANY, word] for word in last]
     nfa = build_nfa([*patterns, [b"a"], [Wildcard.ONE] * 3])
     machine, twin = LazyDfa(nfa, b".", 1 << 20), Twin(nfa, b".", 1 << 20)
-    lengths = [ONE_BYTES + more for more in (-1, 0, 1, 100, -2)] + [200, 103, 65, 64, 63, 1, 0]
+    lengths = [ONE_BYTES + more for more in (-1, 0, 1, 100, -2)] + [*reversed(between(LENGTHS, 0, 1000)), 200, 103]
     keys = [(b"a." * length + word)[-length:] if length else b"" for length in lengths for word in last]
     keys += [b"a" * length for length in lengths] + [b"." * length for length in lengths] + [b"a", b"a.a.a", b"a.a."]
     for _ in range(2):
@@ -305,6 +257,26 @@ def test_single_keys_while_the_cache_is_cleared() -> None:
     assert machine.stats().fallbacks == 0
 
 
+@pytest.mark.parametrize("count", KEY_COUNTS)
+def test_batches_of_any_size(count: int) -> None:
+    """Around the number of keys that are walked at a time, and keys around the number of words that are found at a time."""
+    nfa = build_nfa([[Wildcard.MANY, b"a"], [b"b", Wildcard.ONE, Wildcard.MANY], [b"a", b"b"], [b"a"] * 62])
+    assert bit_program(nfa) is not None
+    rng = random.Random(count)
+    keys: list[bytes | None] = [
+        b".".join(rng.choices([b"a", b"b", b""], k=rng.choice(WORD_COUNTS))) for _ in range(count)
+    ]
+    expected = answers(Twin(nfa, b".", 1 << 20), keys)
+    with patch("compiler.machine.walker.QUIET_KEYS", 1), patch("compiler.machine.dense_rows.QUIET_KEYS", 1):
+        machines: list[LazyDfa | Simulator] = [
+            *(LazyDfa(nfa, b".", capacity) for capacity in (1500, 1 << 20)),
+            *(Simulator(nfa, b"."), without_bits(Simulator(nfa, b"."))),
+        ]
+        for machine in machines:
+            for _ in range(3):
+                assert answers(machine, keys) == expected
+
+
 def test_an_empty_column_and_no_column() -> None:
     machine = LazyDfa(build_nfa([[b"a"]]), b".", 1 << 20)
     assert answers(machine, []) == []
@@ -333,6 +305,25 @@ def test_kernels_compile_for_one_signature_each() -> None:
     assert [len(kernel.signatures) for kernel in kernels] == [1] * len(kernels)
 
 
+def test_all_kernels_that_python_calls_can_be_compiled_beforehand() -> None:
+    """In a process of its own, where no other test has called them."""
+    code = """
+from compiler.kernels.screening import screen
+from compiler.kernels.simulate_bits import simulate_bits
+from compiler.kernels.simulate_pairs import simulate
+from compiler.kernels.single import walk_one
+from compiler.kernels.walk import walk
+from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
+from compiler.machine.prepare import compile_kernels
+
+compile_kernels()
+kernels = (screen, simulate_bits, simulate, walk_one, walk, fill_dense_rows, walk_dense_rows)
+print([len(kernel.signatures) for kernel in kernels])
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == f"{[1] * 7}\n"
+
+
 def test_a_set_that_makes_states_for_every_word_is_simulated_early() -> None:
     """64 patterns of stars behind a hash: the DFA is given up after a few thousand states, far below its bound."""
     rng = np.random.default_rng(3)
@@ -354,7 +345,7 @@ def test_a_small_set_whose_words_repeat_stays_with_the_dfa() -> None:
 
 def test_patterns_that_no_machine_word_holds_are_simulated_all_the_same() -> None:
     """63 tokens fit beside the end bit; 64 do not, and the whole set goes by pairs."""
-    for length in (62, 63, 64, 65):
+    for length in between(WORD_COUNTS, 1, 129):
         nfa = build_nfa([[b"a"] * length, [Wildcard.MANY, b"b"]])
         assert (bit_program(nfa) is None) == (length > 63)
         keys = [b".".join([b"a"] * n) for n in (length - 1, length, length + 1)] + [b"a.b"]

@@ -20,7 +20,8 @@ from compiler.kernels.reading import look_at
 from compiler.kernels.tables import AHEAD, BLOCK, PADDING, SCRAMBLE, TARGET
 from compiler.kernels.words import fill_words
 from compiler.machine.lazy import LazyDfa, Simulator
-from tests.compiler.kernels.test_kernels import answers, without_bits
+from tests.borders import LENGTHS, between
+from tests.compiler.machines import answers, without_bits
 
 Uint64s = npt.NDArray[np.uint64]
 
@@ -227,7 +228,7 @@ def test_steps_in_rows_and_of_bits_are_those_of_the_plain_twin() -> None:
         assert moved.tolist() == moved_plainly.tolist()
 
 
-@pytest.mark.parametrize("length", [54, 55, 61, 62, 63, 64, 65, 126, 127, 128, 129, 130, 300])
+@pytest.mark.parametrize("length", between(LENGTHS, 54, 300))
 def test_words_at_the_ends_of_windows(length: int) -> None:
     """Keys are looked at 64 bytes and 8 words at a time: words of every length around that, before and behind others."""
     rng = random.Random(length)

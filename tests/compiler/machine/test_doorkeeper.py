@@ -17,7 +17,7 @@ from compiler.kernels.tables import SEEN, simulated_block
 from compiler.machine.cache import empty_cache, forget_seen, nbytes
 from compiler.machine.lazy import LazyDfa, Simulator
 from compiler.machine.program import make_program
-from tests.compiler.kernels.test_kernels import KEYS, PATTERNS, answers, assert_same_automaton, column
+from tests.compiler.machines import KEYS, PATTERNS, answers, assert_same_automaton, column
 
 
 @contextmanager

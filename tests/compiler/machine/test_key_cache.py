@@ -13,6 +13,7 @@ from compiler import Token, Wildcard, build_nfa
 from compiler.machine.key_cache import PAUSE, SLOTS, STRETCH, KeyCachePolicy, key_table
 from compiler.machine.lazy import LazyDfa
 from compiler.values import KeyColumn
+from tests.borders import LENGTHS, between
 
 PATTERNS: list[list[Token]] = [
     [b"a", Wildcard.MANY],
@@ -23,8 +24,9 @@ PATTERNS: list[list[Token]] = [
 KEYS = st.lists(
     st.sampled_from(
         [
-            b"", b".", b"a", b"a.b", b"b.b", b"b.x", b"a.\0", b"a.\0\0", b"a" * 7, b"a" * 8, b"a" * 9, b"." * 55, b"." * 56,
-            b"." * 57, b"c" * 60 + b".x", b"c" * 60 + b".y", b"a." + b"y" * 54, b"a." + b"y" * 55, b"b." + b"y" * 54, None,
+            b"", b".", b"a", b"a.b", b"b.b", b"b.x", b"a.\0", b"a.\0\0", b"c" * 60 + b".x", b"c" * 60 + b".y",
+            b"a." + b"y" * 54, b"a." + b"y" * 55, b"b." + b"y" * 54, None,
+            *(byte * length for byte in (b"a", b".") for length in between(LENGTHS, 7, 257)),
         ]
     ),
     max_size=300,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from compiler.machine.screen import Screen
 from compiler.values import KeyColumn
+from tests.borders import LENGTHS, between
 
 SCREENS = [
     Screen(separator=b".", empty_text=empty_text, empty_words=empty_words, wrong=wrong, prefix=prefix)
@@ -53,7 +54,7 @@ def test_the_plain_test_says_what_the_rules_say(screen: Screen, keys: list[bytes
         assert screen.passes(key) is all(rules)
 
 
-@pytest.mark.parametrize("length", [1, 2, 7, 8, 9, 62, 63, 64, 65, 66, 72, 127, 128, 129, 192, 193, 500])
+@pytest.mark.parametrize("length", between(LENGTHS, 1, 500))
 def test_one_wrong_byte_at_every_place_of_a_key(length: int) -> None:
     """The first and the last byte, those around blocks of 64, and the bytes beside a key, which are not its own."""
     screen = Screen(separator=b"/", empty_words=False, wrong=b"!", prefix=b"?")

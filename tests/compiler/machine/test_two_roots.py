@@ -19,7 +19,7 @@ from compiler.automata.twin import Twin
 from compiler.machine.bit_program import bit_program
 from compiler.machine.lazy import LazyDfa, Simulator
 from compiler.storage.verify import flaws
-from tests.compiler.kernels.test_kernels import answers, assert_same_automaton, column, without_bits
+from tests.compiler.machines import answers, assert_same_automaton, column, without_bits
 
 ONE, MANY = Wildcard.ONE, Wildcard.MANY
 TOKENS = st.sampled_from([b"a", b"b", b"", b"$", b"$a", b"a$", b"$longer-than-8", b"longer-than-8", ONE, MANY, MANY])

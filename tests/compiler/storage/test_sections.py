@@ -19,6 +19,7 @@ from compiler.automata.nfa import Symbols
 from compiler.errors import Defect, FileFormatError
 from compiler.storage.sections import map_file, unpack, write_file
 from compiler.storage.verify import flaws, misspelt, repeated
+from tests.borders import LENGTHS, between
 
 SCHEMA = {"numbers": "i8", "none": "i4", "bytes": "u1"}
 SECTIONS: dict[str, npt.NDArray[Any]] = {
@@ -162,7 +163,7 @@ def test_equal_words_are_found_whatever_their_length() -> None:
     def twice(*words: bytes) -> bool:
         return repeated(np.frombuffer(b"".join(words), np.uint8), np.cumsum([0, *map(len, words)]))
 
-    for length in (*range(20), 31, 32, 33, 255, 256, 257, 4000):
+    for length in (*range(20), *between(LENGTHS, 20, 4097)):
         word = b"x" * length
         assert twice(b"other", word, b"and", word)
         assert not twice(word, word + b"x", word + b"\0", b"y" + word, b"\0y" + word)

@@ -94,7 +94,7 @@ def test_other_exceptions_are_failures_with_their_traceback(module: str, opened:
 def test_a_callable_cannot_take_the_fuzzer_with_it(
     module: str, opened: list[Target], name: str, kind: str, said: str
 ) -> None:
-    opened.append(open_target(f"{module}:{name}", AMQP, timeout=1.0))
+    opened.append(open_target(f"{module}:{name}", AMQP, timeout=3.0))
     caught = failure(opened[0])
     assert caught.kind == kind
     assert said in caught.reason

@@ -98,7 +98,7 @@ for line in sys.stdin:
     else:
         say([i for i, pattern in enumerate(patterns) if matches(words(pattern), words(question["key"]))])
 """)
-    target = open_target(f"cmd:{sys.executable} -IS {program}", AMQP, timeout=0.5 if kind == "hung" else 20.0)
+    target = open_target(f"cmd:{sys.executable} -IS {program}", AMQP, timeout=1.5 if kind == "hung" else 20.0)
     try:
         campaign = run(target, AMQP, seconds=30)
     finally:

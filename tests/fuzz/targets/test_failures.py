@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import time
 from pathlib import Path
 
@@ -15,30 +16,30 @@ from tests.fuzz.targets.asking import RIGHT, failure
 
 
 def test_a_program_that_hangs_at_a_key(program) -> None:  # type: ignore[no-untyped-def]
-    target = program('if question.get("key") == "b": time.sleep(60)\n' + RIGHT, timeout=0.7)
+    target = program('if question.get("key") == "b": time.sleep(60)\n' + RIGHT, timeout=2)
     started = time.monotonic()
     caught = failure(target, ("a", "b"), ("a", "b", "c"))
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 30
     assert (caught.kind, caught.patterns, caught.keys) == ("hung", ("a", "b"), ("b", "c"))
-    assert "no answer within 0.7 s" in caught.reason
+    assert "no answer within 2 s" in caught.reason
     assert "for the key 'b'" in caught.reason
     assert target.answer(("a", "b"), ("a",)) == [(0,)]  # and it runs again
 
 
 def test_a_program_that_drips_bytes_hangs_too(program) -> None:  # type: ignore[no-untyped-def]
     drip = 'while True:\n    os.write(1, b"[")\n    os.write(2, b"x" * 1000)\n    time.sleep(0.05)'
-    caught = failure(program(drip, timeout=0.5))
+    caught = failure(program(drip, timeout=2))
     assert caught.kind == "hung"
     assert len(caught.reason) < STDERR_LIMIT + 1000
 
 
 def test_a_program_that_reads_nothing_hangs(opened: list[Target]) -> None:
-    opened.append(open_target("cmd:sleep 60", AMQP, timeout=0.5))
+    opened.append(open_target("cmd:sleep 60", AMQP, timeout=2))
     assert failure(opened[0], ("a" * 250,) * 10_000, ("a",)).kind == "hung"
 
 
 def test_a_program_that_keeps_its_answers_to_itself_hangs(program) -> None:  # type: ignore[no-untyped-def]
-    caught = failure(program('print("true")', timeout=1.0))
+    caught = failure(program('print("true")', timeout=2))
     assert caught.kind == "hung"
     assert caught.keys == ("a", "b")
 
@@ -129,7 +130,7 @@ def test_too_few_answers_are_a_hang_and_a_shift_is_noticed(program) -> None:  # 
         failure(
             program(
                 'if question.get("key") != "a":\n' + "\n".join("    " + line for line in RIGHT.splitlines()),
-                timeout=0.7,
+                timeout=2,
             )
         ).kind
         == "hung"
@@ -137,7 +138,9 @@ def test_too_few_answers_are_a_hang_and_a_shift_is_noticed(program) -> None:  # 
     late = 'if "key" in question and question["key"] == "b":\n    say([1]); time.sleep(0.2)\n' + RIGHT
     target = program(late)
     assert target.answer(("a", "b"), ("a", "b")) == [(0,), (1,)]
-    time.sleep(0.5)  # the second answer to the last question is there now
+    assert select.select([target._process._process.stdout], [], [], 60)[
+        0
+    ]  # the second answer to the last question is there now
     assert failure(target).kind == "nonsense"
 
 

@@ -1,0 +1,103 @@
+"""How all tests run, doctests of the packages among them: compiled kernels, Ctrl-C, and what may run beside what.
+
+With ``pytest -n auto --dist loadgroup`` (``make test``) each test goes to whichever process is free, except for tests of
+one group, which all go to one process, one after the other:
+
+- tests that share what is started once and is slow to start, or of which there is only one: a Spark session, the running
+  brokers, the browser. Their marker is their group.
+- tests of one file that share a fixture made once for the file.
+
+Long groups and slow tests begin first, so that no process is left with one of them when the others are done.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+REPOSITORY = Path(__file__).parent
+
+GROUPS = ("spark", "broker", "browser")
+"""Markers whose tests share one process, the longest group first."""
+
+
+def _kernel_cache() -> Path:
+    """Return a folder for compiled kernels that is a new one for each checkout and whenever any source of its compiler changes.
+
+    numba recompiles a cached function when the file that defines it changes, but not when one that it calls does.
+    """
+    digest = hashlib.sha256()
+    for source in sorted((REPOSITORY / "compiler").rglob("*.py")):
+        digest.update(str(source).encode() + b"\0" + source.read_bytes())
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "dfa-router" / f"tests-numba-{digest.hexdigest()[:16]}"
+
+
+# Here and not in a fixture: it must be set before the first import of numba, which reads it once. Processes that tests
+# start, Spark's workers among them, inherit it.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(_kernel_cache()))
+
+# Limits on time would make a loaded machine fail tests that are right.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
+
+
+def pytest_configure() -> None:
+    """Let tests of Ctrl-C work wherever pytest was started.
+
+    A shell starts background jobs with the signal ignored, and every process that a test starts would inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """Compile the kernels once, before several processes start that would each compile them all."""
+    folder = Path(os.environ["NUMBA_CACHE_DIR"])
+    folder.mkdir(parents=True, exist_ok=True)
+    done = folder / "all-kernels"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another run may be compiling them
+        if done.exists():
+            return
+        # In a process of its own, and whether it succeeds or not: kernels that do not compile are for tests to report.
+        code = "from compiler.machine.prepare import compile_kernels; compile_kernels()"
+        if subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=False).returncode == 0:
+            done.touch()
+
+
+def _rank(item: pytest.Item) -> int:
+    """Return when a test's turn comes: groups first, then slow tests, doctests last."""
+    for rank, group in enumerate(GROUPS):
+        if item.get_closest_marker(group):
+            return rank
+    if isinstance(item, pytest.DoctestItem):
+        return len(GROUPS) + 2
+    return len(GROUPS) + (item.get_closest_marker("slow") is None)
+
+
+def _group(item: pytest.Item) -> str | None:
+    """Return the group of tests that a test must share a process with, if there is one."""
+    for group in GROUPS:
+        if item.get_closest_marker(group):
+            return group
+    made_by = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}  # noqa: SLF001 - pytest has no other way to ask
+    return item.path.stem if any(made[-1].scope == "module" for made in made_by.values()) else None
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist writes groups into the tests' names in this hook
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put each test into its group, and long groups to the front."""
+    for item in items:
+        if group := _group(item):
+            item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=_rank)
