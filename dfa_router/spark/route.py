@@ -37,6 +37,7 @@ from pyspark.sql.types import (
 from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.engines.registry import engine_spec
 from dfa_router.errors import EnvironmentLacksError, MessagesError
+from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.routing import TopologyRouter
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import RouteBatches, RouteKeys, Shipped, ShippedInFile
@@ -78,10 +79,12 @@ def route(
     Raises :class:`MessagesError` for a missing column, one of another type, or one whose name is taken by the output,
     and :class:`EnvironmentLacksError` on Spark Connect.
     """
-    keys = _key_columns(messages.schema)
+    keys = _key_columns(messages.schema, topology)
     router, shipped = _ship(messages.sparkSession, topology, engine, cache_bytes)
     wide = len(messages.schema) > len(keys)
-    routes = _arrow_udf(RouteKeys(shipped=shipped, fingerprint=router.fingerprint, vhost=vhost)) if wide else None
+    routes = (
+        _arrow_udf(RouteKeys(shipped=shipped, fingerprint=router.fingerprint, keys=keys, vhost=vhost)) if wide else None
+    )
     if routes is None:
         batches = RouteBatches(shipped=shipped, fingerprint=router.fingerprint, keys=keys, vhost=vhost)
         return messages.mapInArrow(batches, StructType([*messages.schema, *OUTPUT]))
@@ -92,8 +95,11 @@ def route(
     )
 
 
-def _key_columns(schema: StructType) -> tuple[str, ...]:
-    """Return the names of the columns to route by, after checking the schema."""
+def _key_columns(schema: StructType, topology: Topology) -> tuple[str, ...]:
+    """Return the names of the columns to route by, after checking the schema.
+
+    Besides exchange, routing key and vhost these are the columns named as the attributes that the topology's exchanges read.
+    """
     columns = {field.name: field.dataType for field in schema}
     listed = ", ".join(f"{name} {kind.simpleString()}" for name, kind in columns.items()) or "none"
     for name in ("exchange", "routing_key"):
@@ -118,7 +124,8 @@ def _key_columns(schema: StructType) -> tuple[str, ...]:
                 f"column {name!r} is {columns[name].simpleString()}: expected a string; the messages have: {listed}. "
                 "Cast it first"
             )
-    return keys
+    read = attributes_read(exchange.type for exchange in topology.exchanges)
+    return (*keys, *(name for name in read if name in columns))
 
 
 def _arrow_udf(routed: RouteKeys) -> Any:
