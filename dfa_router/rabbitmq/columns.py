@@ -74,7 +74,7 @@ class CompiledTopology(Protocol):
 
 
 class _Problems:
-    """Sentences about rows; joined where a row has several."""
+    """What is wrong with rows: a column of sentences per kind of problem, joined where a row has several."""
 
     def __init__(self, rows: int) -> None:
         self._rows = rows
@@ -191,7 +191,7 @@ def _grouped(owners: npt.NDArray[np.int64], values: npt.NDArray[np.int64], sets:
 def _lists(
     owners: npt.NDArray[np.int64], values: npt.NDArray[np.integer[Any]], sets: int, name: Callable[[int], str]
 ) -> pa.ListArray:
-    """Return a list of names per set; only the names that occur are made, not those of all queues there are."""
+    """Return a list of names per set. Only names that occur are made into Arrow text: there may be far more queues."""
     offsets = np.zeros(sets + 1, np.int32)
     np.cumsum(np.bincount(owners, minlength=sets), out=offsets[1:])
     used, places = np.unique(values, return_inverse=True)
@@ -237,7 +237,7 @@ def _start(router: CompiledTopology, vhost: bytes, exchange: bytes) -> tuple[int
 
 
 def _check_keys(keys: pa.Array, problems: _Problems) -> npt.NDArray[np.bool_]:
-    """Note what is wrong with keys; return which are null."""
+    """Add to the problems what is wrong with keys; return which are null."""
     null: npt.NDArray[np.bool_] = keys.is_null().to_numpy(zero_copy_only=False)
     problems.add(null, "routing_key is null")
     too_long = pc.greater(pc.binary_length(keys), MAX_KEY_BYTES)

@@ -159,7 +159,7 @@ class TopologyRouter:
         visits = [start]
         seen = {start}
         message = {**attributes, ROUTING_KEY: routing_key}
-        for number in visits:  # grows while it runs: a worklist
+        for number in visits:  # a worklist: the loop appends to it
             matcher = self.matcher(number)
             if matcher is None:
                 unknown.add(self.nodes[number].name)

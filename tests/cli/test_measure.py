@@ -285,7 +285,7 @@ def measurement(cold: dict[str, int], warm: dict[str, int], **changed: Any) -> M
         "cache_bound": 1000,
     }
     plain |= {"states": 9, "transitions": 9, "accept_sets": 9, "pairs": 9, "passes": 2, "settled": True}
-    return Measurement(cold=passes[0], warm=passes[1], **{**plain, **changed})  # type: ignore[arg-type]
+    return Measurement(cold=passes[0], warm=passes[1], **{**plain, **changed})
 
 
 @pytest.mark.parametrize(
