@@ -8,6 +8,7 @@ import click
 
 import dfa_router
 from dfa_router.cli.fuzz import fuzz
+from dfa_router.cli.measure import measure
 from dfa_router.cli.play import play
 from dfa_router.cli.render import render
 from dfa_router.cli.route import route
@@ -31,7 +32,7 @@ def app(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> N
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (route, render, show, teach, play, fuzz):
+for command in (route, render, show, teach, play, fuzz, measure):
     app.add_command(command)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["fuzz"]
 
 _REDRAWN, _SAID = 0.2, 10.0
-"""Seconds between two looks of the progress, on a terminal and elsewhere."""
+"""Seconds between two updates of the progress: redrawn on a terminal, and as lines elsewhere."""
 
 
 @click.command(short_help="Find where a matcher or broker is wrong, and shrink it to one line.")
@@ -94,7 +94,7 @@ def fuzz(
 
     The first disagreement is shrunk to the fewest bindings and the shortest pattern and key, explained, and printed
     with a test case; --keep-going goes on and reports each kind of disagreement once. Ctrl-C ends the run with what
-    there is.
+    was found so far.
 
     Exit codes: 0 no disagreement, 1 a disagreement was found or the target failed, 2 wrong usage, 3 the machine lacks
     something, 130 interrupted before anything was found.
@@ -188,7 +188,7 @@ def _on_spark(
 
 @contextmanager
 def _progress(terminal: Terminal) -> Iterator[Callable[[Tally, float], None] | None]:
-    """Yield what shows how far a campaign is: redrawn on a terminal, a line now and then elsewhere."""
+    """Yield a function that shows how far a campaign is, redrawn on a terminal and as a line from time to time elsewhere."""
     if terminal.quiet:
         yield None
         return

@@ -1,6 +1,6 @@
 """Ctrl-C and SIGTERM: the first one interrupts a command, which then cleans up; a further one must not interrupt that.
 
-SIGTERM, which service managers and schedulers send, ends a Python process on the spot otherwise, cleaning up nothing.
+By default SIGTERM, which service managers and schedulers send, ends a Python process at once and without cleaning up.
 """
 
 from __future__ import annotations
@@ -65,5 +65,5 @@ def _set(handlers: Mapping[int, Any]) -> None:
     """Set handlers; only the main thread may, and only it is interrupted."""
     if threading.current_thread() is threading.main_thread():
         for number, handler in handlers.items():
-            if handler is not None:  # one that was set outside of Python
+            if handler is not None:  # None stands for a handler that was not set from Python
                 signal.signal(number, handler)

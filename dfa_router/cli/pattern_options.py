@@ -15,7 +15,7 @@ __all__ = ["checked_text", "pattern_options", "read_patterns"]
 
 
 def checked_text(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """Pass on the text of patterns or keys; a shell may hand over bytes that are none."""
+    """Pass on the text of patterns or keys, after checking it: a shell may hand over bytes that are no valid UTF-8."""
     for text in value if isinstance(value, tuple) else [value or ""]:
         try:
             text.encode()

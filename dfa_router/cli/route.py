@@ -101,7 +101,7 @@ def route(
     """
     terminal = context.obj.terminal
     topology = load_definitions(definitions, vhost)
-    compile((), engine=engine, cache_bytes=cache_bytes)  # the cheap checks before Spark starts, which takes seconds
+    compile((), engine=engine, cache_bytes=cache_bytes)  # cheap checks, before Spark starts, which takes seconds
     from dfa_router.spark.job import check_output, route_log
     from dfa_router.spark.logs import format_of
 

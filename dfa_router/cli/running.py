@@ -45,7 +45,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def begin(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> None:
-    """Make ready for a command of the group: its terminal, as ``context.obj.terminal``, and the log."""
+    """Prepare for a command of the group: make its terminal, ``context.obj.terminal``, and set up the log."""
     context.ensure_object(_Settings).debug = debug
     context.obj.terminal = Terminal(quiet=quiet, verbose=verbose)
     context.call_on_close(_log_to_stderr(quiet=quiet, verbose=verbose))
@@ -70,7 +70,7 @@ def run_group(group: click.Group, arguments: Sequence[str] | None, prog_name: st
         errors.print("error:", style="bold red", end=" ")
         errors.print(str(error), markup=False)
         return ExitCode.USAGE if isinstance(error, InputError) else ExitCode.ENVIRONMENT
-    except BrokenPipeError:  # the reader of our stdout has gone, such as head: nothing to say, and nobody to say it to
+    except BrokenPipeError:  # the program that reads our stdout has ended, as head does: no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
     return code if isinstance(code, int) else ExitCode.OK  # an int where a command ended by context.exit

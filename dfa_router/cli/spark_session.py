@@ -1,4 +1,4 @@
-"""The Spark session of a command: stopped at its end, and interrupted in a way that leaves nothing behind."""
+"""The Spark session of a command: stopped at its end, and interrupted so that nothing is left running."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def spark_session(terminal: Terminal, master: str, *, app_name: str) -> Iterator
     with ExitStack() as cleaning:
         before = signal_handlers()
         session = local_session(master, app_name=app_name)
-        # In the order of their undoing: what interrupts are when Java is being stopped, and stopping it.
+        # Undone in reverse: Java is stopped first, while a further signal still ends it at once; then the handlers go.
         cleaning.enter_context(interrupted_once(before, again=lambda: end_java(session)))
         cleaning.callback(stop, session)
         session.sparkContext.setLogLevel("ERROR" if terminal.verbose else "OFF")  # failures come back as errors

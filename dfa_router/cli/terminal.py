@@ -35,7 +35,7 @@ class Terminal:
 
     @contextmanager
     def progress(self, unit: str = "tasks") -> Iterator[Callable[[str, int, int], None] | None]:
-        """Yield what shows progress when called with (what runs, units done, units known), or None in quiet."""
+        """Yield a function of (what runs, units done, units known) that shows progress, or None where the user wants quiet."""
         if self.quiet:
             yield None
         elif self.console.is_terminal:

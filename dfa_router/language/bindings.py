@@ -16,7 +16,11 @@ __all__ = ["Binding", "binding_set", "pattern_bytes"]
 
 
 class Binding(NamedTuple):
-    """A pattern, and the destination of the messages that match it."""
+    """A pattern, and the destination of the messages that match it.
+
+    This is the broker-neutral binding that a router is compiled from. :class:`dfa_router.rabbitmq.Binding` is RabbitMQ's:
+    it also names the exchange that it is a binding of, and its destination may be another exchange.
+    """
 
     pattern: str
     destination: str

@@ -8,13 +8,17 @@
 ... )
 >>> topology.route("market", "stock.nyse.ibm").queues
 ('equities',)
+
+A ``Binding`` here is a broker's: from a source to a destination. :class:`dfa_router.Binding` is another value, a pattern
+and a destination, from which ``dfa_router.compile`` makes a router.
 """
 
 from __future__ import annotations
 
+from dfa_router.rabbitmq.declared import Binding, Exchange, Policy, Queue, TopologyWarning
 from dfa_router.rabbitmq.definitions import load_definitions, topology_of
 from dfa_router.rabbitmq.routing import Route, TopologyRouter
-from dfa_router.rabbitmq.topology import Binding, Exchange, Policy, Queue, Topology, TopologyWarning
+from dfa_router.rabbitmq.topology import Topology
 
 __all__ = [
     "Binding",

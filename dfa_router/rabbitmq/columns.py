@@ -6,8 +6,8 @@ that is odd but can be routed (a key longer than AMQP carries, bytes that are no
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,13 @@ import pyarrow.compute as pc
 
 from dfa_router.arrow import key_array
 from dfa_router.errors import MessagesError
-from dfa_router.rabbitmq.routing import Node, TopologyRouter
-from dfa_router.rabbitmq.topology import no_exchange
-from dfa_router.rabbitmq.traversal import Sets, Stop, compact, expand, walk
+from dfa_router.rabbitmq.exchange_types import SIMULATED
+from dfa_router.rabbitmq.matching import ROUTING_KEY, MatchedColumns, Matcher
+from dfa_router.rabbitmq.names import no_exchange
+from dfa_router.rabbitmq.nodes import Node
+from dfa_router.rabbitmq.traversal import Ranks, Sets, Stop, compact, expand, walk
 
-__all__ = ["RoutedColumns", "route_columns"]
+__all__ = ["CompiledTopology", "RoutedColumns", "route_columns"]
 
 MAX_KEY_BYTES = 255
 
@@ -44,8 +46,35 @@ class RoutedColumns(NamedTuple):
     """What was wrong with the row, or null."""
 
 
+class CompiledTopology(Protocol):
+    """What routing asks of a compiled topology; :class:`dfa_router.rabbitmq.routing.TopologyRouter` is one."""
+
+    @property
+    def vhosts(self) -> Sequence[str]:
+        """The names of the vhosts."""
+
+    @property
+    def queue_names(self) -> Sequence[str]:
+        """The names of the queues by number, sorted."""
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """The exchanges by number."""
+
+    @property
+    def node_numbers(self) -> Mapping[tuple[str, str], int]:
+        """The numbers of the exchanges by (vhost, name)."""
+
+    @property
+    def ranks(self) -> Ranks:
+        """The order in which a batch visits the exchanges."""
+
+    def matcher(self, number: int) -> Matcher | None:
+        """Return an exchange compiled, or None for one that is not simulated."""
+
+
 class _Problems:
-    """Sentences about rows; joined where a row has several."""
+    """What is wrong with rows: a column of sentences per kind of problem, joined where a row has several."""
 
     def __init__(self, rows: int) -> None:
         self._rows = rows
@@ -68,12 +97,21 @@ class _Problems:
 
 
 def route_columns(
-    router: TopologyRouter, exchanges: Any, keys: Any, vhosts: Any = None, *, vhost: str = "/"
+    router: CompiledTopology,
+    exchanges: Any,
+    keys: Any,
+    vhosts: Any = None,
+    *,
+    vhost: str = "/",
+    attributes: Mapping[str, Any] | None = None,
 ) -> RoutedColumns:
     """Route a batch of messages.
 
     ``exchanges``, ``keys`` and ``vhosts`` are Arrow columns of text or bytes (or lists) of one length; without
-    ``vhosts`` all messages are of vhost ``vhost``.
+    ``vhosts`` all messages are of vhost ``vhost``. ``attributes`` are Arrow columns (or lists), by name, of what exchange
+    types read of a message besides its routing key.
+
+    Raises :class:`MessagesError` for columns of different lengths, and :class:`KeyTypeError` for a column of another type.
 
     >>> from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
     >>> topology = topology_of(exchanges=[Exchange(name="x", type="topic")], queues=[Queue(name="q")],
@@ -86,9 +124,11 @@ def route_columns(
     """
     exchange_column, key_column = _bytes_array(exchanges), _bytes_array(keys)
     vhost_column = None if vhosts is None else _bytes_array(vhosts)
+    columns = {name: _plain_array(column) for name, column in (attributes or {}).items()} | {ROUTING_KEY: key_column}
     rows = len(exchange_column)
-    if len(key_column) != rows or (vhost_column is not None and len(vhost_column) != rows):
-        raise MessagesError("exchanges, keys and vhosts differ in length: expected one of each per message")
+    if any(len(column) != rows for column in (*columns.values(), *([] if vhost_column is None else [vhost_column]))):
+        *most, last = ["exchanges", "keys", "vhosts", *(attributes or {})]
+        raise MessagesError(f"{', '.join(most)} and {last} differ in length: expected one of each per message")
     problems = _Problems(rows)
     starts = _starts(router, exchange_column, vhost_column, vhost, problems)
     starts[_check_keys(key_column, problems)] = -1
@@ -96,13 +136,16 @@ def route_columns(
 
     def visit(number: int, at: npt.NDArray[np.int64]) -> Stop:
         node = router.nodes[number]
-        matcher = router.exchange_router(number)
-        if matcher is None:  # collected beside the queues: values from queue_count upwards are nodes
+        matcher = router.matcher(number)
+        if (
+            matcher is None or node.type is None
+        ):  # collected beside the queues: values from queue_count upwards are nodes
             alone = Sets(np.array([0, 1]), np.array([queue_count + number]))
             return Stop(np.zeros(len(at), np.int64), alone, Sets(np.zeros(2, np.int64), np.empty(0, np.int64)))
-        matches = matcher.match_batch(key_column if len(at) == rows else key_column.take(pa.array(at)))
-        patterns = Sets(matches.sets.offsets.to_numpy(), matches.sets.values.to_numpy())
-        return _stop(node, matches.set_ids.to_numpy().astype(np.int64), patterns, queue_count)
+        read = {name: columns[name] for name in (ROUTING_KEY, *SIMULATED[node.type].reads) if name in columns}
+        if len(at) != rows:
+            read = {name: column.take(pa.array(at)) for name, column in read.items()}
+        return _stop(node, matcher.match_columns(read), queue_count)
 
     def exchange_name(number: int) -> str:
         return router.nodes[number].name
@@ -120,10 +163,10 @@ def route_columns(
     )
 
 
-def _stop(node: Node, set_ids: npt.NDArray[np.int64], patterns: Sets, queue_count: int) -> Stop:
-    """Turn sets of matching patterns into what they lead to."""
-    sets = len(patterns.offsets) - 1
-    owners, matching = expand(np.arange(sets), patterns)
+def _stop(node: Node, matched: MatchedColumns, queue_count: int) -> Stop:
+    """Turn sets of conditions that are met into what they lead to."""
+    sets = len(matched.sets.offsets) - 1
+    owners, matching = expand(np.arange(sets), matched.sets)
     which, targets = expand(matching, Sets(node.offsets, node.targets))
     owners = owners[which]
     is_queue = targets < queue_count
@@ -132,7 +175,9 @@ def _stop(node: Node, set_ids: npt.NDArray[np.int64], patterns: Sets, queue_coun
         empty = np.setdiff1d(np.arange(sets), owners)
         onward_owners = np.concatenate([onward_owners, empty])
         onward = np.concatenate([onward, np.full(len(empty), node.alternate)])
-    return Stop(set_ids, _grouped(owners[is_queue], targets[is_queue], sets), _grouped(onward_owners, onward, sets))
+    return Stop(
+        matched.set_ids, _grouped(owners[is_queue], targets[is_queue], sets), _grouped(onward_owners, onward, sets)
+    )
 
 
 def _grouped(owners: npt.NDArray[np.int64], values: npt.NDArray[np.int64], sets: int) -> Sets:
@@ -146,7 +191,7 @@ def _grouped(owners: npt.NDArray[np.int64], values: npt.NDArray[np.int64], sets:
 def _lists(
     owners: npt.NDArray[np.int64], values: npt.NDArray[np.integer[Any]], sets: int, name: Callable[[int], str]
 ) -> pa.ListArray:
-    """Return a list of names per set; only the names that occur are made, not those of all queues there are."""
+    """Return a list of names per set. Only names that occur are made into Arrow text: there may be far more queues."""
     offsets = np.zeros(sets + 1, np.int32)
     np.cumsum(np.bincount(owners, minlength=sets), out=offsets[1:])
     used, places = np.unique(values, return_inverse=True)
@@ -155,7 +200,7 @@ def _lists(
 
 
 def _starts(
-    router: TopologyRouter,
+    router: CompiledTopology,
     exchanges: pa.Array,
     vhosts: pa.Array | None,
     vhost: str,
@@ -181,7 +226,7 @@ def _starts(
     return starts
 
 
-def _start(router: TopologyRouter, vhost: bytes, exchange: bytes) -> tuple[int, str | None]:
+def _start(router: CompiledTopology, vhost: bytes, exchange: bytes) -> tuple[int, str | None]:
     place = (vhost.decode(errors="replace"), exchange.decode(errors="replace"))
     number = router.node_numbers.get(place)
     if number is None:
@@ -192,7 +237,7 @@ def _start(router: TopologyRouter, vhost: bytes, exchange: bytes) -> tuple[int, 
 
 
 def _check_keys(keys: pa.Array, problems: _Problems) -> npt.NDArray[np.bool_]:
-    """Note what is wrong with keys; return which are null."""
+    """Add to the problems what is wrong with keys; return which are null."""
     null: npt.NDArray[np.bool_] = keys.is_null().to_numpy(zero_copy_only=False)
     problems.add(null, "routing_key is null")
     too_long = pc.greater(pc.binary_length(keys), MAX_KEY_BYTES)
@@ -216,6 +261,13 @@ def _bytes_array(column: Any) -> pa.BinaryArray:
     if pa.types.is_large_string(array.type):
         array = array.view(pa.large_binary())
     return array if pa.types.is_binary(array.type) else array.cast(pa.binary())
+
+
+def _plain_array(column: Any) -> pa.Array:
+    """Return a column of any type as one array."""
+    if isinstance(column, pa.ChunkedArray):
+        return column.combine_chunks()
+    return column if isinstance(column, pa.Array) else pa.array(column)
 
 
 def _coded(column: pa.Array) -> tuple[list[bytes], npt.NDArray[np.int64]]:

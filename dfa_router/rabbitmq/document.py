@@ -1,8 +1,8 @@
 """Opening a definitions file: bytes to a JSON object, or an error that says what the file is instead.
 
 People point tools at the wrong file more often than at a broken one, so a file of another kind is recognised by what it
-looks like (another of the broker's listings, an error page of its API, an export in another format) and the error names
-the command that writes the right one.
+looks like (another listing of the broker, an error page of its API, an export in another format), and the error names the
+command that writes the right one.
 """
 
 from __future__ import annotations

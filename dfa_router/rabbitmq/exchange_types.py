@@ -1,38 +1,33 @@
-"""How each simulated exchange type is compiled, as one table.
+"""The exchange types that are simulated, as one table.
 
-An exchange of a type in :data:`SIMULATED` becomes one router over the patterns of its bindings. Types that are not in
-the table (headers, x-consistent-hash and other plugins', and exchanges whose type is unknown) are named in each route
-that reaches them, so that nobody takes a part of the answer for the whole. To simulate another type, enter it here.
+Types that are not in the table (headers, x-consistent-hash and other plugins', and exchanges whose type is unknown) are
+named in each route that reaches them, so that nobody takes a part of the answer for the whole. What an entry has to say,
+and how to add one, is in :mod:`dfa_router.rabbitmq.matching`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Iterable
+from operator import attrgetter
 
-from dfa_router.language.dialects import AMQP, EXACT, Dialect
-from dfa_router.rabbitmq.topology import Binding
+from dfa_router.language.dialects import AMQP, EXACT
+from dfa_router.rabbitmq.key_matching import key_type
+from dfa_router.rabbitmq.matching import ExchangeType
 
-__all__ = ["SIMULATED", "ExchangeType"]
-
-
-class ExchangeType(NamedTuple):
-    """A way to compile an exchange: what its bindings' patterns are, and how they are read."""
-
-    dialect: Dialect
-    pattern: Callable[[Binding], str]
-
-
-def _routing_key(binding: Binding) -> str:
-    return binding.routing_key
-
-
-def _every_key(_: Binding) -> str:
-    return "#"
-
+__all__ = ["SIMULATED", "attributes_read"]
 
 SIMULATED: dict[str, ExchangeType] = {
-    "direct": ExchangeType(EXACT, _routing_key),  # a literal * or # in a direct binding is no wildcard
-    "fanout": ExchangeType(AMQP, _every_key),
-    "topic": ExchangeType(AMQP, _routing_key),
+    "direct": key_type(EXACT, attrgetter("routing_key")),  # a literal * or # in a direct binding is no wildcard
+    "fanout": key_type(AMQP, lambda _: "#"),
+    "topic": key_type(AMQP, attrgetter("routing_key")),
 }
+
+
+def attributes_read(types: Iterable[str | None]) -> tuple[str, ...]:
+    """Return what exchanges of these types read of a message besides its routing key, once each, sorted.
+
+    >>> attributes_read(["topic", "fanout", "x-unheard-of", None])
+    ()
+    """
+    simulated = [SIMULATED[kind] for kind in types if kind in SIMULATED]
+    return tuple(sorted({name for kind in simulated for name in kind.reads}))

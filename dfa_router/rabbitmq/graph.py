@@ -11,26 +11,15 @@ from typing import Any
 
 import networkx as nx
 
-from dfa_router.rabbitmq.topology import Topology
+from dfa_router.rabbitmq.declared import Declarations
 
 __all__ = ["topology_graph"]
 
 
-def topology_graph(topology: Topology) -> nx.MultiDiGraph:
+def topology_graph(topology: Declarations) -> nx.MultiDiGraph:
     """Return a directed multigraph with a node per exchange and queue and an edge per binding and alternate exchange.
 
-    =====  ===============================================================================================
-    where  attributes
-    =====  ===============================================================================================
-    node   ``role`` (``exchange`` or ``queue``), ``label``, ``vhost``, ``type``, ``declared``, ``idle`` (an exchange that
-           every broker has and to which nothing is connected), and for exchanges ``internal``
-    edge   ``role`` (``binding``, ``exchange-binding`` or ``alternate``), ``label`` (the binding key), and for
-           bindings ``position``, the index in ``topology.bindings``
-    =====  ===============================================================================================
-
-    Beside these are attributes for pictures, which :mod:`viz.model.sources` lists: ``lines``, ``cluster``, ``classes``,
-    ``tooltip`` and ``hidden`` (idle exchanges are).
-
+    =====  ========================================================================================
     >>> from dfa_router.rabbitmq import Binding, Exchange, topology_of
     >>> graph = topology_graph(topology_of(exchanges=[Exchange(name="x", type="topic")],
     ...                                    bindings=[Binding(source="x", destination="q", routing_key="a.#")]))

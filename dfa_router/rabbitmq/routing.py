@@ -1,10 +1,10 @@
-"""A topology compiled: one router per exchange, and the walk from exchange to exchange.
+"""A topology compiled: one matcher per exchange, and the walk from exchange to exchange.
 
-A message visits each exchange that it reaches once. The exchange's router tells which binding patterns match; these lead
-to queues and to further exchanges; an exchange where nothing at all matches hands the message to its alternate exchange,
-if it has one. This is the worklist of RabbitMQ's ``rabbit_exchange:route``, with the same routing key at every hop, a
-set of queues as the result (one copy each), and the default exchange set apart: it knows the declared queues by name and
-has no alternate.
+A message visits each exchange that it reaches once. The exchange's matcher tells which of its bindings' conditions the
+message meets; these lead to queues and to further exchanges; an exchange where none is met hands the message to its
+alternate exchange, if it has one. This is the worklist of RabbitMQ's ``rabbit_exchange:route``, with the same routing key
+at every hop, a set of queues as the result (one copy each), and the default exchange as a special case: it knows the
+declared queues by name and has no alternate.
 
 What this leaves out: CC and BCC headers (one key per message), federation, and exchange types that are not in
 :mod:`dfa_router.rabbitmq.exchange_types`.
@@ -18,33 +18,30 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from dfa_router.build import DEFAULT_CACHE_BYTES, compile, restored
+from dfa_router.build import DEFAULT_CACHE_BYTES, compile
 from dfa_router.errors import PublishRefusedError, UnknownNameError
-from dfa_router.language.dialects import EXACT, Dialect
-from dfa_router.rabbitmq.exchange_types import SIMULATED
-from dfa_router.rabbitmq.topology import Topology, no_exchange
+from dfa_router.rabbitmq.columns import RoutedColumns, route_columns
+from dfa_router.rabbitmq.declared import Declarations
+from dfa_router.rabbitmq.exchange_types import SIMULATED, attributes_read
+from dfa_router.rabbitmq.matching import ROUTING_KEY, Matcher
+from dfa_router.rabbitmq.names import no_exchange
+from dfa_router.rabbitmq.nodes import Node, make_nodes, queue_names_of
 from dfa_router.rabbitmq.traversal import Ranks, order
-from dfa_router.router import Router
 from dfa_router.storage.files import CompiledFile, write_several
 
-if TYPE_CHECKING:
-    from dfa_router.rabbitmq.columns import RoutedColumns
-
-__all__ = ["Node", "Route", "TopologyRouter"]
-
-Int32s = npt.NDArray[np.int32]
+__all__ = ["Detached", "Route", "TopologyRouter"]
 
 SMALLEST_SHARE = 256 << 10
-"""No exchange's cache is bounded below this (unless the whole bound is): a handful of hot states has to fit."""
+"""The smallest bound on an exchange's cache, in bytes, unless the whole bound is smaller: a handful of states that most
+keys visit has to fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,24 +61,6 @@ class Route:
         return bool(self.queues)
 
 
-class Node(NamedTuple):
-    """An exchange, ready to route; numbered by its place in the router's tuple of nodes."""
-
-    vhost: str
-    name: str
-    internal: bool
-    dialect: Dialect | None
-    """How its patterns are read, or None for a type that is not simulated."""
-    patterns: tuple[str, ...]
-    """The distinct patterns of its bindings."""
-    offsets: Int32s
-    """Pattern p leads to ``targets[offsets[p]:offsets[p + 1]]``."""
-    targets: Int32s
-    """A queue's number in the router's sorted queue names, or, from their count upwards, the node of an exchange."""
-    alternate: int
-    """The node of the alternate exchange, or -1."""
-
-
 class TopologyRouter:
     """A compiled topology, for one message or for columns of them; made by :meth:`Topology.compile`.
 
@@ -90,31 +69,33 @@ class TopologyRouter:
     reaches them; pickling compiles all, and leaves out what caches hold. Safe to use from several threads.
     """
 
-    def __init__(self, topology: Topology, *, engine: str = "dfa", cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
+    def __init__(self, declared: Declarations, *, engine: str = "dfa", cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
+        """Lay the topology out; raises :class:`OptionError` for options that are wrong."""
         compile((), engine=engine, cache_bytes=cache_bytes)  # refuse wrong options now, not at the first message
         self.engine = engine
         self.cache_bytes = cache_bytes
-        self.fingerprint = _fingerprint(topology, engine, cache_bytes)
-        self.queue_names = _queue_names(topology)
-        self.nodes = _nodes(topology, self.queue_names)
+        self.fingerprint = _fingerprint(declared, engine, cache_bytes)
+        self.queue_names = queue_names_of(declared)
+        self.nodes = make_nodes(declared, self.queue_names)
         self.node_numbers = {(node.vhost, node.name): number for number, node in enumerate(self.nodes)}
-        self.vhosts = topology.vhosts
-        self.source = topology.source
-        self._routers: list[Router | None] = [None] * len(self.nodes)
-        self._weight = sum(len(pattern) + 1 for node in self.nodes for pattern in node.patterns)
+        self.vhosts = declared.vhosts
+        self.source = declared.source
+        self._matchers: list[Matcher | None] = [None] * len(self.nodes)
+        self._weight = sum(node.weight for node in self.nodes)
         self._file: CompiledFile | None = None
+        self._in_file: tuple[int, ...] = ()
         self._lock = Lock()
 
     def __repr__(self) -> str:
-        compiled = sum(router is not None for router in self._routers)
+        compiled = sum(matcher is not None for matcher in self._matchers)
         return (
             f"<TopologyRouter {self.fingerprint[:12]}: {len(self.nodes)} exchanges, {compiled} compiled, {self.engine}>"
         )
 
     def __getstate__(self) -> dict[str, Any]:
         for number in range(len(self.nodes)):
-            self.exchange_router(number)
-        return {**self.__dict__, "_lock": None, "_file": None}
+            self.matcher(number)
+        return {**self.__dict__, "_lock": None, "_file": None, "_in_file": ()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -125,30 +106,33 @@ class TopologyRouter:
 
         Raises :class:`OptionError` for an engine without a compiled form, and ``OSError`` if the path cannot be written.
         """
-        routers = {number: self.exchange_router(number) for number in _simulated(self.nodes)}
-        write_several(path, {number: router.compiled() for number, router in routers.items() if router is not None})
-        nodes = tuple(node._replace(patterns=()) for node in self.nodes)
-        return Detached(
-            {**self.__dict__, "nodes": nodes, "_routers": [None] * len(nodes), "_lock": None, "_file": None}
+        stored = {}
+        for number, node in enumerate(self.nodes):
+            store = SIMULATED[node.type].store if node.type is not None else None
+            if store is not None:
+                stored[number] = store(self.matcher(number))
+        write_several(path, stored)
+        nodes = tuple(
+            node._replace(conditions=()) if number in stored else node for number, node in enumerate(self.nodes)
         )
+        matchers = [None if number in stored else self.matcher(number) for number in range(len(nodes))]
+        rest = {"nodes": nodes, "_matchers": matchers, "_in_file": tuple(stored), "_lock": None, "_file": None}
+        return Detached({**self.__dict__, **rest})
 
-    def exchange_router(self, number: int) -> Router | None:
-        """Return the router of a node's patterns, or None for an exchange that is not simulated."""
-        router = self._routers[number]
+    def matcher(self, number: int) -> Matcher | None:
+        """Return the matcher of a node, or None for an exchange that is not simulated."""
+        matcher = self._matchers[number]
         node = self.nodes[number]
-        if router is not None or node.dialect is None:
-            return router
+        if matcher is not None or node.type is None:
+            return matcher
+        kind = SIMULATED[node.type]
         with self._lock:
-            if self._routers[number] is None and self._file is not None:
-                self._routers[number] = restored(self._file.compiled(number))
-            elif self._routers[number] is None:
-                self._routers[number] = compile(
-                    [(pattern, "") for pattern in node.patterns],
-                    dialect=node.dialect,
-                    engine=self.engine,
-                    cache_bytes=self._share(node),
-                )
-            return self._routers[number]
+            if self._matchers[number] is None:
+                if number in self._in_file and self._file is not None and kind.restore is not None:
+                    self._matchers[number] = kind.restore(self._file.compiled(number))
+                else:
+                    self._matchers[number] = kind.compile(node.conditions, self.engine, self._share(node))
+            return self._matchers[number]
 
     @cached_property
     def ranks(self) -> Ranks:
@@ -159,8 +143,9 @@ class TopologyRouter:
             onward.append([*targets.tolist(), *([node.alternate] if node.alternate >= 0 else [])])
         return order(onward)
 
-    def route(self, exchange: str, routing_key: str | bytes, vhost: str = "/") -> Route:
+    def route(self, exchange: str, routing_key: str | bytes, vhost: str = "/", **attributes: Any) -> Route:
         """Tell who gets a message; see :meth:`Topology.route`."""
+        _check_attributes(attributes)
         start = self.node_numbers.get((vhost, exchange))
         if start is None:
             raise UnknownNameError(no_exchange(exchange, vhost, self.vhosts, self.node_numbers, self.source))
@@ -173,12 +158,13 @@ class TopologyRouter:
         unknown: set[str] = set()
         visits = [start]
         seen = {start}
-        for number in visits:  # grows while it runs: a worklist
-            router = self.exchange_router(number)
-            if router is None:
+        message = {**attributes, ROUTING_KEY: routing_key}
+        for number in visits:  # a worklist: the loop appends to it
+            matcher = self.matcher(number)
+            if matcher is None:
                 unknown.add(self.nodes[number].name)
                 continue
-            for target in self._targets(number, router.match_bindings(routing_key)):
+            for target in self._targets(number, matcher.match(message)):
                 if target < len(self.queue_names):
                     queues.add(self.queue_names[target])
                 elif target - len(self.queue_names) not in seen:
@@ -190,23 +176,26 @@ class TopologyRouter:
             exchanges=tuple(self.nodes[number].name for number in visits),
         )
 
-    def route_columns(self, exchanges: Any, keys: Any, vhosts: Any = None, *, vhost: str = "/") -> RoutedColumns:
-        """Tell who gets each message of a batch; see :func:`dfa_router.rabbitmq.columns.route_columns`."""
-        from dfa_router.rabbitmq.columns import route_columns
+    def route_columns(
+        self, exchanges: Any, keys: Any, vhosts: Any = None, *, vhost: str = "/", **attributes: Any
+    ) -> RoutedColumns:
+        """Tell who gets each message of a batch; see :func:`dfa_router.rabbitmq.columns.route_columns`.
 
-        return route_columns(self, exchanges, keys, vhosts, vhost=vhost)
+        Raises ``TypeError`` for an attribute that no exchange type reads.
+        """
+        _check_attributes(attributes)
+        return route_columns(self, exchanges, keys, vhosts, vhost=vhost, attributes=attributes)
 
     def _targets(self, number: int, matching: Iterable[int]) -> Iterable[int]:
-        """Return where a message goes from a node: what its patterns lead to, or else the alternate exchange."""
+        """Return where a message goes from a node: where met conditions lead to, or else the alternate exchange."""
         node = self.nodes[number]
-        targets = [int(one) for p in matching for one in node.targets[node.offsets[p] : node.offsets[p + 1]]]
+        targets = [int(one) for c in matching for one in node.targets[node.offsets[c] : node.offsets[c + 1]]]
         if not targets and node.alternate >= 0:
             return [len(self.queue_names) + node.alternate]
         return targets
 
     def _share(self, node: Node) -> int:
-        weight = sum(len(pattern) + 1 for pattern in node.patterns)
-        return max(min(SMALLEST_SHARE, self.cache_bytes), self.cache_bytes * weight // max(1, self._weight))
+        return max(min(SMALLEST_SHARE, self.cache_bytes), self.cache_bytes * node.weight // max(1, self._weight))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,79 +210,39 @@ class Detached:
         The file is mapped and must stay. What an exchange needs of it is checked when a message first reaches it.
         """
         router = TopologyRouter.__new__(TopologyRouter)
-        router.__setstate__({**self.state, "_file": CompiledFile(path, _simulated(self.state["nodes"]))})
+        router.__setstate__({**self.state, "_file": CompiledFile(path, self.state["_in_file"])})
         return router
 
 
-def _simulated(nodes: Sequence[Node]) -> list[int]:
-    return [number for number, node in enumerate(nodes) if node.dialect is not None]
-
-
-def _queue_names(topology: Topology) -> tuple[str, ...]:
-    bound = {binding.destination for binding in topology.bindings if binding.destination_type == "queue"}
-    return tuple(sorted(bound.union(queue.name for queue in topology.queues)))
-
-
-def _nodes(topology: Topology, queue_names: tuple[str, ...]) -> tuple[Node, ...]:
-    """Number the exchanges and lay out what each of their patterns leads to."""
-    queue_numbers = {name: number for number, name in enumerate(queue_names)}
-    # By name, so that lists of names come out sorted.
-    exchanges = sorted(topology.exchanges_by_name.items(), key=lambda item: (item[0][1], item[0][0]))
-    places = {place: number for number, (place, _) in enumerate(exchanges)}
-    rows: dict[tuple[str, str], dict[str, set[int]]] = {place: {} for place in places}
-    for queue in topology.queues:
-        rows[queue.vhost, ""][queue.name] = {queue_numbers[queue.name]}
-    types = {place: exchange.type for place, exchange in exchanges}
-    for binding in topology.bindings:
-        place = (binding.vhost, binding.source)
-        compiled_as = SIMULATED.get(types[place] or "")
-        if compiled_as is None or not binding.source:
-            continue
-        target = (
-            queue_numbers[binding.destination]
-            if binding.destination_type == "queue"
-            else len(queue_names) + places[binding.vhost, binding.destination]
-        )
-        rows[place].setdefault(compiled_as.pattern(binding), set()).add(target)
-    nodes = []
-    for place, exchange in exchanges:
-        kind = SIMULATED.get(exchange.type or "")
-        offsets = np.zeros(len(rows[place]) + 1, np.int32)
-        np.cumsum([len(targets) for targets in rows[place].values()], out=offsets[1:])
-        alternate = topology.alternate_exchange(exchange) if exchange.name else None
-        nodes.append(
-            Node(
-                vhost=exchange.vhost,
-                name=exchange.name,
-                internal=exchange.internal,
-                dialect=(kind.dialect if exchange.name else EXACT) if kind else None,
-                patterns=tuple(rows[place]),
-                offsets=offsets,
-                targets=np.fromiter((one for targets in rows[place].values() for one in sorted(targets)), np.int32),
-                alternate=-1 if alternate is None else places.get((exchange.vhost, alternate), -1),
+def _check_attributes(given: Iterable[str]) -> None:
+    """Raise ``TypeError``, as for any unknown argument, where no exchange type reads an attribute that was given."""
+    read = attributes_read(SIMULATED)
+    for name in given:
+        if name not in read:
+            raise TypeError(
+                f"unexpected argument {name!r}: besides the routing key, the simulated exchange types read "
+                f"{', '.join(read) or 'nothing'} of a message"
             )
-        )
-    return tuple(nodes)
 
 
-def _fingerprint(topology: Topology, engine: str, cache_bytes: int) -> str:
-    """Return a SHA-256 over everything that decides an answer, in an order of its own."""
+def _fingerprint(declared: Declarations, engine: str, cache_bytes: int) -> str:
+    """Return a SHA-256 over everything that decides an answer; it does not depend on the order of declarations."""
     exchanges = sorted(
         (
             exchange.vhost,
             exchange.name,
             exchange.type or "",
             exchange.internal,
-            topology.alternate_exchange(exchange) or "",
+            declared.alternate_exchange(exchange) or "",
         )
-        for exchange in topology.exchanges_by_name.values()
+        for exchange in declared.exchanges_by_name.values()
     )
-    queues = sorted((queue.vhost, queue.name) for queue in topology.queues)
+    queues = sorted((queue.vhost, queue.name) for queue in declared.queues)
     bindings = sorted(
         (one.vhost, one.source, one.destination_type, one.destination, one.routing_key, _canonical(one.arguments))
-        for one in topology.bindings
+        for one in declared.bindings
     )
-    canonical = json.dumps([engine, cache_bytes, sorted(topology.vhosts), exchanges, queues, bindings])
+    canonical = json.dumps([engine, cache_bytes, sorted(declared.vhosts), exchanges, queues, bindings])
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

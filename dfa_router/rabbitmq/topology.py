@@ -1,149 +1,33 @@
-"""A RabbitMQ topology as plain values: exchanges, queues, bindings and policies of all vhosts.
+"""A RabbitMQ topology as users hold it: what was declared, with routing and a picture.
 
-A topology holds what a definitions file says, in its order, and what every broker has without saying so (the
-predeclared exchanges). It keeps names that are used but declared nowhere: real exports have them, because a broker
-leaves internal exchanges and exclusive queues out of an export but not the bindings that use them.
-
-What this leaves out: users, permissions, parameters and limits are never read into it, nor anything that does not
-decide who gets a message (durability, TTLs, dead-lettering after delivery).
+This module is the top of the package. What a topology holds and what can be looked up in it is in
+:mod:`dfa_router.rabbitmq.declared`; how it routes is in :mod:`dfa_router.rabbitmq.routing`.
 """
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from compiler.notebook import mimebundle
-from dfa_router.errors import UnknownNameError
+from dfa_router.build import DEFAULT_CACHE_BYTES
+from dfa_router.rabbitmq.declared import Declarations
+from dfa_router.rabbitmq.routing import Route, TopologyRouter
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from dfa_router.rabbitmq.routing import Route, TopologyRouter
-
-__all__ = ["Binding", "Exchange", "Policy", "Queue", "Topology", "TopologyWarning", "predeclared_exchanges"]
-
-ALTERNATE = "alternate-exchange"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """An exchange of a vhost."""
-
-    vhost: str = "/"
-    name: str
-    type: str | None
-    """The exchange type, or None for an exchange that bindings use and nobody declares."""
-    internal: bool = False
-    """Whether the broker refuses publications to it (bindings from other exchanges still reach it)."""
-    arguments: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queue:
-    """A queue of a vhost."""
-
-    vhost: str = "/"
-    name: str
-    type: str | None = None
-    """``classic``, ``quorum``, ``stream``, or None where the file does not say."""
-    arguments: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Binding:
-    """A binding from an exchange to a queue or to another exchange of the same vhost."""
-
-    vhost: str = "/"
-    source: str
-    destination: str
-    destination_type: Literal["queue", "exchange"] = "queue"
-    routing_key: str = ""
-    arguments: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """A policy: of those that match an object, the one with the highest priority applies, and it alone."""
-
-    vhost: str = "/"
-    name: str
-    pattern: str
-    """A Perl-style regular expression that is searched for in the object's name."""
-    apply_to: str = "all"
-    priority: int = 0
-    definition: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    def expression(self) -> re.Pattern[bytes] | None:
-        """Return the compiled pattern, or None where it means something else, or nothing, to Python.
-
-        It is compiled over bytes, as the broker does it: a letter is an ASCII letter and a dot is one byte.
-        """
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", FutureWarning)  # such as [[:alpha:]], which Python reads differently
-            try:
-                return re.compile(self.pattern.encode())
-            except (re.error, FutureWarning, UnicodeEncodeError):
-                return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopologyWarning:
-    """Something in a definitions file that a broker would not have, or would not do as it stands."""
-
-    kind: str
-    """``undeclared-queue``, ``undeclared-exchange``, ``undeclared-vhost``, ``undeclared-alternate-exchange``,
-    ``repeated-declaration``, ``default-exchange-binding``, ``unreadable-policy`` or ``tied-policies``."""
-    vhost: str
-    name: str
-    place: str
-    """The file and the first place in it, such as ``defs.json: bindings[17].destination``."""
-    count: int = 1
-    """How many entries of the file are concerned."""
-    advice: str
-    """What it means for routing, and what to do."""
-
-    def __str__(self) -> str:
-        more = f" (and {self.count - 1} more)" if self.count > 1 else ""
-        return f"{self.place}{more}: {self.kind} {self.name!r} in vhost {self.vhost!r}: {self.advice}"
-
-
-def predeclared_exchanges(vhost: str) -> tuple[Exchange, ...]:
-    """Return the exchanges that every vhost has without their being listed in an export."""
-    return (
-        Exchange(vhost=vhost, name="", type="direct"),
-        Exchange(vhost=vhost, name="amq.direct", type="direct"),
-        Exchange(vhost=vhost, name="amq.fanout", type="fanout"),
-        Exchange(vhost=vhost, name="amq.headers", type="headers"),
-        Exchange(vhost=vhost, name="amq.match", type="headers"),
-        Exchange(vhost=vhost, name="amq.rabbitmq.trace", type="topic", internal=True),
-        Exchange(vhost=vhost, name="amq.topic", type="topic"),
-    )
+__all__ = ["Topology"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Topology:
+class Topology(Declarations):
     """Everything that decides who gets a message; made by :func:`dfa_router.load_definitions`.
 
     Two topologies compare by identity; :attr:`TopologyRouter.fingerprint` compares content.
     """
-
-    vhosts: tuple[str, ...]
-    exchanges: tuple[Exchange, ...]
-    """Those that the file declares, then the predeclared ones of every vhost that it does not mention."""
-    queues: tuple[Queue, ...]
-    bindings: tuple[Binding, ...]
-    """In the order of the file, so that ``bindings[17]`` is the file's ``bindings[17]``."""
-    policies: tuple[Policy, ...] = ()
-    warnings: tuple[TopologyWarning, ...] = ()
-    source: str = ""
-    """The file that it was read from."""
 
     def __repr__(self) -> str:
         types = Counter(
@@ -159,68 +43,24 @@ class Topology:
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return mimebundle(self.graph(), repr(self))
 
-    @cached_property
-    def exchanges_by_name(self) -> Mapping[tuple[str, str], Exchange]:
-        """The exchanges by (vhost, name), with those that bindings use and nobody declares (their type is None)."""
-        known = {(exchange.vhost, exchange.name): exchange for exchange in self.exchanges}
-        for binding in self.bindings:
-            ends = [binding.source] + [binding.destination] * (binding.destination_type == "exchange")
-            for name in ends:
-                if (binding.vhost, name) not in known:
-                    known[binding.vhost, name] = Exchange(vhost=binding.vhost, name=name, type=None)
-        return known
+    def compile(self, *, engine: str = "dfa", cache_bytes: int = DEFAULT_CACHE_BYTES) -> TopologyRouter:
+        """Return a router for this topology; ``cache_bytes`` is shared among its exchanges.
 
-    def exchange(self, name: str, vhost: str = "/") -> Exchange:
-        """Return the exchange of that name.
-
-        Raises :class:`UnknownNameError` where there is none; the text lists near names.
+        Raises :class:`OptionError` for an unknown engine or a bound that is no number of bytes.
         """
-        found = self.exchanges_by_name.get((vhost, name))
-        if found is not None:
-            return found
-        raise UnknownNameError(no_exchange(name, vhost, self.vhosts, self.exchanges_by_name, self.source))
-
-    def alternate_exchange(self, exchange: Exchange) -> str | None:
-        """Return the name of the alternate exchange: the argument's, else that of the policy that applies, else None."""
-        argument = exchange.arguments.get(ALTERNATE)
-        if argument is not None:
-            return str(argument)
-        policy = self.policy(exchange)
-        named = policy.definition.get(ALTERNATE) if policy else None
-        return None if named is None else str(named)
-
-    def policy(self, exchange: Exchange) -> Policy | None:
-        """Return the one policy that applies to the exchange; of equal priorities the first in the file."""
-        return next(self.matching_policies(exchange), None)
-
-    def matching_policies(self, exchange: Exchange) -> Iterator[Policy]:
-        """Yield the policies that match the exchange, the one that applies first."""
-        name = exchange.name.encode()
-        return (policy for policy, pattern in self._ranked_policies.get(exchange.vhost, ()) if pattern.search(name))
-
-    @cached_property
-    def _ranked_policies(self) -> Mapping[str, list[tuple[Policy, re.Pattern[bytes]]]]:
-        ranked: dict[str, list[tuple[Policy, re.Pattern[bytes]]]] = {}
-        for policy in sorted(self.policies, key=lambda policy: -policy.priority):
-            pattern = policy.expression() if policy.apply_to in {"all", "exchanges"} else None
-            if pattern is not None:
-                ranked.setdefault(policy.vhost, []).append((policy, pattern))
-        return ranked
-
-    def compile(self, *, engine: str = "dfa", cache_bytes: int = 64 << 20) -> TopologyRouter:
-        """Return a router for this topology; ``cache_bytes`` is shared among its exchanges."""
-        from dfa_router.rabbitmq.routing import TopologyRouter
-
         return TopologyRouter(self, engine=engine, cache_bytes=cache_bytes)
 
-    def route(self, exchange: str, routing_key: str | bytes, vhost: str = "/") -> Route:
+    def route(self, exchange: str, routing_key: str | bytes, vhost: str = "/", **attributes: Any) -> Route:
         """Tell who gets a message, as the broker would decide it.
 
-        Raises :class:`UnknownNameError` for an exchange or vhost that is not there, and an ``InputError`` for an
-        internal exchange, to which the broker lets nobody publish. For many messages see :meth:`compile` and
+        ``attributes`` are what exchange types read of a message besides its routing key, by name; the types that are
+        simulated today read nothing else, so none is taken. For many messages see :meth:`compile` and
         ``dfa_router.spark.route``.
+
+        Raises :class:`UnknownNameError` for an exchange or vhost that is not there, an ``InputError`` for an internal
+        exchange, to which the broker lets nobody publish, and ``TypeError`` for an attribute that no type reads.
         """
-        return self._router.route(exchange, routing_key, vhost)
+        return self._router.route(exchange, routing_key, vhost, **attributes)
 
     @cached_property
     def _router(self) -> TopologyRouter:
@@ -228,33 +68,8 @@ class Topology:
 
     def graph(self) -> nx.MultiDiGraph:
         """Return the topology as a networkx graph; see :func:`dfa_router.rabbitmq.graph.topology_graph`."""
-        from dfa_router.rabbitmq.graph import topology_graph
+        from dfa_router.rabbitmq.graph import topology_graph  # it imports networkx, which only pictures need
 
         return topology_graph(self)
 
     to_networkx = graph
-
-
-def no_exchange(
-    name: str, vhost: str, vhosts: Iterable[str], exchanges: Iterable[tuple[str, str]], source: str = ""
-) -> str:
-    """Say that there is no such exchange, or no such vhost, and what there is instead; ``exchanges`` are (vhost, name)."""
-    where = f" in {source}" if source else ""
-    if vhost not in vhosts:
-        return f"no vhost {vhost!r}{where}{near(vhost, vhosts)}"
-    elsewhere = [place for place, other in exchanges if other == name]
-    if elsewhere:
-        hint = f"; vhost {elsewhere[0]!r} has one"
-    else:
-        hint = near(name, [other for place, other in exchanges if place == vhost and other])
-    return f"no exchange {name!r} in vhost {vhost!r}{where}{hint}"
-
-
-def near(name: str, names: Iterable[str]) -> str:
-    """Return a hint that lists names like this one, or how many there are to choose from."""
-    named = sorted(set(names))
-    close = get_close_matches(name, named, n=3, cutoff=0.5)
-    if close:
-        return f"; near names: {', '.join(map(repr, close))}"
-    some = ", ".join(map(repr, named[:5]))
-    return f"; there are {len(named)}: {some}{', ...' if len(named) > 5 else ''}" if named else "; there are none"

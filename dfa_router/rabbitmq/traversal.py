@@ -1,12 +1,13 @@
 """The walk of a whole batch through a topology, exchange by exchange, in numpy.
 
-Rows are matched where they are, all rows that wait at an exchange at once. Exchanges are taken in topological order of
-the strongly connected components, so that outside of cycles every exchange is matched once per batch, and in a cycle a
-row that comes back to an exchange is dropped there.
+All rows that wait at an exchange are matched at once. Exchanges are visited in topological order of the strongly
+connected components, so that an exchange outside of cycles is matched once per batch. A row that comes back, on a cycle, to
+an exchange where it was before is dropped there.
 
-What a row has collected is a *signature*, a small number: collecting the targets of a set of patterns maps
-(signature, set) to the next signature. Most rows of a log share few signatures, so lists of queues are made once per
-signature, at the end, by following each one back through the steps that made it. Nothing is kept between batches.
+What a row has collected so far is a *signature*, a small number. When a row collects the targets of a set of patterns, the
+pair of its signature and the set gets the next free number, which is the row's new signature. The rows of a log share few
+signatures, so lists of queues are made once per signature, at the end, by following each one back through the steps that
+made it. Nothing is kept between batches.
 
 Rejected: collecting (row, queue) pairs. It is simpler, but sorts every pair of the batch where signatures sort one
 number per row and exchange.
@@ -141,7 +142,7 @@ def _resolve(distinct: Ints, steps: list[_Step], width: int) -> Sets:
 
 def order(onward: Sequence[Iterable[int]]) -> Ranks:
     """Rank exchanges by the topological order of the strongly connected components of "leads on to"."""
-    import networkx as nx
+    import networkx as nx  # slow to import, and single messages are routed without it
 
     graph = nx.DiGraph((number, target) for number, targets in enumerate(onward) for target in targets)
     graph.add_nodes_from(range(len(onward)))
@@ -159,7 +160,7 @@ def order(onward: Sequence[Iterable[int]]) -> Ranks:
 def compact(codes: Ints, bound: int) -> tuple[Ints, Ints]:
     """Return the distinct codes, ascending, and for each code its place among them; codes are below ``bound``.
 
-    As ``np.unique(..., return_inverse=True)``, without its sort where a table of all possible codes is small.
+    The same as ``np.unique(..., return_inverse=True)``, but without a sort where a table of all possible codes is small.
     """
     if bound > 4 * len(codes) + 1024:
         distinct, places = np.unique(codes, return_inverse=True)

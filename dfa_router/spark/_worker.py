@@ -1,8 +1,8 @@
-"""What lives in each Python worker: one compiled topology per fingerprint, with its warm caches.
+"""What a Python worker keeps from task to task: compiled topologies with their warm caches, by fingerprint.
 
-Spark keeps workers from task to task, but what a task's own code holds is made anew each time; only the globals of an
-imported module stay. So routers are kept here, by content, and every batch, task and query that uses the same topology
-finds the automaton as the last one left it.
+Spark reuses its Python workers, but unpickles a task's function, and all that it holds, for each task; only the globals of
+an imported module stay. So routers are kept here, by content, and every batch, task and query that uses the same topology
+finds the caches as the one before it left them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dfa_router.rabbitmq.routing import Detached, TopologyRouter
 __all__ = ["RouteBatches", "RouteKeys", "Shipped", "ShippedInFile", "router_for"]
 
 KEPT = 4
-"""So many topologies stay compiled in a worker; the one that was not used for longest goes."""
+"""How many topologies a worker keeps; the least recently used is dropped first."""
 
 _routers: OrderedDict[str, TopologyRouter] = OrderedDict()
 
@@ -35,7 +35,7 @@ class Shipped(Protocol):
 
 
 class ShippedRest(Protocol):
-    """The broadcast of a topology without its automata."""
+    """A topology without its automata on its way to the workers: a Spark broadcast variable, or anything that holds one."""
 
     @property
     def value(self) -> Detached:
@@ -44,7 +44,7 @@ class ShippedRest(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ShippedInFile:
-    """A router whose automata come in a file that Spark brings to each executor once; its workers share the pages."""
+    """A router whose automata are in a file that Spark copies to each executor once; its workers share the mapped pages."""
 
     rest: ShippedRest
     file: str
@@ -74,14 +74,14 @@ class RouteBatches:
     shipped: Shipped
     fingerprint: str
     keys: tuple[str, ...]
-    """The names of the columns that decide: exchange, routing_key and, if there is one, vhost."""
+    """The names of the columns to route by: exchange, routing_key and, where there are such columns, vhost and attributes."""
     vhost: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Route batch by batch."""
         router = router_for(self.fingerprint, self.shipped)
         for batch in batches:
-            routed = _routed(router, [batch.column(name) for name in self.keys], self.vhost)
+            routed = _routed(router, self.keys, [batch.column(name) for name in self.keys], self.vhost)
             yield pa.RecordBatch.from_arrays(
                 [*batch.columns, *routed], names=[*batch.schema.names, *RoutedColumns._fields]
             )
@@ -89,19 +89,23 @@ class RouteBatches:
 
 @dataclass(frozen=True, kw_only=True)
 class RouteKeys:
-    """For an Arrow UDF of the iterator form: columns of exchange, routing key (and vhost) to a column of structs."""
+    """For an Arrow UDF of the iterator form: the columns to route by, to a column of structs."""
 
     shipped: Shipped
     fingerprint: str
+    keys: tuple[str, ...]
+    """The names of the columns, as for :class:`RouteBatches`."""
     vhost: str
 
     def __call__(self, columns: Iterable[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         """Route batch by batch."""
         router = router_for(self.fingerprint, self.shipped)
         for arrays in columns:
-            yield pa.StructArray.from_arrays(list(_routed(router, arrays, self.vhost)), list(RoutedColumns._fields))
+            routed = _routed(router, self.keys, arrays, self.vhost)
+            yield pa.StructArray.from_arrays(list(routed), list(RoutedColumns._fields))
 
 
-def _routed(router: TopologyRouter, columns: Sequence[Any], vhost: str) -> RoutedColumns:
-    exchanges, keys, *vhosts = columns
-    return router.route_columns(exchanges, keys, vhosts[0] if vhosts else None, vhost=vhost)
+def _routed(router: TopologyRouter, names: Sequence[str], columns: Sequence[Any], vhost: str) -> RoutedColumns:
+    attributes = dict(zip(names, columns, strict=True))
+    exchanges, keys, vhosts = (attributes.pop(name, None) for name in ("exchange", "routing_key", "vhost"))
+    return router.route_columns(exchanges, keys, vhosts, vhost=vhost, **attributes)

@@ -1,9 +1,9 @@
 """A fuzz campaign spread over a cluster: each task works on a range of rounds, and findings are gathered on the driver.
 
-A round depends on the seed and its number alone, and what comes of a range is a plain value that adds up with others, so
-a campaign finds the same on one core and on a thousand. Ranges are handed out in waves of one task for each core. A
-campaign that ends at its first finding ends at the one of the earliest round, as it would on one core: what later ranges
-of its wave found is dropped.
+A round depends on the seed and its number alone, and the result of a range is a plain value that can be merged with others,
+so a campaign finds the same on one core and on a thousand. Ranges are handed out in waves of one task for each core. A
+campaign that ends at its first finding ends at the one of the earliest round, as it would on one core: findings of
+later ranges of its wave are dropped.
 
 Each task opens the target where it runs: a Python callable must be importable there, a program must be installed there
 (the folder that the campaign was started in is the current one where it exists), and a broker must be reached from there.
@@ -30,15 +30,18 @@ from dfa_router.target import Round
 __all__ = ["run_on_spark"]
 
 FIRST_CASES = 100_000
-"""Cases of a task in the first wave, about: an interrupt loses the wave that runs, so the first is over soon."""
-SMALLEST, LARGEST = 64, 1 << 14
-"""Rounds of a task: the first wave has the smallest, and waves that are over in less than WAVE_SECONDS double them."""
+"""At most about how many cases a task of the first wave has: an interrupt loses the wave that runs, so the first is short."""
+SMALLEST = 64
+"""Rounds of a task in the first wave."""
+LARGEST = 1 << 14
+"""The most rounds of a task in any wave."""
 WAVE_SECONDS = 4.0
+"""A wave that takes less than this is followed by one whose tasks have twice as many rounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What came of a task's rounds."""
+    """The result of a task's rounds."""
 
     target: str
     manners: Manners
@@ -89,7 +92,7 @@ def run_on_spark(
     corpus: Sequence[tuple[str, Round]] = (),
     progress: Callable[[Tally, float], None] | None = None,
 ) -> Campaign:
-    """Run a campaign on a Spark session, for so many seconds or rounds, whichever is first.
+    """Run a campaign on a Spark session, for a number of seconds or of rounds, whichever limit is reached first.
 
     ``corpus`` holds rounds that the driver asks first, each with where it comes from. ``progress`` is called after every
     wave with what there is so far and the seconds that went by. An interrupt (Ctrl-C) cancels the wave that runs and ends
@@ -154,7 +157,7 @@ def _waves(
     timeout: float,
     started: float,
 ) -> Iterator[list[Share]]:
-    """Yield what came of each wave, its ranges in ascending order."""
+    """Yield the results of each wave, in the order of its ranges."""
     cores = max(1, session.sparkContext.defaultParallelism)
     first, size = 0, SMALLEST
     if plan.size is not None:

@@ -1,14 +1,14 @@
-"""Running Spark jobs so that they can be interrupted, and so that nobody writes any more when they have been.
+"""Running Spark jobs so that they can be interrupted, and so that no task writes any more once they have been.
 
-Neither goes without saying. PySpark's own handler of Ctrl-C asks Java to cancel over the connection on which the
-interrupted thread is waiting; Java reads it when the job is over. And a cancelled job is over at once, while its tasks
-still run and write, into folders that they make anew if they have been removed.
+PySpark does neither by itself. Its own handler of Ctrl-C asks Java to cancel over the connection on which the interrupted
+thread is waiting; Java reads that request when the job is over. And a cancelled job counts as over at once, while its tasks
+still run and write, into folders that they create again if they have been removed.
 
-So a job runs in a thread of its own, which leaves the caller's free to be interrupted and to talk to Java. Whatever ends
-it early, it is cancelled, and the caller goes on when no task runs any more. Spark's scheduler is asked for that, which
-Python's interface does not offer: the status that it does offer is up to date some time later only.
+So a job runs in a thread of its own, which leaves the caller's thread free to be interrupted and to talk to Java. Whatever
+ends the job early, it is cancelled, and the caller goes on when no task runs any more. Whether one runs is asked of Spark's
+scheduler, through Java: the status that Python's interface offers lags behind.
 
-Rejected: stopping the session, which does not wait for tasks either, and is not ours to stop.
+Rejected: stopping the session. That does not wait for tasks either, and the session belongs to the caller.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ __all__ = ["cancellable"]
 T = TypeVar("T")
 
 _SECONDS = 0.1
-"""Between two looks at what still runs."""
+"""How many seconds pass between two looks at what still runs."""
 
 _PATIENCE = 60.0
-"""Seconds that tasks get for their end; Spark kills a Python worker that does not stop after two."""
+"""How many seconds tasks are given to end; Spark kills a Python worker that does not stop within two."""
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def cancellable(session: SparkSession, work: Callable[[], T]) -> T:
     Where it fails or is interrupted, its Spark jobs are cancelled and their tasks have ended before the error is
     raised; in a session that other threads use too, this waits for their tasks as well, a minute at most.
 
-    The local properties of the calling thread, such as the scheduler pool, hold for ``work`` too, but for the job group.
+    The local properties of the calling thread, such as the scheduler pool, hold for ``work`` too, except the job group.
     """
     context, group, outcome, abandoned = session.sparkContext, f"dfa-router-{uuid4().hex}", Future[T](), Event()
 
@@ -68,12 +68,14 @@ def cancellable(session: SparkSession, work: Callable[[], T]) -> T:
     thread = Thread(target=run, name="dfa-router job", daemon=True)
     try:
         thread.start()
-        while not wait([outcome], _SECONDS).done:  # with a timeout: without one, Windows could not interrupt it
+        while not wait(
+            [outcome], _SECONDS
+        ).done:  # with a timeout, as a wait without one cannot be interrupted on Windows
             pass
         return outcome.result()
     except BaseException:
         abandoned.set()
-        if thread.ident is not None:  # interrupted before it began: it will see that it is abandoned
+        if thread.ident is not None:  # a thread that has not begun yet will find itself abandoned, and do nothing
             _end(session, group, outcome)
         raise
 
@@ -84,8 +86,8 @@ def _end(session: SparkSession, group: str, outcome: Future[T]) -> None:
     try:
         # The outcome is waited for and not the thread: Python 3.11 takes a thread for ended if its join was interrupted.
         while not outcome.done():
-            if context._jsc is not None:  # noqa: SLF001  (else it was stopped meanwhile, which the work notices)
-                context.cancelJobGroup(group)  # again and again: it may be about to start the next job
+            if context._jsc is not None:  # noqa: SLF001  (None where the session was stopped meanwhile: then the work fails)
+                context.cancelJobGroup(group)  # repeatedly, as the work may be about to start its next job
             wait([outcome], _SECONDS)
         deadline = time.monotonic() + _PATIENCE
         while running := _running_tasks(context):
@@ -97,7 +99,7 @@ def _end(session: SparkSession, group: str, outcome: Future[T]) -> None:
         if not java_has_ended(session):
             raise
         _log.info("Java has ended, and its tasks with it")
-        wait([outcome])  # it hears of that too
+        wait([outcome])  # the work fails for the same reason
 
 
 def _running_tasks(context: SparkContext) -> int:

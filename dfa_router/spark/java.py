@@ -65,7 +65,7 @@ class Java:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """What a ``java`` executable says of itself."""
+    """What a ``java`` executable reports about itself."""
 
     home: Path
     version: int
@@ -78,7 +78,7 @@ class _Place(NamedTuple):
     executable: Path | None
     """The java to ask, or None where the place is empty."""
     home: Path | None
-    """The JAVA_HOME that belongs to it; None: the runtime itself knows, the executable may be a link or a stub."""
+    """The JAVA_HOME that belongs to it, or None where only the runtime can tell: the executable may be a link or a stub."""
 
 
 def bundled_java() -> Path | None:
@@ -113,7 +113,7 @@ def make_shim(home: Path) -> Path:
     """Make a folder to serve as JAVA_HOME, whose ``bin/java`` runs the one in ``home`` without the vector module.
 
     It lies in the user's cache folder and is named after its content; where that folder cannot be written, or others
-    could change it, in a temporary folder that goes when the process ends.
+    could change it, in a temporary folder that is removed when the process ends.
     """
     if os.name == "nt":
         raise EnvironmentLacksError(f"{home} lacks the module jdk.incubator.vector that Spark asks for. {_INSTALL}.")
@@ -191,7 +191,7 @@ def _show_settings(executable: Path, *options: str) -> subprocess.CompletedProce
 
 
 def _private_folder() -> Path:
-    """Return a folder that only this user can write: one in the user's cache if it is so, else a temporary one."""
+    """Return a folder that only this user can write to: one in the user's cache if it is private, else a temporary one."""
     try:
         folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "dfa-router")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
 """The routing job of the command line: a log in, a routed log and its summary out.
 
-A local result is written beside its place and moved there when it is complete and holds as many rows as the input, so a
-failed or interrupted job leaves nothing behind, and the old result where there was one. The draft is removed when the
-job's last task has ended, not before, or that one would make it anew. On remote file systems Spark's own committer has to
-do.
+A local result is written as a draft beside its final path, and moved there when it is complete and holds as many rows as
+the input. So a failed or interrupted job leaves nothing of its own behind, and an old result stays as it was. The draft is
+removed only when the job's last task has ended, as a task that still writes would create it again. On remote file systems
+there is no draft: that nothing half-written stays is left to Spark's own committer.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Summary:
     other_queues: int
     """How many more queues get messages."""
     other_copies: int
-    """Copies in those."""
+    """Copies in these other queues together."""
     unroutable_keys: list[tuple[str | None, str | None, int]]
-    """The most frequent (exchange, routing key) that nobody gets, with their numbers."""
+    """The most frequent (exchange, routing key) that nobody gets, with their numbers of messages."""
     seconds: float
     """Time of the job that reads, routes and writes."""
 
@@ -148,10 +148,10 @@ def _routed(log: MessageLog, topology: Topology, engine: str, cache_bytes: int, 
         return route(log.messages, topology, engine=engine, cache_bytes=cache_bytes, vhost=vhost)
     try:
         routed = route(log.messages, topology, engine=engine, cache_bytes=cache_bytes, vhost=vhost)
-    except MessagesError as error:  # its list of columns should show the log's own
+    except MessagesError as error:  # its list of columns should be that of the log
         raise MessagesError(str(error).replace(f", {READ_PROBLEM} string", "")) from None
     read, found = sf.col(f"`{READ_PROBLEM}`"), sf.col("problem")
-    unread = read.isNotNull() & ~read.contains("UTF-8")  # such a line has no columns, which needs no saying
+    unread = read.isNotNull() & ~read.contains("UTF-8")  # such a line has no columns: their absence is not worth a word
     both = sf.when(unread, read).otherwise(sf.nullif(sf.concat_ws("; ", read, found), sf.lit("")))
     return routed.withColumn("problem", both).drop(READ_PROBLEM)
 
@@ -200,7 +200,7 @@ def _summarised(rows: DataFrame, out: str, seconds: float, top: int, *, several_
 
     nobody = ~sf.col("routed") & (sf.size("not_simulated") == 0)
     fate = sf.when(sf.col("routed"), "routed").when(nobody, "unroutable").otherwise("undecided")
-    # What had no key to begin with stands among the problems.
+    # Rows that have no key are listed among the problems.
     keyless = sf.coalesce("problem", sf.lit("")).rlike("^the line (is no J|has)|is null")
     facets = sf.concat(
         sf.array(facet("fate", fate), facet("problem", sf.col("problem"))),
@@ -209,7 +209,7 @@ def _summarised(rows: DataFrame, out: str, seconds: float, top: int, *, several_
         sf.array(sf.when(nobody & ~keyless, facet("unroutable", named(sf.col("exchange")), sf.col("routing_key")))),
     )
     counted = rows.select(sf.explode(facets).alias("f")).where("f is not null").groupBy("f.facet", "f.name", "f.detail")
-    # Of keys there may be millions: Spark keeps the first ones of each partition only.
+    # There may be millions of keys. With the limit on the rank, Spark keeps only the first ones of each partition.
     most = Window.partitionBy("facet").orderBy(sf.desc("count"), "name", "detail")
     ranked = counted.count().withColumn("rank", sf.row_number().over(most))
     shown = ranked.where((sf.col("facet") != "unroutable") | (sf.col("rank") <= top)) if top else ranked
@@ -244,7 +244,7 @@ def _summarised(rows: DataFrame, out: str, seconds: float, top: int, *, several_
 
 @contextmanager
 def _staged(out: str, *, overwrite: bool) -> Iterator[str]:
-    """Yield where to write; move it to its place at the end, or remove it when something goes wrong."""
+    """Yield the path to write to; move it to its final path at the end, or remove it when something goes wrong."""
     if is_remote(out):
         yield out
         return

@@ -43,17 +43,18 @@ FORMATS = {"parquet": (".parquet", ".pq"), "jsonl": (".jsonl", ".ndjson", ".json
 """The formats, and the file names by which each is known."""
 
 READ_PROBLEM = "read problem"
-"""The column that says what was wrong with a line; dropped again when its text has gone into ``problem``."""
+"""The column that says what was wrong with a line; it is dropped once its text is part of ``problem``."""
 
 UNREADABLE = "unreadable_line"
 """The column that keeps the text of lines that could not be read; a log without such lines does not get it."""
 
 SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError)
-"""What PySpark raises: its own tree, for Java's exceptions that it does not know those of the bridge to Java, and what a
-lost Java looks like."""
+"""What PySpark raises: its own exceptions, those of its bridge to Java for exceptions of Java that it does not translate,
+and connection errors where the Java process has ended."""
 
 _CORRUPT = "line that Spark cannot parse"
-"""Spark's name for the same, while reading: one that no log has, because Spark treats a column of that name apart."""
+"""The column in which Spark keeps the text of such lines while it reads. No log should have a column of this name, as Spark
+would not read it as one of the log's."""
 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy")
 
@@ -108,7 +109,7 @@ def read_messages(session: SparkSession, path: str, kind: str) -> MessageLog:
         if kind == "jsonl":
             return MessageLog(_json_rows(session, path, lines), lines.count())
         per_file = lines.groupBy(sf.input_file_name().alias("file")).count()
-        rows = per_file.agg(sf.coalesce(sf.sum(sf.col("count") - 1), sf.lit(0))).collect()[0][0]  # but for the header
+        rows = per_file.agg(sf.coalesce(sf.sum(sf.col("count") - 1), sf.lit(0))).collect()[0][0]  # without the headers
         return MessageLog(_csv_rows(session, path), rows)
 
 
@@ -139,13 +140,13 @@ def reading(path: str) -> Iterator[None]:
 
 
 def cause(error: BaseException) -> str:
-    """Return the line of a Spark error that says what happened; the rest is where."""
+    """Return the line of a Spark error that says what happened; the other lines say where."""
     lines = [
         line.strip() for line in str(error).splitlines() if line.strip() and not line.strip().startswith("SQLSTATE")
     ]
     if not lines:
         return type(error).__name__
-    if lines[0].startswith("An error occurred while calling") and len(lines) > 1:  # py4j, of Java's own exceptions
+    if lines[0].startswith("An error occurred while calling") and len(lines) > 1:  # py4j's text of an exception of Java
         return re.sub(r"^: (?:[\w.$]+: )?", "", lines[1])
     return lines[-1] if any(line.startswith("Traceback") for line in lines) else lines[0]
 
@@ -174,7 +175,7 @@ def _json_rows(session: SparkSession, path: str, lines: DataFrame) -> DataFrame:
 def _csv_rows(session: SparkSession, path: str) -> DataFrame:
     header = session.read.options(**_CSV).csv(path).schema
     schema = StructType([*header, StructField(_CORRUPT, StringType())])
-    # Without columnPruning=False a line is checked for the columns that are used only.
+    # Without columnPruning=False a line is checked only for the columns that are used.
     read = session.read.options(**_CSV, columnNameOfCorruptRecord=_CORRUPT, enforceSchema=False, columnPruning=False)
     rows = read.schema(schema).csv(path)
     broken = sf.col(quoted(_CORRUPT)).isNotNull()

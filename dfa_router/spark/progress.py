@@ -16,6 +16,7 @@ Report = Callable[[str, int, int], None]
 """Called with what runs, the number of finished tasks, and the number of tasks known by now."""
 
 _SECONDS = 0.25
+"""Between two looks at the tasks."""
 
 
 @contextmanager
@@ -32,10 +33,7 @@ def watched(session: SparkSession, label: str, report: Report | None) -> Iterato
         while not done.wait(_SECONDS):
             try:
                 tasks = _tasks(context)
-            except (
-                Py4JError,
-                ConnectionError,
-            ):  # no Java any more: the thread that waits for the job hears of that too, and raises
+            except (Py4JError, ConnectionError):  # Java has ended, which the thread that waits for the job raises
                 return
             report(label, *tasks)
 

@@ -2,7 +2,7 @@
 
 The compiled topology is sent once per Spark context and topology: its automata as a file that the workers of an executor
 map and share, the rest as a broadcast variable. Each Python worker keeps one router, with its caches, for as long as it
-lives (:mod:`dfa_router.spark._worker`). Two ways lead through Python:
+lives (:mod:`dfa_router.spark._worker`). There are two ways through Python:
 
 * rows that hold nothing but exchange, routing key and vhost go through ``mapInArrow``, the fastest path there is;
 * of rows that carry more, only the key columns go, through an Arrow UDF: the payload never leaves the JVM.
@@ -37,6 +37,7 @@ from pyspark.sql.types import (
 from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.engines.registry import engine_spec
 from dfa_router.errors import EnvironmentLacksError, MessagesError
+from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.routing import TopologyRouter
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import RouteBatches, RouteKeys, Shipped, ShippedInFile
@@ -64,7 +65,7 @@ def route(
 ) -> DataFrame:
     """Tell who gets each message.
 
-    ``messages`` has the string columns ``exchange``, ``routing_key`` (binary will do) and perhaps ``vhost``; without
+    ``messages`` has the string columns ``exchange``, ``routing_key`` (which may be binary) and perhaps ``vhost``; without
     that column all messages are of ``vhost``. Every other column passes through untouched, and these are added:
 
     * ``queues array<string>``: the queues that get a copy, sorted; empty where none does
@@ -78,10 +79,12 @@ def route(
     Raises :class:`MessagesError` for a missing column, one of another type, or one whose name is taken by the output,
     and :class:`EnvironmentLacksError` on Spark Connect.
     """
-    keys = _key_columns(messages.schema)
+    keys = _key_columns(messages.schema, topology)
     router, shipped = _ship(messages.sparkSession, topology, engine, cache_bytes)
     wide = len(messages.schema) > len(keys)
-    routes = _arrow_udf(RouteKeys(shipped=shipped, fingerprint=router.fingerprint, vhost=vhost)) if wide else None
+    routes = (
+        _arrow_udf(RouteKeys(shipped=shipped, fingerprint=router.fingerprint, keys=keys, vhost=vhost)) if wide else None
+    )
     if routes is None:
         batches = RouteBatches(shipped=shipped, fingerprint=router.fingerprint, keys=keys, vhost=vhost)
         return messages.mapInArrow(batches, StructType([*messages.schema, *OUTPUT]))
@@ -92,8 +95,11 @@ def route(
     )
 
 
-def _key_columns(schema: StructType) -> tuple[str, ...]:
-    """Return the names of the columns to route by, after checking the schema."""
+def _key_columns(schema: StructType, topology: Topology) -> tuple[str, ...]:
+    """Return the names of the columns to route by, after checking the schema.
+
+    Besides exchange, routing key and vhost these are the columns named as the attributes that the topology's exchanges read.
+    """
     columns = {field.name: field.dataType for field in schema}
     listed = ", ".join(f"{name} {kind.simpleString()}" for name, kind in columns.items()) or "none"
     for name in ("exchange", "routing_key"):
@@ -118,7 +124,8 @@ def _key_columns(schema: StructType) -> tuple[str, ...]:
                 f"column {name!r} is {columns[name].simpleString()}: expected a string; the messages have: {listed}. "
                 "Cast it first"
             )
-    return keys
+    read = attributes_read(exchange.type for exchange in topology.exchanges)
+    return (*keys, *(name for name in read if name in columns))
 
 
 def _arrow_udf(routed: RouteKeys) -> Any:
@@ -131,7 +138,8 @@ def _arrow_udf(routed: RouteKeys) -> Any:
     def route_keys(columns: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         return routed(columns)
 
-    # Nondeterministic it is not, but Spark copies a deterministic UDF into each filter on its result and runs it again.
+    # The function is deterministic. But Spark copies a UDF that it takes for deterministic into each filter on its result,
+    # and runs it once more for each.
     return arrow_udf(route_keys, returnType=OUTPUT).asNondeterministic()  # type: ignore[call-overload]
 
 
@@ -149,7 +157,10 @@ def quoted(name: str) -> str:
 
 
 _shipped: WeakKeyDictionary[Topology, dict[tuple[str, str, int], tuple[TopologyRouter, Shipped]]] = WeakKeyDictionary()
-"""The broadcast of each topology that is still in use; it goes with the topology, or with its Spark context."""
+"""The compiled topology and its broadcast, for each topology that is still in use and (application, engine, cache_bytes).
+
+An entry is dropped when its topology is, or when another Spark application has taken the place of its own.
+"""
 
 
 def _ship(session: SparkSession, topology: Topology, engine: str, cache_bytes: int) -> tuple[TopologyRouter, Shipped]:
@@ -172,7 +183,7 @@ def _ship(session: SparkSession, topology: Topology, engine: str, cache_bytes: i
 
 
 _folders: dict[str, TemporaryDirectory[str]] = {}
-"""Of each Spark application, the folder of the files that executors may still ask the driver for."""
+"""For each Spark application, the folder with the files that executors may still ask the driver for."""
 
 
 def _sent(context: SparkContext, router: TopologyRouter) -> Shipped:
@@ -184,7 +195,7 @@ def _sent(context: SparkContext, router: TopologyRouter) -> Shipped:
         _folders.pop(ended).cleanup()
     if application not in _folders:
         _folders[application] = TemporaryDirectory(prefix="dfa-router-", ignore_cleanup_errors=True)
-    # Spark keeps files by name and refuses a second one of the same name, and equal topologies may differ in order.
+    # Spark refuses a second file of the same name, and two topologies of one fingerprint may list bindings in other orders.
     name = f"{router.fingerprint[:16]}-{secrets.token_hex(4)}.dfar"
     path = Path(_folders[application].name, name)
     rest = router.detach(path)

@@ -1,7 +1,7 @@
-"""A Spark session on this machine that works without being set up.
+"""A Spark session on this machine that needs no configuration.
 
 :func:`local_session` finds Java, starts Spark with this Python for its workers, and avoids the settings that are known
-to hurt. Every setting can be overridden, except the LZ4 codec for Arrow batches, which is refused: Spark runs it in
+to make it fail or slow. Every setting can be overridden, except the LZ4 codec for Arrow batches, which is refused: Spark runs it in
 pure Java, and a job of one second was still running after four minutes.
 
 It is a convenience. :func:`dfa_router.spark.route` takes DataFrames of any session, such as one that a cluster's
@@ -32,7 +32,7 @@ __all__ = ["end_java", "java_has_ended", "local_session", "stop"]
 
 _CODEC = "spark.sql.execution.arrow.compression.codec"
 _ENDING_SECONDS = 5.0
-"""How long a process that has closed its connections may take to be gone."""
+"""How many seconds a Java process that has closed its connections is given to end."""
 _INSTALL = "pip install 'dfa-router[spark]'"
 
 
@@ -49,7 +49,7 @@ def local_session(
     The process's environment is the same afterwards: what Spark's launcher needs to see differently, such as JAVA_HOME,
     is changed while it starts only. Threads that read ``os.environ`` in these seconds see the changes.
 
-    Raises :class:`EnvironmentLacksError` where PySpark, pandas or Java is missing or has a version that does not do,
+    Raises :class:`EnvironmentLacksError` where PySpark, pandas or Java is missing or of a version that is not supported,
     naming what to install, and :class:`OptionError` for a setting that is not Spark's or is known to hang.
     """
     require_spark()
@@ -60,7 +60,7 @@ def local_session(
     builder = SparkSession.builder
     for name, value in settings.items():
         builder = builder.config(name, value)
-    # Launched by spark-submit, or asked for a second session: the JVM is there and takes no environment any more.
+    # Launched by spark-submit, or called for a second session: the JVM runs already, and its environment is what it is.
     if "PYSPARK_GATEWAY_PORT" in os.environ or SparkSession.getActiveSession() is not None:
         return builder.getOrCreate()
     chosen = java or find_java()
@@ -154,7 +154,7 @@ def _launch_environment(master: str, java: Java) -> dict[str, str | None]:
     changes: dict[str, str | None] = {
         "JAVA_HOME": str(java.home),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
-        # Without it workers run the python3 of PATH, which is another one and lacks our packages.
+        # Without it workers run the python3 of PATH, which may be another one, without our packages.
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYSPARK_SUBMIT_ARGS": None,
@@ -175,7 +175,7 @@ def _is_local(master: str) -> bool:
 
 @contextmanager
 def _environment(changes: Mapping[str, str | None]) -> Iterator[None]:
-    """Change ``os.environ`` for a while; other variables that are set meanwhile stay."""
+    """Change ``os.environ`` within the block; what the block sets of other variables stays set after it."""
     before = {name: os.environ.get(name) for name in changes}
     _apply(changes)
     try:

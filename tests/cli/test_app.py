@@ -16,6 +16,9 @@ import pytest
 
 from dfa_router.cli import ExitCode, main
 
+HANGING = 3000
+"""Seconds after which a command that starts Spark has surely hung: a hundred times what one takes on a quiet machine."""
+
 DEFINITIONS: dict[str, Any] = {
     "vhosts": [{"name": "/"}],
     "exchanges": [{"name": "x", "vhost": "/", "type": "topic"}],
@@ -164,9 +167,10 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 
 @pytest.mark.spark
+@pytest.mark.timeout(HANGING)
 def test_a_log_is_routed(files: Path, start: Callable[..., subprocess.Popen[str]]) -> None:
     process = start(*arguments(files, "--json", "--fail-on", "unroutable", "--master", "local[1]"))
-    out, err = process.communicate(timeout=280)
+    out, err = process.communicate()
     assert process.returncode == ExitCode.FOUND, err
     summary = json.loads(out)
     assert (summary["messages"], summary["routed"], summary["unroutable"]) == (5, 3, 2)
@@ -207,6 +211,7 @@ def draft_of(files: Path) -> Path | None:
 
 
 @pytest.mark.spark
+@pytest.mark.timeout(HANGING)
 @pytest.mark.parametrize(
     ("signals", "code", "said"),
     [
@@ -228,7 +233,7 @@ def test_interrupting_leaves_nothing_behind(
     for number in signals:
         process.send_signal(number)
         time.sleep(0.2)
-    _, err = process.communicate(timeout=200)
+    _, err = process.communicate()
     assert process.returncode == code, err
     assert said in err
     assert "Traceback" not in err

@@ -122,7 +122,7 @@ def deliveries(channel: Any, messages: list[tuple[str, str]], queues: list[str])
 
 def rabbitmqctl(*arguments: str) -> bytes:
     """Run rabbitmqctl, which talks to the node of this machine, and return what it prints."""
-    return subprocess.run(["rabbitmqctl", "-q", *arguments], check=True, capture_output=True, timeout=60).stdout
+    return subprocess.run(["rabbitmqctl", "-q", *arguments], check=True, capture_output=True, timeout=600).stdout
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -218,9 +218,7 @@ def test_a_message_costs_one_walk_per_exchange_that_it_reaches() -> None:
     columns = router.route_columns([levels[0]] * 700 + [levels[14]] * 300, ["1.a"] * 1000)
     assert columns.queues[0].as_py() == levels
     assert columns.queues[999].as_py() == levels[14:]
-    walked = {
-        node.name: engine.stats().keys for n, node in enumerate(router.nodes) if (engine := router.exchange_router(n))
-    }
+    walked = {node.name: engine.stats().keys for n, node in enumerate(router.nodes) if (engine := router.matcher(n))}
     assert [walked[level] for level in levels] == [700] * 14 + [1000] * 14
 
 

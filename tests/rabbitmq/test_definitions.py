@@ -276,10 +276,10 @@ def test_two_hundred_thousand_bindings_load_and_compile_in_seconds(write: Write)
         for number in range(count)
     ]
     path = write({"queues": [{"name": f"q{number}"} for number in range(5000)], "bindings": bindings})
-    started = time.monotonic()
+    started = time.process_time()  # which other work on the machine does not add to
     topology = load_definitions(path)
     route = topology.route("amq.topic", "w3.w0.w0.5")
-    assert time.monotonic() - started < 60, "6 seconds on two quiet cores"
+    assert time.process_time() - started < 60, "6 seconds on two quiet cores"
     assert len(topology.bindings) == count
     assert topology.warnings == ()
     assert route.queues == ("q5",)

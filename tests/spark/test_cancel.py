@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,18 +35,24 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def interrupt_when_written(folder: Path) -> None:
-    """Send this process a Ctrl-C once a task writes into the draft of a result in the folder."""
+@contextmanager
+def interrupted_when_written(folder: Path) -> Iterator[None]:
+    """Send this process a Ctrl-C once a task writes into the draft of a result in the folder, if it does so within."""
+    over = Event()
 
     def interrupt() -> None:
-        deadline = time.monotonic() + 120
         while next(folder.glob(".out.*.partial/**/part-*"), None) is None:
-            if time.monotonic() > deadline:
+            if over.wait(0.01):
                 return
-            time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
 
-    Thread(target=interrupt, daemon=True).start()
+    watcher = Thread(target=interrupt, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -59,8 +65,7 @@ def test_an_interrupted_job_has_no_tasks_and_no_draft(spark: SparkSession, tmp_p
     logs.mkdir()
     for number in range(8):  # more tasks than cores: some have not begun when the job is cancelled
         (logs / f"{number}.jsonl").write_text(row * 5_000)
-    interrupt_when_written(tmp_path)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), interrupted_when_written(tmp_path):
         route_log(spark, SLOW, str(logs), str(tmp_path / "out"), kind="jsonl", out_kind="jsonl", engine="naive")
     assert _running_tasks(spark.sparkContext) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]

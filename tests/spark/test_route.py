@@ -315,7 +315,7 @@ def test_workers_keep_their_router_from_query_to_query(spark: SparkSession) -> N
         for _ in batches:
             pass
         router = _worker._routers.get(fingerprint)
-        matcher = router.exchange_router(router.node_numbers["/", "market"]) if router else None
+        matcher = router.matcher(router.node_numbers["/", "market"]) if router else None
         yield pa.RecordBatch.from_pydict({"keys": [matcher.stats().keys if matcher else 0]})
 
     counts = [row.keys for row in spark.range(2, numPartitions=2).mapInArrow(matched, "keys long").collect()]

@@ -1,0 +1,147 @@
+"""Bindings from files: text, CSV, JSON lines, and the definitions of a RabbitMQ broker."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dfa_router.cli.pattern_options import read_patterns
+from dfa_router.errors import BindingError, OptionError, PatternError
+from dfa_router.language.dialects import Dialect
+from dfa_router.language.validity import pattern_problem
+from dfa_router.rabbitmq import Topology, load_definitions
+
+__all__ = ["BindingFile", "check_patterns", "read_bindings"]
+
+_PATTERN_NAMES = ("pattern", "routing_key")
+"""What the field with the pattern may be called; exports of brokers call it routing_key."""
+
+_DIALECTS = {"topic": "amqp", "direct": "exact"}
+"""The dialect in which exchanges of a type read their patterns."""
+
+
+class BindingFile(NamedTuple):
+    """What a file says."""
+
+    bindings: list[tuple[str, str]]
+    """(pattern, destination); where a file names no destination, the pattern stands for it."""
+    places: Sequence[int | str]
+    """For each binding its line, or its place in a definitions file."""
+    dialect: str | None
+    """The dialect of the patterns, where the file tells."""
+
+
+def read_bindings(path: Path, *, exchange: str | None = None, vhost: str = "/") -> BindingFile:
+    """Read a file in the format that its name ends in; ``exchange`` and ``vhost`` choose from a definitions file.
+
+    Raises an :class:`InputError` that names file, line and remedy: for a file that cannot be read, an entry that is no
+    binding, a file without bindings, and an exchange without patterns.
+    """
+    kind = path.suffix.lower()
+    if kind == ".json":
+        found = _from_definitions(path, exchange, vhost)
+    elif exchange is not None:
+        raise OptionError(f"--exchange chooses from a definitions file, whose name ends in .json: {path} is none")
+    elif kind == ".csv":
+        found = _from_entries(path, _csv_rows(path))
+    elif kind in {".jsonl", ".ndjson"}:
+        found = _from_entries(path, _json_objects(path))
+    else:
+        lines = [line.partition("\t") for line in read_patterns((), str(path))]
+        bindings = [(pattern, destination or pattern) for pattern, _, destination in lines]
+        found = BindingFile(bindings, range(1, len(bindings) + 1), None)
+    if not found.bindings:
+        raise BindingError(f"{path}: has no bindings; write a pattern per line")
+    return found
+
+
+def check_patterns(path: Path, file: BindingFile, dialect: Dialect) -> None:
+    """Raise :class:`PatternError` for the first pattern that the dialect refuses; the text names its line."""
+    for (pattern, _), place in zip(file.bindings, file.places, strict=True):
+        problem = pattern_problem(pattern, dialect)
+        if problem is not None:
+            raise PatternError(f"{path}:{place}: the pattern {pattern[:60]!r} is refused by {dialect.name}: {problem}")
+
+
+def _from_definitions(path: Path, exchange: str | None, vhost: str) -> BindingFile:
+    topology = load_definitions(path, vhost)
+    if exchange is None:
+        raise OptionError(f"{path}: holds many exchanges; choose one with --exchange: {_choice(topology, vhost)}")
+    kind = topology.exchange(exchange, vhost).type
+    if kind not in _DIALECTS:
+        raise OptionError(
+            f"{path}: exchange {exchange!r} is of type {kind}, whose bindings are no patterns; choose one of type "
+            f"{' or '.join(_DIALECTS)}: {_choice(topology, vhost)}"
+        )
+    chosen = [(i, one) for i, one in enumerate(topology.bindings) if (one.source, one.vhost) == (exchange, vhost)]
+    bindings = [(one.routing_key, one.destination) for _, one in chosen]
+    return BindingFile(bindings, [f"bindings[{position}]" for position, _ in chosen], _DIALECTS[kind])
+
+
+def _choice(topology: Topology, vhost: str) -> str:
+    """List the exchanges whose bindings are patterns, or say what to try."""
+    sources = {one.source for one in topology.bindings if one.vhost == vhost}
+    names = sorted(name for name in sources if topology.exchange(name, vhost).type in _DIALECTS)
+    if names:
+        return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
+    others = ", ".join(repr(name) for name in topology.vhosts if name != vhost)
+    return f"vhost {vhost!r} has none with bindings" + (f"; other vhosts for --vhost: {others}" if others else "")
+
+
+def _from_entries(path: Path, entries: Iterator[tuple[int, dict[str, object]]]) -> BindingFile:
+    bindings, places = [], []
+    for line, entry in entries:
+        name = next((name for name in _PATTERN_NAMES if name in entry), None)
+        if name is None:
+            named = ", ".join(map(repr, entry)) or "none"
+            raise BindingError(f"{path}:{line}: has no field {' or '.join(map(repr, _PATTERN_NAMES))}; fields: {named}")
+        pattern, destination = entry[name], entry.get("destination")
+        if not isinstance(pattern, str) or not isinstance(destination, str | None):
+            raise BindingError(
+                f"{path}:{line}: pattern and destination are {pattern!r} and {destination!r}: write text"
+            )
+        bindings.append((pattern, destination or pattern))
+        places.append(line)
+    return BindingFile(bindings, places, None)
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+    rows = csv.reader(_text(path).splitlines(keepends=True), strict=True)
+    try:
+        header = next(rows, [])
+        for row in rows:
+            if len(row) != len(header):
+                raise BindingError(
+                    f"{path}:{rows.line_num}: has {len(row)} fields, the first line names {len(header)}: correct the line"
+                )
+            yield rows.line_num, dict(zip(header, row, strict=True))
+    except csv.Error as error:
+        raise BindingError(f"{path}:{rows.line_num}: is no CSV: {error}; correct the line") from None
+
+
+def _json_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+    for number, line in enumerate(_text(path).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except ValueError as error:
+            raise BindingError(f"{path}:{number}: is no JSON: {error}; write one JSON object per line") from None
+        if not isinstance(entry, dict):
+            raise BindingError(f"{path}:{number}: is no JSON object; write one per line, with a field 'pattern'")
+        yield number, entry
+
+
+def _text(path: Path) -> str:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise BindingError(f"{path}: cannot be read: {error.strerror}; name a file of bindings") from error
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise BindingError(f"{path}:{line}: no valid UTF-8: save the file as UTF-8") from None

@@ -1,0 +1,144 @@
+"""Routing keys from files: text, CSV, JSON lines and Parquet, as one Arrow column.
+
+The end of a file's name tells its format, with or without that of a compressed file (``keys.csv.gz``). A file of any other
+name is text with a key per line; an empty line is the empty key. Keys are bytes, valid UTF-8 or not.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet as pq
+
+from dfa_router.errors import MessagesError
+
+__all__ = ["distinct_count", "read_keys"]
+
+_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+
+
+def read_keys(path: Path, column: str = "routing_key") -> pa.ChunkedArray:
+    """Return the keys of a file in its order, as bytes; ``column`` says where they are in a table.
+
+    Raises :class:`MessagesError` for a file that cannot be read or has no such column; the text names file, line and remedy.
+    """
+    name = path.name.lower()
+    for ending in _COMPRESSED:
+        name = name.removesuffix(ending)
+    read = _READERS.get(name.rpartition(".")[2], _from_text)
+    try:
+        keys = read(path, column)
+    except FileNotFoundError:
+        raise MessagesError(f"{path}: there is no such file; name a file of routing keys") from None
+    except OSError as error:
+        raise MessagesError(f"{path}: cannot be read: {error}; name a readable file of routing keys") from error
+    return keys.cast(_BYTES.get(keys.type, keys.type))
+
+
+def distinct_count(keys: pa.ChunkedArray) -> int:
+    """Return the number of distinct keys, null not counted.
+
+    >>> distinct_count(pa.chunked_array([["a", None], ["a", "b"]]))
+    2
+    """
+    return int(pc.count_distinct(keys, mode="only_valid").as_py())
+
+
+def _from_text(path: Path, _: str) -> pa.ChunkedArray:
+    with pa.input_stream(str(path), compression="detect") as file:
+        text = file.read()
+    if not text:
+        return pa.chunked_array([], pa.large_binary())
+    text = text.replace(b"\r\n", b"\n").removesuffix(b"\n")
+    return pa.chunked_array([pc.split_pattern(pa.array([text], pa.large_binary()), b"\n").flatten()])
+
+
+def _from_csv(path: Path, column: str) -> pa.ChunkedArray:
+    parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    read = pyarrow.csv.ReadOptions(use_threads=False)  # with several threads an error names no row
+    convert = pyarrow.csv.ConvertOptions(include_columns=[column], column_types={column: pa.binary()})
+    try:
+        with pyarrow.csv.open_csv(path, parse_options=parse, read_options=read) as start:
+            _check_column(path, column, start.schema.names)
+        return pyarrow.csv.read_csv(path, read_options=read, parse_options=parse, convert_options=convert)[column]
+    except pa.ArrowInvalid as error:
+        raise MessagesError(f"{path}: {_sentence(error)}; correct the file, its first line must name columns") from None
+
+
+def _from_json_lines(path: Path, column: str) -> pa.ChunkedArray:
+    schema = pa.schema([(column, pa.string())])
+    parse = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    if not path.stat().st_size:
+        return pa.chunked_array([], pa.string())
+    try:
+        keys = pyarrow.json.read_json(path, parse_options=parse)[column]
+    except pa.ArrowInvalid as error:
+        raise MessagesError(_json_problem(path, column) or f"{path}: {_sentence(error)}; correct the file") from None
+    if len(keys) and keys.null_count == len(keys):
+        raise MessagesError(f"{path}: no line has a {column!r}; name the field that holds the keys with --key-column")
+    return keys
+
+
+def _from_parquet(path: Path, column: str) -> pa.ChunkedArray:
+    try:
+        _check_column(path, column, pq.read_schema(path).names)
+        keys = pq.read_table(path, columns=[column], partitioning=None)[column]
+    except pa.ArrowInvalid as error:
+        raise MessagesError(f"{path}: {_sentence(error)}; is it a Parquet file?") from None
+    kind = keys.type.value_type if pa.types.is_dictionary(keys.type) else keys.type
+    if not any(check(kind) for check in (pa.types.is_string, pa.types.is_binary, *_LARGE)):
+        raise MessagesError(f"{path}: the column {column!r} holds {keys.type}; name one of text with --key-column")
+    return keys.cast(kind)
+
+
+_LARGE = (pa.types.is_large_string, pa.types.is_large_binary, pa.types.is_string_view, pa.types.is_binary_view)
+
+_BYTES = {
+    pa.string(): pa.binary(),
+    pa.large_string(): pa.large_binary(),
+    pa.string_view(): pa.binary_view(),
+}
+"""Types of text, and those of the same bytes without the claim that they are valid UTF-8."""
+
+_READERS = {
+    "csv": _from_csv,
+    "jsonl": _from_json_lines,
+    "ndjson": _from_json_lines,
+    "json": _from_json_lines,
+    "parquet": _from_parquet,
+    "pq": _from_parquet,
+}
+
+
+def _check_column(path: Path, column: str, names: list[str]) -> None:
+    if column not in names:
+        listed = ", ".join(map(repr, names)) or "none"
+        raise MessagesError(f"{path}: has no column {column!r}; its columns: {listed}. Name one with --key-column")
+
+
+def _json_problem(path: Path, column: str) -> str | None:
+    """Say which line cannot be read, and why: Arrow counts lines from the start of a block."""
+    with pa.input_stream(str(path), compression="detect") as file:
+        lines = file.read().split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+        except ValueError as error:
+            return f"{path}:{number}: is no JSON: {error}; write one JSON object per line"
+        if not isinstance(entry, dict):
+            return f"{path}:{number}: is a JSON {type(entry).__name__}; write one JSON object per line"
+        if not isinstance(entry.get(column), str | None):
+            return f"{path}:{number}: {column!r} is {entry[column]!r}; write keys as strings"
+    return None
+
+
+def _sentence(error: pa.ArrowInvalid) -> str:
+    """Return Arrow's message in one line."""
+    return " ".join(str(error).split())[:200]

@@ -1,0 +1,134 @@
+"""What is odd about declarations, but can be routed: names that nobody declares, policies that contradict each other.
+
+Real exports have such entries, so they are kept, and listed as warnings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import groupby
+from typing import Any, TypeVar
+
+from dfa_router.errors import DefinitionsError
+from dfa_router.rabbitmq.declared import ALTERNATE, Binding, Declarations, Exchange, Policy, Queue, TopologyWarning
+
+__all__ = ["Findings", "check_alternates", "check_bindings", "check_vhosts", "declared_once"]
+
+_SECTION: dict[type, str] = {Exchange: "exchanges", Queue: "queues", Binding: "bindings", Policy: "policies"}
+"""The key of a definitions file under which values of a type stand."""
+
+_ADVICE = {
+    "undeclared-vhost": "used, but not declared; it is routed in as if it were",
+    "undeclared-queue": "bound, but not declared (an exclusive queue, or a typing error?); its copies are counted, "
+    "but the default exchange does not know it; declare it to be sure",
+    "undeclared-exchange": "used by a binding, but not declared (exports leave internal exchanges out); its type is "
+    "unknown, so routes that reach it name it as not simulated; add it to the file with its type",
+    "undeclared-alternate-exchange": "named as alternate exchange, but not declared; the broker drops what would go there",
+    "repeated-declaration": "declared more than once; the first declaration is used, as on import",
+    "default-exchange-binding": "a binding of the default exchange, which has none but its own; the broker refuses it",
+    "unreadable-policy": "its pattern is no regular expression that can be read here as the broker reads it; "
+    "the policy is ignored: rewrite the pattern",
+    "tied-policies": "several policies of one priority match it and differ in the alternate exchange; the first in the "
+    "file is used, but a broker may choose another: give them different priorities",
+}
+
+
+class Findings:
+    """Collects warnings: one per (kind, vhost, name), with the first place that it is about and the number of places."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._found: dict[tuple[str, str, str], list[Any]] = {}
+
+    def add(self, kind: str, vhost: str, name: str, place: str) -> None:
+        """Note that a place of the file has something odd, of a kind that has an advice."""
+        entry = self._found.setdefault((kind, vhost, name), [place, 0])
+        entry[1] += 1
+
+    def at(self, place: str) -> str:
+        """Return a place with the name of its file, where it is known."""
+        return f"{self.source}: {place}" if self.source else place
+
+    def warnings(self) -> tuple[TopologyWarning, ...]:
+        """Return what was noted, in the order in which it was first noted."""
+        return tuple(
+            TopologyWarning(kind=kind, vhost=vhost, name=name, place=self.at(place), count=count, advice=_ADVICE[kind])
+            for (kind, vhost, name), (place, count) in self._found.items()
+        )
+
+
+_Declared = TypeVar("_Declared", Exchange, Queue)
+
+
+def check_vhosts(
+    sections: Sequence[Sequence[Exchange | Queue | Binding | Policy]], declared: Collection[str], findings: Findings
+) -> None:
+    """Note values of vhosts that are not declared."""
+    for values in sections:
+        for position, value in enumerate(values):
+            if value.vhost not in declared:
+                findings.add("undeclared-vhost", value.vhost, value.vhost, f"{_SECTION[type(value)]}[{position}].vhost")
+
+
+def declared_once(values: Sequence[_Declared], findings: Findings) -> tuple[_Declared, ...]:
+    """Return the first declaration of each name, and note the others.
+
+    Raises :class:`DefinitionsError` where two declarations of a name differ in the type.
+    """
+    first: dict[tuple[str, str], tuple[int, _Declared]] = {}
+    for position, value in enumerate(values):
+        earlier, kept = first.setdefault((value.vhost, value.name), (position, value))
+        if earlier == position:
+            continue
+        section = _SECTION[type(value)]
+        place = f"{section}[{position}]"
+        if kept.type != value.type:
+            raise DefinitionsError(
+                f"{findings.at(place)}.type: {section[:-1]} {value.name!r} of vhost {value.vhost!r} is {value.type!r} here "
+                f"and {kept.type!r} in {section}[{earlier}]; a broker has one of them: remove the other"
+            )
+        findings.add("repeated-declaration", value.vhost, value.name, place)
+    return tuple(value for _, value in first.values())
+
+
+def check_bindings(declared: Declarations, findings: Findings) -> None:
+    """Note exchanges and queues that bindings use and nobody declares, and bindings that the broker would refuse."""
+    queues = {(queue.vhost, queue.name) for queue in declared.queues}
+    exchanges = {(exchange.vhost, exchange.name) for exchange in declared.exchanges}
+    for position, binding in enumerate(declared.bindings):
+        vhost = binding.vhost
+        if (vhost, binding.source) not in exchanges:
+            findings.add("undeclared-exchange", vhost, binding.source, f"bindings[{position}].source")
+        elif not binding.source and (binding.routing_key != binding.destination or binding.destination_type != "queue"):
+            findings.add("default-exchange-binding", vhost, binding.destination, f"bindings[{position}]")
+        known = queues if binding.destination_type == "queue" else exchanges
+        if (vhost, binding.destination) not in known:
+            kind = f"undeclared-{binding.destination_type}"
+            findings.add(kind, vhost, binding.destination, f"bindings[{position}].destination")
+
+
+def check_alternates(declared: Declarations, findings: Findings) -> None:
+    """Note policies that cannot be read or contradict each other, and alternate exchanges that nobody declares."""
+    for position, policy in enumerate(declared.policies):
+        if policy.apply_to in {"all", "exchanges"} and policy.expression() is None:
+            findings.add("unreadable-policy", policy.vhost, policy.name, f"policies[{position}].pattern")
+    places = {(policy.vhost, policy.name): position for position, policy in enumerate(declared.policies)}
+    by_policy = any(ALTERNATE in policy.definition for policy in declared.policies)
+    for position, exchange in enumerate(declared.exchanges):
+        if not exchange.name or (not by_policy and ALTERNATE not in exchange.arguments):
+            continue
+        place = f"exchanges[{position}].arguments.{ALTERNATE}"
+        if ALTERNATE not in exchange.arguments:
+            tied = next((list(group) for _, group in groupby(declared.matching_policies(exchange), _priority)), None)
+            if tied is None:
+                continue
+            place = f"policies[{places[tied[0].vhost, tied[0].name]}].definition.{ALTERNATE}"
+            if len({policy.definition.get(ALTERNATE) for policy in tied}) > 1:
+                findings.add("tied-policies", exchange.vhost, exchange.name, place)
+        alternate = declared.alternate_exchange(exchange)
+        if alternate is not None and (exchange.vhost, alternate) not in declared.exchanges_by_name:
+            findings.add("undeclared-alternate-exchange", exchange.vhost, alternate, place)
+
+
+def _priority(policy: Policy) -> int:
+    return policy.priority

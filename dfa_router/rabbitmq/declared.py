@@ -1,0 +1,199 @@
+"""What a RabbitMQ broker has been told: exchanges, queues, bindings and policies of all vhosts, as plain values.
+
+:class:`Declarations` holds what a definitions file says, in its order, and what every broker has without saying so (the
+predeclared exchanges). It keeps names that are used but declared nowhere: real exports have them, because a broker
+leaves internal exchanges and exclusive queues out of an export but not the bindings that use them. It answers what can be
+looked up without routing anything: which exchange has a name, which policy applies to it, which alternate exchange it has.
+
+What this leaves out: users, permissions, parameters and limits are never read into it, nor anything that does not
+decide who gets a message (durability, TTLs, dead-lettering after delivery).
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from dfa_router.errors import UnknownNameError
+from dfa_router.rabbitmq.names import no_exchange
+
+__all__ = [
+    "ALTERNATE",
+    "Binding",
+    "Declarations",
+    "Exchange",
+    "Policy",
+    "Queue",
+    "TopologyWarning",
+    "predeclared_exchanges",
+]
+
+ALTERNATE = "alternate-exchange"
+"""The argument of an exchange, and the key of a policy's definition, that names an alternate exchange."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """An exchange of a vhost."""
+
+    vhost: str = "/"
+    name: str
+    type: str | None
+    """The exchange type, or None for an exchange that bindings use and nobody declares."""
+    internal: bool = False
+    """Whether the broker refuses publications to it (bindings from other exchanges still reach it)."""
+    arguments: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """A queue of a vhost."""
+
+    vhost: str = "/"
+    name: str
+    type: str | None = None
+    """``classic``, ``quorum``, ``stream``, or None where the file does not say."""
+    arguments: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """A binding of a broker: from an exchange to a queue, or to another exchange, of the same vhost.
+
+    Not to be confused with :class:`dfa_router.Binding`, a pattern and a destination: that is what a router of one
+    exchange is compiled from, whichever broker the pattern is of.
+    """
+
+    vhost: str = "/"
+    source: str
+    destination: str
+    destination_type: Literal["queue", "exchange"] = "queue"
+    routing_key: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """A policy: of those that match an object, the one with the highest priority applies, and it alone."""
+
+    vhost: str = "/"
+    name: str
+    pattern: str
+    """A Perl-style regular expression that is searched for in the object's name."""
+    apply_to: str = "all"
+    priority: int = 0
+    definition: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def expression(self) -> re.Pattern[bytes] | None:
+        """Return the compiled pattern, or None where it means something else, or nothing, to Python.
+
+        It is compiled over bytes, as the broker does it: a letter is an ASCII letter and a dot is one byte.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)  # such as [[:alpha:]], which Python reads differently
+            try:
+                return re.compile(self.pattern.encode())
+            except (re.error, FutureWarning, UnicodeEncodeError):
+                return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopologyWarning:
+    """An entry of a definitions file that no broker would hold, or that a broker would treat in another way than it says."""
+
+    kind: str
+    """``undeclared-queue``, ``undeclared-exchange``, ``undeclared-vhost``, ``undeclared-alternate-exchange``,
+    ``repeated-declaration``, ``default-exchange-binding``, ``unreadable-policy`` or ``tied-policies``."""
+    vhost: str
+    name: str
+    place: str
+    """The file and the first place in it, such as ``defs.json: bindings[17].destination``."""
+    count: int = 1
+    """How many entries of the file are concerned."""
+    advice: str
+    """What it means for routing, and what to do."""
+
+    def __str__(self) -> str:
+        more = f" (and {self.count - 1} more)" if self.count > 1 else ""
+        return f"{self.place}{more}: {self.kind} {self.name!r} in vhost {self.vhost!r}: {self.advice}"
+
+
+def predeclared_exchanges(vhost: str) -> tuple[Exchange, ...]:
+    """Return the exchanges that every vhost has without their being listed in an export."""
+    return (
+        Exchange(vhost=vhost, name="", type="direct"),
+        Exchange(vhost=vhost, name="amq.direct", type="direct"),
+        Exchange(vhost=vhost, name="amq.fanout", type="fanout"),
+        Exchange(vhost=vhost, name="amq.headers", type="headers"),
+        Exchange(vhost=vhost, name="amq.match", type="headers"),
+        Exchange(vhost=vhost, name="amq.rabbitmq.trace", type="topic", internal=True),
+        Exchange(vhost=vhost, name="amq.topic", type="topic"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Declarations:
+    """Everything that decides who gets a message. Compares by identity."""
+
+    vhosts: tuple[str, ...]
+    exchanges: tuple[Exchange, ...]
+    """Those that the file declares, then the predeclared ones of every vhost that it does not mention."""
+    queues: tuple[Queue, ...]
+    bindings: tuple[Binding, ...]
+    """In the order of the file, so that ``bindings[17]`` is the file's ``bindings[17]``."""
+    policies: tuple[Policy, ...] = ()
+    warnings: tuple[TopologyWarning, ...] = ()
+    source: str = ""
+    """The file that it was read from."""
+
+    @cached_property
+    def exchanges_by_name(self) -> Mapping[tuple[str, str], Exchange]:
+        """The exchanges by (vhost, name), with those that bindings use and nobody declares (their type is None)."""
+        known = {(exchange.vhost, exchange.name): exchange for exchange in self.exchanges}
+        for binding in self.bindings:
+            ends = [binding.source] + [binding.destination] * (binding.destination_type == "exchange")
+            for name in ends:
+                if (binding.vhost, name) not in known:
+                    known[binding.vhost, name] = Exchange(vhost=binding.vhost, name=name, type=None)
+        return known
+
+    def exchange(self, name: str, vhost: str = "/") -> Exchange:
+        """Return the exchange of that name.
+
+        Raises :class:`UnknownNameError` where there is none; the text lists near names.
+        """
+        found = self.exchanges_by_name.get((vhost, name))
+        if found is not None:
+            return found
+        raise UnknownNameError(no_exchange(name, vhost, self.vhosts, self.exchanges_by_name, self.source))
+
+    def alternate_exchange(self, exchange: Exchange) -> str | None:
+        """Return the name of the alternate exchange: the argument's, else that of the policy that applies, else None."""
+        argument = exchange.arguments.get(ALTERNATE)
+        if argument is not None:
+            return str(argument)
+        policy = self.policy(exchange)
+        named = policy.definition.get(ALTERNATE) if policy else None
+        return None if named is None else str(named)
+
+    def policy(self, exchange: Exchange) -> Policy | None:
+        """Return the one policy that applies to the exchange; of equal priorities the first in the file."""
+        return next(self.matching_policies(exchange), None)
+
+    def matching_policies(self, exchange: Exchange) -> Iterator[Policy]:
+        """Yield the policies that match the exchange, the one that applies first."""
+        name = exchange.name.encode()
+        return (policy for policy, pattern in self._ranked_policies.get(exchange.vhost, ()) if pattern.search(name))
+
+    @cached_property
+    def _ranked_policies(self) -> Mapping[str, list[tuple[Policy, re.Pattern[bytes]]]]:
+        ranked: dict[str, list[tuple[Policy, re.Pattern[bytes]]]] = {}
+        for policy in sorted(self.policies, key=lambda policy: -policy.priority):
+            pattern = policy.expression() if policy.apply_to in {"all", "exchanges"} else None
+            if pattern is not None:
+                ranked.setdefault(policy.vhost, []).append((policy, pattern))
+        return ranked

@@ -1,0 +1,81 @@
+"""What an exchange type is: how the bindings of an exchange are compiled, and what they read of a message.
+
+An exchange type turns each binding of an exchange into a *condition* on messages: a pattern that the routing key must
+match, say. Bindings with equal conditions match the same messages, so each distinct condition is compiled once, and has a
+number. A compiled exchange is a :class:`Matcher`: it tells which conditions a message meets. Where these lead to, and
+everything else about routing, is the same for all types, and is done elsewhere.
+
+To simulate another type: write its matcher and an :class:`ExchangeType` in a module of its own, and enter it in the table
+of :mod:`dfa_router.rabbitmq.exchange_types`. A type that reads more of a message than its routing key names what it reads
+(``reads=("headers",)``). Callers then hand that over by name, to ``Topology.route``, to ``TopologyRouter.route_columns``
+or as a column of a DataFrame on Spark, and it arrives in the matcher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from compiler.values import CacheStats
+from dfa_router.rabbitmq.declared import Binding
+from dfa_router.rabbitmq.traversal import Sets
+from dfa_router.storage.compiled import Compiled
+
+__all__ = ["ROUTING_KEY", "Columns", "ExchangeType", "MatchedColumns", "Matcher", "Message"]
+
+ROUTING_KEY = "routing_key"
+
+Message = Mapping[str, Any]
+"""What is known of a message, by name: its ``routing_key`` (str or bytes), and those attributes that the caller gave."""
+
+Columns = Mapping[str, Any]
+"""What is known of a batch of messages, by name: Arrow arrays of one length.
+
+``routing_key`` is always there, an array of bytes without nulls; of other attributes those that the type reads and the
+caller gave, in the Arrow type that the caller gave, nulls included.
+"""
+
+
+class MatchedColumns(NamedTuple):
+    """Which conditions the messages of a batch meet."""
+
+    set_ids: npt.NDArray[np.int64]
+    """For each message the number of its set."""
+    sets: Sets
+    """The numbers of the conditions in each set, ascending. Equal sets may occur more than once."""
+
+
+class Matcher(Protocol):
+    """A compiled exchange. It is pickled, unless its type can store it in a file, and may be used by several threads."""
+
+    def match(self, message: Message) -> Iterable[int]:
+        """Return the numbers of the conditions that the message meets."""
+
+    def match_columns(self, columns: Columns) -> MatchedColumns:
+        """Return the numbers of the conditions that each message of a batch meets."""
+
+    def stats(self) -> CacheStats:
+        """Describe its cache, and count what was asked of it; all zero where there is neither."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeType:
+    """How exchanges of a type are compiled."""
+
+    condition: Callable[[Binding], Hashable]
+    """Returns what a binding demands of a message. Its text tells how much of the caches' bytes it deserves."""
+    compile: Callable[[Sequence[Any], str, int], Matcher]
+    """``compile(conditions, engine, cache_bytes)``: condition i has the number i. A type need not use the other two."""
+    reads: tuple[str, ...] = ()
+    """The attributes of a message that it reads besides the routing key."""
+    store: Callable[[Any], Compiled] | None = None
+    """Returns what a file holds of a matcher of this type, or raises :class:`OptionError` if its engine has no such form.
+
+    Without it, a matcher is pickled where others are written to a file.
+    """
+    restore: Callable[[Compiled], Matcher] | None = None
+    """Returns the matcher again; given together with ``store``."""
