@@ -17,7 +17,8 @@ from dfa_router.engines.automaton import DfaOptions
 from dfa_router.engines.registry import engine_spec
 from dfa_router.language.dialects import DIALECTS
 from dfa_router.storage.description import from_record, record
-from tests.storage.test_save_load import BINDINGS, File, rows, text
+from tests.storage.saved_file import File, text
+from tests.storage.test_save_load import BINDINGS, rows
 
 KEYS = ["forex.usd", "stock.nyse.ibm", "", "x.é", "weather"]
 BLANK = dr.Dialect(name="blank")
