@@ -13,6 +13,7 @@ import numpy as np
 from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.advance import advance, begin, close, enter
 from compiler.kernels.tables import (
+    BUILDS,
     DEFAULTS,
     GROW_MEMBERS,
     GROW_SETS,
@@ -20,7 +21,6 @@ from compiler.kernels.tables import (
     GROW_TAGS,
     GROW_TRANSITIONS,
     MEMBERS,
-    MISSES,
     PROBES,
     SETS,
     START,
@@ -68,7 +68,7 @@ def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any
             return default
         cache.info[2 * state] |= np.uint64(default)
         meta[DEFAULTS] += 1
-        meta[MISSES] += 1
+        meta[BUILDS] += 1
     if symbol == 0 or not cache.info[2 * state + 1] >> np.uint64(program.filter_bits[symbol]) & np.uint64(1):
         return default
     if 2 * (meta[TRANSITIONS] + 1) > cache.transitions.size - PROBES + 1:
@@ -82,7 +82,7 @@ def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any
     mixed = mix(np.uint64(state), np.uint64(symbol), np.uint64(cache.symbol_bits), np.uint64(cache.key_shift))
     if not place(cache.transitions, cache.transition_shift, mixed, np.uint64(target), meta):
         return np.int64(-GROW_TRANSITIONS)
-    meta[MISSES] += 1
+    meta[BUILDS] += 1
     return target
 
 

@@ -31,7 +31,7 @@ Uint64s = npt.NDArray[np.uint64]
 STATES, MEMBERS, SETS, TAGS, TRANSITIONS, DEFAULTS = range(6)
 """Entries in use of each growing table."""
 ROW, WORDS, MISSES = 6, 7, 8
-"""The row to resume at, words read, and transitions built."""
+"""The row to resume at; words read; and words of these whose transition was not there: it was built, or the key deferred."""
 WANTED = 9
 """How many entries the table that must grow needs free."""
 START = 10
@@ -40,13 +40,15 @@ START_RESERVED = 11
 """The start state of keys that begin with the reserved byte."""
 KEY_CACHE_HITS = 12
 """Keys whose answer the table of whole keys knew."""
-COUNTS = [WORDS, MISSES, KEY_CACHE_HITS]
-"""What counts on when a cache is cleared."""
 DEFERRED = 13
 """Keys that the last walk has left to be simulated."""
 SEEN = 14
 """Counters of the doorkeeper that are in use."""
-META = 15
+BUILDS = 15
+"""Transitions and default successors that were built."""
+COUNTS = [WORDS, MISSES, BUILDS, KEY_CACHE_HITS]
+"""The counters that survive a clear."""
+META = 16
 
 PADDING = 72
 """Bytes that must be readable behind the last key that a kernel is given."""

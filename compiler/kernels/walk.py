@@ -36,6 +36,7 @@ from compiler.kernels.tables import (
     DONE,
     DOORKEEPER_ASKS,
     KEY_CACHE_HITS,
+    MISSES,
     MOST_DEFERRED,
     ROW,
     SEEN,
@@ -113,7 +114,7 @@ def walk(
             return DONE
         first = np.uint64(row)
         n = np.uint64(min(block, stop - row))
-        read = key_cache_hits = np.uint64(0)
+        read = missed = key_cache_hits = np.uint64(0)
         if key_table.size == 0:
             n = enter_keys(
                 offsets, data, valid, first, n, start, start_reserved, reserved, rows, begins, ends, states, out
@@ -168,6 +169,7 @@ def walk(
                     if symbol != np.uint64(0):
                         target = find(transitions, mixed[key], shift)
                     if target == np.uint64(0):
+                        missed += ONE
                         if doorkeeper.size > 0 and _is_rare(doorkeeper, mixed[key] >> doorkeeper_shift, meta):
                             deferred_rows[deferred], deferred_states[deferred] = rows[key], state
                             deferred_begins[deferred], _ = word_at(begins, froms, stops, level, key)
@@ -188,6 +190,7 @@ def walk(
                         remember(key_table, slots[i], data, begin, ends[i] - begin, accept)
             n = leave(info, base, out, n, rows, begins, ends, states, slots)
         meta[WORDS] += np.int64(read)
+        meta[MISSES] += np.int64(missed)
         meta[KEY_CACHE_HITS] += np.int64(key_cache_hits)
         row = min(row + block, stop)
 

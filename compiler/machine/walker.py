@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from compiler.kernels.tables import (
     BLOCK,
+    BUILDS,
     COUNTS,
     DEFAULTS,
     DONE,
@@ -183,7 +184,7 @@ class Walker:
         row, rows = 0, len(out)
         unpaid, full_at, block = 0, -1, BLOCK
         stretch_row = stretch_end = 0
-        words = misses = 0
+        words = builds = 0
         while row < rows:
             if self._cache is None or unpaid >= UNPAID_CLEARS:
                 self._simulation.rows(column, row, rows, found, out)
@@ -198,11 +199,11 @@ class Walker:
             meta = self._cache.meta
             if row >= stretch_end:
                 stretch_end = min(rows, row + pace.stretch)
-                stretch_row, words, misses = row, int(meta[WORDS]), int(meta[MISSES])
+                stretch_row, words, builds = row, int(meta[WORDS]), int(meta[BUILDS])
             stop = stretch_end if block > 1 else min(stretch_end, row + BLOCK)
             if self._key_cache.mode != "off":
                 stop = min(stop, row + self._key_cache.left)
-            before = row, int(meta[KEY_CACHE_HITS]), int(meta[WORDS]), int(meta[MISSES])
+            before = row, int(meta[KEY_CACHE_HITS]), int(meta[WORDS]), int(meta[BUILDS])
             table = self._table()
             room = self._capacity - nbytes(self._cache) - self._key_table.nbytes
             near = not len(table) and block > 1 and self._dense_rows.fits(self._cache, room)
@@ -213,7 +214,7 @@ class Walker:
                 if near:
                     stop = min(stop, row + QUIET_KEYS)
                 status = walk(self._program, self._cache, self._work, *column, row, stop, block, found.base, out, table)
-                self._dense_rows.note(stop - row, built=meta[MISSES] != before[3])
+                self._dense_rows.note(stop - row, built=meta[BUILDS] != before[3])
             row = int(meta[ROW])
             self._simulation.deferred(column, self._cache, found, out)
             forget_seen(self._cache)
@@ -224,7 +225,7 @@ class Walker:
                     pace.compare(
                         keys=row - stretch_row,
                         words=int(meta[WORDS]) - words,
-                        builds=int(meta[MISSES]) - misses,
+                        builds=int(meta[BUILDS]) - builds,
                         members=float(meta[MEMBERS] / meta[STATES]),
                     )
                 continue

@@ -67,7 +67,7 @@ def test_what_comes_once_is_simulated_and_what_comes_often_is_built() -> None:
         assert answers(machine, keys) == expected
         first = machine.stats()
         assert first.fallbacks == len(keys)  # each device is asked for once
-        assert first.misses < 1000  # and what leads to the devices, 97 times as often
+        assert first.transitions < 1000  # and what leads to the devices, 97 times as often
         for _ in range(12):
             assert answers(machine, keys) == expected
         settled = machine.stats()
