@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from compiler.kernels.tables import DEFERRED, Cache, Program, Work, simulated_block
+from compiler.kernels.tables import DEFERRED, Cache, Keys, Program
+from compiler.kernels.work import Begun, FoundSets, Work, simulated_block
 from compiler.machine.bit_program import BitProgram
 from compiler.machine.collector import Collector
-from compiler.values import KeyColumn
 
 __all__ = ["Simulation"]
 
 Int32s = npt.NDArray[np.int32]
-Uint64s = npt.NDArray[np.uint64]
 
 NO_MEMBERS = np.zeros(1, np.int32)
 
@@ -29,38 +28,35 @@ class Simulation:
         self.keys = 0
         """Keys that were simulated, from their beginnings or from where a walk left them."""
 
-    def rows(self, column: KeyColumn, row: int, stop: int, found: Collector, out: Int32s) -> None:
+    def rows(self, column: Keys, row: int, stop: int, found: Collector, out: Int32s) -> None:
         """Simulate the keys of rows ``row`` to ``stop`` from their first words on."""
         self.keys += stop - row
         if self.bits is not None:
             self._as_bits(self.bits, column, row, stop, found, out)
             return
         rows = np.arange(row, stop, dtype=np.uint64)
-        if column.valid is not None and len(column.valid):
+        if len(column.valid):
             out[row:stop] = -1
             rows = rows[column.valid[row:stop]]
         begins = column.offsets[rows].astype(np.uint64)
-        self._by_pairs(
-            column, NO_MEMBERS, NO_MEMBERS, (rows, begins, np.zeros(len(rows), np.uint64)), len(rows), found, out
-        )
+        begun = Begun(rows, begins, np.zeros(len(rows), np.uint64))
+        self._by_pairs(column, NO_MEMBERS, NO_MEMBERS, begun, len(rows), found, out)
 
-    def deferred(self, column: KeyColumn, cache: Cache, found: Collector, out: Int32s) -> None:
+    def deferred(self, column: Keys, cache: Cache, found: Collector, out: Int32s) -> None:
         """Simulate the keys that the last walk has left over, from where it left them."""
         count = int(cache.meta[DEFERRED])
         if count:
             self.keys += count
-            work = self._work
-            deferred = work.deferred_rows, work.deferred_begins, work.deferred_states
-            self._by_pairs(column, cache.members, cache.state_end, deferred, count, found, out)
+            self._by_pairs(column, cache.members, cache.state_end, self._work.deferred, count, found, out)
             cache.meta[DEFERRED] = 0
 
-    def _as_bits(self, bits: BitProgram, column: KeyColumn, row: int, stop: int, found: Collector, out: Int32s) -> None:
+    def _as_bits(self, bits: BitProgram, column: Keys, row: int, stop: int, found: Collector, out: Int32s) -> None:
         from compiler.kernels.simulate_bits import simulate_bits
 
         room = _Room(stop - row)
         while True:
-            answer = found.loose, out, room.ends, room.tags, room.counts
-            row = simulate_bits(self._program, bits, self._work, *column, row, stop, *answer)
+            answer = found.loose, out, FoundSets(room.ends, room.tags, room.counts)
+            row = simulate_bits(self._program, bits, self._work, column, row, stop, *answer)
             if row == stop:
                 break
             room.grow()
@@ -68,22 +64,22 @@ class Simulation:
 
     def _by_pairs(
         self,
-        column: KeyColumn,
+        column: Keys,
         members: Int32s,
         state_end: Int32s,
-        keys: tuple[Uint64s, Uint64s, Uint64s],
+        begun: Begun,
         count: int,
         found: Collector,
         out: Int32s,
     ) -> None:
         from compiler.kernels.simulate_pairs import simulate
 
-        where = members, state_end, column.offsets, column.data, *keys
+        where = members, state_end, column, begun
         block = simulated_block(self._program)
         room = _Room(count)
         first = 0
         while True:
-            answer = found.loose, out, room.ends, room.tags, room.counts
+            answer = found.loose, out, FoundSets(room.ends, room.tags, room.counts)
             if not simulate(self._program, self._work, *where, first, count, block, *answer):
                 break
             first = room.grow()

@@ -28,9 +28,10 @@ from compiler.kernels.tables import (
     TRANSITIONS,
     WORDS,
     Cache,
+    Keys,
     Program,
-    make_work,
 )
+from compiler.kernels.work import make_work
 from compiler.machine.bit_program import BitProgram
 from compiler.machine.cache import Snapshot, cleared, empty_cache, forget_seen, grown, nbytes, snapshot
 from compiler.machine.collector import Collector
@@ -177,7 +178,7 @@ class Walker:
                 self._cache.meta[COUNTS] = counts
                 self._words_at_clear = int(self._cache.meta[WORDS])
 
-    def _run(self, column: KeyColumn, found: Collector, out: Int32s) -> None:
+    def _run(self, column: Keys, found: Collector, out: Int32s) -> None:
         """Match the keys of a column."""
         from compiler.kernels.walk import walk
 
@@ -213,7 +214,7 @@ class Walker:
             else:
                 if near:
                     stop = min(stop, row + QUIET_KEYS)
-                status = walk(self._program, self._cache, self._work, *column, row, stop, block, found.base, out, table)
+                status = walk(self._program, self._cache, self._work, column, row, stop, block, found.base, out, table)
                 self._dense_rows.note(stop - row, built=meta[BUILDS] != before[3])
             row = int(meta[ROW])
             self._simulation.deferred(column, self._cache, found, out)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
-from compiler.kernels.tables import SEEN, simulated_block
+from compiler.kernels.tables import SEEN
+from compiler.kernels.work import simulated_block
 from compiler.machine.cache import empty_cache, forget_seen, nbytes
 from compiler.machine.lazy import LazyDfa, Simulator
 from compiler.machine.program import make_program
