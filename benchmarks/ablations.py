@@ -187,8 +187,8 @@ ABLATIONS = (
         (
             Change(
                 "compiler/kernels/advance.py",
-                "found.counts[LITERAL_FILTER] = np.int64(literals)",
-                "found.counts[LITERAL_FILTER] = np.int64(0 if found.counts[FINAL_FLAG] else -1)",
+                "work.counts[LITERAL_FILTER] = np.int64(literals)",
+                "work.counts[LITERAL_FILTER] = np.int64(0 if work.counts[FINAL_FLAG] else -1)",
             ),
         ),
     ),

@@ -1,6 +1,6 @@
 """The steps of a walk for eight keys at a time, in vectors.
 
-Each function here takes arrays of a :class:`compiler.kernels.work.Block` and works on its keys ``first`` to ``first`` + 7, one
+Each function here takes arrays of a :class:`compiler.kernels.work.Work` and works on its keys ``first`` to ``first`` + 7, one
 in each lane. It is an intrinsic: Python that writes LLVM's instructions, a few dozen where the processor has AVX-512. LLVM splits
 them into narrower ones where it has not. Only looking ahead is left to plain code where the processor cannot permute bytes.
 A step of one key by itself takes twice as long (``python -m benchmarks.ablations``).

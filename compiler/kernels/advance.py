@@ -20,7 +20,7 @@ from compiler.kernels.work import (
     LOOP_COUNT,
     MEMBER_COUNT,
     TAG_COUNT,
-    NextSet,
+    Work,
 )
 
 __all__ = ["advance", "ascend", "begin", "close", "enter"]
@@ -34,28 +34,28 @@ SHORT = 48
 
 
 @inlined
-def begin(program: Program, root: Signed, found: NextSet) -> None:
-    """Make ``found`` a start set: a root and the epsilon closure of it."""
-    found.entered[0] = root
-    found.counts[LOOP_COUNT], found.counts[ENTERED_COUNT] = 0, 1
-    close(program, found)
+def begin(program: Program, root: Signed, work: Work) -> None:
+    """Write into ``work`` a start set: a root and the epsilon closure of it."""
+    work.entered[0] = root
+    work.counts[LOOP_COUNT], work.counts[ENTERED_COUNT] = 0, 1
+    close(program, work)
 
 
 @inlined
-def advance(program: Program, members: Int32s, first: Signed, last: Signed, symbol: Signed, found: NextSet) -> None:
-    """Make ``found`` the set that one word leads to from the positions ``members[first:last]``."""
-    enter(program, members, first, last, symbol, found)
-    close(program, found)
+def advance(program: Program, members: Int32s, first: Signed, last: Signed, symbol: Signed, work: Work) -> None:
+    """Write into ``work`` the set that one word leads to from the positions ``members[first:last]``."""
+    enter(program, members, first, last, symbol, work)
+    close(program, work)
 
 
 @inlined
-def enter(program: Program, members: Int32s, first: Signed, last: Signed, symbol: Signed, found: NextSet) -> Signed:
+def enter(program: Program, members: Int32s, first: Signed, last: Signed, symbol: Signed, work: Work) -> Signed:
     """Collect the loops that stay active and the children that one word enters.
 
     Returns how many children it enters because it is their literal. If that is 0, the word leads where words do that are no
     literals of the state: to the default successor.
     """
-    nodes, loops, entered = program.nodes, found.loops, found.entered
+    nodes, loops, entered = program.nodes, work.loops, work.entered
     wanted = np.uint64(symbol != 0) << np.uint64(program.filter_bits[np.uint64(symbol)])
     loop_count = entered_count = literals = 0
     for i in range(first, last):
@@ -74,20 +74,20 @@ def enter(program: Program, members: Int32s, first: Signed, last: Signed, symbol
                 entered[entered_count] = child
                 entered_count += 1
                 literals += 1
-    found.counts[LOOP_COUNT] = loop_count
-    found.counts[ENTERED_COUNT] = entered_count
+    work.counts[LOOP_COUNT] = loop_count
+    work.counts[ENTERED_COUNT] = entered_count
     return literals
 
 
 @inlined
-def close(program: Program, found: NextSet) -> None:
+def close(program: Program, work: Work) -> None:
     """Complete the set: add the epsilon closure of what was entered, and merge the three lists.
 
-    ``members`` gets the positions from which a word leads on, ``tags`` the accept tags of all positions.
+    ``work.members`` gets the positions from which a word leads on, ``work.tags`` the accept tags of all positions.
     """
     nodes, tag_offsets, all_tags = program.nodes, program.tag_offsets, program.tags
-    loops, entered, epsilon, members, tags = found.loops, found.entered, found.epsilon, found.members, found.tags
-    loop_count, entered_count = found.counts[LOOP_COUNT], found.counts[ENTERED_COUNT]
+    loops, entered, epsilon, members, tags = work.loops, work.entered, work.epsilon, work.members, work.tags
+    loop_count, entered_count = work.counts[LOOP_COUNT], work.counts[ENTERED_COUNT]
     epsilon_count = 0
     for i in range(entered_count):
         node = nodes[TWO * np.uint64(entered[i])]
@@ -126,11 +126,11 @@ def close(program: Program, found: NextSet) -> None:
                 loop_tags += only_loops
     if not ascending:
         _sort(tags, np.int64(tag_count))
-    found.counts[MEMBER_COUNT] = member_count
-    found.counts[TAG_COUNT] = tag_count
+    work.counts[MEMBER_COUNT] = member_count
+    work.counts[TAG_COUNT] = tag_count
     # No word can change a state in which all members only loop, and all accept tags are theirs.
-    found.counts[FINAL_FLAG] = FINAL if only_looping and loop_tags == tag_count else 0
-    found.counts[LITERAL_FILTER] = np.int64(literals)
+    work.counts[FINAL_FLAG] = FINAL if only_looping and loop_tags == tag_count else 0
+    work.counts[LITERAL_FILTER] = np.int64(literals)
 
 
 @inlined

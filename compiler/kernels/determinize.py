@@ -37,18 +37,18 @@ from compiler.kernels.tables import (
 )
 from compiler.kernels.transitions import mix, place
 from compiler.kernels.unsigned import GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
-from compiler.kernels.work import FINAL_FLAG, LITERAL_FILTER, MEMBER_COUNT, TAG_COUNT, NextSet
+from compiler.kernels.work import FINAL_FLAG, LITERAL_FILTER, MEMBER_COUNT, TAG_COUNT, Work
 
 __all__ = ["build", "build_start", "rehash"]
 
 
 @kernel
-def build_start(program: Program, cache: Cache, found: NextSet) -> Signed:
+def build_start(program: Program, cache: Cache, work: Work) -> Signed:
     """Build the start state of each root; return DONE, or the number (above 0) of the table that must grow."""
     # Downwards: START is what tells that both are built.
     for root in range(program.roots - 1, -1, -1):
-        begin(program, np.int64(root), found)
-        state = _intern(cache, found)
+        begin(program, np.int64(root), work)
+        state = _intern(cache, work)
         if state < 0:
             return -state
         cache.meta[START_RESERVED if root else START] = state
@@ -56,7 +56,7 @@ def build_start(program: Program, cache: Cache, found: NextSet) -> Signed:
 
 
 @inlined
-def build(program: Program, cache: Cache, found: NextSet, from_state: Signed, with_symbol: Signed) -> Signed:
+def build(program: Program, cache: Cache, work: Work, from_state: Signed, with_symbol: Signed) -> Signed:
     """Build what is missing for a word in a state; return the successor with its FINAL bit, or minus the table that must grow.
 
     To be called if the successor is not in the cache: the state's default successor is not built, or the symbol passes the
@@ -69,8 +69,8 @@ def build(program: Program, cache: Cache, found: NextSet, from_state: Signed, wi
     first, last = np.int64(cache.state_end[state - 1]), np.int64(cache.state_end[state])
     default = np.int64(cache.info[2 * state] & LOW_HALF)
     if default == 0:
-        advance(program, cache.members, first, last, np.int64(0), found)
-        default = _intern(cache, found)
+        advance(program, cache.members, first, last, np.int64(0), work)
+        default = _intern(cache, work)
         if default < 0:
             return default
         cache.info[2 * state] |= np.uint64(default)
@@ -82,9 +82,9 @@ def build(program: Program, cache: Cache, found: NextSet, from_state: Signed, wi
     if 2 * (meta[TRANSITIONS] + 1) > cache.transitions.size - PROBES + 1:
         return np.int64(-GROW_TRANSITIONS)
     target = default
-    if enter(program, cache.members, first, last, symbol, found) > 0:
-        close(program, found)
-        target = _intern(cache, found)
+    if enter(program, cache.members, first, last, symbol, work) > 0:
+        close(program, work)
+        target = _intern(cache, work)
         if target < 0:
             return target
     mixed = mix(np.uint64(state), np.uint64(symbol), np.uint64(cache.symbol_bits), np.uint64(cache.key_shift))
@@ -95,17 +95,17 @@ def build(program: Program, cache: Cache, found: NextSet, from_state: Signed, wi
 
 
 @inlined
-def _intern(cache: Cache, found: NextSet) -> Signed:
-    """Return the number of the state that was found, with its FINAL bit; it is added if it is new.
+def _intern(cache: Cache, work: Work) -> Signed:
+    """Return the number of the state that was work, with its FINAL bit; it is added if it is new.
 
     Returns minus the number of the table that must grow, if one must.
     """
     meta = cache.meta
-    members, final = found.counts[MEMBER_COUNT], found.counts[FINAL_FLAG]
-    accept = _intern_set(cache, found, found.counts[TAG_COUNT])
+    members, final = work.counts[MEMBER_COUNT], work.counts[FINAL_FLAG]
+    accept = _intern_set(cache, work, work.counts[TAG_COUNT])
     if accept < 0:
         return accept
-    hashed = _hash(found.members, members) ^ np.int32(accept * 40503)  # 2^16 over the golden ratio
+    hashed = _hash(work.members, members) ^ np.int32(accept * 40503)  # 2^16 over the golden ratio
     slots = cache.state_slots
     mask = np.uint64(slots.size - 1)
     slot = np.uint64(hashed) & mask
@@ -114,7 +114,7 @@ def _intern(cache: Cache, found: NextSet) -> Signed:
         if (
             slots[slot] >> UPPER_HALF == np.uint64(hashed)
             and np.int64(cache.info[2 * state] >> UPPER_HALF) == accept
-            and _same(cache.members, cache.state_end[state - 1], cache.state_end[state], found.members, members)
+            and _same(cache.members, cache.state_end[state - 1], cache.state_end[state], work.members, members)
         ):
             return state | final
         slot = (slot + ONE) & mask
@@ -126,12 +126,12 @@ def _intern(cache: Cache, found: NextSet) -> Signed:
     state = meta[STATES]
     start = meta[MEMBERS]
     for i in range(members):
-        cache.members[start + i] = found.members[i]
+        cache.members[start + i] = work.members[i]
     cache.state_end[state] = start + members
     cache.info[2 * state] = np.uint64(accept) << UPPER_HALF
     if final != 0:  # a state that no word can change is its own default successor
         cache.info[2 * state] |= np.uint64(state | final)
-    cache.info[2 * state + 1] = np.uint64(found.counts[LITERAL_FILTER])
+    cache.info[2 * state + 1] = np.uint64(work.counts[LITERAL_FILTER])
     slots[slot] = np.uint64(hashed) << UPPER_HALF | np.uint64(state)
     meta[MEMBERS] = start + members
     meta[STATES] = state + 1
@@ -139,20 +139,20 @@ def _intern(cache: Cache, found: NextSet) -> Signed:
 
 
 @inlined
-def _intern_set(cache: Cache, found: NextSet, tags: Signed) -> Signed:
-    """Return the number of the accept set that was found, ``found.tags[:tags]``; it is added if it is new.
+def _intern_set(cache: Cache, work: Work, tags: Signed) -> Signed:
+    """Return the number of the accept set that was work, ``work.tags[:tags]``; it is added if it is new.
 
     Returns minus the number of the table that must grow, if one must.
     """
     meta = cache.meta
-    hashed = _hash(found.tags, tags)
+    hashed = _hash(work.tags, tags)
     slots = cache.set_slots
     mask = np.uint64(slots.size - 1)
     slot = np.uint64(hashed) & mask
     while slots[slot] != ZERO:
         accept = np.int64(slots[slot] & LOW_HALF)
         if slots[slot] >> UPPER_HALF == np.uint64(hashed) and _same(
-            cache.tags, cache.set_end[accept - 1], cache.set_end[accept], found.tags, tags
+            cache.tags, cache.set_end[accept - 1], cache.set_end[accept], work.tags, tags
         ):
             return accept
         slot = (slot + ONE) & mask
@@ -164,7 +164,7 @@ def _intern_set(cache: Cache, found: NextSet, tags: Signed) -> Signed:
     accept = meta[SETS]
     start = meta[TAGS]
     for i in range(tags):
-        cache.tags[start + i] = found.tags[i]
+        cache.tags[start + i] = work.tags[i]
     cache.set_end[accept] = start + tags
     slots[slot] = np.uint64(hashed) << UPPER_HALF | np.uint64(accept)
     meta[TAGS] = start + tags

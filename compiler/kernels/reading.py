@@ -1,6 +1,6 @@
 """A block of keys, word by word: how keys enter, where their next words end, which symbols these are, how keys leave.
 
-What is known of the keys is in the arrays of a :class:`compiler.kernels.work.Block`. Keys 0 to n - 1 are in the block; vectors
+What is known of the keys is in the arrays of a :class:`compiler.kernels.work.Work`. Keys 0 to n - 1 are in the block; vectors
 take eight at a time and so also touch up to seven entries behind them.
 """
 
@@ -10,7 +10,18 @@ import numpy as np
 
 from compiler.kernels._jit import equal64, inlined, load64, ones, trailing_zeros
 from compiler.kernels._vectors import look_eight, read_eight
-from compiler.kernels.tables import Bytes, Int32s, Keys, Program, Signed, Uint64s, Unsigned
+from compiler.kernels.tables import (
+    START,
+    START_RESERVED,
+    Bytes,
+    Int32s,
+    Int64s,
+    Keys,
+    Program,
+    Signed,
+    Uint64s,
+    Unsigned,
+)
 from compiler.kernels.unsigned import (
     BLOCK_ROW,
     EIGHT,
@@ -19,47 +30,41 @@ from compiler.kernels.unsigned import (
     LOW_HALF,
     MOST_WORDS,
     ONE,
+    STATE_MASK,
     TWO,
     UPPER_HALF,
     WINDOW,
     ZERO,
 )
 from compiler.kernels.words import begins_with, below, filter_bit, find_symbol, name_word, word_end
-from compiler.kernels.work import Block
+from compiler.kernels.work import Work
 
 __all__ = ["clear_behind", "enter_keys", "is_read", "leave", "look_ahead", "look_at", "read_words", "word_at"]
 
 LONG = np.uint64(0xFF)
-"""In ``Block.stops``, in place of the first word's end: that word is longer than a window, and the only one that is found."""
+"""In ``Work.stops``, in place of the first word's end: that word is longer than a window, and the only one that is found."""
 
 
 @inlined
 def enter_keys(
-    keys: Keys,
-    block: Block,
-    row: Unsigned,
-    n: Unsigned,
-    start: Unsigned,
-    start_reserved: Unsigned,
-    reserved: Signed,
-    out: Int32s,
+    program: Program, meta: Int64s, work: Work, keys: Keys, row: Unsigned, n: Unsigned, out: Int32s
 ) -> Unsigned:
     """Put the keys of ``n`` rows from ``row`` on into an empty block; a null key is left out, and its answer is -1.
 
-    ``start_reserved`` is the start state of keys that begin with the byte ``reserved``, ``start`` that of all others.
-    Returns how many keys are in the block.
+    Returns how many keys are in the block. ``meta`` is the cache's, in which the start states must be built.
     """
+    start, start_reserved = np.uint64(meta[START]) & STATE_MASK, np.uint64(meta[START_RESERVED]) & STATE_MASK
     offsets, data, valid = keys.offsets, keys.data, keys.valid
-    rows, begins, ends, states = block.rows, block.begins, block.ends, block.states
+    rows, begins, ends, states = work.rows, work.begins, work.ends, work.states
     for i in range(n):
         begin, end = np.uint64(offsets[row + i]), np.uint64(offsets[row + i + ONE])
         rows[i] = row + i
         begins[i] = begin + np.uint64(begin == end)  # an empty key has no words, any other has one at its beginning
         ends[i] = end
         states[i] = start
-    if reserved >= 0:
+    if program.reserved >= 0:
         for i in range(n):
-            if begins_with(data, begins[i], ends[i], reserved):
+            if begins_with(data, begins[i], ends[i], program.reserved):
                 states[i] = start_reserved
     if valid.size > 0:
         m = ZERO
@@ -80,9 +85,9 @@ def is_read(info: Uint64s, begin: Unsigned, end: Unsigned, state: Unsigned) -> b
 
 
 @inlined
-def leave(info: Uint64s, block: Block, n: Unsigned, base: Signed, out: Int32s) -> Unsigned:
+def leave(info: Uint64s, work: Work, n: Unsigned, base: Signed, out: Int32s) -> Unsigned:
     """Write the answers of keys that are read to their ends into ``out``; keep the other keys, and return how many these are."""
-    rows, begins, ends, states, slots = block.rows, block.begins, block.ends, block.states, block.slots
+    rows, begins, ends, states, slots = work.rows, work.begins, work.ends, work.states, work.slots
     # Keys that go on get an answer too, which is written over later. Asking which they are would be a branch that the
     # processor cannot predict: a key of `stock` takes 1.2 times as long with it (``python -m benchmarks.ablations``).
     unread = ZERO
@@ -107,13 +112,13 @@ def clear_behind(numbers: Uint64s, n: Unsigned) -> None:
 
 
 @inlined
-def look_ahead(data: Bytes, block: Block, n: Unsigned, separator: np.uint8) -> Unsigned:
+def look_ahead(data: Bytes, work: Work, n: Unsigned, separator: np.uint8) -> Unsigned:
     """Find the next words of all keys, up to AHEAD of each; return the largest number that was found of one key.
 
     A key's ``begins`` moves behind the words that are found: above its ``ends`` if they are its last.
     """
-    begins, ends, counts = block.begins, block.ends, block.words
-    froms, stops, heads = block.froms, block.stops, block.heads
+    begins, ends, counts = work.begins, work.ends, work.words
+    froms, stops, heads = work.froms, work.stops, work.heads
     for i in range(n, n + EIGHT):  # what is behind the last key is taken for keys that have no words left
         begins[i], ends[i] = ONE, ZERO
     first = ZERO
@@ -144,7 +149,7 @@ def look_at(
     """Find the next words of one key that has a word left; return how many, at most AHEAD.
 
     Only words that end within the next 64 bytes are found. If the first one does not, it is found alone, with LONG as its
-    end: it ends one byte before the new ``begins``. :class:`compiler.kernels.work.Block` says what the arrays get; these
+    end: it ends one byte before the new ``begins``. :class:`compiler.kernels.work.Work` says what the arrays get; these
     are its fields, as in :func:`compiler.kernels._vectors.look_eight`.
     """
     at, end = begins[key], ends[key]
@@ -170,33 +175,33 @@ def look_at(
 
 
 @inlined
-def word_at(block: Block, level: Unsigned, key: Unsigned) -> tuple[Unsigned, Unsigned]:
+def word_at(work: Work, level: Unsigned, key: Unsigned) -> tuple[Unsigned, Unsigned]:
     """Return where word ``level``, counted from 0, of the words that are found of a key begins and ends."""
-    packed = block.stops[key]
-    begin = block.froms[key]
+    packed = work.stops[key]
+    begin = work.froms[key]
     stop = begin + (packed >> EIGHT * level & LONG)
     if packed & LONG == LONG:
-        stop = block.begins[key] - ONE
+        stop = work.begins[key] - ONE
     if level != ZERO:
         begin += (packed >> EIGHT * (level - ONE) & LONG) + ONE
     return begin, stop
 
 
 @inlined
-def read_words(program: Program, data: Bytes, block: Block, n: Unsigned, level: Unsigned) -> None:
-    """Write the marked symbols of word ``level`` of keys 0 to n - 1 into ``block.symbols``: 0 if it is no literal."""
+def read_words(program: Program, data: Bytes, work: Work, n: Unsigned, level: Unsigned) -> None:
+    """Write the marked symbols of word ``level`` of keys 0 to n - 1 into ``work.symbols``: 0 if it is no literal."""
     words, shift, word_data, word_offsets = program.words, program.word_shift, program.word_data, program.word_offsets
-    symbols, late = block.symbols, block.late
+    symbols, late = work.symbols, work.late
     i = lates = ZERO
     while i < n:
         lates += ones(
-            read_eight(block.heads, block.stops, block.words, level, i, words, np.uint64(shift), symbols, late, lates)
+            read_eight(work.heads, work.stops, work.words, level, i, words, np.uint64(shift), symbols, late, lates)
         )
         i += EIGHT
     # Words that are named by hash, or are not in their home slots.
     for j in range(lates):
         key = late[j]
-        begin, end = word_at(block, level, key)
+        begin, end = word_at(work, level, key)
         name = name_word(data, begin, end - begin)
         symbol = find_symbol(words, np.uint64(shift), word_data, word_offsets, name, data, begin, end - begin)
         symbols[key] = symbol | filter_bit(name) << FILTER_SHIFT if symbol != ZERO else ZERO

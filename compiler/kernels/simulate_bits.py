@@ -42,8 +42,8 @@ def simulate_bits(
     ``counts[SETS_FOUND]`` on. Returns ``stop``, or, if ``sets.tags`` is too short, the row at which to go on.
     """
     accepts, loops, start, separator = bits.accepts, bits.loops, bits.start, program.separator
-    offsets, data, valid, block = keys.offsets, keys.data, keys.valid, work.block
-    now, begins, ends, words, symbols = work.lanes, block.begins, block.ends, block.words, block.symbols
+    offsets, data, valid = keys.offsets, keys.data, keys.valid
+    now, begins, ends, words, symbols = work.lanes, work.begins, work.ends, work.words, work.symbols
     lanes = np.uint64(loops.size)
     while row < stop:
         n = np.uint64(min(BLOCK, stop - row))
@@ -54,11 +54,11 @@ def simulate_bits(
             begins[i] += np.uint64(begins[i] == ends[i])  # an empty key has no words
             for j in range(lanes):
                 now[lanes * i + j] = start[root + j]
-        most = look_ahead(data, block, n, separator)
+        most = look_ahead(data, work, n, separator)
         while most > ZERO:
             level = ZERO
             while level < most:
-                read_words(program, data, block, n, level)
+                read_words(program, data, work, n, level)
                 for i in range(n):
                     if level >= words[i]:
                         continue
@@ -70,7 +70,7 @@ def simulate_bits(
                     if any_active == ZERO:  # the rest of the key need not be read
                         words[i], begins[i] = ZERO, ends[i] + ONE
                 level += ONE
-            most = look_ahead(data, block, n, separator)
+            most = look_ahead(data, work, n, separator)
         for i in range(n):
             if valid.size > 0 and not valid[row]:
                 out[row] = -1

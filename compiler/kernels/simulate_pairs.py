@@ -100,14 +100,13 @@ def _simulate_block(
     first: Signed,
     n: Unsigned,
 ) -> Signed:
-    """Leave in ``work.pairs.found`` the pairs at which keys and patterns end; return how many, or -1 if there is no room."""
+    """Leave in ``work.found_pairs`` the pairs at which keys and patterns end; return how many, or -1 if there is no room."""
     labels, nodes, edges, edge_shift = program.labels, program.nodes, program.edges, np.uint64(program.edge_shift)
     symbol_bits, key_shift = np.uint64(program.edge_symbol_bits), np.uint64(program.edge_key_shift)
     tag_offsets, nested = program.tag_offsets, program.nested
-    data, block, lists = keys.data, work.block, work.pairs
-    at, ends, counts, symbols = block.begins, block.ends, block.words, block.symbols
-    now, then, asking, found = lists.now, lists.then, lists.asking, lists.found
-    literals, entered = lists.literals, lists.entered
+    data, at, ends, counts, symbols = keys.data, work.begins, work.ends, work.words, work.symbols
+    now, then, asking, found = work.pairs, work.next_pairs, work.asking_pairs, work.found_pairs
+    literals, entered = work.literals, work.nested_entered
     lines = np.uint64(program.nested_count + 63) >> np.uint64(6)
     room = np.uint64(now.size) - TWO
 
@@ -149,8 +148,8 @@ def _simulate_block(
         if level == most:
             for i in range(n):
                 if counts[i] > level:
-                    at[i], _ = word_at(block, level, i)
-            most, level = look_ahead(data, block, n, program.separator), ZERO
+                    at[i], _ = word_at(work, level, i)
+            most, level = look_ahead(data, work, n, program.separator), ZERO
             for i in range(n):
                 most = min(most, counts[i]) if at[i] <= ends[i] else most
 
@@ -158,7 +157,7 @@ def _simulate_block(
         for i in range(n):
             symbols[i] = READ
         if most > ZERO:
-            read_words(program, data, block, n, level)
+            read_words(program, data, work, n, level)
         for i in range(n):
             literals[i] = ONE << (symbols[i] >> FILTER_SHIFT) if symbols[i] != ZERO else ZERO
             symbols[i] = symbols[i] & SYMBOL_MASK if level < counts[i] else READ
@@ -244,11 +243,11 @@ def _answer(
 ) -> bool:
     """Add the accept sets of a block's keys to ``sets``; return False if its tags have no room for them.
 
-    The ``pairs`` in ``work.pairs.found`` are in no order of keys. So a first pass counts the tags of each key, which tells where
+    The ``pairs`` in ``work.found_pairs`` are in no order of keys. So a first pass counts the tags of each key, which tells where
     each key's tags begin, and a second pass puts them there.
     """
     tag_offsets, all_tags = program.tag_offsets, program.tags
-    found, places = work.pairs.found, work.pairs.places
+    found, places = work.found_pairs, work.places
     set_end, tags, counts = sets.ends, sets.tags, sets.counts
     number = counts[SETS_FOUND]
     start = np.int64(set_end[number - 1]) if number > 0 else np.int64(0)
@@ -278,7 +277,7 @@ def _answer(
         if begin == end and counts[EMPTY_SET] != 0:
             out[row] = base - (counts[EMPTY_SET] - 1)
             continue
-        ascend(work.next_set.tags, tags, begin, end)
+        ascend(work.tags, tags, begin, end)
         set_end[number] = end
         out[row] = base - number
         number += 1

@@ -41,7 +41,7 @@ NONE = np.uint64(2**64 - 1)
 LANE_MASK = np.uint64(0xFF)
 """The mask of eight lanes, and of a byte."""
 BLOCK_ROW, MOST_WORDS = np.uint64(BLOCK), np.uint64(AHEAD)
-"""From one word of a key to its next in ``Block.heads``; and AHEAD."""
+"""From one word of a key to its next in ``Work.heads``; and AHEAD."""
 STATE_MASK, FINAL_BIT = np.uint64(TARGET), np.uint64(FINAL)
 SYMBOL_MASK, FILTER_SHIFT = np.uint64(SYMBOL), np.uint64(58)
 """The parts of a marked symbol (see ``SYMBOL``): the mask of the symbol, and the shift to the filter bit's number."""

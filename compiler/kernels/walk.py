@@ -76,7 +76,7 @@ from compiler.kernels.unsigned import (
     ZERO,
 )
 from compiler.kernels.words import begins_with
-from compiler.kernels.work import Begun, Block, Work
+from compiler.kernels.work import Work
 
 __all__ = ["walk"]
 
@@ -105,18 +105,15 @@ def walk(
     entries if it is not to be used.
 
     Returns DONE, or the table of the cache that must grow first. ``meta[ROW]`` is the row to go on with: below ``stop`` where a
-    table must grow or MOST_DEFERRED keys are deferred. ``meta[DEFERRED]`` says how many keys are in ``work.deferred``; they
-    must be simulated before the cache is cleared, as the states that they are in are the cache's.
+    table must grow or MOST_DEFERRED keys are deferred. ``meta[DEFERRED]`` says how many keys are in ``work.deferred_rows``
+    and the arrays beside it. They must be simulated before the cache is cleared, as their states are the cache's.
     """
     meta = cache.meta
     if meta[START] == 0:
         meta[ROW] = row
-        status = build_start(program, cache, work.next_set)
+        status = build_start(program, cache, work)
         if status != DONE:
             return status
-    block, data = work.block, keys.data
-    start, start_reserved = np.uint64(meta[START]) & STATE_MASK, np.uint64(meta[START_RESERVED]) & STATE_MASK
-    use_key_cache, table_shift = key_table.size > 0, slot_shift(key_table)
     deferred = ZERO
     while True:
         # Whatever makes the walk return in the middle of a block, the block begins again: its answers, its counters and the
@@ -128,63 +125,51 @@ def walk(
         read = missed = key_cache_hits = ZERO
 
         # Enter.
-        if use_key_cache:
-            n, key_cache_hits = _enter_unknown_keys(
-                keys,
-                block,
-                np.uint64(row),
-                n,
-                start,
-                start_reserved,
-                program.reserved,
-                base,
-                out,
-                key_table,
-                table_shift,
-            )
+        if key_table.size > 0:
+            n, key_cache_hits = _enter_unknown_keys(program, meta, work, keys, np.uint64(row), n, base, out, key_table)
         else:
-            n = enter_keys(keys, block, np.uint64(row), n, start, start_reserved, program.reserved, out)
+            n = enter_keys(program, meta, work, keys, np.uint64(row), n, out)
 
         while n > ZERO:
             # Look ahead.
-            clear_behind(block.states, n)
-            most = look_ahead(data, block, n, program.separator)
+            clear_behind(work.states, n)
+            most = look_ahead(keys.data, work, n, program.separator)
             level = ZERO
             while level < most:
                 # Read.
-                read_words(program, data, block, n, level)
+                read_words(program, keys.data, work, n, level)
 
                 # Step.
-                stepped, lates = _step(cache, block, n, level)
+                stepped, lates = _step(cache, work, n, level)
                 read += stepped
 
                 # Late: these keys are still in the states that they were in.
-                _prefetch_late(cache, block, lates)
+                _prefetch_late(cache, work, lates)
                 for j in range(lates):
-                    key = block.late[j]
-                    state, symbol = block.states[key], block.symbols[key] & SYMBOL_MASK
+                    key = work.late[j]
+                    state, symbol = work.states[key], work.symbols[key] & SYMBOL_MASK
                     target = cache.info[TWO * state] & LOW_HALF
                     if symbol != ZERO:
-                        target = find(cache.transitions, block.mixed[key], np.uint64(cache.transition_shift))
+                        target = find(cache.transitions, work.mixed[key], np.uint64(cache.transition_shift))
                     if target == ZERO:
                         missed += ONE
-                        if _is_rare(cache, block.mixed[key], meta):
-                            _defer(work.deferred, deferred, block, level, key)
+                        if _is_rare(cache, work.mixed[key], meta):
+                            _defer(work, deferred, level, key)
                             deferred += ONE
                             continue
-                        built = build(program, cache, work.next_set, state, symbol)
+                        built = build(program, cache, work, state, symbol)
                         if built < 0:
                             return -built
                         target = np.uint64(built)
-                    block.states[key] = target & STATE_MASK
+                    work.states[key] = target & STATE_MASK
                 level += ONE
 
             # Remember.
-            if use_key_cache:
-                _remember_keys(keys, cache.info, block, n, key_table)
+            if key_table.size > 0:
+                _remember_keys(keys, cache.info, work, n, key_table)
 
             # Leave.
-            n = leave(cache.info, block, n, base, out)
+            n = leave(cache.info, work, n, base, out)
 
         meta[WORDS] += np.int64(read)
         meta[MISSES] += np.int64(missed)
@@ -194,22 +179,22 @@ def walk(
 
 @inlined
 def _enter_unknown_keys(
+    program: Program,
+    meta: Int64s,
+    work: Work,
     keys: Keys,
-    block: Block,
     row: Unsigned,
     count: Unsigned,
-    start: Unsigned,
-    start_reserved: Unsigned,
-    reserved: Signed,
     base: Signed,
     out: Int32s,
     key_table: Uint64s,
-    table_shift: Unsigned,
 ) -> tuple[Unsigned, Unsigned]:
     """Do as :func:`compiler.kernels.reading.enter_keys`, but answer the keys that the key cache knows, and leave them out.
 
     Returns how many keys are in the block, and how many the key cache has answered.
     """
+    start, start_reserved = np.uint64(meta[START]) & STATE_MASK, np.uint64(meta[START_RESERVED]) & STATE_MASK
+    shift = slot_shift(key_table)
     n = hits = ZERO
     end = np.uint64(keys.offsets[row])
     for at in range(row, row + count):
@@ -217,56 +202,56 @@ def _enter_unknown_keys(
         if keys.valid.size > 0 and not keys.valid[at]:
             out[at] = -1
             continue
-        slot = slot_of(keys.data, begin, end - begin, table_shift)
+        slot = slot_of(keys.data, begin, end - begin, shift)
         accept = look_up(key_table, slot, keys.data, begin, end - begin)
         if accept != ZERO:
             out[at] = base + np.int64(accept) - 1
             hits += ONE
             continue
-        block.rows[n], block.ends[n], block.slots[n] = at, end, slot
-        block.begins[n] = begin + np.uint64(begin == end)  # an empty key has no words
-        block.states[n] = start_reserved if begins_with(keys.data, begin, end, reserved) else start
+        work.rows[n], work.ends[n], work.slots[n] = at, end, slot
+        work.begins[n] = begin + np.uint64(begin == end)  # an empty key has no words
+        work.states[n] = start_reserved if begins_with(keys.data, begin, end, program.reserved) else start
         n += ONE
     return n, hits
 
 
 @inlined
-def _step(cache: Cache, block: Block, n: Unsigned, level: Unsigned) -> tuple[Unsigned, Unsigned]:
+def _step(cache: Cache, work: Work, n: Unsigned, level: Unsigned) -> tuple[Unsigned, Unsigned]:
     """Give each key its successor, if that is its state's default one, or is in the home slot of the transition.
 
-    Returns how many keys have read a word that could change their states, and the length of ``block.late``: the keys among
+    Returns how many keys have read a word that could change their states, and the length of ``work.late``: the keys among
     these that have got no successor. Keys in states that no word can change, and keys without a word, stay as they are.
     """
     transitions, shift = cache.transitions, np.uint64(cache.transition_shift)
     symbol_bits, key_shift = np.uint64(cache.symbol_bits), np.uint64(cache.key_shift)
     lane = ZERO
     while lane < n:
-        mix_eight(block.states, block.symbols, symbol_bits, key_shift, block.mixed, lane)
+        mix_eight(work.states, work.symbols, symbol_bits, key_shift, work.mixed, lane)
         lane += EIGHT
     # All home slots are asked for before any is used, so that the processor's cache misses overlap.
     for i in range(n):
-        prefetch(transitions, block.mixed[i] >> shift)
+        prefetch(transitions, work.mixed[i] >> shift)
     lane = lates = read = ZERO
     while lane < n:
         found = step_eight(
-            cache.info, transitions, shift, block.states, block.symbols, block.mixed, block.words, level, lane,
-            block.late, lates,
+            cache.info, transitions, shift, work.states, work.symbols, work.mixed, work.words, level, lane,
+            work.late, lates,
         )  # fmt: skip
         read += ones(found & LANE_MASK)
         lates += ones(found >> EIGHT)
         lane += EIGHT
     # The next step, or the answer, will ask for what the new states are.
     for i in range(n):
-        prefetch(cache.info, TWO * block.states[i])
+        prefetch(cache.info, TWO * work.states[i])
     return read, lates
 
 
 @inlined
-def _prefetch_late(cache: Cache, block: Block, lates: Unsigned) -> None:
+def _prefetch_late(cache: Cache, work: Work, lates: Unsigned) -> None:
     """Ask for the doorkeeper's counters of all late keys, before the first of them is used."""
     if cache.doorkeeper.size > 0:
         for j in range(lates):
-            counter = block.mixed[block.late[j]] >> np.uint64(cache.doorkeeper_shift)
+            counter = work.mixed[work.late[j]] >> np.uint64(cache.doorkeeper_shift)
             prefetch(cache.doorkeeper, counter >> LOG_COUNTERS)
 
 
@@ -290,22 +275,22 @@ def _is_rare(cache: Cache, mixed: Unsigned, meta: Int64s) -> bool:
 
 
 @inlined
-def _defer(deferred: Begun, at: Unsigned, block: Block, level: Unsigned, key: Unsigned) -> None:
+def _defer(work: Work, at: Unsigned, level: Unsigned, key: Unsigned) -> None:
     """Leave a key to be simulated from word ``level`` on, as entry ``at`` of the deferred keys.
 
     The rest of the key is not read, and the answer that it gets with the others is written over by the simulation.
     """
-    deferred.rows[at], deferred.states[at] = block.rows[key], block.states[key]
-    deferred.begins[at], _ = word_at(block, level, key)
-    block.words[key], block.begins[key], block.slots[key] = ZERO, block.ends[key] + ONE, NO_SLOT
+    work.deferred_rows[at], work.deferred_states[at] = work.rows[key], work.states[key]
+    work.deferred_begins[at], _ = word_at(work, level, key)
+    work.words[key], work.begins[key], work.slots[key] = ZERO, work.ends[key] + ONE, NO_SLOT
 
 
 @inlined
-def _remember_keys(keys: Keys, info: Uint64s, block: Block, n: Unsigned, key_table: Uint64s) -> None:
+def _remember_keys(keys: Keys, info: Uint64s, work: Work, n: Unsigned, key_table: Uint64s) -> None:
     """Put the keys that are read to their ends into the key cache, but not those that were deferred."""
     for i in range(n):
-        state = block.states[i]
-        if is_read(info, block.begins[i], block.ends[i], state) and block.slots[i] != NO_SLOT:
-            begin = np.uint64(keys.offsets[block.rows[i]])
+        state = work.states[i]
+        if is_read(info, work.begins[i], work.ends[i], state) and work.slots[i] != NO_SLOT:
+            begin = np.uint64(keys.offsets[work.rows[i]])
             accept = info[TWO * state] >> UPPER_HALF
-            remember(key_table, block.slots[i], keys.data, begin, block.ends[i] - begin, accept)
+            remember(key_table, work.slots[i], keys.data, begin, work.ends[i] - begin, accept)

@@ -16,8 +16,6 @@ from compiler.kernels._vectors import step_eight_in_rows
 from compiler.kernels.reading import clear_behind, enter_keys, leave, look_ahead, read_words
 from compiler.kernels.tables import (
     BLOCK,
-    START,
-    START_RESERVED,
     STATES,
     WORDS,
     Cache,
@@ -77,30 +75,27 @@ def walk_dense_rows(
 
     Returns ``stop``, or the first row of a block in which a successor is missing.
     """
-    meta, info, block = cache.meta, cache.info, work.block
-    start, start_reserved = np.uint64(meta[START]) & STATE_MASK, np.uint64(meta[START_RESERVED]) & STATE_MASK
+    meta, info = cache.meta, cache.info
     while row < stop:
         n = np.uint64(min(BLOCK, stop - row))
-        n = enter_keys(keys, block, np.uint64(row), n, start, start_reserved, program.reserved, out)
+        n = enter_keys(program, meta, work, keys, np.uint64(row), n, out)
         read = missing = ZERO
         while n > ZERO:
-            clear_behind(block.states, n)
-            most = look_ahead(keys.data, block, n, program.separator)
+            clear_behind(work.states, n)
+            most = look_ahead(keys.data, work, n, program.separator)
             level = ZERO
             while level < most:
-                read_words(program, keys.data, block, n, level)
+                read_words(program, keys.data, work, n, level)
                 i = ZERO
                 while i < n:
-                    found = step_eight_in_rows(
-                        table, np.uint64(bits), block.states, block.symbols, block.words, level, i
-                    )
+                    found = step_eight_in_rows(table, np.uint64(bits), work.states, work.symbols, work.words, level, i)
                     read += ones(found & LANE_MASK)
                     missing |= found >> EIGHT
                     i += EIGHT
                 level += ONE
             if missing != ZERO:
                 return np.int64(row)
-            n = leave(info, block, n, base, out)
+            n = leave(info, work, n, base, out)
         meta[WORDS] += np.int64(read)
         row = min(row + BLOCK, stop)
     return np.int64(row)

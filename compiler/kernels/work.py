@@ -12,15 +12,26 @@ import numpy as np
 
 from compiler.kernels.tables import AHEAD, BLOCK, MOST_DEFERRED, MOST_LANES, Int32s, Int64s, Program, Uint64s
 
-__all__ = ["Begun", "Block", "FoundSets", "NextSet", "Work", "lines", "make_work", "simulated_block"]
+__all__ = ["Begun", "FoundSets", "Work", "lines", "make_work", "simulated_block"]
 
 
-class Block(NamedTuple):
-    """The keys that are walked or simulated together: entry i of each array is about key i of the block.
+MEMBER_COUNT, TAG_COUNT, FINAL_FLAG, LITERAL_FILTER = range(4)
+"""Slots of ``Work.counts`` when a set is complete: its members; its tags; FINAL if no word can change such a state, else 0; and
+the filter of the members' literals."""
+LOOP_COUNT, ENTERED_COUNT = 0, 1
+"""Slots of ``Work.counts`` before that: the entries of ``loops`` and of ``entered``."""
 
-    Words of a key are *found* when their ends are known; up to AHEAD of them are found at once, and then read one by one.
-    Arrays have room for eight keys more than BLOCK, because vectors read and write eight at a time.
+
+class Work(NamedTuple):
+    """Scratch space of one walker.
+
+    It is one flat tuple, although its fields fall into groups: with the groups as tuples of their own, each call of a kernel
+    takes 1.4 us more.
     """
+
+    # The block: the keys that are walked or simulated together. Entry i of each array is about key i of the block; there is
+    # room for eight keys more than BLOCK, because vectors read and write eight at a time. Words of a key are *found* when
+    # their ends are known; up to AHEAD of them are found at once, and then read one by one.
 
     rows: Uint64s
     """The key's row in the column."""
@@ -47,27 +58,16 @@ class Block(NamedTuple):
     late: Uint64s
     """A list of keys for which the vectors have no answer, so that plain code must look at them."""
 
+    # The keys that a walk has deferred: entry i of each array is about the same key, ``meta[DEFERRED]`` says how many.
 
-class Begun(NamedTuple):
-    """Keys that are to be simulated from some word on: entry i of each array is about the same key."""
-
-    rows: Uint64s
+    deferred_rows: Uint64s
     """The key's row in the column."""
-    begins: Uint64s
+    deferred_begins: Uint64s
     """Where its next word begins: an index into the column's bytes."""
-    states: Uint64s
-    """The state that it is in; 0 if nothing of it has been read."""
+    deferred_states: Uint64s
+    """The state that it is in."""
 
-
-MEMBER_COUNT, TAG_COUNT, FINAL_FLAG, LITERAL_FILTER = range(4)
-"""Slots of ``NextSet.counts`` when a set is complete: its members; its tags; FINAL if no word can change such a state, else 0;
-and the filter of the members' literals."""
-LOOP_COUNT, ENTERED_COUNT = 0, 1
-"""Slots of ``NextSet.counts`` before that: the entries of ``loops`` and of ``entered``."""
-
-
-class NextSet(NamedTuple):
-    """One step of subset construction: the three sorted lists of positions that it merges, and the set that comes of them."""
+    # A step of subset construction: three sorted lists of positions, and the set that they are merged into.
 
     loops: Int32s
     """The members that stay active."""
@@ -82,41 +82,40 @@ class NextSet(NamedTuple):
     counts: Int64s
     """How many entries are in these arrays (MEMBER_COUNT and the constants below it)."""
 
+    # The simulation by pairs of a position and a key (:mod:`compiler.kernels.simulate_pairs`).
 
-class Pairs(NamedTuple):
-    """The lists of the simulation by pairs of a position and a key; see :mod:`compiler.kernels.simulate_pairs`."""
-
-    now: Uint64s
+    pairs: Uint64s
     """The pairs before the word that is read."""
-    then: Uint64s
+    next_pairs: Uint64s
     """The pairs behind it."""
-    asking: Uint64s
+    asking_pairs: Uint64s
     """The pairs whose position may have a child that this word leads to."""
-    found: Uint64s
+    found_pairs: Uint64s
     """The pairs at which a key and a pattern end."""
     literals: Uint64s
     """For each key of the block, the bit of the word in filters, or 0 if it is no literal."""
-    entered: Uint64s
-    """For each key of the block, a bit for each NESTED position: whether the key has entered it. See :func:`lines`."""
+    nested_entered: Uint64s
+    """For each key of the block, :func:`lines` numbers with a bit for each NESTED position: whether the key has entered it."""
     places: Uint64s
     """For each key of the block, where the next tag of its set is to be written."""
 
+    # The bit-parallel simulation (:mod:`compiler.kernels.simulate_bits`).
 
-class Work(NamedTuple):
-    """Scratch space of one walker."""
-
-    block: Block
-    """The keys in hand."""
-    next_set: NextSet
-    """The state that is being built."""
-    deferred: Begun
-    """The keys that a walk leaves to be simulated; ``meta[DEFERRED]`` says how many."""
-    pairs: Pairs
-    """The simulation by pairs."""
     lanes: Uint64s
-    """The active bits of the bit-parallel simulation, key by key."""
+    """The active bits, key by key."""
     marks: Uint64s
-    """A bit for each accept tag, by which the bit-parallel simulation sorts a set."""
+    """A bit for each accept tag, by which a set is sorted."""
+
+
+class Begun(NamedTuple):
+    """Keys that are to be simulated from some word on: entry i of each array is about the same key."""
+
+    rows: Uint64s
+    """The key's row in the column."""
+    begins: Uint64s
+    """Where its next word begins: an index into the column's bytes."""
+    states: Uint64s
+    """The state that it is in; 0 if nothing of it has been read."""
 
 
 SETS_FOUND, TAGS_WANTED, EMPTY_SET, NEXT_KEY = range(4)
@@ -166,38 +165,34 @@ def make_work(program: Program) -> Work:
         return np.zeros(MOST_DEFERRED + BLOCK, np.uint64)
 
     return Work(
-        block=Block(
-            rows=block(),
-            begins=block(),
-            ends=block(),
-            states=block(),
-            words=block(),
-            froms=block(),
-            stops=block(),
-            heads=block(AHEAD),
-            symbols=block(),
-            mixed=block(),
-            slots=block(),
-            late=block(),
-        ),
-        next_set=NextSet(
-            loops=np.empty(positions, np.int32),
-            entered=np.empty(positions, np.int32),
-            epsilon=np.empty(positions, np.int32),
-            members=np.empty(positions, np.int32),
-            tags=np.empty(len(program.tags) + 1, np.int32),
-            counts=np.zeros(4, np.int64),
-        ),
-        deferred=Begun(rows=deferred(), begins=deferred(), states=deferred()),
-        pairs=Pairs(
-            now=pairs(),
-            then=pairs(),
-            asking=pairs(),
-            found=pairs(),
-            literals=block(),
-            entered=np.empty(simulated_block(program) * lines(program), np.uint64),
-            places=block(),
-        ),
+        rows=block(),
+        begins=block(),
+        ends=block(),
+        states=block(),
+        words=block(),
+        froms=block(),
+        stops=block(),
+        heads=block(AHEAD),
+        symbols=block(),
+        mixed=block(),
+        slots=block(),
+        late=block(),
+        deferred_rows=deferred(),
+        deferred_begins=deferred(),
+        deferred_states=deferred(),
+        loops=np.empty(positions, np.int32),
+        entered=np.empty(positions, np.int32),
+        epsilon=np.empty(positions, np.int32),
+        members=np.empty(positions, np.int32),
+        tags=np.empty(len(program.tags) + 1, np.int32),
+        counts=np.zeros(4, np.int64),
+        pairs=pairs(),
+        next_pairs=pairs(),
+        asking_pairs=pairs(),
+        found_pairs=pairs(),
+        literals=block(),
+        nested_entered=np.empty(simulated_block(program) * lines(program), np.uint64),
+        places=block(),
         lanes=np.empty(BLOCK * MOST_LANES, np.uint64),
         marks=np.zeros(MOST_LANES, np.uint64),
     )

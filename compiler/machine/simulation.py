@@ -47,7 +47,9 @@ class Simulation:
         count = int(cache.meta[DEFERRED])
         if count:
             self.keys += count
-            self._by_pairs(column, cache.members, cache.state_end, self._work.deferred, count, found, out)
+            work = self._work
+            deferred = Begun(work.deferred_rows, work.deferred_begins, work.deferred_states)
+            self._by_pairs(column, cache.members, cache.state_end, deferred, count, found, out)
             cache.meta[DEFERRED] = 0
 
     def _as_bits(self, bits: BitProgram, column: Keys, row: int, stop: int, found: Collector, out: Int32s) -> None:
