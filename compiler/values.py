@@ -69,7 +69,7 @@ class CacheStats:
     hits: int = 0
     """Words whose transition was in the cache."""
     misses: int = 0
-    """Transitions that had to be built. A word may need two: the default successor of its state, and its own."""
+    """Words whose transition was not in the cache: it was built, or the key was simulated from there on."""
     clears: int = 0
     """How often the cache was full and was emptied."""
     fallbacks: int = 0

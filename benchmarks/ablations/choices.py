@@ -93,7 +93,7 @@ ABLATIONS = (
         "scratch arrays begin at a line of the processor's cache (instead of 8 bytes after one)",
         (
             Change(
-                "compiler/kernels/tables.py",
+                "compiler/kernels/work.py",
                 "first = -room.ctypes.data % 64 // 8",
                 "first = (8 - room.ctypes.data) % 64 // 8",
             ),
@@ -104,9 +104,9 @@ ABLATIONS = (
         (
             Change(
                 READING,
-                "        out[rows[i]] = base + np.int64(info[TWO * states[i]] >> HALF) - 1\n",
+                "        out[rows[i]] = base + np.int64(info[TWO * states[i]] >> UPPER_HALF) - 1\n",
                 "        if is_read(info, begins[i], ends[i], states[i]):\n"
-                "            out[rows[i]] = base + np.int64(info[TWO * states[i]] >> HALF) - 1\n",
+                "            out[rows[i]] = base + np.int64(info[TWO * states[i]] >> UPPER_HALF) - 1\n",
             ),
         ),
     ),
@@ -139,8 +139,8 @@ ABLATIONS = (
         (
             Change(
                 "compiler/kernels/advance.py",
-                "work.counts[3] = np.int64(literals)",
-                "work.counts[3] = np.int64(0 if work.counts[2] else -1)",
+                "work.counts[LITERAL_FILTER] = np.int64(literals)",
+                "work.counts[LITERAL_FILTER] = np.int64(0 if work.counts[FINAL_FLAG] else -1)",
             ),
         ),
     ),
@@ -160,7 +160,7 @@ ABLATIONS = (
         "128 keys are simulated together (instead of 1)",
         (
             Change(
-                "compiler/kernels/tables.py",
+                "compiler/kernels/work.py",
                 "return max(1, min(BLOCK, 65536 // max(1, lines(program))))",
                 "return 1",
             ),

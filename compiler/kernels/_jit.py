@@ -1,10 +1,12 @@
-"""Where numba is imported, here, in ``_lanes`` and in ``_vectors``: decorators for kernels, and machine instructions.
+"""The decorators that compile kernels, and single machine instructions for them.
 
-Kernels are compiled at their first call, never at import, and kept on disk where numba finds a writable place
-(``NUMBA_CACHE_DIR``, else beside the source, else the user's cache directory). They release the interpreter's lock, all
-but those that are over at once.
-numba notices a change in the file that defines a kernel, not in the files of the helpers it calls; whoever edits a
-helper must clear that place (the tests use one that is named after the content of this folder).
+This module, ``_lanes`` and ``_vectors`` are the only ones that import numba. Kernels are compiled at their first call, never at
+import, and kept on disk in the first place of these that is writable: ``NUMBA_CACHE_DIR``, the folder of the source, the
+user's cache directory. Kernels release the interpreter's lock, except the :func:`brief` ones.
+
+numba notices a change in the file that defines a kernel, but not in the files of the helpers that it calls. After a change of a
+helper, the compiled kernels must be deleted by hand; the tests keep theirs in a folder that is named after the content of
+this package.
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ JIT: bool = not cast("Any", numba.config).DISABLE_JIT
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
-    # Kernels allocate nothing and keep nothing, so they need not count references to the arrays that they were given.
-    # numba would count at every use of an array in a tuple: the first pass of `stock` takes 3.5 times as long then
-    # (``python -m benchmarks.ablations``).
+    # No reference counting: kernels allocate nothing and keep nothing, and their callers keep the arrays. numba would count
+    # at every use of an array in a tuple, and the first pass of `stock` takes 3.5 times as long with it
+    # (``python -m benchmarks ablations``).
     "_nrt": False,
 }
 
@@ -54,9 +56,9 @@ def kernel(function: F) -> F:
 
 
 def brief(function: F) -> F:
-    """Compile a kernel that is over at once, and so keeps the interpreter's lock.
+    """Compile a kernel that runs so shortly that it keeps the interpreter's lock.
 
-    Giving the lock up and taking it again takes 55 ns, and with a second thread waiting for it over 1 us.
+    Releasing the lock and taking it again takes 55 ns, and over 1 us if a second thread is waiting for it.
     """
     return _compiled(function, {**_OPTIONS, "nogil": False})
 
@@ -65,25 +67,25 @@ def _compiled(function: F, options: dict[str, Any]) -> F:
     compiled: Any
     try:
         compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # numba has found no place to keep compiled code: compile in every process
+    except RuntimeError:  # no place to keep compiled code is writable: each process compiles for itself
         compiled = numba.njit(**options)(function)
     return cast("F", compiled)
 
 
 def entry(kernel: Any, *arguments: Any) -> Any:
-    """Return the machine code that a kernel has for arguments like these, compiling it first if need be.
+    """Return a kernel's machine code for arguments of these types; it is compiled first if need be.
 
-    Calling it takes 0.1 us less than calling the kernel, which finds out each time what it was given.
+    Calling it takes 0.1 us less than calling the kernel, which looks at the types of its arguments at each call.
     """
     return kernel.compile(tuple(cast("Any", numba).typeof(argument) for argument in arguments))
 
 
 def inlined(function: F) -> F:
-    """Compile a small helper into the kernels that call it.
+    """Compile a helper into the kernels that call it.
 
-    A call hands over every field of every array of its arguments, dozens of words on the stack, which a step that
-    should take nanoseconds cannot afford.
-    (``python -m benchmarks.ablations``: the first pass of `stock` takes 1.7 times as long when building is called.)
+    A call passes every field of every array in its arguments, hundreds of numbers on the stack, which is too slow for a step
+    of a few nanoseconds. The first pass of `stock` takes 1.7 times as long when building is called
+    (``python -m benchmarks ablations``). Inlined, a NamedTuple of arrays costs nothing: what is not used is not passed.
     """
     compiled: Any = numba.njit(forceinline=True, **_OPTIONS)(function)
     return cast("F", compiled)
@@ -100,7 +102,7 @@ def _load64(typing_context: Any, data: Any, index: Any) -> Any:
 
 
 def _equal64(typing_context: Any, data: Any, index: Any, byte: Any) -> Any:
-    """Compare 64 bytes of a uint8 array, from any index, with one byte: bit i of the result is for byte i."""
+    """Compare 64 bytes of a uint8 array, from any index, with one byte; bit i of the result says whether byte i is equal."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _element(context, builder, signature, arguments)
@@ -114,10 +116,10 @@ def _equal64(typing_context: Any, data: Any, index: Any, byte: Any) -> Any:
 
 
 def _prefetch(typing_context: Any, data: Any, index: Any) -> Any:
-    """Ask the processor to bring an element of an array into its cache.
+    """Tell the processor to load an element of an array into its cache, without waiting for it.
 
-    Without, the first pass of `fleet` takes 1.5 times as long, and a key of `stock` a sixth more
-    (``python -m benchmarks.ablations``).
+    Without prefetching, the first pass of `fleet` takes 1.5 times as long, and a key of `stock` a sixth more
+    (``python -m benchmarks ablations``).
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -150,9 +152,9 @@ def _ones(typing_context: Any, value: Any) -> Any:
 
 
 def _array_at(typing_context: Any, table: Any, index: Any, kind: Any) -> Any:
-    """Return the array of that type of numbers whose address and size are ``table[index]`` and ``table[index + 1]``.
+    """Return the array, of numbers of type ``kind``, whose address and size are ``table[index]`` and ``table[index + 1]``.
 
-    Whoever wrote them there has the array: nothing here keeps it, or checks them.
+    Nothing is checked, and the array is not kept alive: that is up to whoever wrote them there.
     """
     array_type = types.Array(kind.dtype, 1, "C")
 
@@ -170,6 +172,7 @@ def _array_at(typing_context: Any, table: Any, index: Any, kind: Any) -> Any:
 
 
 def _element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Write the address of an element: the first argument is the array, the second the index."""
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
     return builder.gep(array.data, [context.cast(builder, arguments[1], signature.args[1], types.intp)])
 

@@ -1,7 +1,8 @@
-"""LLVM's vectors of eight numbers, as far as the steps of a walk need them; numba itself has none.
+"""Vectors of eight numbers, one in each *lane*, as LLVM has them: what the steps of a walk need. numba itself has none.
 
-Numbers are gathered one by one, and pairs of them together: with the processor's own instruction for eight, AMD's Zen 4 takes
-1.5 times as long for a key of ``stock`` (``python -m benchmarks.ablations``).
+Where eight numbers are gathered from eight places, they are loaded one by one, and numbers that lie side by side as a pair. The
+processor's own instruction for gathering was rejected: with it, a key of `stock` takes 1.5 times as long on AMD's Zen 4
+(``python -m benchmarks ablations``).
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ __all__ = [
 ]
 
 LANES = 8
+"""The numbers of a vector."""
+# LLVM's types: numbers of 64 and 32 bits, eight of them, and eight bits; a byte, a pair of numbers, 64 bytes, and 64 bits.
 INT, NARROW = ir.IntType(64), ir.IntType(32)
 VECTOR, BITS = ir.VectorType(INT, LANES), ir.VectorType(ir.IntType(1), LANES)
 BYTE, PAIR = ir.IntType(8), ir.VectorType(INT, 2)
@@ -34,44 +37,45 @@ BYTES, EACH_BYTE = ir.VectorType(BYTE, 64), ir.VectorType(ir.IntType(1), 64)
 
 
 class Lanes:
-    """Writes vector instructions."""
+    """Writes vector instructions into the function that an LLVM builder is building; values are LLVM's."""
 
     def __init__(self, builder: Any) -> None:
+        """Write with this builder."""
         self.builder = builder
 
     def all(self, value: int) -> Any:
-        """Return a constant in all lanes."""
+        """Return a vector with a constant in all lanes; a negative one is taken modulo 2^64."""
         return VECTOR([value % 2**64] * LANES)
 
     def places(self) -> Any:
-        """Return each lane's number."""
+        """Return the vector 0, 1, ..., 7: each lane's own number."""
         return VECTOR(list(range(LANES)))
 
     def spread(self, value: Any, kind: Any = VECTOR) -> Any:
-        """Return a vector that has one number everywhere."""
+        """Return a vector with one value in all lanes."""
         one = self.builder.insert_element(kind(ir.Undefined), value, NARROW(0))
         return self.shuffled(one, one, [0] * kind.count)
 
     def load(self, array: Any, index: Any) -> Any:
-        """Load consecutive numbers."""
+        """Load the eight numbers of an array from ``index`` on."""
         return self.builder.load(self._vector(array, index), align=8)
 
     def store(self, values: Any, array: Any, index: Any) -> None:
-        """Store consecutive numbers."""
+        """Store a vector into an array from ``index`` on."""
         self.builder.store(values, self._vector(array, index), align=8)
 
     def each(self, values: Any) -> list[Any]:
-        """Return the numbers of a vector."""
+        """Return the eight numbers of a vector."""
         return [self.builder.extract_element(values, NARROW(lane)) for lane in range(LANES)]
 
     def load_each(self, array: Any, index: Any) -> list[Any]:
-        """Load consecutive numbers one by one, which is faster than to take a vector apart."""
+        """Load eight consecutive numbers one by one, which is faster than loading a vector and taking it apart."""
         return [
             self.builder.load(self.builder.gep(array.data, [self.builder.add(index, INT(i))])) for i in range(LANES)
         ]
 
     def gather(self, array: Any, indices: list[Any], *, kind: Any = INT, align: int = 8) -> Any:
-        """Load a number at each index."""
+        """Load the number at each of eight indices into a vector. ``kind`` is the type of the numbers, ``align`` their bytes."""
         found = ir.VectorType(kind, LANES)(ir.Undefined)
         for lane, index in enumerate(indices):
             place = self.builder.bitcast(self.builder.gep(array.data, [index]), kind.as_pointer())
@@ -79,7 +83,7 @@ class Lanes:
         return found
 
     def gather_pairs(self, array: Any, indices: list[Any]) -> tuple[Any, Any]:
-        """Load two numbers at each index, which counts pairs; return the first ones and the second ones."""
+        """Load pair i of an array, its numbers 2i and 2i + 1, for each of eight indices i; return the first numbers and the second."""
         b, pairs = self.builder, []
         for index in indices:
             place = b.gep(array.data, [b.shl(index, INT(1))])
@@ -89,11 +93,11 @@ class Lanes:
         return self.shuffled(even, odd, orders[0]), self.shuffled(even, odd, orders[1])
 
     def shuffled(self, a: Any, b: Any, order: list[int]) -> Any:
-        """Return a vector with items of two, which are counted on from the first to the second."""
+        """Return a vector of items of two vectors; ``order`` has their indices, the second vector's counted behind the first's."""
         return self.builder.shuffle_vector(a, b, ir.VectorType(NARROW, len(order))(order))
 
     def turned(self, rows: list[Any]) -> list[Any]:
-        """Return the columns of a matrix of eight vectors."""
+        """Transpose a matrix of eight vectors: return its columns."""
         for width in (1, 2, 4):
             first = [i if not i & width else i - width + LANES for i in range(LANES)]
             second = [i + width if not i & width else i + LANES for i in range(LANES)]
@@ -103,43 +107,45 @@ class Lanes:
         return rows
 
     def mask(self, bits: Any) -> Any:
-        """Return a number with a bit per lane."""
+        """Return a vector of eight bits as one number, the first lane's bit lowest."""
         return self.builder.zext(self.builder.bitcast(bits, ir.IntType(LANES)), INT)
 
     def packed(self, values: Any, bits: Any) -> Any:
-        """Return the numbers of some lanes in the first lanes, in order."""
+        """Move the numbers of the lanes whose bit is set to the first lanes, in order; the other lanes are 0."""
         function = self.function(
             ir.FunctionType(VECTOR, [VECTOR, BITS, VECTOR]), "llvm.experimental.vector.compress.v8i64"
         )
         return self.builder.call(function, [values, bits, self.all(0)])
 
     def home(self, scrambled: Any, shift: Any) -> Any:
-        """Return the top bits."""
+        """Return the home slots in a hash table: the top bits of scrambled numbers."""
         return self.builder.lshr(scrambled, self.spread(shift))
 
     def function(self, kind: Any, name: str) -> Any:
-        """Declare one of LLVM's own functions."""
+        """Declare one of LLVM's own functions, and return it."""
         return cast("Any", cgutils).get_or_insert_function(self.builder.module, kind, name)
 
     def _joined(self, parts: list[Any]) -> Any:
+        """Concatenate vectors; they are 2, 4 or 8."""
         while len(parts) > 1:
             size = 2 * parts[0].type.count
             parts = [self.shuffled(a, b, list(range(size))) for a, b in zip(parts[::2], parts[1::2], strict=True)]
         return parts[0]
 
     def _vector(self, array: Any, index: Any) -> Any:
+        """Return the address of an array's element as that of a vector."""
         return self.builder.bitcast(self.builder.gep(array.data, [index]), VECTOR.as_pointer())
 
 
 def opened(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
-    """Return the arguments, arrays as structures."""
+    """Return the arguments of an intrinsic; arrays as structures, whose field ``data`` is the address of the first element."""
     pairs = zip(signature.args, arguments, strict=True)
     return [context.make_array(k)(context, builder, v) if isinstance(k, types.Array) else v for k, v in pairs]
 
 
 def permutes_bytes() -> bool:
-    """Tell whether the processor that is compiled for can compress and permute the bytes of a vector."""
-    features = cast("Any", config).CPU_FEATURES  # those of another one, where numba is told to compile for it
+    """Tell whether the processor that is compiled for can compress and permute the bytes of a vector (AVX-512 VBMI and VBMI2)."""
+    features = cast("Any", config).CPU_FEATURES  # set where numba is told to compile for another processor
     if features is None:
         features = cast("Any", codegen).get_host_cpu_features()
     return {"+avx512vbmi", "+avx512vbmi2"} <= set(features.split(","))

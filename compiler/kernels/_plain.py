@@ -1,33 +1,53 @@
 """The steps of :mod:`compiler.kernels._vectors` without vectors: a key at a time, and text byte by byte.
 
-The engine does not use them. They say what the vectors do, which the tests hold them to, and they are what the vectors
-are measured against (``python -m benchmarks.ablations``).
+The engine does not use them. They say in plain code what the vectors do, tests hold the vectors to them, and the vectors are
+measured against them (``python -m benchmarks ablations``). Arguments and results are the same.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from compiler.kernels._jit import inlined, load64
-from compiler.kernels.tables import AHEAD, BLOCK, FINAL, SCRAMBLE, SYMBOL, TARGET
+from compiler.kernels.tables import Bytes, Uint64s, Unsigned
 from compiler.kernels.transitions import mix
+from compiler.kernels.unsigned import (
+    BLOCK_ROW,
+    EIGHT,
+    FILTER_SHIFT,
+    FINAL_BIT,
+    GOLDEN,
+    LANE_MASK,
+    LENGTH_SHIFT,
+    LOW_HALF,
+    MOST_WORDS,
+    ONE,
+    STATE_MASK,
+    SYMBOL_MASK,
+    TWO,
+    UPPER_HALF,
+    WINDOW,
+    ZERO,
+)
 from compiler.kernels.words import filter_bit
 
 __all__ = ["look_eight", "mix_eight", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows"]
 
-ZERO, ONE, TWO, EIGHT, HALF, TOP, BIT, WINDOW = (np.uint64(i) for i in (0, 1, 2, 8, 32, 56, 58, 64))
-ROW, MOST, BYTE = np.uint64(BLOCK), np.uint64(AHEAD), np.uint64(0xFF)
-NUMBER, STOP, LITERAL, GOLDEN = np.uint64(TARGET), np.uint64(FINAL), np.uint64(SYMBOL), np.uint64(SCRAMBLE)
-LOW_HALF = np.uint64(0xFFFFFFFF)
-
 
 @inlined
 def look_eight(
-    data: Any, begins: Any, ends: Any, first: Any, separator: Any, counts: Any, froms: Any, stops: Any, heads: Any
-) -> Any:
-    """Find the next words of the keys from ``first`` on, up to AHEAD of each; return the lanes that have more to see."""
+    data: Bytes,
+    begins: Uint64s,
+    ends: Uint64s,
+    first: Unsigned,
+    separator: np.uint8,
+    counts: Uint64s,
+    froms: Uint64s,
+    stops: Uint64s,
+    heads: Uint64s,
+) -> Unsigned:
+    """Find the next words of eight keys, up to AHEAD of each; return the mask of keys that have more bytes or words than that."""
     beyond = ZERO
     for lane in range(EIGHT):
         key = first + lane
@@ -39,12 +59,12 @@ def look_eight(
         if end - at < WINDOW:
             for i in range(end - at + ONE):
                 if at + i == end or data[at + i] == separator:
-                    if count < MOST:
+                    if count < MOST_WORDS:
                         packed |= i << EIGHT * count
-                        heads[ROW * count + key] = load64(data, at + begin)
+                        heads[BLOCK_ROW * count + key] = load64(data, at + begin)
                     begin = i + ONE
                     count += ONE
-        if ZERO < count <= MOST:
+        if ZERO < count <= MOST_WORDS:
             stops[key], counts[key], begins[key] = packed, count, end + ONE
         else:
             beyond |= ONE << lane
@@ -53,18 +73,18 @@ def look_eight(
 
 @inlined
 def read_eight(
-    heads: Any,
-    stops: Any,
-    counts: Any,
-    level: Any,
-    first: Any,
-    table: Any,
-    shift: Any,
-    symbols: Any,
-    late: Any,
-    lates: Any,
-) -> Any:
-    """Find the symbols of word ``level`` of the keys from ``first`` on; return the lanes that need another look."""
+    heads: Uint64s,
+    stops: Uint64s,
+    counts: Uint64s,
+    level: Unsigned,
+    first: Unsigned,
+    table: Uint64s,
+    shift: Unsigned,
+    symbols: Uint64s,
+    late: Uint64s,
+    lates: Unsigned,
+) -> Unsigned:
+    """Write the marked symbols of word ``level`` of eight keys; return the mask of keys that plain code must look at."""
     more = ZERO
     for lane in range(EIGHT):
         key = first + lane
@@ -73,12 +93,12 @@ def read_eight(
             continue
         begin = ZERO
         if level != ZERO:
-            begin = (stops[key] >> EIGHT * (level - ONE) & BYTE) + ONE
-        length = (stops[key] >> EIGHT * level & BYTE) - begin
-        name = heads[ROW * level + key]
+            begin = (stops[key] >> EIGHT * (level - ONE) & LANE_MASK) + ONE
+        length = (stops[key] >> EIGHT * level & LANE_MASK) - begin
+        name = heads[BLOCK_ROW * level + key]
         if length < EIGHT:
-            name = name & (ONE << EIGHT * length) - ONE | length << TOP
-        elif length > EIGHT or name >> TOP <= EIGHT:
+            name = name & (ONE << EIGHT * length) - ONE | length << LENGTH_SHIFT
+        elif length > EIGHT or name >> LENGTH_SHIFT <= EIGHT:
             late[lates] = key
             lates += ONE
             more |= ONE << lane
@@ -88,7 +108,7 @@ def read_eight(
         if symbol == ZERO:
             continue
         if table[TWO * slot] == name:
-            symbols[key] = symbol | filter_bit(name) << BIT
+            symbols[key] = symbol | filter_bit(name) << FILTER_SHIFT
         else:
             late[lates] = key
             lates += ONE
@@ -97,32 +117,43 @@ def read_eight(
 
 
 @inlined
-def mix_eight(states: Any, symbols: Any, symbol_bits: Any, key_shift: Any, mixed: Any, first: Any) -> Any:
-    """Scramble the states and symbols of the keys from ``first`` on."""
+def mix_eight(
+    states: Uint64s, symbols: Uint64s, symbol_bits: Unsigned, key_shift: Unsigned, mixed: Uint64s, first: Unsigned
+) -> None:
+    """Scramble the states and symbols of eight keys."""
     for key in range(first, first + EIGHT):
-        mixed[key] = mix(states[key], symbols[key] & LITERAL, symbol_bits, key_shift)
+        mixed[key] = mix(states[key], symbols[key] & SYMBOL_MASK, symbol_bits, key_shift)
 
 
 @inlined
 def step_eight(
-    info: Any, transitions: Any, shift: Any, states: Any, symbols: Any, mixed: Any, words: Any, level: Any, first: Any,
-    late: Any, lates: Any,
-) -> Any:  # fmt: skip
-    """Give the keys from ``first`` on their successors; return the lanes that read a word, and << 8 the late ones."""
+    info: Uint64s,
+    transitions: Uint64s,
+    shift: Unsigned,
+    states: Uint64s,
+    symbols: Uint64s,
+    mixed: Uint64s,
+    words: Uint64s,
+    level: Unsigned,
+    first: Unsigned,
+    late: Uint64s,
+    lates: Unsigned,
+) -> Unsigned:
+    """Give eight keys their successors; return the mask of keys that read a word, and << 8 that of the late ones."""
     found = ZERO
     for lane in range(EIGHT):
         key = first + lane
-        state, symbol, bit = states[key], symbols[key] & LITERAL, symbols[key] >> BIT
+        state, symbol, bit = states[key], symbols[key] & SYMBOL_MASK, symbols[key] >> FILTER_SHIFT
         target = info[TWO * state] & LOW_HALF
-        if level >= words[key] or target == state | STOP:
+        if level >= words[key] or target == state | FINAL_BIT:
             continue
         found |= ONE << lane
         if symbol != ZERO and info[TWO * state + ONE] >> bit & ONE != ZERO:
             entry = transitions[mixed[key] >> shift]
-            tag = mixed[key] << WINDOW - shift >> HALF << HALF
-            target = entry if entry & ~(NUMBER | STOP) == tag else ZERO
-        if target & NUMBER != ZERO:
-            states[key] = target & NUMBER
+            tag = mixed[key] << WINDOW - shift >> UPPER_HALF << UPPER_HALF
+            target = entry if entry & ~(STATE_MASK | FINAL_BIT) == tag else ZERO
+        if target & STATE_MASK != ZERO:
+            states[key] = target & STATE_MASK
         else:
             late[lates] = key
             lates += ONE
@@ -131,13 +162,21 @@ def step_eight(
 
 
 @inlined
-def step_eight_in_rows(rows: Any, bits: Any, states: Any, symbols: Any, words: Any, level: Any, first: Any) -> Any:
-    """Give the keys from ``first`` on the successors in ``rows``; return the lanes that read a word, and << 8 those without."""
+def step_eight_in_rows(
+    rows: npt.NDArray[np.uint32],
+    bits: Unsigned,
+    states: Uint64s,
+    symbols: Uint64s,
+    words: Uint64s,
+    level: Unsigned,
+    first: Unsigned,
+) -> Unsigned:
+    """Give eight keys the successors in ``rows``; return the mask of keys that read a word, and << 8 that of keys without one."""
     found = ZERO
     for lane in range(EIGHT):
         key = first + lane
-        target = np.uint64(rows[states[key] << bits | symbols[key] & LITERAL])
-        if level < words[key] and target & STOP == ZERO:
+        target = np.uint64(rows[states[key] << bits | symbols[key] & SYMBOL_MASK])
+        if level < words[key] and target & FINAL_BIT == ZERO:
             states[key] = target
             found |= ONE << lane
             if target == ZERO:
@@ -146,8 +185,10 @@ def step_eight_in_rows(rows: Any, bits: Any, states: Any, symbols: Any, words: A
 
 
 @inlined
-def shift_eight(now: Any, key: Any, accepts: Any, word: Any, loops: Any, lane: Any) -> Any:
-    """Move all patterns in eight lanes of a key by one word; return which lanes are not empty."""
+def shift_eight(
+    now: Uint64s, key: Unsigned, accepts: Uint64s, word: Unsigned, loops: Uint64s, lane: Unsigned
+) -> Unsigned:
+    """Move the patterns in eight machine words of one key by a word; return the mask of the machine words that are not 0."""
     active = ZERO
     for i in range(EIGHT):
         stays = now[key + i] & loops[lane + i]

@@ -1,9 +1,12 @@
-"""Eight keys at a time: the steps of a walk in vectors.
+"""The steps of a walk for eight keys at a time, in vectors.
 
-Each is a few dozen instructions where the processor has AVX-512, and LLVM takes it apart into narrower ones where it has
-not; but looking ahead is left to plain code where bytes cannot be permuted. A key by itself takes twice as long for a
-step (``python -m benchmarks.ablations``). Nothing here branches: where lanes differ, the result is a mask with a bit per lane, and those that need another look
-are written to a list, packed.
+Each function here takes arrays of a :class:`compiler.kernels.work.Work` and works on its keys ``first`` to ``first`` + 7, one
+in each lane. It is an intrinsic: Python that writes LLVM's instructions, a few dozen where the processor has AVX-512. LLVM splits
+them into narrower ones where it has not. Only looking ahead is left to plain code where the processor cannot permute bytes.
+A step of one key by itself takes twice as long (``python -m benchmarks ablations``).
+
+Nothing here branches. Where keys differ, the result is a mask with a bit for each lane, and the keys that plain code must look
+at are written to a list without gaps. :mod:`compiler.kernels._plain` says the same without vectors: read that first.
 """
 
 from __future__ import annotations
@@ -45,15 +48,15 @@ def _look_eight(
     stops: Any,
     heads: Any,
 ) -> Any:
-    """Find the next words of the keys from ``first`` on, up to AHEAD of each.
+    """Find the next words of eight keys, up to AHEAD of each.
 
-    See :func:`compiler.kernels.reading.look_at` for what is written. Returns the mask of lanes for which nothing is found:
-    keys of more bytes or words than this can see at once, and all that have words where the processor cannot permute bytes.
+    :func:`compiler.kernels.reading.look_at` says what is written. Returns the mask of the lanes for which nothing is found:
+    keys that have more than 63 bytes or AHEAD words left; and, if the processor cannot permute bytes, all keys that have words.
 
-    The first bytes of all of a key's words are cut out by one permutation of its first 64; what so becomes a row for each
-    key is turned, as a matrix is, into a row for the first words of eight keys, one for their second words, and so on. With
-    words cut out one by one, a key of `stock` takes 1.3 times as long, and with text read byte by byte 2.4 times
-    (``python -m benchmarks.ablations``).
+    One permutation of a key's next 64 bytes cuts out the first eight bytes of all its words, which makes a row for each key.
+    The eight rows are transposed: into a row with the first words of all keys, one with their second words, and so on. A key of
+    `stock` takes 1.3 times as long if words are cut out one by one, and 2.4 times if text is read byte by byte
+    (``python -m benchmarks ablations``).
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -72,6 +75,7 @@ def _look_eight(
             ir.FunctionType(BYTES, [BYTES, EACH_BYTE, BYTES]), "llvm.experimental.vector.compress.v64i8"
         )
         permute = v.function(ir.FunctionType(BYTES, [BYTES, BYTES]), "llvm.x86.avx512.permvar.qi.512")
+        # For each key: a mask of its separators and its end, the positions of these as bytes (its words' stops), and its words.
         found, rows = VECTOR(ir.Undefined), []
         for lane, begin in enumerate(v.load_each(begins, first)):
             here = b.gep(data.data, [begin])
@@ -104,10 +108,10 @@ def _read_eight(
     _: Any, heads: Any, stops: Any, counts: Any, level: Any, first: Any, table: Any, shift: Any, symbols: Any, late: Any,
     lates: Any,
 ) -> Any:  # fmt: skip
-    """Find the symbols of word ``level`` of the keys from ``first`` on; see :func:`compiler.kernels.words.name_word`.
+    """Write the marked symbols of word ``level`` of eight keys; :mod:`compiler.kernels.words` says how words are named.
 
-    Where a word is no literal, or there is none, its symbol is 0. Keys whose word must be named by hash, or is not in its home
-    slot but may be behind it, are written to ``late[lates:]``. Returns the mask of these.
+    The symbol is 0 if the word is no literal, or if the key has no such word. Keys whose word must be named by a hash, or may be
+    in a slot behind its home slot, are written to ``late[lates:]``. Returns the mask of these.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -118,9 +122,10 @@ def _read_eight(
         live = b.icmp_unsigned("<", v.spread(level), v.load(counts, first))
         bit = v.spread(b.shl(level, INT(3)))
         stop = b.and_(b.lshr(packed, bit), v.all(0xFF))
-        before = b.lshr(b.or_(b.shl(packed, v.all(8)), v.all(0xFF)), bit)  # 0xFF is the separator before the first word
+        # The stop of the word before; of the first word it is -1, as a byte.
+        before = b.lshr(b.or_(b.shl(packed, v.all(8)), v.all(0xFF)), bit)
         length = b.sub(stop, b.and_(b.add(before, v.all(1)), v.all(0xFF)))
-        # A word of 8 bytes or more keeps them all; a shift by 64, which its length asks for, would mean nothing.
+        # Words of 8 bytes or more keep all eight. Shifting by 64 or more bits, as their lengths would say, is undefined in LLVM.
         short = b.icmp_unsigned("<", length, v.all(8))
         bits = b.select(short, b.shl(length, v.all(3)), v.all(0))
         kept = b.select(short, b.sub(b.shl(v.all(1), bits), v.all(1)), v.all(-1))
@@ -143,7 +148,7 @@ def _read_eight(
 
 
 def _mix_eight(_: Any, states: Any, symbols: Any, symbol_bits: Any, key_shift: Any, mixed: Any, first: Any) -> Any:
-    """Scramble the states and symbols of the keys from ``first`` on, as :func:`compiler.kernels.transitions.mix` does it."""
+    """Scramble the states and symbols of eight keys, as :func:`compiler.kernels.transitions.mix` does."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         states, symbols, symbol_bits, key_shift, mixed, first = opened(context, builder, signature, arguments)
@@ -161,10 +166,11 @@ def _step_eight(
     _: Any, info: Any, transitions: Any, shift: Any, states: Any, symbols: Any, mixed: Any, words: Any, level: Any,
     first: Any, late: Any, lates: Any,
 ) -> Any:  # fmt: skip
-    """Give the keys from ``first`` on their successors.
+    """Give eight keys their successors.
 
-    Keys whose successor is not known, or not in its home slot, keep their states, and are written to ``late[lates:]``. Returns
-    two masks of lanes: keys that have read a word that could change their state, and, << 8, those late ones.
+    Keys whose successor is not in the cache, or not in the home slot, keep their states and are written to ``late[lates:]``.
+    Returns two masks: in the low eight bits the keys that have read a word which could change their state, and in the next
+    eight bits those among them that are late.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -198,10 +204,10 @@ def _step_eight(
 def _step_eight_in_rows(
     _: Any, rows: Any, bits: Any, states: Any, symbols: Any, words: Any, level: Any, first: Any
 ) -> Any:
-    """Give the keys from ``first`` on the successors that their states have in rows of 2 to the power ``bits``.
+    """Give eight keys the successors that their states have in dense rows; a row has 2 to the power ``bits`` entries.
 
-    Returns two masks of lanes: keys that have read a word that could change their state, and, << 8, keys whose successor is
-    not known.
+    Returns two masks: in the low eight bits the keys that have read a word which could change their state, and in the next
+    eight bits those among them whose successor is not in the rows.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -220,7 +226,11 @@ def _step_eight_in_rows(
 
 
 def _shift_eight(_: Any, now: Any, key: Any, accepts: Any, word: Any, loops: Any, lane: Any) -> Any:
-    """Move all patterns in eight lanes of a key by one word; see :mod:`compiler.machine.bit_program`. Returns which lanes are not empty."""
+    """Move the patterns in eight machine words of one key by a word; return the mask of the machine words that are not 0.
+
+    :mod:`compiler.machine.bit_program` has the formula. The machine words are ``now[key:key + 8]``; ``accepts[word:word + 8]``
+    and ``loops[lane:lane + 8]`` are the tables' for these.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         now, key, accepts, word, loops, lane = opened(context, builder, signature, arguments)

@@ -1,129 +1,140 @@
-"""One step of the NFA on sorted lists of positions: the kernels' twin of :mod:`compiler.automata.powerset`.
+"""One step of subset construction on sorted lists of positions: the kernels' twin of :mod:`compiler.automata.powerset`.
 
-Children of ascending positions ascend (see :mod:`compiler.automata.nfa`), so what a step reaches comes as three sorted lists: the
-loops that stay, the children that were entered by the word, and the MANY children of those. One merge gives the set;
-nothing is sorted but accept tags.
+The children of ascending positions ascend (see :mod:`compiler.automata.nfa`). So a step finds what it reaches as three sorted
+lists: the loops that stay active, the children that the word enters, and the MANY children of those, which epsilon moves
+enter. One merge makes a sorted set of them; only accept tags may have to be sorted.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
-from compiler.kernels.tables import FINAL, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LEADS_ON, LOOPS
+from compiler.kernels.tables import FINAL, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LEADS_ON, LOOPS, Int32s, Program, Signed
 from compiler.kernels.transitions import child_of
+from compiler.kernels.unsigned import ONE, TWO, UPPER_HALF, ZERO
+from compiler.kernels.work import (
+    ENTERED_COUNT,
+    FINAL_FLAG,
+    LITERAL_FILTER,
+    LOOP_COUNT,
+    MEMBER_COUNT,
+    TAG_COUNT,
+    Work,
+)
 
 __all__ = ["advance", "ascend", "begin", "close", "enter"]
 
 END = np.int32(2**31 - 1)
-ONE, TWO, HALF = np.uint64(1), np.uint64(2), np.uint64(32)
+"""Ends each of the three lists: above all positions."""
 STAYS, MANY_FIRST, ONE_NEXT = np.uint64(LOOPS), np.uint64(FIRST_IS_MANY), np.uint64(HAS_ONE)
 LIVE, TAGGED = np.uint64(LOOPS | LEADS_ON), np.uint64(HAS_TAGS)
+SHORT = 48
+"""The most tags that are sorted by insertion."""
 
 
 @inlined
-def begin(program: Any, root: Any, work: Any) -> Any:
-    """Write the start set into ``work``: a root and what epsilon moves reach from it."""
+def begin(program: Program, root: Signed, work: Work) -> None:
+    """Write into ``work`` a start set: a root and the epsilon closure of it."""
     work.entered[0] = root
-    work.counts[0], work.counts[1] = 0, 1
+    work.counts[LOOP_COUNT], work.counts[ENTERED_COUNT] = 0, 1
     close(program, work)
 
 
 @inlined
-def advance(program: Any, members: Any, first: Any, last: Any, symbol: Any, work: Any) -> Any:
-    """Write the set that one word leads to from ``members[first:last]`` into ``work.members`` and ``work.tags``."""
+def advance(program: Program, members: Int32s, first: Signed, last: Signed, symbol: Signed, work: Work) -> None:
+    """Write into ``work`` the set that one word leads to from the positions ``members[first:last]``."""
     enter(program, members, first, last, symbol, work)
     close(program, work)
 
 
 @inlined
-def enter(program: Any, members: Any, first: Any, last: Any, symbol: Any, work: Any) -> Any:
-    """Collect the loops that stay and the children that one word enters; return how many it enters as a literal."""
-    nodes, stay, entering = program.nodes, work.loops, work.entered
-    labels, edges, edge_shift = program.labels, program.edges, np.uint64(program.edge_shift)
-    symbol_bits, key_shift = np.uint64(program.edge_symbol_bits), np.uint64(program.edge_key_shift)
+def enter(program: Program, members: Int32s, first: Signed, last: Signed, symbol: Signed, work: Work) -> Signed:
+    """Collect the loops that stay active and the children that one word enters.
+
+    Returns how many children it enters because it is their literal. If that is 0, the word leads where words do that are no
+    literals of the state: to the default successor.
+    """
+    nodes, loops, entered = program.nodes, work.loops, work.entered
     wanted = np.uint64(symbol != 0) << np.uint64(program.filter_bits[np.uint64(symbol)])
-    loops = entered = literals = 0
+    loop_count = entered_count = literals = 0
     for i in range(first, last):
         position = members[np.uint64(i)]
         at = TWO * np.uint64(position)
         node = nodes[at]
         if node & STAYS:
-            stay[loops] = position
-            loops += 1
+            loops[loop_count] = position
+            loop_count += 1
         if node & ONE_NEXT:
-            entering[entered] = np.int32(node >> HALF) + np.int32((node & MANY_FIRST) != np.uint64(0))
-            entered += 1
+            entered[entered_count] = np.int32(node >> UPPER_HALF) + np.int32((node & MANY_FIRST) != ZERO)
+            entered_count += 1
         if nodes[at + ONE] & wanted:
-            child = child_of(
-                labels, nodes, edges, edge_shift, symbol_bits, key_shift, np.uint64(position), np.uint64(symbol)
-            )
-            if child != np.uint64(0):
-                entering[entered] = child
-                entered += 1
+            child = child_of(program, np.uint64(position), np.uint64(symbol))
+            if child != ZERO:
+                entered[entered_count] = child
+                entered_count += 1
                 literals += 1
-    work.counts[0] = loops
-    work.counts[1] = entered
+    work.counts[LOOP_COUNT] = loop_count
+    work.counts[ENTERED_COUNT] = entered_count
     return literals
 
 
 @inlined
-def close(program: Any, work: Any) -> Any:
-    """Merge loops, entered positions and the MANY children of those: live positions into ``work.members``, all accept
-    tags into ``work.tags``. ``counts`` says how many loops and entered positions there are, and then what was found.
+def close(program: Program, work: Work) -> None:
+    """Complete the set: add the epsilon closure of what was entered, and merge the three lists.
+
+    ``work.members`` gets the positions from which a word leads on, ``work.tags`` the accept tags of all positions.
     """
     nodes, tag_offsets, all_tags = program.nodes, program.tag_offsets, program.tags
-    loops, entering, free, members, tags = work.loops, work.entered, work.epsilon, work.members, work.tags
-    loop_count, entered = work.counts[0], work.counts[1]
-    epsilon = 0
-    for i in range(entered):
-        node = nodes[TWO * np.uint64(entering[i])]
+    loops, entered, epsilon, members, tags = work.loops, work.entered, work.epsilon, work.members, work.tags
+    loop_count, entered_count = work.counts[LOOP_COUNT], work.counts[ENTERED_COUNT]
+    epsilon_count = 0
+    for i in range(entered_count):
+        node = nodes[TWO * np.uint64(entered[i])]
         if node & MANY_FIRST:
-            free[epsilon] = np.int32(node >> HALF)
-            epsilon += 1
+            epsilon[epsilon_count] = np.int32(node >> UPPER_HALF)
+            epsilon_count += 1
     loops[loop_count] = END
-    entering[entered] = END
-    free[epsilon] = END
-    a = b = c = n = found = own = 0
+    entered[entered_count] = END
+    epsilon[epsilon_count] = END
+    a = b = c = member_count = tag_count = loop_tags = 0
     last = np.int32(-1)
-    ascending = final = True
-    literals = np.uint64(0)
+    ascending = only_looping = True
+    literals = ZERO
     while True:
-        position = min(loops[a], entering[b], free[c])
+        position = min(loops[a], entered[b], epsilon[c])
         if position == END:
             break
-        # A loop may stay and be entered anew; the word's children are never loops.
+        # A loop that stays may be entered anew, so two lists may have it.
         a += loops[a] == position
-        b += entering[b] == position
-        c += free[c] == position
+        b += entered[b] == position
+        c += epsilon[c] == position
         at = TWO * np.uint64(position)
         node = nodes[at]
         only_loops = node & LIVE == STAYS
         if node & LIVE:
-            members[n] = position
-            n += 1
+            members[member_count] = position
+            member_count += 1
             literals |= nodes[at + ONE]
-            final = final and only_loops
+            only_looping = only_looping and only_loops
         if node & TAGGED:
             for i in range(tag_offsets[np.uint64(position)], tag_offsets[np.uint64(position) + ONE]):
                 tag = all_tags[np.uint64(i)]
                 ascending = ascending and tag > last
-                tags[found] = last = tag
-                found += 1
-                own += only_loops
+                tags[tag_count] = last = tag
+                tag_count += 1
+                loop_tags += only_loops
     if not ascending:
-        sort(tags, np.int64(found))
-    # All members only loop and nothing is accepted but by them: no word can change such a state.
-    work.counts[0] = n
-    work.counts[1] = found
-    work.counts[2] = FINAL if final and own == found else 0
-    work.counts[3] = np.int64(literals)
+        _sort(tags, np.int64(tag_count))
+    work.counts[MEMBER_COUNT] = member_count
+    work.counts[TAG_COUNT] = tag_count
+    # No word can change a state in which all members only loop, and all accept tags are theirs.
+    work.counts[FINAL_FLAG] = FINAL if only_looping and loop_tags == tag_count else 0
+    work.counts[LITERAL_FILTER] = np.int64(literals)
 
 
 @inlined
-def ascend(scratch: Any, tags: Any, begin: Any, end: Any) -> Any:
+def ascend(scratch: Int32s, tags: Int32s, begin: Signed, end: Signed) -> None:
     """Sort ``tags[begin:end]``."""
     ascending = True
     for i in range(begin + 1, end):
@@ -131,15 +142,15 @@ def ascend(scratch: Any, tags: Any, begin: Any, end: Any) -> Any:
     if not ascending:
         for i in range(end - begin):
             scratch[i] = tags[begin + i]
-        sort(scratch, np.int64(end - begin))
+        _sort(scratch, np.int64(end - begin))
         for i in range(end - begin):
             tags[begin + i] = scratch[i]
 
 
 @kernel
-def sort(values: Any, n: Any) -> Any:
-    """Sort ``values[:n]`` in place: by insertion if short, else by heap."""
-    if n > 48:
+def _sort(values: Int32s, n: Signed) -> None:
+    """Sort ``values[:n]`` in place: by insertion if it is short, else as a heap."""
+    if n > SHORT:
         for root in range(n // 2 - 1, -1, -1):
             _sift(values, np.int64(root), n)
         for last in range(n - 1, 0, -1):
@@ -156,7 +167,8 @@ def sort(values: Any, n: Any) -> Any:
 
 
 @kernel
-def _sift(values: Any, root: Any, n: Any) -> Any:
+def _sift(values: Int32s, root: Signed, n: Signed) -> None:
+    """Let the value at ``root`` sink in the heap ``values[:n]`` until none below it is larger."""
     value = values[root]
     while 2 * root + 1 < n:
         child = 2 * root + 1

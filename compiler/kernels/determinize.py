@@ -1,26 +1,26 @@
-"""Subset construction inside the kernel: a transition that is not in the cache is built without leaving it.
+"""Subset construction inside the kernel: builds states and transitions that are not in the cache, without leaving the walk.
 
-States and accept sets are hash-consed: equal ones get one number. Each function that adds something first makes sure
-that everything it may add has room, and else returns which table must grow; nothing is ever half added.
+States and accept sets are interned: equal ones get one number, which a hash table finds. An entry is added whole or not at all:
+first it is made sure that everything which belongs to it has room. If something has not, minus the number of the table that
+must grow is returned (GROW_STATES and so on). A kernel cannot replace an array, so Python grows the table and calls again.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.advance import advance, begin, close, enter
 from compiler.kernels.tables import (
+    BUILDS,
     DEFAULTS,
+    DONE,
     GROW_MEMBERS,
     GROW_SETS,
     GROW_STATES,
     GROW_TAGS,
     GROW_TRANSITIONS,
     MEMBERS,
-    MISSES,
     PROBES,
     SETS,
     START,
@@ -29,38 +29,45 @@ from compiler.kernels.tables import (
     TAGS,
     TRANSITIONS,
     WANTED,
+    Cache,
+    Int32s,
+    Program,
+    Signed,
+    Uint64s,
 )
 from compiler.kernels.transitions import mix, place
-from compiler.kernels.words import GOLDEN
+from compiler.kernels.unsigned import GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
+from compiler.kernels.work import FINAL_FLAG, LITERAL_FILTER, MEMBER_COUNT, TAG_COUNT, Work
 
 __all__ = ["build", "build_start", "rehash"]
 
-ONES = np.uint64(0xFFFFFFFF)
-
 
 @kernel
-def build_start(program: Any, cache: Any, work: Any) -> Any:
-    """Build the state that each root's keys begin in; return 0, or the table that must grow."""
+def build_start(program: Program, cache: Cache, work: Work) -> Signed:
+    """Build the start state of each root; return DONE, or the number (above 0) of the table that must grow."""
+    # Downwards: START is what tells that both are built.
     for root in range(program.roots - 1, -1, -1):
         begin(program, np.int64(root), work)
         state = _intern(cache, work)
         if state < 0:
             return -state
         cache.meta[START_RESERVED if root else START] = state
-    return 0
+    return DONE
 
 
 @inlined
-def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any) -> Any:
-    """Return the successor of a state with its FINAL bit, building what is missing; or less the table that must grow.
+def build(program: Program, cache: Cache, work: Work, from_state: Signed, with_symbol: Signed) -> Signed:
+    """Build what is missing for a word in a state; return the successor with its FINAL bit, or minus the table that must grow.
 
-    The symbol's transition is not in the table: either the symbol is no literal of the state, or it was never read here.
+    To be called if the successor is not in the cache: the state's default successor is not built, or the symbol passes the
+    state's filter of literals and has no entry in the transition table. The filter lets some symbols pass that are no
+    literals of the state; their entries lead to the default successor.
     """
     meta = cache.meta
     state, symbol = np.int64(from_state), np.int64(with_symbol)
-    # Integers are of one type wherever a helper is called: each further combination would be compiled anew.
+    # Helpers are called with integers of the same types everywhere: each other combination would be compiled once more.
     first, last = np.int64(cache.state_end[state - 1]), np.int64(cache.state_end[state])
-    default = np.int64(cache.info[2 * state] & ONES)
+    default = np.int64(cache.info[2 * state] & LOW_HALF)
     if default == 0:
         advance(program, cache.members, first, last, np.int64(0), work)
         default = _intern(cache, work)
@@ -68,9 +75,10 @@ def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any
             return default
         cache.info[2 * state] |= np.uint64(default)
         meta[DEFAULTS] += 1
-        meta[MISSES] += 1
-    if symbol == 0 or not cache.info[2 * state + 1] >> np.uint64(program.filter_bits[symbol]) & np.uint64(1):
+        meta[BUILDS] += 1
+    if symbol == 0 or not cache.info[2 * state + 1] >> np.uint64(program.filter_bits[symbol]) & ONE:
         return default
+    # At most half of the slots are in use.
     if 2 * (meta[TRANSITIONS] + 1) > cache.transitions.size - PROBES + 1:
         return np.int64(-GROW_TRANSITIONS)
     target = default
@@ -82,31 +90,34 @@ def build(program: Any, cache: Any, work: Any, from_state: Any, with_symbol: Any
     mixed = mix(np.uint64(state), np.uint64(symbol), np.uint64(cache.symbol_bits), np.uint64(cache.key_shift))
     if not place(cache.transitions, cache.transition_shift, mixed, np.uint64(target), meta):
         return np.int64(-GROW_TRANSITIONS)
-    meta[MISSES] += 1
+    meta[BUILDS] += 1
     return target
 
 
 @inlined
-def _intern(cache: Any, work: Any) -> Any:
-    """Return the number of the state in ``work`` with its FINAL bit, adding it if new; or less the table that must grow."""
+def _intern(cache: Cache, work: Work) -> Signed:
+    """Return the number of the state that was work, with its FINAL bit; it is added if it is new.
+
+    Returns minus the number of the table that must grow, if one must.
+    """
     meta = cache.meta
-    members, tags = work.counts[0], work.counts[1]
-    accept = _intern_set(cache, work, tags)
+    members, final = work.counts[MEMBER_COUNT], work.counts[FINAL_FLAG]
+    accept = _intern_set(cache, work, work.counts[TAG_COUNT])
     if accept < 0:
         return accept
-    hashed = _hash(work.members, members) ^ np.int32(accept * 40503)
+    hashed = _hash(work.members, members) ^ np.int32(accept * 40503)  # 2^16 over the golden ratio
     slots = cache.state_slots
     mask = np.uint64(slots.size - 1)
     slot = np.uint64(hashed) & mask
-    while slots[slot] != np.uint64(0):
-        state = np.int64(slots[slot] & ONES)
+    while slots[slot] != ZERO:
+        state = np.int64(slots[slot] & LOW_HALF)
         if (
-            slots[slot] >> np.uint64(32) == np.uint64(hashed)
-            and np.int64(cache.info[2 * state] >> np.uint64(32)) == accept
+            slots[slot] >> UPPER_HALF == np.uint64(hashed)
+            and np.int64(cache.info[2 * state] >> UPPER_HALF) == accept
             and _same(cache.members, cache.state_end[state - 1], cache.state_end[state], work.members, members)
         ):
-            return state | work.counts[2]
-        slot = (slot + np.uint64(1)) & mask
+            return state | final
+        slot = (slot + ONE) & mask
     if meta[STATES] >= cache.state_end.size or meta[STATES] > cache.state_limit:
         return np.int64(-GROW_STATES)
     if meta[MEMBERS] + members > cache.members.size:
@@ -117,31 +128,34 @@ def _intern(cache: Any, work: Any) -> Any:
     for i in range(members):
         cache.members[start + i] = work.members[i]
     cache.state_end[state] = start + members
-    cache.info[2 * state] = np.uint64(accept) << np.uint64(32)
-    if work.counts[2] != 0:  # a state that no word can change is its own default successor
-        cache.info[2 * state] |= np.uint64(state | work.counts[2])
-    cache.info[2 * state + 1] = np.uint64(work.counts[3])
-    slots[slot] = np.uint64(hashed) << np.uint64(32) | np.uint64(state)
+    cache.info[2 * state] = np.uint64(accept) << UPPER_HALF
+    if final != 0:  # a state that no word can change is its own default successor
+        cache.info[2 * state] |= np.uint64(state | final)
+    cache.info[2 * state + 1] = np.uint64(work.counts[LITERAL_FILTER])
+    slots[slot] = np.uint64(hashed) << UPPER_HALF | np.uint64(state)
     meta[MEMBERS] = start + members
     meta[STATES] = state + 1
-    return state | work.counts[2]
+    return state | final
 
 
 @inlined
-def _intern_set(cache: Any, work: Any, tags: Any) -> Any:
-    """Return the number of the accept set in ``work``, adding it if new; or less the table that must grow."""
+def _intern_set(cache: Cache, work: Work, tags: Signed) -> Signed:
+    """Return the number of the accept set that was work, ``work.tags[:tags]``; it is added if it is new.
+
+    Returns minus the number of the table that must grow, if one must.
+    """
     meta = cache.meta
     hashed = _hash(work.tags, tags)
     slots = cache.set_slots
     mask = np.uint64(slots.size - 1)
     slot = np.uint64(hashed) & mask
-    while slots[slot] != np.uint64(0):
-        accept = np.int64(slots[slot] & ONES)
-        if slots[slot] >> np.uint64(32) == np.uint64(hashed) and _same(
+    while slots[slot] != ZERO:
+        accept = np.int64(slots[slot] & LOW_HALF)
+        if slots[slot] >> UPPER_HALF == np.uint64(hashed) and _same(
             cache.tags, cache.set_end[accept - 1], cache.set_end[accept], work.tags, tags
         ):
             return accept
-        slot = (slot + np.uint64(1)) & mask
+        slot = (slot + ONE) & mask
     if meta[SETS] >= cache.set_end.size:
         return np.int64(-GROW_SETS)
     if meta[TAGS] + tags > cache.tags.size:
@@ -152,23 +166,25 @@ def _intern_set(cache: Any, work: Any, tags: Any) -> Any:
     for i in range(tags):
         cache.tags[start + i] = work.tags[i]
     cache.set_end[accept] = start + tags
-    slots[slot] = np.uint64(hashed) << np.uint64(32) | np.uint64(accept)
+    slots[slot] = np.uint64(hashed) << UPPER_HALF | np.uint64(accept)
     meta[TAGS] = start + tags
     meta[SETS] = accept + 1
     return accept
 
 
 @inlined
-def _hash(values: Any, n: Any) -> Any:
+def _hash(values: Int32s, n: Signed) -> Signed:
+    """Hash ``values[:n]`` to 31 bits."""
     hashed = np.uint64(n)
     for i in range(n):
         hashed = (hashed ^ np.uint64(values[i])) * GOLDEN
-        hashed ^= hashed >> np.uint64(32)
+        hashed ^= hashed >> UPPER_HALF
     return np.int32(hashed & np.uint64(0x7FFFFFFF))
 
 
 @inlined
-def _same(pool: Any, first: Any, last: Any, values: Any, n: Any) -> Any:
+def _same(pool: Int32s, first: Signed, last: Signed, values: Int32s, n: Signed) -> bool:
+    """Tell whether ``pool[first:last]`` equals ``values[:n]``."""
     if last - first != n:
         return False
     for i in range(n):
@@ -178,13 +194,13 @@ def _same(pool: Any, first: Any, last: Any, values: Any, n: Any) -> Any:
 
 
 @kernel
-def rehash(old: Any, slots: Any) -> Any:
-    """Enter the numbers of one table of slots into an empty larger one."""
+def rehash(old: Uint64s, slots: Uint64s) -> None:
+    """Enter all entries of a hash table of states or of accept sets into an empty larger one."""
     mask = np.uint64(slots.size - 1)
     for i in range(old.size):
         entry = old[i]
-        if entry != np.uint64(0):
-            slot = entry >> np.uint64(32) & mask
-            while slots[slot] != np.uint64(0):
-                slot = (slot + np.uint64(1)) & mask
+        if entry != ZERO:
+            slot = entry >> UPPER_HALF & mask
+            while slots[slot] != ZERO:
+                slot = (slot + ONE) & mask
             slots[slot] = entry

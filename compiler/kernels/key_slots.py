@@ -1,60 +1,68 @@
-"""Whole keys in front of the automaton: a direct-mapped table from a key's bytes to its accept set.
+"""The key cache's table: from the bytes of a whole key to its accept set.
 
-A slot is a line of eight numbers: the key's length << 32 | its accept set, then its bytes. Keys of up to KEY_BYTES bytes
-fit and are compared whole, so a hit is exact. A key that is new takes the slot of the one that had it: no order to
-keep, nothing to search.
+The table is direct-mapped: a hash of the key chooses its slot, and a new key takes the slot of the key that was there. Nothing
+is searched, and no order of use is kept. A slot is a line of the processor's cache, eight numbers: the key's length << 32 | its
+accept set, and then up to KEY_BYTES bytes of the key. Keys are compared whole, so a hit is exact. Longer keys never hit.
+
+:mod:`compiler.machine.key_cache` decides when a stream of keys is worth it.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from compiler.kernels._jit import inlined, load64
-from compiler.kernels.words import GOLDEN, below
+from compiler.kernels._jit import inlined, load64, trailing_zeros
+from compiler.kernels.tables import Bytes, Uint64s, Unsigned
+from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
+from compiler.kernels.words import HASH_SHIFT, below
 
-__all__ = ["look_up", "remember", "slot_of"]
+__all__ = ["look_up", "remember", "slot_of", "slot_shift"]
 
 KEY_BYTES = np.uint64(56)
-SLOT = np.uint64(8)
-EIGHT, ONE = np.uint64(8), np.uint64(1)
-LOW_HALF = np.uint64(0xFFFFFFFF)
+"""The longest key that fits into a slot."""
+SLOT = EIGHT
+"""The numbers of a slot."""
 
 
 @inlined
-def slot_of(data: Any, begin: Any, length: Any, shift: Any) -> Any:
-    """Return where a key's slot begins; a key that is too long gets the slot of its first bytes, and never a hit."""
+def slot_shift(table: Uint64s) -> Unsigned:
+    """Return 64 minus the binary logarithm of the table's slots, which is what :func:`slot_of` shifts a hash by."""
+    return np.uint64(64 + 3) - trailing_zeros(np.uint64(table.size))  # a slot is 2^3 numbers
+
+
+@inlined
+def slot_of(data: Bytes, begin: Unsigned, length: Unsigned, shift: Unsigned) -> Unsigned:
+    """Return where a key's slot begins in the table. A key that is too long gets a slot too, in which it never is."""
     mixed = length
-    i = np.uint64(0)
+    i = ZERO
     stop = min(length, KEY_BYTES)
     while i < stop:
-        mixed = (mixed ^ (mixed >> np.uint64(29)) ^ _eight(data, begin + i, length - i)) * GOLDEN
+        mixed = (mixed ^ (mixed >> HASH_SHIFT) ^ _eight(data, begin + i, length - i)) * GOLDEN
         i += EIGHT
     return (mixed >> shift) * SLOT
 
 
 @inlined
-def look_up(table: Any, slot: Any, data: Any, begin: Any, length: Any) -> Any:
-    """Return the accept set of the key in its slot, 0 if another key is there or none."""
+def look_up(table: Uint64s, slot: Unsigned, data: Bytes, begin: Unsigned, length: Unsigned) -> Unsigned:
+    """Return the accept set of the key if it is in its slot, else 0."""
     entry = table[slot]
-    if entry >> np.uint64(32) != length:
-        return np.uint64(0)
-    i = np.uint64(0)
+    if entry >> UPPER_HALF != length:
+        return ZERO
+    i = ZERO
     while i < length:
         slot += ONE
         if table[slot] != _eight(data, begin + i, length - i):
-            return np.uint64(0)
+            return ZERO
         i += EIGHT
     return entry & LOW_HALF
 
 
 @inlined
-def remember(table: Any, slot: Any, data: Any, begin: Any, length: Any, accept: Any) -> Any:
-    """Put a key and its accept set into its slot, unless it is too long."""
+def remember(table: Uint64s, slot: Unsigned, data: Bytes, begin: Unsigned, length: Unsigned, accept: Unsigned) -> None:
+    """Put a key and its accept set into its slot, unless the key is too long."""
     if length <= KEY_BYTES:
-        table[slot] = length << np.uint64(32) | accept
-        i = np.uint64(0)
+        table[slot] = length << UPPER_HALF | accept
+        i = ZERO
         while i < length:
             slot += ONE
             table[slot] = _eight(data, begin + i, length - i)
@@ -62,7 +70,7 @@ def remember(table: Any, slot: Any, data: Any, begin: Any, length: Any, accept: 
 
 
 @inlined
-def _eight(data: Any, at: Any, left: Any) -> Any:
+def _eight(data: Bytes, at: Unsigned, left: Unsigned) -> Unsigned:
     """Load the next 8 bytes of a key that has ``left`` more, with zeros behind its end."""
     value = load64(data, at)
     return value if left >= EIGHT else value & below(EIGHT * left)

@@ -1,47 +1,70 @@
-"""A block of keys read word by word: where the next words end, what they are called, which literals they are.
+"""A block of keys, word by word: how keys enter, where their next words end, which symbols these are, how keys leave.
 
-A block has keys 0 to n, n at most BLOCK; what is known of them lies in arrays with a number for each (see
-:class:`compiler.kernels.tables.Work`), which have room for eight more.
+What is known of the keys is in the arrays of a :class:`compiler.kernels.work.Work`. Keys 0 to n - 1 are in the block; vectors
+take eight at a time and so also touch up to seven entries behind them.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from compiler.kernels._jit import equal64, inlined, load64, ones, trailing_zeros
 from compiler.kernels._vectors import look_eight, read_eight
-from compiler.kernels.tables import AHEAD, BLOCK, FINAL
+from compiler.kernels.tables import (
+    START,
+    START_RESERVED,
+    Bytes,
+    Int32s,
+    Int64s,
+    Keys,
+    Program,
+    Signed,
+    Uint64s,
+    Unsigned,
+)
+from compiler.kernels.unsigned import (
+    BLOCK_ROW,
+    EIGHT,
+    FILTER_SHIFT,
+    FINAL_BIT,
+    LOW_HALF,
+    MOST_WORDS,
+    ONE,
+    STATE_MASK,
+    TWO,
+    UPPER_HALF,
+    WINDOW,
+    ZERO,
+)
 from compiler.kernels.words import begins_with, below, filter_bit, find_symbol, name_word, word_end
+from compiler.kernels.work import Work
 
-__all__ = ["enter_keys", "is_read", "leave", "look_ahead", "nobody", "read_words", "word_at"]
+__all__ = ["clear_behind", "enter_keys", "is_read", "leave", "look_ahead", "look_at", "read_words", "word_at"]
 
-ZERO, ONE, TWO, EIGHT, HALF, BIT = (np.uint64(i) for i in (0, 1, 2, 8, 32, 58))
-LOW_HALF, STOP = np.uint64(0xFFFFFFFF), np.uint64(FINAL)
-ROW, MOST = np.uint64(BLOCK), np.uint64(AHEAD)
 LONG = np.uint64(0xFF)
-"""The byte of a first word that does not end within the 64 bytes that are looked at."""
+"""In ``Work.stops``, in place of the first word's end: that word is longer than a window, and the only one that is found."""
 
 
 @inlined
 def enter_keys(
-    offsets: Any, data: Any, valid: Any, row: Any, n: Any, start: Any, start_reserved: Any, reserved: Any,
-    rows: Any, begins: Any, ends: Any, states: Any, out: Any,
-) -> Any:  # fmt: skip
-    """Begin a block with the keys of ``n`` rows from ``row`` on; write -1 into ``out`` for the nulls, and leave them out.
+    program: Program, meta: Int64s, work: Work, keys: Keys, row: Unsigned, n: Unsigned, out: Int32s
+) -> Unsigned:
+    """Put the keys of ``n`` rows from ``row`` on into an empty block; a null key is left out, and its answer is -1.
 
-    Returns how many keys there are.
+    Returns how many keys are in the block. ``meta`` is the cache's, in which the start states must be built.
     """
+    start, start_reserved = np.uint64(meta[START]) & STATE_MASK, np.uint64(meta[START_RESERVED]) & STATE_MASK
+    offsets, data, valid = keys.offsets, keys.data, keys.valid
+    rows, begins, ends, states = work.rows, work.begins, work.ends, work.states
     for i in range(n):
         begin, end = np.uint64(offsets[row + i]), np.uint64(offsets[row + i + ONE])
         rows[i] = row + i
         begins[i] = begin + np.uint64(begin == end)  # an empty key has no words, any other has one at its beginning
         ends[i] = end
         states[i] = start
-    if reserved >= 0:
+    if program.reserved >= 0:
         for i in range(n):
-            if begins_with(data, begins[i], ends[i], reserved):
+            if begins_with(data, begins[i], ends[i], program.reserved):
                 states[i] = start_reserved
     if valid.size > 0:
         m = ZERO
@@ -56,19 +79,20 @@ def enter_keys(
 
 
 @inlined
-def is_read(info: Any, begin: Any, end: Any, state: Any) -> Any:
+def is_read(info: Uint64s, begin: Unsigned, end: Unsigned, state: Unsigned) -> bool:
     """Tell whether a key has no further word, or is in a state that no word can change."""
-    return begin > end or info[TWO * state] & LOW_HALF == state | STOP
+    return bool(begin > end or info[TWO * state] & LOW_HALF == state | FINAL_BIT)
 
 
 @inlined
-def leave(info: Any, base: Any, out: Any, n: Any, rows: Any, begins: Any, ends: Any, states: Any, slots: Any) -> Any:
-    """Write the answers of the keys that are read into ``out``, and move the others up; return how many these are."""
-    # Keys that go on get an answer too, which will be written over: nobody can guess which these are, and asking makes a
-    # key of `stock` take 1.2 times as long (``python -m benchmarks.ablations``).
+def leave(info: Uint64s, work: Work, n: Unsigned, base: Signed, out: Int32s) -> Unsigned:
+    """Write the answers of keys that are read to their ends into ``out``; keep the other keys, and return how many these are."""
+    rows, begins, ends, states, slots = work.rows, work.begins, work.ends, work.states, work.slots
+    # Keys that go on get an answer too, which is written over later. Asking which they are would be a branch that the
+    # processor cannot predict: a key of `stock` takes 1.2 times as long with it (``python -m benchmarks ablations``).
     unread = ZERO
     for i in range(n):
-        out[rows[i]] = base + np.int64(info[TWO * states[i]] >> HALF) - 1
+        out[rows[i]] = base + np.int64(info[TWO * states[i]] >> UPPER_HALF) - 1
         unread += np.uint64(begins[i] <= ends[i])
     if unread == ZERO:
         return ZERO
@@ -81,22 +105,21 @@ def leave(info: Any, base: Any, out: Any, n: Any, rows: Any, begins: Any, ends: 
 
 
 @inlined
-def nobody(numbers: Any, n: Any) -> Any:
-    """Write zeros behind the keys of a block: steps take eight, and read them there, but do not use them."""
+def clear_behind(numbers: Uint64s, n: Unsigned) -> None:
+    """Write zeros behind the keys of a block: vectors load them, and use them as indices, but not what they find there."""
     for i in range(n, n + EIGHT):
         numbers[i] = ZERO
 
 
 @inlined
-def look_ahead(
-    data: Any, begins: Any, ends: Any, counts: Any, n: Any, separator: Any, froms: Any, stops: Any, heads: Any
-) -> Any:
-    """Find the next words of all keys, up to AHEAD of each; return the most that were found of one.
+def look_ahead(data: Bytes, work: Work, n: Unsigned, separator: np.uint8) -> Unsigned:
+    """Find the next words of all keys, up to AHEAD of each; return the largest number that was found of one key.
 
-    ``begins`` is where a key's next word begins, and behind ``ends`` if it has none; it moves behind the words that are
-    found, and ``counts`` tells how many these are. For the rest see :func:`look_at`.
+    A key's ``begins`` moves behind the words that are found: above its ``ends`` if they are its last.
     """
-    for i in range(n, n + EIGHT):
+    begins, ends, counts = work.begins, work.ends, work.words
+    froms, stops, heads = work.froms, work.stops, work.heads
+    for i in range(n, n + EIGHT):  # what is behind the last key is taken for keys that have no words left
         begins[i], ends[i] = ONE, ZERO
     first = ZERO
     while first < n:
@@ -113,28 +136,37 @@ def look_ahead(
 
 
 @inlined
-def look_at(data: Any, begins: Any, ends: Any, separator: Any, froms: Any, stops: Any, heads: Any, key: Any) -> Any:
-    """Find the next words of a key that has one, up to AHEAD of those that end within 64 bytes; return how many.
+def look_at(
+    data: Bytes,
+    begins: Uint64s,
+    ends: Uint64s,
+    separator: np.uint8,
+    froms: Uint64s,
+    stops: Uint64s,
+    heads: Uint64s,
+    key: Unsigned,
+) -> Unsigned:
+    """Find the next words of one key that has a word left; return how many, at most AHEAD.
 
-    ``froms`` gets where the first begins; ``stops`` how far behind that each ends, a byte for each; and a row of ``heads`` for
-    each its first eight bytes. A first word that is longer is found alone, with LONG for that byte: it ends where ``begins``
-    is next, less one.
+    Only words that end within the next 64 bytes are found. If the first one does not, it is found alone, with LONG as its
+    end: it ends one byte before the new ``begins``. :class:`compiler.kernels.work.Work` says what the arrays get; these
+    are its fields, as in :func:`compiler.kernels._vectors.look_eight`.
     """
     at, end = begins[key], ends[key]
     froms[key] = at
     mask = equal64(data, at, separator)
     left = end - at
-    # A separator at the very end is followed by one more word, the empty one.
-    mask = mask & below(left) | ONE << left if left < np.uint64(64) else mask
+    # The key's end counts as a separator: a separator at the very end is followed by one more word, the empty one.
+    mask = mask & below(left) | ONE << left if left < WINDOW else mask
     if mask == ZERO:
         stops[key] = LONG
-        begins[key] = word_end(data, at + np.uint64(64), end, separator) + ONE
+        begins[key] = word_end(data, at + WINDOW, end, separator) + ONE
         return ONE
     count = packed = begin = ZERO
-    while mask != ZERO and count < MOST:
+    while mask != ZERO and count < MOST_WORDS:
         stop = trailing_zeros(mask)
         packed |= stop << EIGHT * count
-        heads[ROW * count + key] = load64(data, at + begin)
+        heads[BLOCK_ROW * count + key] = load64(data, at + begin)
         begin = stop + ONE
         mask &= mask - ONE
         count += ONE
@@ -143,35 +175,33 @@ def look_at(data: Any, begins: Any, ends: Any, separator: Any, froms: Any, stops
 
 
 @inlined
-def word_at(begins: Any, froms: Any, stops: Any, level: Any, key: Any) -> Any:
-    """Return where word ``level`` of those of a key that are looked at begins and ends."""
-    packed = stops[key]
-    begin = froms[key]
+def word_at(work: Work, level: Unsigned, key: Unsigned) -> tuple[Unsigned, Unsigned]:
+    """Return where word ``level``, counted from 0, of the words that are found of a key begins and ends."""
+    packed = work.stops[key]
+    begin = work.froms[key]
     stop = begin + (packed >> EIGHT * level & LONG)
     if packed & LONG == LONG:
-        stop = begins[key] - ONE
+        stop = work.begins[key] - ONE
     if level != ZERO:
         begin += (packed >> EIGHT * (level - ONE) & LONG) + ONE
     return begin, stop
 
 
 @inlined
-def read_words(
-    program: Any, data: Any, begins: Any, froms: Any, stops: Any, heads: Any, counts: Any, n: Any, level: Any, symbols: Any,
-    late: Any,
-) -> Any:  # fmt: skip
-    """Read word ``level`` of keys 0 to ``n``: find the ``symbols``, with filter bits; 0 where there is no literal.
-
-    ``late`` is scratch space.
-    """
+def read_words(program: Program, data: Bytes, work: Work, n: Unsigned, level: Unsigned) -> None:
+    """Write the marked symbols of word ``level`` of keys 0 to n - 1 into ``work.symbols``: 0 if it is no literal."""
     words, shift, word_data, word_offsets = program.words, program.word_shift, program.word_data, program.word_offsets
+    symbols, late = work.symbols, work.late
     i = lates = ZERO
     while i < n:
-        lates += ones(read_eight(heads, stops, counts, level, i, words, np.uint64(shift), symbols, late, lates))
+        lates += ones(
+            read_eight(work.heads, work.stops, work.words, level, i, words, np.uint64(shift), symbols, late, lates)
+        )
         i += EIGHT
+    # Words that are named by hash, or are not in their home slots.
     for j in range(lates):
         key = late[j]
-        begin, end = word_at(begins, froms, stops, level, key)
+        begin, end = word_at(work, level, key)
         name = name_word(data, begin, end - begin)
         symbol = find_symbol(words, np.uint64(shift), word_data, word_offsets, name, data, begin, end - begin)
-        symbols[key] = symbol | filter_bit(name) << BIT if symbol != ZERO else ZERO
+        symbols[key] = symbol | filter_bit(name) << FILTER_SHIFT if symbol != ZERO else ZERO

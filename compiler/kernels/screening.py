@@ -1,12 +1,12 @@
-"""One pass over a column of keys that finds those that may match nothing: see :mod:`compiler.machine.screen`."""
+"""One pass over a column that finds the keys which match nothing by a rule of the dialect: see :mod:`compiler.machine.screen`."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from compiler.kernels._jit import kernel
+from compiler.kernels.tables import Bools, Bytes, Keys
+from compiler.kernels.unsigned import ONE
 from compiler.kernels.words import word_end
 
 __all__ = ["screen"]
@@ -14,16 +14,19 @@ __all__ = ["screen"]
 
 @kernel
 def screen(
-    offsets: Any,
-    data: Any,
-    separator: Any,
-    empty_text: Any,
-    empty_words: Any,
-    wrong: Any,
-    prefix: Any,
-    passing: Any,
-) -> Any:
-    """Write into ``passing`` which of the keys pass."""
+    keys: Keys,
+    separator: np.uint8,
+    empty_text: bool,
+    empty_words: bool,
+    wrong: Bytes,
+    prefix: Bytes,
+    passing: Bools,
+) -> None:
+    """Write into ``passing`` whether each key may match; the rules are those of :class:`compiler.machine.screen.Screen`.
+
+    A null key may get either answer.
+    """
+    offsets, data = keys.offsets, keys.data
     for i in range(passing.size):
         at, end = np.uint64(offsets[i]), np.uint64(offsets[i + 1])
         passes = at < end or empty_text
@@ -40,5 +43,5 @@ def screen(
                 if behind == at:
                     passes = False
                     break
-                at = behind + np.uint64(1)
+                at = behind + ONE
         passing[i] = passes

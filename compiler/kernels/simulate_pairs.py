@@ -1,82 +1,89 @@
-"""The NFA simulated directly: sets of active positions are carried along the keys, and nothing is remembered.
+"""The NFA simulated directly: the active positions of each key are carried from word to word, and nothing is kept.
 
-Its cost is bounded for every binding set, which is why the lazy DFA falls back on it where building states does not pay. A
-block of keys is taken word by word, as in :mod:`compiler.kernels.walk`, and what is carried along is one list of pairs of a
-position and a key. A step takes each pair by itself; there is no set to be sorted or merged. So all that a step will ask of
-the memory is known one step before, and is on its way when it is asked for: 40 ns a word on `stock`, and twice that when keys
-are simulated one by one (``python -m benchmarks.ablations``).
+Its cost is bounded for every binding set, so the lazy DFA falls back on it where building states does not pay. A block of keys
+is taken word by word, as in :mod:`compiler.kernels.walk`. What is carried is one list of pairs of a position and a key, for all
+keys of the block. A step takes each pair by itself: no set is sorted or merged, and what the step will read of memory is known
+one step before and prefetched. A word takes 40 ns on `stock`, and twice that when keys are simulated one by one
+(``python -m benchmarks ablations``).
 
-A pair must not come twice. A position is entered from its parent alone, one word after it, and a loop by an epsilon move at
-the same word: if parents are there once, so are children. But a loop below another loop is entered again while it stays.
-Such positions are numbered, and each key has a bit for each of them.
+A pair must not be in the list twice. A position is entered from its parent alone: by a word, or, if it is a MANY, by an epsilon
+move. So if parents are there once, children are. The exception is a MANY below another MANY: the upper one stays active and
+leads to the lower one again, which is still active too. Such positions are numbered (``Program.nested``), and each key has a
+bit for each, which tells whether it has entered it.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, prefetch
 from compiler.kernels.advance import ascend
 from compiler.kernels.reading import look_ahead, read_words, word_at
-from compiler.kernels.tables import CROWDED, DONE, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LOOPS, NESTED, SYMBOL
+from compiler.kernels.tables import (
+    CROWDED,
+    DONE,
+    FIRST_IS_MANY,
+    HAS_ONE,
+    HAS_TAGS,
+    LOOPS,
+    NESTED,
+    Int32s,
+    Keys,
+    Program,
+    Signed,
+    Uint64s,
+    Unsigned,
+)
 from compiler.kernels.transitions import child_of, mix
+from compiler.kernels.unsigned import FILTER_SHIFT, NONE, ONE, SYMBOL_MASK, TWO, UPPER_HALF, ZERO
 from compiler.kernels.words import begins_with
+from compiler.kernels.work import EMPTY_SET, NEXT_KEY, SETS_FOUND, TAGS_WANTED, Begun, FoundSets, Work
 
 __all__ = ["GROW_ANSWER", "simulate"]
 
 GROW_ANSWER = 1
-ZERO, ONE, TWO, HALF, BIT = (np.uint64(i) for i in (0, 1, 2, 32, 58))
-LITERAL = np.uint64(SYMBOL)
+"""The answer's tags have no room: they must grow."""
 STAYS, EPSILON, STAR, ENDS, AGAIN, CROWD = (
     np.uint64(flag) for flag in (LOOPS, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, NESTED, CROWDED)
 )
-KEY, CLOSED, POSITION = np.uint64(127), np.uint64(128), np.uint64(8)
-"""A pair: position << POSITION | CLOSED | key of the block. CLOSED: what epsilon moves reach from it has been entered."""
-READ = np.uint64(2**64 - 1)
+KEY, CLOSED, POSITION_SHIFT = np.uint64(127), np.uint64(128), np.uint64(8)
+"""A pair is position << POSITION_SHIFT | CLOSED | key of the block. CLOSED is set if the epsilon closure of the position is in the
+list, too."""
+READ = NONE
 """The symbol of a key that has no further word."""
 
 
 @kernel
 def simulate(
-    program: Any,
-    work: Any,
-    members: Any,
-    state_end: Any,
-    offsets: Any,
-    data: Any,
-    rows: Any,
-    begins: Any,
-    states: Any,
-    first: Any,
-    last: Any,
-    block: Any,
-    base: Any,
-    out: Any,
-    set_end: Any,
-    tags: Any,
-    counts: Any,
-) -> Any:
-    """Match keys ``first`` to ``last`` of a list, and write into ``out``, at each key's row, ``base`` - its set's number.
+    program: Program,
+    work: Work,
+    members: Int32s,
+    state_end: Int32s,
+    keys: Keys,
+    begun: Begun,
+    first: Signed,
+    last: Signed,
+    block_size: Signed,
+    base: Signed,
+    out: Int32s,
+    sets: FoundSets,
+) -> Signed:
+    """Match the keys ``first`` to ``last`` of ``begun``, and write ``base`` minus the number of a key's set at its row of ``out``.
 
-    Key i is that of row ``rows[i]``. It is in state ``states[i]`` and goes on with the word at ``begins[i]``; state 0 is
-    that of a key of which nothing has been read, and the members of others are in ``members`` and ``state_end``. ``block``
-    is at most BLOCK.
+    The positions of state s are ``members[state_end[s - 1]:state_end[s]]``, as in a cache. ``block_size`` is how many keys are
+    simulated together, at most BLOCK; where a block's pairs have no room, smaller blocks are taken.
 
-    Set s is written to ``tags[set_end[s - 1]:set_end[s]]``, from set ``counts[0]`` on; ``set_end`` must have room for a set
-    of each key. ``counts[2]`` is the number of the empty set, from 1, or 0 where there is none yet. Returns DONE, or, with
-    the key to go on with in ``counts[3]``, GROW_ANSWER if ``tags`` has no room for ``counts[1]`` tags. It takes smaller
-    blocks by itself where the pairs of one have no room.
+    Sets are added to ``sets`` from number ``counts[SETS_FOUND]`` on. Returns DONE, or GROW_ANSWER if ``sets.tags`` is too
+    short: ``counts[TAGS_WANTED]`` is the length that it needs, and ``counts[NEXT_KEY]`` the key of ``begun`` to go on with.
     """
     while first < last:
-        counts[3] = first
-        n = np.uint64(min(block, last - first))
-        used = _simulate_block(program, work, members, state_end, offsets, data, rows, begins, states, first, n)
-        if used < 0:  # it has no room, which a block of one key has
-            block = np.int64(max(n // TWO, ONE))
+        sets.counts[NEXT_KEY] = first
+        n = np.uint64(min(block_size, last - first))
+        found = _simulate_block(program, work, members, state_end, keys, begun, first, n)
+        if found < 0:  # the pairs have no room; those of a block of one key always have
+            block_size = np.int64(max(n // TWO, ONE))
             continue
-        if not _answer(program, work, rows, first, n, base, out, set_end, tags, counts):
+        if not _answer(program, work, begun.rows, first, n, np.uint64(found), base, out, sets):
             return GROW_ANSWER
         first += np.int64(n)
     return DONE
@@ -84,38 +91,44 @@ def simulate(
 
 @inlined
 def _simulate_block(
-    program: Any, work: Any, members: Any, state_end: Any, offsets: Any, data: Any, rows: Any, begins: Any, states: Any,
-    first: Any, n: Any,
-) -> Any:  # fmt: skip
-    """Leave in ``work.found`` the pairs at which keys end where patterns do; return their number, -1 if there is no room."""
+    program: Program,
+    work: Work,
+    members: Int32s,
+    state_end: Int32s,
+    keys: Keys,
+    begun: Begun,
+    first: Signed,
+    n: Unsigned,
+) -> Signed:
+    """Leave in ``work.found_pairs`` the pairs at which keys and patterns end; return how many, or -1 if there is no room."""
     labels, nodes, edges, edge_shift = program.labels, program.nodes, program.edges, np.uint64(program.edge_shift)
     symbol_bits, key_shift = np.uint64(program.edge_symbol_bits), np.uint64(program.edge_key_shift)
-    tag_offsets = program.tag_offsets
-    separator, reserved, nested = program.separator, program.reserved, program.nested
-    at, ends, counts = work.begins, work.ends, work.words
-    froms, stops, heads = work.froms, work.stops, work.heads
-    symbols, late, literal = work.symbols, work.late, work.literal
-    now, then, asking, found, entered = work.pairs, work.next_pairs, work.asking_pairs, work.found, work.loops_entered
+    tag_offsets, nested = program.tag_offsets, program.nested
+    data, at, ends, counts, symbols = keys.data, work.begins, work.ends, work.words, work.symbols
+    now, then, asking, found = work.pairs, work.next_pairs, work.asking_pairs, work.found_pairs
+    literals, entered = work.literals, work.nested_entered
     lines = np.uint64(program.nested_count + 63) >> np.uint64(6)
     room = np.uint64(now.size) - TWO
+
+    # 1. Enter: the list begins with a root for each key that begins, and with the members of the others' states.
     for i in range(lines * n):
         entered[i] = ZERO
     pairs = ZERO
     for i in range(n):
-        prefetch(state_end, np.uint64(states[np.uint64(first) + i]))
+        prefetch(state_end, np.uint64(begun.states[np.uint64(first) + i]))
     for i in range(n):
-        state = np.uint64(states[np.uint64(first) + i])
+        state = np.uint64(begun.states[np.uint64(first) + i])
         prefetch(members, np.uint64(state_end[state - np.uint64(state != ZERO)]))
     for i in range(n):
         key = np.uint64(first) + i
-        row, state = np.uint64(rows[key]), np.uint64(states[key])
-        ends[i] = np.uint64(offsets[row + ONE])
-        at[i] = np.uint64(begins[key])
+        row, state = np.uint64(begun.rows[key]), np.uint64(begun.states[key])
+        ends[i] = np.uint64(keys.offsets[row + ONE])
+        at[i] = np.uint64(begun.begins[key])
         counts[i] = ZERO
         if state == ZERO:
-            root = np.uint64(begins_with(data, at[i], ends[i], reserved))
-            at[i] += np.uint64(at[i] == ends[i])  # an empty key has no words, any other has one at its beginning
-            now[pairs] = root << POSITION | i
+            root = np.uint64(begins_with(data, at[i], ends[i], program.reserved))
+            at[i] += np.uint64(at[i] == ends[i])  # an empty key has no words
+            now[pairs] = root << POSITION_SHIFT | i
             pairs += ONE
             continue
         for j in range(np.uint64(state_end[state - ONE]), np.uint64(state_end[state])):
@@ -123,103 +136,125 @@ def _simulate_block(
             prefetch(nodes, TWO * position)
             if pairs >= room:
                 return np.int64(-1)
-            now[pairs] = position << POSITION | CLOSED | i
+            now[pairs] = position << POSITION_SHIFT | CLOSED | i
             pairs += ONE
             if nested.size > 0:
                 _enter(nested, entered, lines * i, position)
-    level = most = ends_found = ZERO
+
+    level = most = found_count = ZERO
     while pairs > ZERO:
+        # 2. Look ahead. All keys go on together, so a key of which not all words are found limits how many words are read
+        # until the next look; words of other keys that are not read by then are found again.
         if level == most:
             for i in range(n):
                 if counts[i] > level:
-                    at[i], _ = word_at(at, froms, stops, level, i)
-            most, level = look_ahead(data, at, ends, counts, n, separator, froms, stops, heads), ZERO
-            for i in range(n):  # all keys go on together, also where only a few words of one could be found
+                    at[i], _ = word_at(work, level, i)
+            most, level = look_ahead(data, work, n, program.separator), ZERO
+            for i in range(n):
                 most = min(most, counts[i]) if at[i] <= ends[i] else most
+
+        # 3. Read the next word of each key.
         for i in range(n):
             symbols[i] = READ
         if most > ZERO:
-            read_words(program, data, at, froms, stops, heads, counts, n, level, symbols, late)
+            read_words(program, data, work, n, level)
         for i in range(n):
-            literal[i] = ONE << (symbols[i] >> BIT) if symbols[i] != ZERO else ZERO
-            symbols[i] = symbols[i] & LITERAL if level < counts[i] else READ
-        # Each pair of a position and a key.
+            literals[i] = ONE << (symbols[i] >> FILTER_SHIFT) if symbols[i] != ZERO else ZERO
+            symbols[i] = symbols[i] & SYMBOL_MASK if level < counts[i] else READ
+
+        # 4. Step each pair. The list grows while it is stepped: it gets the epsilon closure of what the last word entered.
         step = after = asked = ZERO
         while step < pairs:
-            if pairs >= room or after >= room or asked >= room or ends_found >= room:
+            if pairs >= room or after >= room or asked >= room or found_count >= room:
                 return np.int64(-1)
             pair = now[step]
             step += ONE
-            position, key = pair >> POSITION, pair & KEY
-            node, literals = nodes[TWO * position], nodes[TWO * position + ONE]
-            child = node >> HALF
+            position, key = pair >> POSITION_SHIFT, pair & KEY
+            node, literal_filter = nodes[TWO * position], nodes[TWO * position + ONE]
+            child = node >> UPPER_HALF
             if node & AGAIN != ZERO and pair & CLOSED == ZERO and not _enter(nested, entered, lines * key, position):
                 continue
             if node & EPSILON != ZERO:
                 if pair & CLOSED == ZERO:
                     prefetch(nodes, TWO * child)
-                    now[pairs] = child << POSITION | key
+                    now[pairs] = child << POSITION_SHIFT | key
                     pairs += ONE
                 child += ONE
             if symbols[key] == READ:
                 prefetch(tag_offsets, position)
-                found[ends_found] = pair
-                ends_found += np.uint64(node & ENDS != ZERO)
+                found[found_count] = pair
+                found_count += np.uint64(node & ENDS != ZERO)
                 continue
-            # What may be added is written in any case, and counted if it is right: nobody can guess.
+            # A pair is written in any case, and counted only if it is right: the processor could not predict a branch.
             then[after] = pair | CLOSED
             after += node & STAYS
             prefetch(nodes, TWO * child)
-            then[after] = child << POSITION | key
+            then[after] = child << POSITION_SHIFT | key
             after += np.uint64(node & STAR != ZERO)
             if node & CROWD != ZERO:
                 prefetch(edges, mix(position, symbols[key], symbol_bits, key_shift) >> edge_shift)
             else:
                 prefetch(labels, child)
             asking[asked] = pair
-            asked += np.uint64(literals & literal[key] != ZERO)
+            asked += np.uint64(literal_filter & literals[key] != ZERO)
+
+        # 5. Look for the children that literals lead to; what this reads is prefetched by now.
         for j in range(asked):
             pair = asking[j]
             key = pair & KEY
-            position, symbol = pair >> POSITION, symbols[key]
-            child = child_of(labels, nodes, edges, edge_shift, symbol_bits, key_shift, position, symbol)
+            child = child_of(program, pair >> POSITION_SHIFT, symbols[key])
             prefetch(nodes, TWO * child)
-            then[after] = child << POSITION | key
+            then[after] = child << POSITION_SHIFT | key
             after += np.uint64(child != ZERO)
             if after >= room:
                 return np.int64(-1)
         now, then = then, now
         pairs = after
         level += ONE
-    work.counts[0] = np.int64(ends_found)
-    return np.int64(ends_found)
+    return np.int64(found_count)
 
 
 @inlined
-def _enter(nested: Any, entered: Any, line: Any, position: Any) -> Any:
-    """Note that a key enters a position, if that is numbered; tell whether it does so for the first time."""
+def _enter(nested: Int32s, entered: Uint64s, line: Unsigned, position: Unsigned) -> bool:
+    """Note that a key, whose bits begin at ``entered[line]``, enters a position, if that is numbered.
+
+    Returns True if the key enters it for the first time, or if the position is not numbered.
+    """
     number = np.uint64(nested[position])
     at, bit = line + (number - ONE >> np.uint64(6)), ONE << (number - ONE & np.uint64(63))
     if number == ZERO:
         return True
-    new = entered[at] & bit == ZERO
+    new = bool(entered[at] & bit == ZERO)
     entered[at] |= bit
     return new
 
 
 @inlined
 def _answer(
-    program: Any, work: Any, rows: Any, first: Any, n: Any, base: Any, out: Any, set_end: Any, tags: Any, counts: Any
-) -> Any:
-    """Write the accept sets of a block's keys; return False where ``tags`` has no room for them."""
-    tag_offsets, all_tags, found, places = program.tag_offsets, program.tags, work.found, work.places
-    number = counts[0]
+    program: Program,
+    work: Work,
+    rows: Uint64s,
+    first: Signed,
+    n: Unsigned,
+    pairs: Unsigned,
+    base: Signed,
+    out: Int32s,
+    sets: FoundSets,
+) -> bool:
+    """Add the accept sets of a block's keys to ``sets``; return False if its tags have no room for them.
+
+    The ``pairs`` in ``work.found_pairs`` are in no order of keys. So a first pass counts the tags of each key, which tells where
+    each key's tags begin, and a second pass puts them there.
+    """
+    tag_offsets, all_tags = program.tag_offsets, program.tags
+    found, places = work.found_pairs, work.places
+    set_end, tags, counts = sets.ends, sets.tags, sets.counts
+    number = counts[SETS_FOUND]
     start = np.int64(set_end[number - 1]) if number > 0 else np.int64(0)
     for i in range(n):
         places[i] = ZERO
-    pairs = np.uint64(work.counts[0])
     for j in range(pairs):
-        position = found[j] >> POSITION
+        position = found[j] >> POSITION_SHIFT
         places[found[j] & KEY] += np.uint64(tag_offsets[position + ONE] - tag_offsets[position])
         prefetch(all_tags, np.uint64(tag_offsets[position]))
     total = start
@@ -228,10 +263,10 @@ def _answer(
         places[i] = np.uint64(total)
         total += size
     if total > tags.size:
-        counts[1] = total
+        counts[TAGS_WANTED] = total
         return False
     for j in range(pairs):
-        position, key = found[j] >> POSITION, found[j] & KEY
+        position, key = found[j] >> POSITION_SHIFT, found[j] & KEY
         for i in range(np.uint64(tag_offsets[position]), np.uint64(tag_offsets[position + ONE])):
             tags[places[key]] = all_tags[i]
             places[key] += ONE
@@ -239,14 +274,14 @@ def _answer(
     for i in range(n):
         begin, end = end, np.int64(places[i])
         row = np.uint64(rows[np.uint64(first) + i])
-        if begin == end and counts[2] != 0:
-            out[row] = base - (counts[2] - 1)
+        if begin == end and counts[EMPTY_SET] != 0:
+            out[row] = base - (counts[EMPTY_SET] - 1)
             continue
         ascend(work.tags, tags, begin, end)
         set_end[number] = end
         out[row] = base - number
         number += 1
         if begin == end:
-            counts[2] = number
-    counts[0] = number
+            counts[EMPTY_SET] = number
+    counts[SETS_FOUND] = number
     return True

@@ -1,8 +1,9 @@
-"""One key through the lazy DFA as it is: no building, no block, two arguments.
+"""One key through the lazy DFA as it is: no building, no block of keys, and only two arguments.
 
-Handing a kernel the forty arrays of the general walk takes longer than walking a key, and nine still took 0.4 us. So what
-reading needs lies in one array, the *frame*: numbers, and where the tables and the key are. Where a transition is missing
-the kernel says so, and the general walk does the key again and builds it. ``python -m benchmarks engine single`` measures it.
+Handing a kernel the arrays of the general walk takes longer than walking a key; handing it nine arrays still took 0.4 us. So
+all that is needed to read a key lies in one array, the *frame*: numbers, and the addresses and sizes of the tables and of the
+key's buffer. If a transition is missing, the kernel says so, and the general walk does the key again and builds it. The words of
+a key are counted here only if none was missing. ``python -m benchmarks engine single`` measures this kernel.
 """
 
 from __future__ import annotations
@@ -13,33 +14,48 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels._jit import array_at, brief, equal64, inlined, trailing_zeros
-from compiler.kernels.tables import FINAL, START, START_RESERVED, TARGET, WORDS, Cache, Program
+from compiler.kernels.tables import (
+    START,
+    START_RESERVED,
+    WORDS,
+    Bytes,
+    Cache,
+    Int32s,
+    Program,
+    Signed,
+    Uint64s,
+    Unsigned,
+)
 from compiler.kernels.transitions import find, mix
+from compiler.kernels.unsigned import FINAL_BIT, LOW_HALF, ONE, STATE_MASK, TWO, UPPER_HALF, WINDOW, ZERO
 from compiler.kernels.words import begins_with, below, filter_bit, find_symbol, name_word
 
 __all__ = ["MISSING", "make_frame", "walk_one"]
 
 MISSING = -1
-NO_STATE, ONE, TWO, HALF = (np.uint64(i) for i in (0, 1, 2, 32))
-LOW_HALF, NUMBER, STOP = np.uint64(0xFFFFFFFF), np.uint64(TARGET), np.uint64(FINAL)
+"""In place of an accept set: a transition is missing."""
 
-# Slots of a frame: numbers, and the address and the size of each array.
 SEPARATOR, RESERVED, WORD_SHIFT, SHIFT, SYMBOL_BITS, KEY_SHIFT = range(6)
+"""Slots of a frame that are numbers."""
 KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, INFO, TRANSITIONS, META = range(6, 20, 2)
-# The numbers in these arrays, as the kernel reads them.
+"""Slots of a frame that are addresses of arrays; each is followed by the array's size."""
 KINDS: tuple[type, ...] = np.uint8, np.uint64, np.uint8, np.int32, np.uint64, np.uint64, np.int64
+"""The types of the numbers in these arrays, as the kernel reads them."""
+NO_BYTE = 256
+"""RESERVED where no byte is reserved."""
 
 
-def make_frame(program: Program, cache: Cache, key: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
-    """Return what :func:`walk_one` needs of the program and of the cache, and where the key will be.
+def make_frame(program: Program, cache: Cache, key: Bytes) -> Uint64s:
+    """Return the frame for :func:`walk_one`; keys will be put into the buffer ``key``, with PADDING behind them.
 
-    The frame keeps none of the arrays; whoever has it must, as long as it is used. A cache that is cleared keeps its own.
+    The frame does not keep the arrays alive; whoever has the frame must. It is of no use any more when an array of the cache
+    is replaced by a larger one; a cache that is cleared keeps its arrays.
     """
-    reserved = program.reserved if program.reserved >= 0 else 256  # no byte
+    reserved = program.reserved if program.reserved >= 0 else NO_BYTE
     shifts = program.word_shift, cache.transition_shift, cache.symbol_bits, cache.key_shift
     words = program.words, program.word_data, program.word_offsets
     arrays: tuple[npt.NDArray[Any], ...] = key, *words, cache.info, cache.transitions, cache.meta
-    for array, kind in zip(arrays, KINDS, strict=True):  # the kernel sees addresses, and would read anything
+    for array, kind in zip(arrays, KINDS, strict=True):  # the kernel gets addresses, and would read anything
         assert array.dtype == kind
         assert array.flags.c_contiguous
     places = [number for array in arrays for number in (array.ctypes.data, len(array))]
@@ -47,12 +63,12 @@ def make_frame(program: Program, cache: Cache, key: npt.NDArray[np.uint8]) -> np
 
 
 @brief
-def walk_one(frame: Any, length: Any) -> Any:
-    """Return the accept set of the key, which has ``length`` bytes, or MISSING."""
+def walk_one(frame: Uint64s, length: Signed) -> Signed:
+    """Return the accept set of the key in the buffer, which has ``length`` bytes, or MISSING."""
     data = array_at(frame, KEY, np.uint8)
     info = array_at(frame, INFO, np.uint64)
     meta = array_at(frame, META, np.int64)
-    first, end = np.uint64(0), np.uint64(length)
+    first, end = ZERO, np.uint64(length)
     state, read = _follow(
         data,
         first,
@@ -69,57 +85,60 @@ def walk_one(frame: Any, length: Any) -> Any:
         frame[SYMBOL_BITS],
         frame[KEY_SHIFT],
     )
-    if state == NO_STATE:
+    if state == ZERO:
         return MISSING
     meta[WORDS] += np.int64(read)
-    return np.int64(info[TWO * state] >> HALF)
+    return np.int64(info[TWO * state] >> UPPER_HALF)
 
 
 @inlined
 def _follow(
-    data: Any,
-    at: Any,
-    end: Any,
-    state: Any,
-    separator: Any,
-    words: Any,
-    word_data: Any,
-    word_offsets: Any,
-    word_shift: Any,
-    info: Any,
-    transitions: Any,
-    shift: Any,
-    symbol_bits: Any,
-    key_shift: Any,
-) -> Any:
-    """Return the state that a key leads to, or NO_STATE, and how many words were read."""
-    read = np.uint64(0)
-    mask = np.uint64(0)
+    data: Bytes,
+    at: Unsigned,
+    end: Unsigned,
+    state: Unsigned,
+    separator: np.uint8,
+    words: Uint64s,
+    word_data: Bytes,
+    word_offsets: Int32s,
+    word_shift: Unsigned,
+    info: Uint64s,
+    transitions: Uint64s,
+    shift: Unsigned,
+    symbol_bits: Unsigned,
+    key_shift: Unsigned,
+) -> tuple[Unsigned, Unsigned]:
+    """Return the state that a key leads to, or 0 if a transition is missing, and how many words were read.
+
+    ``state`` is the start state with its FINAL bit, or 0 if that is not built, which is what an unknown key begins with.
+    """
+    read = ZERO
+    mask = ZERO  # the separators that are found and not used yet, the next byte's lowest
     more = at < end  # an empty key has no words
-    while more and state & STOP == np.uint64(0):
-        if mask == np.uint64(0):
+    while more and state & FINAL_BIT == ZERO:
+        if mask == ZERO:
             mask = equal64(data, at, separator)
             left = end - at
-            if left < np.uint64(64):
+            if left < WINDOW:
                 mask = mask & below(left) | ONE << left
-        length = np.uint64(64)
-        if mask != np.uint64(0):
+        length = WINDOW
+        if mask != ZERO:
             length = trailing_zeros(mask)
             mask = mask >> length >> ONE
         else:
             while length < end - at and data[at + length] != separator:
                 length += ONE
         name = name_word(data, at, length)
-        number = state & NUMBER
+        number = state & STATE_MASK
         target = info[TWO * number] & LOW_HALF
-        if info[TWO * number + ONE] >> filter_bit(name) & ONE != np.uint64(0) and target != np.uint64(0):
+        if info[TWO * number + ONE] >> filter_bit(name) & ONE != ZERO and target != ZERO:
             symbol = find_symbol(words, word_shift, word_data, word_offsets, name, data, at, length)
-            if symbol != np.uint64(0):
+            if symbol != ZERO:
                 target = find(transitions, mix(number, symbol, symbol_bits, key_shift), shift)
-        if target == np.uint64(0):
-            return NO_STATE, read
+        if target == ZERO:
+            return ZERO, read
         state = target
         read += ONE
         at += length + ONE
         more = at <= end  # a separator at the very end is followed by one more word, the empty one
-    return state & NUMBER, read
+    return state & STATE_MASK, read

@@ -1,278 +1,231 @@
-"""The flat tables that kernels read and fill.
+"""The flat tables that kernels read and fill, and the constants that say what is in them.
 
-Two values: a :class:`Program`, made once from an NFA, immutable and shared; and a :class:`Cache`, the lazy DFA's states,
-accept sets and transitions, owned by one walker at a time. Both are NamedTuples of arrays, which a kernel takes as one
-argument and is compiled for once. :mod:`compiler.machine.cache` makes, grows and clears caches.
+:class:`Program` is an NFA as arrays: made once, immutable, shared by all threads. :class:`Cache` is the lazy DFA: its states,
+accept sets and transitions; one walker at a time owns it. :class:`Keys` is a column of routing keys. All are NamedTuples of
+arrays, because numba takes a NamedTuple as one argument and compiles a kernel for it once. :mod:`compiler.machine.cache`
+makes, grows and clears caches; :mod:`compiler.kernels.work` has a walker's scratch space.
 
 The transition table
-    maps (state, symbol) to a state by open addressing in entries of 8 bytes. With S bits of symbol and T bits of state,
-    the number ``state << S | symbol`` has its upper half folded into its lower one and is multiplied by an odd constant
-    modulo 2^(S + T), which is a bijection. The top bits of the product are the home slot; the next 32 are kept in the entry
-    as its check. As the table never has fewer than 2^(S + T - 32) slots, home and check together *are* the key: a hit is
-    exact, although no key is stored. The entry's low half holds the displacement from the home slot (4 bits), FINAL (1
-    bit) and the target (27 bits). In a table of twice the bytes, as larger entries would need, a key of `stock` takes 1.3
-    times as long (``python -m benchmarks.ablations``).
+    is a hash table with open addressing that maps (state, symbol) to a state, in entries of 8 bytes. It stores no keys and
+    is still exact. With S bits of symbol and T bits of state, the number ``state << S | symbol`` is scrambled by a
+    bijection on S + T bits: its upper half is folded into its lower half, and the result is multiplied by an odd constant
+    modulo 2^(S + T). The top bits of the scrambled number are the home slot. The next 32 bits are stored in the entry; they
+    are its *check*. The table never has fewer than 2^(S + T - 32) slots, so home slot and check together are all bits of
+    the scrambled number, and an entry with the right check is an entry of the right key.
+
+    An entry is, from its top bit down: the check (32 bits), the displacement from the home slot (4 bits), FINAL (1 bit),
+    and the target state (27 bits). Entries of 16 bytes, with the key in them, were rejected: in a table of twice the bytes
+    a key of `stock` takes 1.3 times as long (``python -m benchmarks ablations``).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Cache", "Program", "Work", "frozen", "make_work", "simulated_block"]
+__all__ = ["Bools", "Bytes", "Cache", "Int32s", "Int64s", "Keys", "Program", "Signed", "Uint64s", "Unsigned", "frozen"]
 
+Bools = npt.NDArray[np.bool_]
+Bytes = npt.NDArray[np.uint8]
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 Uint64s = npt.NDArray[np.uint64]
 
-# Slots of Cache.meta.
+Unsigned: TypeAlias = Any
+"""A uint64, to numba. Not ``np.uint64``, as mypy takes what ``range`` yields for ``int``, whatever its bounds are."""
+Signed: TypeAlias = Any
+"""An int64, to numba: an ``int`` where Python calls a kernel, an ``np.int64`` where kernels call each other."""
+
+# --- Cache.meta ----------------------------------------------------------------------------------------------------------
+
 STATES, MEMBERS, SETS, TAGS, TRANSITIONS, DEFAULTS = range(6)
-"""Entries in use of each growing table."""
+"""Slots of ``Cache.meta``: how many entries of each growing table are in use. STATES and SETS count the sentinel 0, too.
+DEFAULTS counts the states whose default successor is built."""
 ROW, WORDS, MISSES = 6, 7, 8
-"""The row to resume at, words read, and transitions built."""
+"""The row at which the walk must be resumed. The words that were read. The words among these whose transition was not in the
+cache, so that it was built or the key was deferred. Words and misses are added together when a block of keys is complete, so
+there are never more misses than words."""
 WANTED = 9
-"""How many entries the table that must grow needs free."""
-START = 10
-"""The start state with its FINAL bit, or 0 where it is not built yet."""
-START_RESERVED = 11
-"""The start state of keys that begin with the reserved byte."""
+"""How many entries the table that must grow needs in all: members after GROW_MEMBERS, tags after GROW_TAGS."""
+START, START_RESERVED = 10, 11
+"""The start state with its FINAL bit, or 0 if it is not built yet; and the start state of keys that begin with the program's
+reserved byte."""
 KEY_CACHE_HITS = 12
-"""Keys whose answer the table of whole keys knew."""
-COUNTS = [WORDS, MISSES, KEY_CACHE_HITS]
-"""What counts on when a cache is cleared."""
+"""The keys that the key cache answered."""
 DEFERRED = 13
-"""Keys that the last walk has left to be simulated."""
+"""The keys that the last walk has left to be simulated."""
 SEEN = 14
-"""Counters of the doorkeeper that are in use."""
-META = 15
+"""The doorkeeper's counters that are not zero."""
+BUILDS = 15
+"""The transitions and default successors that were built. A missing word may need one of each."""
+COUNTS = [WORDS, MISSES, BUILDS, KEY_CACHE_HITS]
+"""The slots that survive a clear of the cache."""
+META = 16
+"""The length of ``Cache.meta``."""
+
+# --- What a kernel returns when it stops -----------------------------------------------------------------------------------
+
+DONE = 0
+"""All keys that were asked for are matched, or so many are deferred that they must be simulated first."""
+GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS = 1, 2, 3, 4, 5
+"""This table of the cache is full: it must grow, or the cache be cleared. Helpers that return a state or a set otherwise
+return minus this number."""
+
+# --- Sizes -----------------------------------------------------------------------------------------------------------------
 
 PADDING = 72
-"""Bytes that must be readable behind the last key that a kernel is given."""
+"""How many bytes behind the last key of a column must be readable: kernels load 64 bytes, and 8 from within these, at once."""
 BLOCK = 128
-"""Keys that are walked together. With 8, a key takes 1.5 to 3 times as long (``python -m benchmarks.ablations``)."""
+"""How many keys are walked together. With 8, a key takes 1.5 to 3 times as long (``python -m benchmarks ablations``)."""
 AHEAD = 8
-"""Words of each of these that are looked at together: a byte for each in a number that tells where they end, and a lane."""
-
+"""How many words of a key are found before the first of them is read. Where they end is packed into one uint64, in a byte for
+each word."""
 DOORKEEPER_ASKS = 3
-"""So often a transition is asked for in vain where there is a doorkeeper, before it is built; at most 3."""
+"""A doorkeeper has a transition built at the request after this many. At most 3, as a counter has two bits."""
 MOST_DEFERRED = 16384
-"""A walk stops to have keys simulated when there are so many."""
+"""A walk returns when it has deferred at least this many keys, so that they are simulated."""
+MOST_LANES = 64
+"""The most machine words that a binding set may take in the bit-parallel simulation."""
 
-LANES = 64
-"""Machine words that the bit-parallel simulation may take."""
-
-# What a walk returns.
-DONE = 0
-GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS = 1, 2, 3, 4, 5
+# --- Hashing, and the parts of packed numbers ------------------------------------------------------------------------------
 
 SCRAMBLE = 0x9E3779B97F4A7C15
 """The odd multiplier of all hashing here: 2^64 over the golden ratio (Knuth's multiplicative hashing)."""
-# Flags of a position.
-LOOPS, FIRST_IS_MANY, HAS_ONE, LEADS_ON, HAS_TAGS, NESTED, CROWDED = 1, 2, 4, 8, 16, 32, 64
-"""It stays on every word; its first child is MANY; it has a child ONE; a word leads to a child; a pattern ends here; it is MANY
-below another MANY; so many words lead to children that they are looked up in a hash table."""
-
-TARGET_BITS = 27
-TARGET = (1 << TARGET_BITS) - 1
-"""Mask of a state number."""
-FINAL = 1 << TARGET_BITS
-"""Set beside a state number if no further word can change that state."""
-SYMBOL, FILTER_BIT = (1 << 58) - 1, 63 << 58
-"""Masks of a word as it was read: its symbol, 0 for none, and the number of the bit that stands for it in filters."""
-DISPLACEMENT_SHIFT = 28
 PROBES = 16
-"""An entry lies at most this many slots, less one, behind its home slot."""
+"""An entry of the transition table lies in its home slot or one of the 15 behind it: 4 bits of displacement."""
+DISPLACEMENT_SHIFT = 28
+"""The lowest bit of a transition's displacement."""
+TARGET_BITS = 27
+"""The bits of a state number."""
+TARGET = (1 << TARGET_BITS) - 1
+"""The mask of a state number, in a transition and beside a FINAL bit."""
+FINAL = 1 << TARGET_BITS
+"""The bit above a state number which says that no further word can change that state."""
+SYMBOL, FILTER_BIT = (1 << 58) - 1, 63 << 58
+"""The masks of the two parts of a *marked symbol*, which is how a word that was read is kept: its symbol, which is 0 if it is no
+literal of any pattern; and the number, from 0 to 63, of the bit that stands for it in filters."""
+
+# --- Flags of an NFA position ----------------------------------------------------------------------------------------------
+
+LOOPS = 1
+"""The position stays active on every word: it is a MANY (``#``)."""
+FIRST_IS_MANY = 2
+"""Its first child is a MANY, which an epsilon move enters."""
+HAS_ONE = 4
+"""It has a child ONE (``*``): the first child, or the second behind a MANY."""
+LEADS_ON = 8
+"""It has a child that a word enters."""
+HAS_TAGS = 16
+"""A pattern ends here."""
+NESTED = 32
+"""It is a MANY below another MANY, and so may be entered again while it is active."""
+CROWDED = 64
+"""Words lead to more of its children than are worth searching one by one: they are found in ``Program.edges``."""
+
+
+class Keys(NamedTuple):
+    """A column of routing keys as kernels read it: key i is ``data[offsets[i]:offsets[i + 1]]``.
+
+    All arrays are frozen (:func:`frozen`).
+    """
+
+    offsets: Int32s
+    """The n + 1 ascending byte offsets into ``data``."""
+    data: Bytes
+    """The bytes of all keys, and at least PADDING more."""
+    valid: Bools
+    """False where a key is null, n long; no entries at all where no key is null."""
 
 
 class Program(NamedTuple):
     """An NFA as kernels read it."""
 
     separator: np.uint8
+    """The byte between words."""
     reserved: np.int64
-    """The byte whose keys begin at the second root; -1 where there is one root."""
+    """Keys that begin with this byte begin at the second root; -1 if there is one root."""
     roots: np.int64
+    """The number of roots, 1 or 2. They are the positions 0 and 1."""
     labels: Int32s
+    """For each position what leads to it: a symbol above 0, ONE or MANY."""
     nodes: Uint64s
-    """Two entries for each position, so that what a step asks of it is one access: its first child << 32 | flags; and its
-    filter, in which the bit of each literal child is set. A sentinel ends the last one's children."""
+    """Two entries for each position, side by side, so that a step reads both at once. The first is the number of its first child
+    << 32 | its flags. The second is a filter: the bits of the words that lead to its children. A sentinel behind the last
+    position ends that one's children."""
     tag_offsets: Int32s
+    """The accept tags of position p are ``tags[tag_offsets[p]:tag_offsets[p + 1]]``."""
     tags: Int32s
+    """The accept tags of all positions."""
     words: Uint64s
-    """Hash table of the literal words: pairs (name, symbol)."""
+    """The hash table of the literal words, with linear probing: pairs of a name (:mod:`compiler.kernels.words`) and a symbol."""
     word_shift: np.int64
-    """64 less the binary logarithm of the table's slots."""
-    word_data: npt.NDArray[np.uint8]
+    """64 minus the binary logarithm of the number of slots of ``words``."""
+    word_data: Bytes
+    """The bytes of all literal words, one after the other, with PADDING."""
     word_offsets: Int32s
-    filter_bits: npt.NDArray[np.uint8]
-    """For each symbol the bit that stands for it in filters."""
+    """The word with symbol s is ``word_data[word_offsets[s - 1]:word_offsets[s]]``."""
+    filter_bits: Bytes
+    """For each symbol the number of the bit that stands for it in filters."""
     edges: Uint64s
-    """The children of crowded positions that literal words lead to, by (position, symbol): a table of the transition table's
-    form."""
+    """The children of crowded positions by (position, symbol), in a hash table like the transition table."""
     edge_shift: np.int64
+    """64 minus the binary logarithm of the number of home slots of ``edges``."""
     edge_symbol_bits: np.int64
+    """The bits of a symbol in a key of ``edges``."""
     edge_key_shift: np.int64
+    """64 minus the bits of a key of ``edges``, which are those of a symbol and of a position."""
     nested: Int32s
-    """Numbers from 1 for the MANY positions below another one, 0 for the others; empty where there are none."""
+    """Numbers the positions that are NESTED from 1 up, and has 0 for the others; no entries if none is."""
     nested_count: np.int64
+    """The number of positions that are NESTED."""
 
 
 class Cache(NamedTuple):
-    """The lazy DFA. State and set numbers count from 1; entry 0 of each table is a sentinel."""
+    """The lazy DFA. State and accept set numbers count from 1; entry 0 of their tables is a sentinel."""
 
     meta: Int64s
+    """Counters and numbers that change (STATES and the constants below it say which slot is what)."""
     state_end: Int32s
-    """The members of state s are ``members[state_end[s - 1]:state_end[s]]``."""
+    """The members of state s, which are its live NFA positions, are ``members[state_end[s - 1]:state_end[s]]``."""
     info: Uint64s
-    """Two entries for each state: its accept set << 32 | its default successor with FINAL bit, or 0 where that is not
-    built yet; and its filter, in which the bit of each of its literals is set."""
+    """Two entries for each state, side by side. The first is its accept set << 32 | its default successor with FINAL bit, which is
+    0 until it is built. The second is a filter: the bits of the state's literals."""
     state_slots: Uint64s
-    """Hash table of states by their members and accept set: hash << 32 | number. With the hash beside the number, looking
-    for a state that is new touches no state, and growing the table reads and writes it in order."""
+    """The hash table of states by members and accept set: hash << 32 | state. As the hash is stored, looking for a state that is new
+    reads no state, and growing the table reads and writes it in order."""
     members: Int32s
+    """The members of all states."""
     set_end: Int32s
     """The accept tags of set s are ``tags[set_end[s - 1]:set_end[s]]``."""
     set_slots: Uint64s
-    """The same for accept sets by their tags."""
+    """The hash table of accept sets by their tags: hash << 32 | set."""
     tags: Int32s
+    """The accept tags of all sets."""
     transitions: Uint64s
-    """2^b slots and PROBES - 1 more, so that probing never wraps."""
+    """The transition table: 2^b home slots and PROBES - 1 more, so that probing never wraps around."""
     transition_shift: np.int64
     """64 - b."""
     symbol_bits: np.int64
+    """The bits of a symbol in a transition's key."""
     key_shift: np.int64
-    """64 - (bits of a symbol + bits of a state)."""
+    """64 minus the bits of a transition's key, which are those of a symbol and of a state."""
     state_limit: np.int64
-    """The cache is full when it has this many states."""
+    """The most states that the cache may have."""
     doorkeeper: Uint64s
-    """The doorkeeper: two bits for each (state, symbol) that is not built, at the top bits of its mixed key, count how often
-    it was asked for. Empty where a transition is built at once."""
+    """Counters of two bits, chosen by the top bits of a transition's scrambled key: how often it was asked for while it was not
+    built. No entries where a transition is built at the first request."""
     doorkeeper_shift: np.int64
-
-
-class Work(NamedTuple):
-    """Scratch space of one walker; its contents mean nothing between calls."""
-
-    loops: Int32s
-    entered: Int32s
-    epsilon: Int32s
-    members: Int32s
-    tags: Int32s
-    counts: Int64s
-    """How many entries of ``members`` and of ``tags`` the last step wrote; FINAL if no word can change such a state; and
-    the filter of the members' literals."""
-    rows: Uint64s
-    """Of each key of the block, its row;"""
-    begins: Uint64s
-    """where the first word begins that is not looked at yet;"""
-    ends: Uint64s
-    """where the key ends;"""
-    states: Uint64s
-    """its state;"""
-    words: Uint64s
-    """how many of its next words are looked at, up to AHEAD;"""
-    slots: Uint64s
-    """its slot in the table of whole keys;"""
-    symbols: Uint64s
-    """its next word as it was read (see SYMBOL);"""
-    mixed: Uint64s
-    """its state and that word scrambled (see :mod:`compiler.kernels.transitions`);"""
-    froms: Uint64s
-    stops: Uint64s
-    """and where the first of the words begins that are looked at, and how far behind that each ends: a byte for each (see
-    :func:`compiler.kernels.reading.look_at`)."""
-    heads: Uint64s
-    """The first eight bytes of these words: a row of BLOCK numbers for the first words, another for the second, and so on."""
-    late: Uint64s
-    """The keys that need more than one look."""
-    literal: Uint64s
-    """The bit of each key's next word in filters, 0 if it is no literal."""
-    places: Uint64s
-    """Where each key's answer is to be written."""
-    deferred_rows: Uint64s
-    deferred_begins: Uint64s
-    deferred_states: Uint64s
-    """Keys that are to be simulated: their rows, where their next words begin, and the states they are in."""
-    pairs: Uint64s
-    next_pairs: Uint64s
-    asking_pairs: Uint64s
-    found: Uint64s
-    """The simulation's pairs of a position and a key: now, behind the next word, with an edge to look up, and at the end."""
-    loops_entered: Uint64s
-    """Which of the numbered loops each key has entered."""
-    marks: Uint64s
-    """Bits of accept tags."""
-    lanes: Uint64s
-    """The active bits of the bit-parallel simulation, key by key."""
+    """64 minus the binary logarithm of the number of counters."""
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a read-only, aligned, contiguous view, or a copy where there can be none.
+    """Return a read-only, aligned, contiguous view of an array, or such a copy if a view is impossible.
 
-    To numba, a read-only array is of another type than a writable one, and each costs a compilation: whatever a kernel
-    only reads is handed to it like this, wherever it came from.
+    To numba, a read-only array is of another type than a writable one, and a kernel is compiled for each type that it is
+    given. So whatever kernels only read is frozen before they get it, wherever it came from.
     """
     view = np.require(array, requirements=("C", "A")).view()
     view.flags.writeable = False
     return view
-
-
-def lines(program: Program) -> int:
-    """Return how many machine words a key needs to tell which of the numbered loops it has entered."""
-    return int(program.nested_count + 63) >> 6
-
-
-def simulated_block(program: Program) -> int:
-    """Return how many keys are simulated together: fewer where they must remember many loops."""
-    return max(1, min(BLOCK, 65536 // max(1, lines(program))))
-
-
-def make_work(program: Program) -> Work:
-    """Allocate scratch space; pages that are never used are never made resident."""
-    positions = len(program.nodes) // 2
-
-    def block(rows: int = 1) -> Uint64s:
-        # Begins at a line of the processor's cache: 8 bytes behind, vectors reach across two, and a key of `stock` takes a
-        # tenth more time (``python -m benchmarks.ablations``).
-        size = BLOCK * rows + 8
-        room = np.zeros(size + 8, np.uint64)
-        first = -room.ctypes.data % 64 // 8
-        return room[first : first + size]
-
-    def pairs() -> Uint64s:
-        # A key has each position at most twice in a list, and a block of one key must fit.
-        return np.empty(max(1 << 14, 2 * positions + 64), np.uint64)
-
-    return Work(
-        loops=np.empty(positions, np.int32),
-        entered=np.empty(positions, np.int32),
-        epsilon=np.empty(positions, np.int32),
-        members=np.empty(positions, np.int32),
-        tags=np.empty(len(program.tags) + 1, np.int32),
-        counts=np.zeros(4, np.int64),
-        rows=block(),
-        begins=block(),
-        ends=block(),
-        states=block(),
-        words=block(),
-        slots=block(),
-        symbols=block(),
-        mixed=block(),
-        froms=block(),
-        stops=block(),
-        heads=block(AHEAD),
-        late=block(),
-        literal=block(),
-        places=block(),
-        deferred_rows=np.zeros(MOST_DEFERRED + BLOCK, np.uint64),
-        deferred_begins=np.zeros(MOST_DEFERRED + BLOCK, np.uint64),
-        deferred_states=np.zeros(MOST_DEFERRED + BLOCK, np.uint64),
-        pairs=pairs(),
-        next_pairs=pairs(),
-        asking_pairs=pairs(),
-        found=pairs(),
-        loops_entered=np.empty(simulated_block(program) * lines(program), np.uint64),
-        marks=np.zeros(LANES, np.uint64),
-        lanes=np.empty(BLOCK * LANES, np.uint64),
-    )

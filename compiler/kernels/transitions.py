@@ -1,77 +1,95 @@
 """The transition table: how a (state, symbol) is scrambled, found, placed, and moved to a larger table.
 
-:mod:`compiler.kernels.tables` says what an entry holds and why a hit is exact.
+:mod:`compiler.kernels.tables` says what is in an entry, and why one with the right check is one of the right key. The same
+kind of table holds the children of crowded NFA positions, by (position, symbol).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
-from compiler.kernels.tables import CROWDED, DISPLACEMENT_SHIFT, FINAL, PROBES, SCRAMBLE, TARGET, TRANSITIONS
-from compiler.kernels.words import GOLDEN
+from compiler.kernels.tables import (
+    CROWDED,
+    DISPLACEMENT_SHIFT,
+    FINAL,
+    PROBES,
+    SCRAMBLE,
+    TARGET,
+    TRANSITIONS,
+    Int32s,
+    Int64s,
+    Program,
+    Signed,
+    Uint64s,
+    Unsigned,
+)
+from compiler.kernels.unsigned import GOLDEN, LOW_HALF, ONE, TWO, UPPER_HALF, WINDOW, ZERO
 
 __all__ = ["child_of", "fill_edges", "find", "mix", "mixed_of", "place", "rehash_transitions", "unmix"]
 
-ONES = np.uint64(0xFFFFFFFF)
-ONE, TWO, HALF, SIXTY_FIVE = (np.uint64(i) for i in (1, 2, 32, 65))
+SIXTY_FIVE = np.uint64(65)
 INVERSE = np.uint64(pow(SCRAMBLE, -1, 2**64))
+"""What undoes a multiplication by GOLDEN."""
 MANY_CHILDREN = np.uint64(CROWDED)
 PAYLOAD = np.uint64(TARGET | FINAL)
+"""The mask of an entry's target with its FINAL bit; the other bits are the check and the displacement, its *tag*."""
 NEXT_SLOT = np.uint64(1 << DISPLACEMENT_SHIFT)
+"""What a tag grows by from a slot to the next."""
 
 
 @inlined
-def mix(state: Any, symbol: Any, symbol_bits: Any, key_shift: Any) -> Any:
-    """Scramble (state, symbol) reversibly; the result's top bits are its home slot.
+def mix(state: Unsigned, symbol: Unsigned, symbol_bits: Unsigned, key_shift: Unsigned) -> Unsigned:
+    """Scramble (state, symbol) reversibly into a number whose top bits are the home slot.
 
-    The upper half of the bits is folded into the lower one first: numbers that ascend together, as the children of an NFA's
-    positions do, would otherwise come to lie in rows.
+    The upper half of the key's bits is folded into the lower half before it is multiplied. Without that, numbers that ascend
+    together, as the children of an NFA's positions do, would lie in the table in rows.
     """
     key = state << symbol_bits | symbol
     return ((key ^ key >> (SIXTY_FIVE - key_shift >> ONE)) << key_shift) * GOLDEN
 
 
 @inlined
-def unmix(mixed: Any, key_shift: Any) -> Any:
-    """Return the state << symbol_bits | symbol that was scrambled."""
+def unmix(mixed: Unsigned, key_shift: Unsigned) -> Unsigned:
+    """Return the ``state << symbol_bits | symbol`` that was scrambled."""
     key = mixed * INVERSE >> key_shift
     return key ^ key >> (SIXTY_FIVE - key_shift >> ONE)  # folding over half the bits undoes itself
 
 
 @inlined
-def mixed_of(entry: Any, slot: Any, shift: Any) -> Any:
-    """Return the mixed key of the entry in a slot: its home slot and its check together."""
-    home = slot - ((entry & ONES) >> np.uint64(DISPLACEMENT_SHIFT))
-    return home << shift | entry >> HALF << (shift - HALF)
+def mixed_of(entry: Unsigned, slot: Unsigned, shift: Unsigned) -> Unsigned:
+    """Return the scrambled key of the entry in a slot: its home slot and its check, side by side."""
+    home = slot - ((entry & LOW_HALF) >> np.uint64(DISPLACEMENT_SHIFT))
+    return home << shift | entry >> UPPER_HALF << (shift - UPPER_HALF)
 
 
 @inlined
-def find(transitions: Any, mixed: Any, shift: Any) -> Any:
-    """Return the target that the table has for a mixed key, with its FINAL bit; 0 if it has none."""
+def find(transitions: Uint64s, mixed: Unsigned, shift: Unsigned) -> Unsigned:
+    """Return the target of a scrambled key with its FINAL bit, or 0 if it is not in the table."""
     slot = mixed >> shift
-    tag = mixed << (np.uint64(64) - shift) >> HALF << HALF
+    tag = mixed << (WINDOW - shift) >> UPPER_HALF << UPPER_HALF
     for _ in range(PROBES):
         entry = transitions[slot]
-        if entry & ~PAYLOAD == tag or entry == np.uint64(0):
+        if entry & ~PAYLOAD == tag or entry == ZERO:
             return entry & PAYLOAD
         slot += ONE
         tag += NEXT_SLOT
-    return np.uint64(0)
+    return ZERO
 
 
 @inlined
-def place(transitions: Any, shift: Any, mixed: Any, target: Any, meta: Any) -> Any:
-    """Enter a target, in the place of the key's last one if there is one; return False where the place is crowded."""
+def place(transitions: Uint64s, shift: Signed, mixed: Unsigned, target: Unsigned, meta: Int64s) -> bool:
+    """Enter the target of a scrambled key, over the one that it has if there is one.
+
+    Returns False if the home slot and the 15 behind it are taken by other keys: the table must grow.
+    """
     slot = mixed >> np.uint64(shift)
-    check = (mixed << np.uint64(64 - shift)) >> HALF
+    check = (mixed << np.uint64(64 - shift)) >> UPPER_HALF
     for displacement in range(PROBES):
         at = slot + np.uint64(displacement)
         entry = transitions[at]
-        tag = check << HALF | np.uint64(displacement) << np.uint64(DISPLACEMENT_SHIFT)
-        if entry == np.uint64(0):
+        tag = check << UPPER_HALF | np.uint64(displacement) << np.uint64(DISPLACEMENT_SHIFT)
+        if entry == ZERO:
             meta[TRANSITIONS] += 1
         elif entry & ~PAYLOAD != tag:
             continue
@@ -81,24 +99,31 @@ def place(transitions: Any, shift: Any, mixed: Any, target: Any, meta: Any) -> A
 
 
 @inlined
-def child_of(
-    labels: Any, nodes: Any, edges: Any, shift: Any, symbol_bits: Any, key_shift: Any, position: Any, symbol: Any
-) -> Any:
-    """Return the child of an NFA position that a literal word leads to, 0 if there is none."""
+def child_of(program: Program, position: Unsigned, symbol: Unsigned) -> Unsigned:
+    """Return the child of an NFA position that a literal word leads to, or 0 if there is none."""
+    nodes = program.nodes
     node = nodes[TWO * position]
-    if node & MANY_CHILDREN != np.uint64(0):
-        return find(edges, mix(position, symbol, symbol_bits, key_shift), shift)
-    for child in range(node >> HALF, nodes[TWO * position + TWO] >> HALF):
-        if np.uint64(labels[child]) == symbol:
+    if node & MANY_CHILDREN != ZERO:
+        mixed = mix(position, symbol, np.uint64(program.edge_symbol_bits), np.uint64(program.edge_key_shift))
+        return find(program.edges, mixed, np.uint64(program.edge_shift))
+    for child in range(node >> UPPER_HALF, nodes[TWO * position + TWO] >> UPPER_HALF):
+        if np.uint64(program.labels[child]) == symbol:
             return np.uint64(child)
-    return np.uint64(0)
+    return ZERO
 
 
 @kernel
 def fill_edges(
-    edges: Any, shift: Any, children: Any, parents: Any, symbols: Any, symbol_bits: Any, key_shift: Any, meta: Any
-) -> Any:
-    """Enter all (parent, symbol) -> child into an empty table; return False where a place is crowded."""
+    edges: Uint64s,
+    shift: Signed,
+    children: Int32s,
+    parents: Int32s,
+    symbols: Int32s,
+    symbol_bits: Signed,
+    key_shift: Signed,
+    meta: Int64s,
+) -> bool:
+    """Enter all (parent, symbol) -> child into an empty table; return False if the table must be larger."""
     bits, behind = np.uint64(symbol_bits), np.uint64(key_shift)
     for i in range(children.size):
         mixed = mix(np.uint64(parents[i]), np.uint64(symbols[i]), bits, behind)
@@ -108,12 +133,12 @@ def fill_edges(
 
 
 @kernel
-def rehash_transitions(old: Any, old_shift: Any, new: Any, new_shift: Any, meta: Any) -> Any:
-    """Enter all transitions into an empty larger table; home slot and check together give back the mixed key."""
+def rehash_transitions(old: Uint64s, old_shift: Signed, new: Uint64s, new_shift: Signed, meta: Int64s) -> bool:
+    """Enter all transitions into an empty larger table; return False if that must be larger still."""
     meta[TRANSITIONS] = 0
     for at in range(old.size):
         entry = old[at]
-        if entry != np.uint64(0):
+        if entry != ZERO:
             mixed = mixed_of(entry, np.uint64(at), np.uint64(old_shift))
             if not place(new, new_shift, mixed, entry & PAYLOAD, meta):
                 return False

@@ -1,88 +1,112 @@
 """The lazy DFA over a column of keys: a block of keys at a time, word by word, eight keys at once.
 
-All keys of a block are advanced by one word before any is advanced by the next. Two things come of it. The misses of one
-step overlap in the memory system, which pays as soon as the tables outgrow the first-level cache. And what a step does is
-the same for all keys, so it is done for eight at a time in vectors (:mod:`compiler.kernels._vectors`), and without the
-branches that nobody can guess: whether a key ends here, whether its word is a literal of its state.
+A regex engine takes one text through its automaton byte by byte; each step must wait for the step before. Here the texts are
+short and many, and a step takes a whole word. So all keys of a block take one word before any takes the next. This has two
+effects. The cache misses of a step overlap in the memory system, which pays as soon as the tables outgrow the first-level
+cache. And the keys do the same thing at the same time, so eight of them do it at once in vectors
+(:mod:`compiler.kernels._vectors`), without the branches that the processor cannot predict: whether a key ends here, whether
+its word is a literal of its state.
 
-A state has a default successor, for all words but its literals, and a filter of 64 bits, one set for each of these (Bloom's
-filter with one hash function). Where the word's bit is not set, the default is right, and no transition is built or stored
-that would only say so: without, the first pass of `stock` takes 1.3 times as long.
+A state has a default successor, for all words but its literals, and a filter of 64 bits with one bit set for each literal (a Bloom
+filter with one hash function). Where a word's bit is not set, the default successor is right, and no transition is built or
+stored that would only say so. Without the filter, the first pass of `stock` takes 1.3 times as long.
 
-What each of these choices is worth stands in ``benchmarks/results/ablations.md``: ``python -m benchmarks.ablations``.
+A block goes through these phases; the comments in :func:`walk` have the same names:
+
+enter
+    The block's keys get start states. Keys that the key cache knows are answered and left out.
+look ahead
+    The ends of each key's next words are found, up to eight of them.
+read
+    The next word of each key is named, and its symbol is looked up.
+step
+    Each key gets its successor, if the transition is in its home slot.
+late
+    The keys for which that did not work: the transition is in another slot; or it is missing, and is built; or the key is
+    deferred.
+remember
+    Keys that are read to their ends go into the key cache.
+leave
+    These keys are answered, and the others look ahead again.
+
+What these choices are worth was measured: ``benchmarks/results/ablations.md``, by ``python -m benchmarks ablations``.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from compiler.kernels._jit import inlined, kernel, ones, prefetch, trailing_zeros
+from compiler.kernels._jit import inlined, kernel, ones, prefetch
 from compiler.kernels._vectors import mix_eight, step_eight
 from compiler.kernels.determinize import build, build_start
-from compiler.kernels.key_slots import look_up, remember, slot_of
-from compiler.kernels.reading import (
-    enter_keys,
-    is_read,
-    leave,
-    look_ahead,
-    nobody,
-    read_words,
-    word_at,
-)
+from compiler.kernels.key_slots import look_up, remember, slot_of, slot_shift
+from compiler.kernels.reading import clear_behind, enter_keys, is_read, leave, look_ahead, read_words, word_at
 from compiler.kernels.tables import (
     DEFERRED,
     DONE,
     DOORKEEPER_ASKS,
     KEY_CACHE_HITS,
+    MISSES,
     MOST_DEFERRED,
     ROW,
     SEEN,
     START,
     START_RESERVED,
-    SYMBOL,
-    TARGET,
     WORDS,
+    Cache,
+    Int32s,
+    Int64s,
+    Keys,
+    Program,
+    Signed,
+    Uint64s,
+    Unsigned,
 )
 from compiler.kernels.transitions import find
+from compiler.kernels.unsigned import (
+    EIGHT,
+    LANE_MASK,
+    LOW_HALF,
+    NONE,
+    ONE,
+    STATE_MASK,
+    SYMBOL_MASK,
+    TWO,
+    UPPER_HALF,
+    ZERO,
+)
 from compiler.kernels.words import begins_with
+from compiler.kernels.work import Work
 
 __all__ = ["walk"]
 
-ONE, TWO, EIGHT, HALF = np.uint64(1), np.uint64(2), np.uint64(8), np.uint64(32)
-LANES, LOW_HALF = np.uint64(0xFF), np.uint64(0xFFFFFFFF)
-NUMBER, LITERAL = np.uint64(TARGET), np.uint64(SYMBOL)
-THREE, FIVE, ASKS = np.uint64(3), np.uint64(5), np.uint64(DOORKEEPER_ASKS)
-NO_SLOT = np.uint64(2**64 - 1)
-"""The slot of a key whose answer is not known yet."""
+NO_SLOT = NONE
+"""The key cache's slot of a key whose answer is not known yet."""
+LOG_COUNTERS, COUNTER, ASKS = np.uint64(5), np.uint64(3), np.uint64(DOORKEEPER_ASKS)
+"""A number of the doorkeeper holds 2 to the power LOG_COUNTERS counters, each as wide as the mask COUNTER."""
 
 
 @kernel
 def walk(
-    program: Any,
-    cache: Any,
-    work: Any,
-    offsets: Any,
-    data: Any,
-    valid: Any,
-    row: Any,
-    stop: Any,
-    block: Any,
-    base: Any,
-    out: Any,
-    key_table: Any,
-) -> Any:
-    """Match keys ``row`` to ``stop`` and write ``base`` + set number - 1 into ``out``, -1 for a null key.
+    program: Program,
+    cache: Cache,
+    work: Work,
+    keys: Keys,
+    row: Signed,
+    stop: Signed,
+    block_size: Signed,
+    base: Signed,
+    out: Int32s,
+    key_table: Uint64s,
+) -> Signed:
+    """Match keys ``row`` to ``stop``, and write ``base`` + set number - 1 into ``out``, -1 for a null key.
 
-    ``key_table`` is the table of whole keys, of no slots where it is not to be used.
+    ``block_size`` is how many keys are walked together, at most BLOCK. ``key_table`` is the key cache's table, with no
+    entries if it is not to be used.
 
-    Where a transition is missing that has not been asked for often enough to be built, if the cache has a doorkeeper, the
-    key is not walked to its end but left to be simulated: ``meta[DEFERRED]`` tells how many are in ``work``, with their rows,
-    states, and the words to go on with. They must be simulated before the cache is cleared.
-
-    Returns DONE, or the table of the cache that must grow first. ``meta[ROW]`` is the row to resume at. ``valid``
-    is empty where no key is null. ``block`` is at most BLOCK.
+    Returns DONE, or the table of the cache that must grow first. ``meta[ROW]`` is the row to go on with: below ``stop`` where a
+    table must grow or MOST_DEFERRED keys are deferred. ``meta[DEFERRED]`` says how many keys are in ``work.deferred_rows``
+    and the arrays beside it. They must be simulated before the cache is cleared, as their states are the cache's.
     """
     meta = cache.meta
     if meta[START] == 0:
@@ -90,115 +114,183 @@ def walk(
         status = build_start(program, cache, work)
         if status != DONE:
             return status
-    # Indices are unsigned: a signed one may count from the end, and finding out takes three instructions.
-    start, start_reserved, reserved = (
-        np.uint64(meta[START] & TARGET),
-        np.uint64(meta[START_RESERVED] & TARGET),
-        program.reserved,
-    )
-    info, transitions, shift = cache.info, cache.transitions, np.uint64(cache.transition_shift)
-    symbol_bits, key_shift = np.uint64(cache.symbol_bits), np.uint64(cache.key_shift)
-    separator = program.separator
-    doorkeeper, doorkeeper_shift = cache.doorkeeper, np.uint64(cache.doorkeeper_shift)
-    deferred_rows, deferred_begins, deferred_states = work.deferred_rows, work.deferred_begins, work.deferred_states
-    deferred = np.uint64(0)
-    rows, begins, ends, states, counts = work.rows, work.begins, work.ends, work.states, work.words
-    slots, symbols, mixed, late = work.slots, work.symbols, work.mixed, work.late
-    froms, stops, heads = work.froms, work.stops, work.heads
-    # A slot is eight numbers: the table has as many slots as an eighth of its size, a power of two.
-    key_table_shift = np.uint64(61) - trailing_zeros(np.uint64(key_table.size)) + np.uint64(6)
+    deferred = ZERO
     while True:
+        # Whatever makes the walk return in the middle of a block, the block begins again: its answers, its counters and the
+        # keys that it has deferred are kept only when it is complete. Transitions that it has built are in the cache.
         meta[ROW], meta[DEFERRED] = row, np.int64(deferred)
         if row >= stop or deferred >= np.uint64(MOST_DEFERRED):
             return DONE
-        first = np.uint64(row)
-        n = np.uint64(min(block, stop - row))
-        read = key_cache_hits = np.uint64(0)
-        if key_table.size == 0:
-            n = enter_keys(
-                offsets, data, valid, first, n, start, start_reserved, reserved, rows, begins, ends, states, out
-            )
+        n = np.uint64(min(block_size, stop - row))
+        read = missed = key_cache_hits = ZERO
+
+        # Enter.
+        if key_table.size > 0:
+            n, key_cache_hits = _enter_unknown_keys(program, meta, work, keys, np.uint64(row), n, base, out, key_table)
         else:
-            count, n = n, np.uint64(0)
-            end = np.uint64(offsets[first])
-            for at in range(first, first + count):
-                begin, end = end, np.uint64(offsets[at + ONE])
-                if valid.size > 0 and not valid[at]:
-                    out[at] = -1
-                    continue
-                slot = slot_of(data, begin, end - begin, key_table_shift)
-                accept = look_up(key_table, slot, data, begin, end - begin)
-                if accept != np.uint64(0):
-                    out[at] = base + np.int64(accept) - 1
-                    key_cache_hits += ONE
-                    continue
-                rows[n], ends[n], slots[n] = at, end, slot
-                begins[n] = begin + np.uint64(begin == end)
-                states[n] = start_reserved if begins_with(data, begin, end, reserved) else start
-                n += ONE
-        while n > np.uint64(0):
-            nobody(states, n)
-            most = look_ahead(data, begins, ends, counts, n, separator, froms, stops, heads)
-            level = np.uint64(0)
+            n = enter_keys(program, meta, work, keys, np.uint64(row), n, out)
+
+        while n > ZERO:
+            # Look ahead.
+            clear_behind(work.states, n)
+            most = look_ahead(keys.data, work, n, program.separator)
+            level = ZERO
             while level < most:
-                read_words(program, data, begins, froms, stops, heads, counts, n, level, symbols, late)
-                lane = np.uint64(0)
-                while lane < n:
-                    mix_eight(states, symbols, symbol_bits, key_shift, mixed, lane)
-                    lane += EIGHT
-                for i in range(n):
-                    prefetch(transitions, mixed[i] >> shift)
-                lane = lates = np.uint64(0)
-                while lane < n:
-                    found = step_eight(
-                        info, transitions, shift, states, symbols, mixed, counts, level, lane, late, lates
-                    )
-                    read += ones(found & LANES)
-                    lates += ones(found >> EIGHT)
-                    lane += EIGHT
-                for i in range(n):
-                    prefetch(info, TWO * states[i])
-                if doorkeeper.size > 0:
-                    for j in range(lates):
-                        prefetch(doorkeeper, mixed[late[j]] >> doorkeeper_shift >> FIVE)
+                # Read.
+                read_words(program, keys.data, work, n, level)
+
+                # Step.
+                stepped, lates = _step(cache, work, n, level)
+                read += stepped
+
+                # Late: these keys are still in the states that they were in.
+                _prefetch_late(cache, work, lates)
                 for j in range(lates):
-                    key = late[j]
-                    state, symbol = states[key], symbols[key] & LITERAL
-                    target = info[TWO * state] & LOW_HALF
-                    if symbol != np.uint64(0):
-                        target = find(transitions, mixed[key], shift)
-                    if target == np.uint64(0):
-                        if doorkeeper.size > 0 and _is_rare(doorkeeper, mixed[key] >> doorkeeper_shift, meta):
-                            deferred_rows[deferred], deferred_states[deferred] = rows[key], state
-                            deferred_begins[deferred], _ = word_at(begins, froms, stops, level, key)
+                    key = work.late[j]
+                    state, symbol = work.states[key], work.symbols[key] & SYMBOL_MASK
+                    target = cache.info[TWO * state] & LOW_HALF
+                    if symbol != ZERO:
+                        target = find(cache.transitions, work.mixed[key], np.uint64(cache.transition_shift))
+                    if target == ZERO:
+                        missed += ONE
+                        if _is_rare(cache, work.mixed[key], meta):
+                            _defer(work, deferred, level, key)
                             deferred += ONE
-                            counts[key], begins[key], slots[key] = np.uint64(0), ends[key] + ONE, NO_SLOT
                             continue
                         built = build(program, cache, work, state, symbol)
                         if built < 0:
                             return -built
                         target = np.uint64(built)
-                    states[key] = target & NUMBER
+                    work.states[key] = target & STATE_MASK
                 level += ONE
+
+            # Remember.
             if key_table.size > 0:
-                for i in range(n):
-                    if is_read(info, begins[i], ends[i], states[i]) and slots[i] != NO_SLOT:
-                        begin = np.uint64(offsets[rows[i]])
-                        accept = info[TWO * states[i]] >> HALF
-                        remember(key_table, slots[i], data, begin, ends[i] - begin, accept)
-            n = leave(info, base, out, n, rows, begins, ends, states, slots)
+                _remember_keys(keys, cache.info, work, n, key_table)
+
+            # Leave.
+            n = leave(cache.info, work, n, base, out)
+
         meta[WORDS] += np.int64(read)
+        meta[MISSES] += np.int64(missed)
         meta[KEY_CACHE_HITS] += np.int64(key_cache_hits)
-        row = min(row + block, stop)
+        row = min(row + block_size, stop)
 
 
 @inlined
-def _is_rare(doorkeeper: Any, cell: Any, meta: Any) -> Any:
-    """Count a request for a transition that is not built; tell whether it has not been asked for often enough yet."""
-    at, shift = cell >> FIVE, TWO * (cell & np.uint64(31))
-    count = doorkeeper[at] >> shift & THREE
+def _enter_unknown_keys(
+    program: Program,
+    meta: Int64s,
+    work: Work,
+    keys: Keys,
+    row: Unsigned,
+    count: Unsigned,
+    base: Signed,
+    out: Int32s,
+    key_table: Uint64s,
+) -> tuple[Unsigned, Unsigned]:
+    """Do as :func:`compiler.kernels.reading.enter_keys`, but answer the keys that the key cache knows, and leave them out.
+
+    Returns how many keys are in the block, and how many the key cache has answered.
+    """
+    start, start_reserved = np.uint64(meta[START]) & STATE_MASK, np.uint64(meta[START_RESERVED]) & STATE_MASK
+    shift = slot_shift(key_table)
+    n = hits = ZERO
+    end = np.uint64(keys.offsets[row])
+    for at in range(row, row + count):
+        begin, end = end, np.uint64(keys.offsets[at + ONE])
+        if keys.valid.size > 0 and not keys.valid[at]:
+            out[at] = -1
+            continue
+        slot = slot_of(keys.data, begin, end - begin, shift)
+        accept = look_up(key_table, slot, keys.data, begin, end - begin)
+        if accept != ZERO:
+            out[at] = base + np.int64(accept) - 1
+            hits += ONE
+            continue
+        work.rows[n], work.ends[n], work.slots[n] = at, end, slot
+        work.begins[n] = begin + np.uint64(begin == end)  # an empty key has no words
+        work.states[n] = start_reserved if begins_with(keys.data, begin, end, program.reserved) else start
+        n += ONE
+    return n, hits
+
+
+@inlined
+def _step(cache: Cache, work: Work, n: Unsigned, level: Unsigned) -> tuple[Unsigned, Unsigned]:
+    """Give each key its successor, if that is its state's default one, or is in the home slot of the transition.
+
+    Returns how many keys have read a word that could change their states, and the length of ``work.late``: the keys among
+    these that have got no successor. Keys in states that no word can change, and keys without a word, stay as they are.
+    """
+    transitions, shift = cache.transitions, np.uint64(cache.transition_shift)
+    symbol_bits, key_shift = np.uint64(cache.symbol_bits), np.uint64(cache.key_shift)
+    lane = ZERO
+    while lane < n:
+        mix_eight(work.states, work.symbols, symbol_bits, key_shift, work.mixed, lane)
+        lane += EIGHT
+    # All home slots are asked for before any is used, so that the processor's cache misses overlap.
+    for i in range(n):
+        prefetch(transitions, work.mixed[i] >> shift)
+    lane = lates = read = ZERO
+    while lane < n:
+        found = step_eight(
+            cache.info, transitions, shift, work.states, work.symbols, work.mixed, work.words, level, lane,
+            work.late, lates,
+        )  # fmt: skip
+        read += ones(found & LANE_MASK)
+        lates += ones(found >> EIGHT)
+        lane += EIGHT
+    # The next step, or the answer, will ask for what the new states are.
+    for i in range(n):
+        prefetch(cache.info, TWO * work.states[i])
+    return read, lates
+
+
+@inlined
+def _prefetch_late(cache: Cache, work: Work, lates: Unsigned) -> None:
+    """Ask for the doorkeeper's counters of all late keys, before the first of them is used."""
+    if cache.doorkeeper.size > 0:
+        for j in range(lates):
+            counter = work.mixed[work.late[j]] >> np.uint64(cache.doorkeeper_shift)
+            prefetch(cache.doorkeeper, counter >> LOG_COUNTERS)
+
+
+@inlined
+def _is_rare(cache: Cache, mixed: Unsigned, meta: Int64s) -> bool:
+    """Count a request for a transition that is not built; tell whether it is too early to build it.
+
+    Never, if the cache has no doorkeeper. A counter may stand for several transitions: one is then built too early.
+    """
+    doorkeeper = cache.doorkeeper
+    if doorkeeper.size == 0:
+        return False
+    counter = mixed >> np.uint64(cache.doorkeeper_shift)
+    at, shift = counter >> LOG_COUNTERS, TWO * (counter & np.uint64(31))
+    count = doorkeeper[at] >> shift & COUNTER
     if count == ASKS:
         return False
     doorkeeper[at] += ONE << shift
-    meta[SEEN] += np.int64(count == np.uint64(0))
+    meta[SEEN] += np.int64(count == ZERO)
     return True
+
+
+@inlined
+def _defer(work: Work, at: Unsigned, level: Unsigned, key: Unsigned) -> None:
+    """Leave a key to be simulated from word ``level`` on, as entry ``at`` of the deferred keys.
+
+    The rest of the key is not read, and the answer that it gets with the others is written over by the simulation.
+    """
+    work.deferred_rows[at], work.deferred_states[at] = work.rows[key], work.states[key]
+    work.deferred_begins[at], _ = word_at(work, level, key)
+    work.words[key], work.begins[key], work.slots[key] = ZERO, work.ends[key] + ONE, NO_SLOT
+
+
+@inlined
+def _remember_keys(keys: Keys, info: Uint64s, work: Work, n: Unsigned, key_table: Uint64s) -> None:
+    """Put the keys that are read to their ends into the key cache, but not those that were deferred."""
+    for i in range(n):
+        state = work.states[i]
+        if is_read(info, work.begins[i], work.ends[i], state) and work.slots[i] != NO_SLOT:
+            begin = np.uint64(keys.offsets[work.rows[i]])
+            accept = info[TWO * state] >> UPPER_HALF
+            remember(key_table, work.slots[i], keys.data, begin, work.ends[i] - begin, accept)

@@ -1,108 +1,114 @@
-"""From the bytes of a key to the symbols of its words.
+"""From the bytes of a word to its symbol.
 
-Separators are found 64 bytes at a time, as a mask with a bit per byte. A word's name is one number of 64 bits. A word of
-up to 7 bytes is its own name: the bytes as a little-endian number, and the length in the top byte, which tells ``a`` from
-``a`` with a zero byte behind it. So is one of 8 bytes, if its last byte cannot be taken for a length. Any other is named by a
-hash, with the length 8 in the top byte, and compared byte by byte where the names agree.
+Each word gets a *name*, which is one number of 64 bits, and the hash table ``Program.words`` maps names to symbols.
 
-All loads may reach up to PADDING bytes beyond a key's end: whoever calls a kernel sees to it that they are there.
+* A word of up to 7 bytes is its own name: its bytes as a little-endian number, and its length in the top byte. The length
+  tells ``a`` from ``a`` followed by a zero byte.
+* A word of 8 bytes is its own name as well, if its last byte, which is the top byte, is above 8 and so cannot be taken for
+  a length.
+* Any other word is named by a hash, with the length 8 in the top byte. Such names may be equal by accident, so the bytes are
+  compared where a name is found. Names of the first two kinds are never compared.
+
+Loads may reach up to PADDING bytes beyond a key's end. The caller of a kernel provides these bytes (``Keys.data``).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from compiler.kernels._jit import equal64, inlined, kernel, load64, trailing_zeros
-from compiler.kernels.tables import SCRAMBLE
+from compiler.kernels.tables import Bytes, Int32s, Signed, Uint64s, Unsigned
+from compiler.kernels.unsigned import EIGHT, FILTER_SHIFT, GOLDEN, LENGTH_SHIFT, ONE, TWO, WINDOW, ZERO
 
-__all__ = [
-    "begins_with",
-    "below",
-    "fill_words",
-    "filter_bit",
-    "find_symbol",
-    "name_word",
-    "word_end",
-]
+__all__ = ["begins_with", "below", "fill_words", "filter_bit", "find_symbol", "name_word", "word_end"]
 
-GOLDEN = np.uint64(SCRAMBLE)
 MIXER = np.uint64(0xD6E8FEB86659FD93)
-ONE, TWO, EIGHT, TOP = np.uint64(1), np.uint64(2), np.uint64(8), np.uint64(56)
+"""The odd multiplier by which long words are hashed."""
+HASH_SHIFT = np.uint64(29)
+"""By how many bits the hash of a long word is folded into itself before it is multiplied."""
 
 
 @inlined
-def below(n: Any) -> Any:
-    """A mask of the n lowest bits, for n from 0 to 63."""
-    return (np.uint64(1) << np.uint64(n)) - np.uint64(1)
+def below(n: Unsigned) -> Unsigned:
+    """Return the mask of the n lowest bits, for n from 0 to 63."""
+    return (ONE << np.uint64(n)) - ONE
 
 
 @kernel
-def word_end(data: Any, at: Any, stop: Any, separator: Any) -> Any:
+def word_end(data: Bytes, at: Unsigned, stop: Unsigned, separator: np.uint8) -> Unsigned:
     """Return where the word that begins at ``at`` ends, in a key that ends at ``stop``."""
-    while stop - at >= np.uint64(64):
+    while stop - at >= WINDOW:
         found = equal64(data, at, separator)
-        if found != np.uint64(0):
+        if found != ZERO:
             return at + trailing_zeros(found)
-        at += np.uint64(64)
-    return at + trailing_zeros(equal64(data, at, separator) | np.uint64(1) << (stop - at))
+        at += WINDOW
+    return at + trailing_zeros(equal64(data, at, separator) | ONE << (stop - at))
 
 
 @inlined
-def name_word(data: Any, at: Any, length: Any) -> Any:
-    """Name a word. ``at`` and ``length`` are unsigned."""
-    # Nobody can guess whether a word has 8 bytes, so that is decided without a branch; other words by hash are rare.
+def name_word(data: Bytes, at: Unsigned, length: Unsigned) -> Unsigned:
+    """Return the name of the word of ``length`` bytes that begins at ``at``."""
+    # Words of 8 bytes come among shorter ones, where the processor cannot predict a branch: up to 8 bytes are named
+    # without one. Words that are named by hash are rare, so the branch to them is predicted.
     name = load64(data, at) & (TWO << (EIGHT * length - ONE & np.uint64(63))) - ONE
-    name = (name if length != np.uint64(0) else np.uint64(0)) | (length & np.uint64(7)) << TOP
-    if length > EIGHT or (length == EIGHT and name >> TOP <= EIGHT):
-        name = hash_word(data, at, length) & below(TOP) | EIGHT << TOP
+    name = (name if length != ZERO else ZERO) | (length & np.uint64(7)) << LENGTH_SHIFT
+    if length > EIGHT or (length == EIGHT and name >> LENGTH_SHIFT <= EIGHT):
+        name = _hash_word(data, at, length) & below(LENGTH_SHIFT) | EIGHT << LENGTH_SHIFT
     return name
 
 
 @kernel
-def hash_word(data: Any, at: Any, length: Any) -> Any:
-    """Hash a word of at least 8 bytes."""
+def _hash_word(data: Bytes, at: Unsigned, length: Unsigned) -> Unsigned:
+    """Hash a word of at least 8 bytes, 8 bytes at a time."""
     name = load64(data, at)
-    i = np.uint64(8)
+    i = EIGHT
     while i < length:
         value = load64(data, at + i)
-        if length - i < np.uint64(8):
-            value &= below(np.uint64(8) * (length - i))
-        name = (name ^ (name >> np.uint64(29))) * MIXER + value
-        i += np.uint64(8)
+        if length - i < EIGHT:
+            value &= below(EIGHT * (length - i))
+        name = (name ^ (name >> HASH_SHIFT)) * MIXER + value
+        i += EIGHT
     return name
 
 
 @inlined
-def begins_with(data: Any, at: Any, end: Any, byte: Any) -> Any:
-    """Tell whether the key ``data[at:end]`` begins with a byte; -1 is none."""
-    return np.int64(data[at]) == byte and at < end
+def begins_with(data: Bytes, at: Unsigned, end: Unsigned, byte: Signed) -> bool:
+    """Tell whether the key ``data[at:end]`` begins with a byte; no key begins with -1."""
+    return bool(np.int64(data[at]) == byte and at < end)
 
 
 @inlined
 def find_symbol(
-    words: Any, shift: Any, word_data: Any, word_offsets: Any, name: Any, data: Any, at: Any, length: Any
-) -> Any:
-    """Return the symbol of a named word that begins at ``at``, 0 (``OTHER``) if it is no literal."""
+    words: Uint64s,
+    shift: Unsigned,
+    word_data: Bytes,
+    word_offsets: Int32s,
+    name: Unsigned,
+    data: Bytes,
+    at: Unsigned,
+    length: Unsigned,
+) -> Unsigned:
+    """Return the symbol of a word, which has a name and is ``data[at:at + length]``; 0 (``OTHER``) if it is no literal."""
     mask = np.uint64((words.size >> 1) - 1)
     slot = name * GOLDEN >> shift
     while True:
-        symbol = words[np.uint64(2) * slot + np.uint64(1)]
-        # The name of an empty slot, 0, is that of the empty word, and its symbol, 0, says that this is no literal.
-        if words[np.uint64(2) * slot] == name and (
-            name >> TOP != EIGHT or _is_word(word_data, word_offsets, symbol, data, at, length)
+        symbol = words[TWO * slot + ONE]
+        # An empty slot has name 0, which is the empty word's too, and symbol 0, which is right if the word is no literal.
+        if words[TWO * slot] == name and (
+            name >> LENGTH_SHIFT != EIGHT or _is_word(word_data, word_offsets, symbol, data, at, length)
         ):
             return symbol
-        if symbol == np.uint64(0):
+        if symbol == ZERO:
             return symbol
-        slot = (slot + np.uint64(1)) & mask
+        slot = (slot + ONE) & mask
 
 
 @kernel
-def _is_word(word_data: Any, word_offsets: Any, symbol: Any, data: Any, at: Any, length: Any) -> Any:
-    """Compare a word with a symbol's, byte by byte."""
-    begin = np.uint64(word_offsets[symbol - np.uint64(1)])
+def _is_word(
+    word_data: Bytes, word_offsets: Int32s, symbol: Unsigned, data: Bytes, at: Unsigned, length: Unsigned
+) -> bool:
+    """Tell whether a symbol's word is ``data[at:at + length]``, byte by byte."""
+    begin = np.uint64(word_offsets[symbol - ONE])
     if np.uint64(word_offsets[symbol]) - begin != length:
         return False
     for i in range(length):
@@ -112,21 +118,21 @@ def _is_word(word_data: Any, word_offsets: Any, symbol: Any, data: Any, at: Any,
 
 
 @inlined
-def filter_bit(name: Any) -> Any:
-    """Return which of the 64 bits of a filter stands for a word."""
-    return name * GOLDEN >> np.uint64(58)
+def filter_bit(name: Unsigned) -> Unsigned:
+    """Return the number, from 0 to 63, of the bit that stands for a word in filters."""
+    return name * GOLDEN >> FILTER_SHIFT
 
 
 @kernel
-def fill_words(words: Any, shift: Any, word_data: Any, word_offsets: Any, bits: Any) -> Any:
-    """Enter all literal words, whose symbols count from 1, into the empty hash table ``words``, and note their ``bits``."""
+def fill_words(words: Uint64s, shift: Signed, word_data: Bytes, word_offsets: Int32s, filter_bits: Bytes) -> None:
+    """Enter all literal words, whose symbols count from 1, into the empty table ``words``, and write their ``filter_bits``."""
     mask = np.uint64((words.size >> 1) - 1)
     for i in range(word_offsets.size - 1):
         start, stop = np.int64(word_offsets[i]), np.int64(word_offsets[i + 1])
         name = name_word(word_data, np.uint64(start), np.uint64(stop - start))
         slot = (name * GOLDEN) >> np.uint64(shift)
-        while words[np.uint64(2) * slot + np.uint64(1)] != np.uint64(0):
-            slot = (slot + np.uint64(1)) & mask
-        words[np.uint64(2) * slot] = name
-        bits[i + 1] = filter_bit(name)
-        words[np.uint64(2) * slot + np.uint64(1)] = np.uint64(i + 1)
+        while words[TWO * slot + ONE] != ZERO:
+            slot = (slot + ONE) & mask
+        words[TWO * slot] = name
+        filter_bits[i + 1] = filter_bit(name)
+        words[TWO * slot + ONE] = np.uint64(i + 1)

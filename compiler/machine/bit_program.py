@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from compiler.automata.nfa import MANY, ONE, Nfa
 from compiler.automata.paths import parents_of, path_to
-from compiler.kernels.tables import LANES, frozen
+from compiler.kernels.tables import MOST_LANES, frozen
 
 __all__ = ["BitProgram", "bit_program"]
 
@@ -59,7 +59,7 @@ def bit_program(nfa: Nfa) -> BitProgram | None:
         room -= len(path)
     lanes = -(-lanes // 8) * 8  # eight are moved at once
     rows = len(nfa.symbols) + 1
-    if lanes > LANES or 8 * lanes * rows > TABLE_BYTES:
+    if lanes > MOST_LANES or 8 * lanes * rows > TABLE_BYTES:
         return None
     accepts, loops, start, ends = (np.zeros((n, lanes), np.uint64) for n in (rows, 1, len(nfa.roots), 1))
     tags: list[tuple[int, ...]] = [()] * (64 * lanes)
@@ -92,7 +92,7 @@ def bit_program(nfa: Nfa) -> BitProgram | None:
 def _paths(nfa: Nfa) -> list[list[int]] | None:
     """Return each distinct pattern's positions from its root on, in the order of its first tag; None if too large."""
     ends = np.flatnonzero(np.diff(nfa.tag_offsets))
-    if max(len(ends), len(nfa.tags)) > 64 * LANES:
+    if max(len(ends), len(nfa.tags)) > 64 * MOST_LANES:
         return None
     parents = parents_of(nfa)
     paths = []

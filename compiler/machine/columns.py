@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from compiler.kernels.tables import PADDING, frozen
+from compiler.kernels.tables import PADDING, Keys, frozen
 from compiler.values import Int32s, KeyColumn
 
 __all__ = ["readable", "shares"]
@@ -30,7 +30,7 @@ def shares(columns: Sequence[KeyColumn], set_ids: Int32s, count: int) -> list[tu
     return list(zip(cut, np.split(set_ids, bounds[1:-1]), strict=True))
 
 
-def readable(column: KeyColumn) -> Iterator[tuple[slice, KeyColumn]]:
+def readable(column: KeyColumn) -> Iterator[tuple[slice, Keys]]:
     """Cut a column into at most two parts that kernels may read: which rows these are, and their keys.
 
     Kernels may look PADDING bytes beyond a key, so the keys at the end of the buffer are copied to one that has them.
@@ -42,9 +42,9 @@ def readable(column: KeyColumn) -> Iterator[tuple[slice, KeyColumn]]:
     safe = int(np.searchsorted(offsets[1:], last, side="right"))
     mask = NO_NULLS if valid is None else valid
     if safe:
-        yield slice(0, safe), KeyColumn(frozen(offsets[: safe + 1]), frozen(data), frozen(mask[:safe]))
+        yield slice(0, safe), Keys(frozen(offsets[: safe + 1]), frozen(data), frozen(mask[:safe]))
     if safe < rows:
         ends = offsets[safe:]
         tail = np.zeros(int(ends[-1] - ends[0]) + PADDING, np.uint8)
         tail[: len(tail) - PADDING] = data[ends[0] : ends[-1]]
-        yield slice(safe, rows), KeyColumn(frozen(ends - ends[0]), frozen(tail), frozen(mask[safe:]))
+        yield slice(safe, rows), Keys(frozen(ends - ends[0]), frozen(tail), frozen(mask[safe:]))

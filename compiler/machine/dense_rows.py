@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from compiler.kernels.tables import STATES, Cache, Program, Work
-from compiler.values import KeyColumn
+from compiler.kernels.tables import STATES, Cache, Keys, Program
+from compiler.kernels.work import Work
 
 __all__ = ["QUIET_KEYS", "DenseRows"]
 
 DENSE_BYTES = 256 << 10
 """Rows may take so many bytes: they should lie near the processor. Without any, a key of `throughput` takes 1.4 times as long
-(``python -m benchmarks.ablations``)."""
+(``python -m benchmarks ablations``)."""
 QUIET_KEYS = 4096
 """So many keys must have gone by without building, as rows are made anew after every transition that is built."""
 
@@ -51,14 +51,14 @@ class DenseRows:
         self._rows = None
         self._keys = 0 if built else self._keys + keys
 
-    def walk(self, cache: Cache, column: KeyColumn, row: int, stop: int, base: int, out: npt.NDArray[np.int32]) -> int:
+    def walk(self, cache: Cache, column: Keys, row: int, stop: int, base: int, out: npt.NDArray[np.int32]) -> int:
         """Match keys ``row`` to ``stop`` by rows; return the row to go on at with the general walk, or ``stop``."""
         from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
 
         if self._rows is None:
             self._rows = np.zeros(int(cache.meta[STATES]) << self._bits, np.uint32)
             fill_dense_rows(self._program, cache, self._rows, self._bits)
-        row = walk_dense_rows(self._program, cache, self._work, self._rows, self._bits, *column, row, stop, base, out)
+        row = walk_dense_rows(self._program, cache, self._work, self._rows, self._bits, column, row, stop, base, out)
         if row < stop:  # a successor is missing
             self.note(0, built=True)
         return int(row)

@@ -33,7 +33,7 @@ __all__ = ["make_program"]
 FEW_WORDS = 4096
 FEW_CHILDREN = 4
 """So many labels lie in a line of the processor's cache or two, and take no room in the hash table. Without that table,
-simulating takes a third more time (``python -m benchmarks.ablations``)."""
+simulating takes a third more time (``python -m benchmarks ablations``)."""
 
 
 def make_program(nfa: Nfa, separator: bytes) -> Program:

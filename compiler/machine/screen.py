@@ -61,5 +61,5 @@ class Screen:
         prefix = frozen(np.frombuffer(self.prefix, np.uint8))
         separator = np.uint8(self.separator[0])
         for rows, part in readable(column):
-            screen(part.offsets, part.data, separator, self.empty_text, self.empty_words, wrong, prefix, passing[rows])
+            screen(part, separator, self.empty_text, self.empty_words, wrong, prefix, passing[rows])
         return passing

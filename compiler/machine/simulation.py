@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 
 import numpy as np
-import numpy.typing as npt
 
-from compiler.kernels.tables import DEFERRED, Cache, Program, Work, simulated_block
+from compiler.kernels.tables import DEFERRED, Cache, Keys, Program
+from compiler.kernels.work import Begun, FoundSets, Work, simulated_block
 from compiler.machine.bit_program import BitProgram
 from compiler.machine.collector import FIRST_SIMULATED, Collector
-from compiler.values import Int32s, KeyColumn
+from compiler.values import Int32s
 
 __all__ = ["Simulation"]
-
-Uint64s = npt.NDArray[np.uint64]
 
 NO_MEMBERS = np.zeros(1, np.int32)
 FIRST_CHUNK, LARGEST_CHUNK = 1024, 1 << 17
@@ -34,66 +32,66 @@ class Simulation:
         """Keys that one call of :meth:`rows` should be given. What a key costs depends on the patterns and on its words, from 0.1
         us to a millisecond, so this follows the clock; answers and counters do not depend on it."""
 
-    def rows(self, column: KeyColumn, row: int, stop: int, found: Collector, out: Int32s) -> None:
+    def rows(self, column: Keys, row: int, stop: int, found: Collector, out: Int32s) -> None:
         """Simulate the keys of rows ``row`` to ``stop`` from their first words on."""
         began = time.perf_counter()
         if self.bits is not None:
             self._as_bits(self.bits, column, row, stop, found, out)
         else:
             rows = np.arange(row, stop, dtype=np.uint64)
-            if column.valid is not None and len(column.valid):
+            if len(column.valid):
                 out[row:stop] = -1
                 rows = rows[column.valid[row:stop]]
             begins = column.offsets[rows].astype(np.uint64)
-            keys = rows, begins, np.zeros(len(rows), np.uint64)
-            self._by_pairs(column, NO_MEMBERS, NO_MEMBERS, keys, len(rows), found, out)
+            begun = Begun(rows, begins, np.zeros(len(rows), np.uint64))
+            self._by_pairs(column, NO_MEMBERS, NO_MEMBERS, begun, len(rows), found, out)
         seconds = time.perf_counter() - began
         if seconds > LONG:
             self.chunk = max(1, self.chunk // 2)
         elif seconds < SHORT and stop - row == self.chunk:
             self.chunk = min(2 * self.chunk, LARGEST_CHUNK)
 
-    def deferred(self, column: KeyColumn, cache: Cache, found: Collector, out: Int32s) -> int:
+    def deferred(self, column: Keys, cache: Cache, found: Collector, out: Int32s) -> int:
         """Simulate the keys that the last walk has deferred, from where it left them, and return how many these were."""
         count = int(cache.meta[DEFERRED])
         if count:
             work = self._work
-            keys = work.deferred_rows, work.deferred_begins, work.deferred_states
-            self._by_pairs(column, cache.members, cache.state_end, keys, count, found, out)
+            begun = Begun(work.deferred_rows, work.deferred_begins, work.deferred_states)
+            self._by_pairs(column, cache.members, cache.state_end, begun, count, found, out)
             cache.meta[DEFERRED] = 0
         return count
 
-    def _as_bits(self, bits: BitProgram, column: KeyColumn, row: int, stop: int, found: Collector, out: Int32s) -> None:
+    def _as_bits(self, bits: BitProgram, column: Keys, row: int, stop: int, found: Collector, out: Int32s) -> None:
         from compiler.kernels.simulate_bits import simulate_bits
 
         sets = found.simulated
         sets.reserve(stop - row)
         while True:
-            answer = FIRST_SIMULATED, out, sets.ends, sets.tags, sets.counts
-            row = simulate_bits(self._program, bits, self._work, *column, row, stop, *answer)
+            answer = FIRST_SIMULATED, out, FoundSets(sets.ends, sets.tags, sets.counts)
+            row = simulate_bits(self._program, bits, self._work, column, row, stop, *answer)
             if row == stop:
                 break
             sets.grow()
 
     def _by_pairs(
         self,
-        column: KeyColumn,
+        column: Keys,
         members: Int32s,
         state_end: Int32s,
-        keys: tuple[Uint64s, Uint64s, Uint64s],
+        begun: Begun,
         count: int,
         found: Collector,
         out: Int32s,
     ) -> None:
         from compiler.kernels.simulate_pairs import simulate
 
-        where = members, state_end, column.offsets, column.data, *keys
+        where = members, state_end, column, begun
         block = simulated_block(self._program)
         sets = found.simulated
         sets.reserve(count)
         first = 0
         while True:
-            answer = FIRST_SIMULATED, out, sets.ends, sets.tags, sets.counts
+            answer = FIRST_SIMULATED, out, FoundSets(sets.ends, sets.tags, sets.counts)
             if not simulate(self._program, self._work, *where, first, count, block, *answer):
                 break
             first = sets.grow()

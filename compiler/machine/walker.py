@@ -15,6 +15,7 @@ import numpy as np
 
 from compiler.kernels.tables import (
     BLOCK,
+    BUILDS,
     COUNTS,
     DEFAULTS,
     DONE,
@@ -29,9 +30,10 @@ from compiler.kernels.tables import (
     TRANSITIONS,
     WORDS,
     Cache,
+    Keys,
     Program,
-    make_work,
 )
+from compiler.kernels.work import make_work
 from compiler.machine.bit_program import BitProgram
 from compiler.machine.cache import Snapshot, cleared, empty_cache, forget_seen, grown, nbytes, snapshot
 from compiler.machine.collector import Collector
@@ -63,7 +65,7 @@ SINGLE_TAGS = 1 << 16
 FAR_BYTES = 4 << 20
 """An automaton with larger tables than that gets a doorkeeper: there, building a transition is waiting for memory ten times,
 and simulating a word two or three times. Without, the first pass of `fleet` (62 MB) takes 2.3 times as long, as few of its
-transitions come again soon (``python -m benchmarks.ablations``); with one, that of `stock` (1 MB) took 218 ns a key and not
+transitions come again soon (``python -m benchmarks ablations``); with one, that of `stock` (1 MB) took 218 ns a key and not
 119, as most do."""
 
 
@@ -75,7 +77,7 @@ class HaltedError(Exception):
 class _Column:
     """A column that is being matched, and how that fares."""
 
-    keys: KeyColumn
+    keys: Keys
     out: Int32s
     """Where set numbers are written: row i is that of key i."""
     found: Collector
@@ -282,8 +284,8 @@ class Walker:
         meta, start = cache.meta, column.row
         if start >= column.stretch_end:
             column.stretch_row, column.stretch_end = start, min(len(column), start + self._pace.stretch)
-            column.stretch_words, column.stretch_builds = int(meta[WORDS]), int(meta[MISSES])
-        hits, words, builds = int(meta[KEY_CACHE_HITS]), int(meta[WORDS]), int(meta[MISSES])
+            column.stretch_words, column.stretch_builds = int(meta[WORDS]), int(meta[BUILDS])
+        hits, words, builds = int(meta[KEY_CACHE_HITS]), int(meta[WORDS]), int(meta[BUILDS])
         stop = self._end_of_chunk(column)
         table = self._wanted_key_table(cache)
         dense = not len(table) and column.block > 1 and self._dense_rows.fits(cache, self._room(cache))
@@ -296,8 +298,8 @@ class Walker:
             if dense:
                 stop = min(stop, start + QUIET_KEYS)
             where = start, stop, column.block, column.found.base, column.out
-            status = int(walk(self._program, cache, self._work, *column.keys, *where, table))
-            self._dense_rows.note(stop - start, built=meta[MISSES] != builds)
+            status = int(walk(self._program, cache, self._work, column.keys, *where, table))
+            self._dense_rows.note(stop - start, built=meta[BUILDS] != builds)
         column.row = int(meta[ROW])
         self._fallbacks += self._simulation.deferred(column.keys, cache, column.found, column.out)
         forget_seen(cache)
@@ -343,7 +345,7 @@ class Walker:
             self._pace.compare(
                 keys=column.row - column.stretch_row,
                 words=int(cache.meta[WORDS]) - column.stretch_words,
-                builds=int(cache.meta[MISSES]) - column.stretch_builds,
+                builds=int(cache.meta[BUILDS]) - column.stretch_builds,
                 members=float(cache.meta[MEMBERS] / cache.meta[STATES]),
             )
 

@@ -1,0 +1,50 @@
+"""Constants as uint64, for kernels.
+
+numba makes a float of a uint64 and an int64, and a plain ``1`` in a kernel is an int64. So whatever is combined with unsigned
+numbers must be unsigned itself. Indices are unsigned as well: a signed one may count from the end of an array, and finding
+out takes three instructions at each access.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.kernels.tables import AHEAD, BLOCK, FINAL, SCRAMBLE, SYMBOL, TARGET
+
+__all__ = [
+    "BLOCK_ROW",
+    "EIGHT",
+    "FILTER_SHIFT",
+    "FINAL_BIT",
+    "GOLDEN",
+    "LANE_MASK",
+    "LENGTH_SHIFT",
+    "LOW_HALF",
+    "MOST_WORDS",
+    "NONE",
+    "ONE",
+    "STATE_MASK",
+    "SYMBOL_MASK",
+    "TWO",
+    "UPPER_HALF",
+    "WINDOW",
+    "ZERO",
+]
+
+ZERO, ONE, TWO, EIGHT = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(8)
+UPPER_HALF, LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
+"""The shift by which the upper half of a packed number is read, and the mask of its lower half."""
+WINDOW = np.uint64(64)
+"""How many bytes of a key are compared with the separator at once, and the bits of the mask that comes of it."""
+NONE = np.uint64(2**64 - 1)
+"""Stands for a number that there is not."""
+LANE_MASK = np.uint64(0xFF)
+"""The mask of eight lanes, and of a byte."""
+BLOCK_ROW, MOST_WORDS = np.uint64(BLOCK), np.uint64(AHEAD)
+"""From one word of a key to its next in ``Work.heads``; and AHEAD."""
+STATE_MASK, FINAL_BIT = np.uint64(TARGET), np.uint64(FINAL)
+SYMBOL_MASK, FILTER_SHIFT = np.uint64(SYMBOL), np.uint64(58)
+"""The parts of a marked symbol (see ``SYMBOL``): the mask of the symbol, and the shift to the filter bit's number."""
+LENGTH_SHIFT = np.uint64(56)
+"""The shift to the length in a word's name (see :mod:`compiler.kernels.words`)."""
+GOLDEN = np.uint64(SCRAMBLE)
