@@ -324,7 +324,7 @@ def index() -> str:
         "# The public interface\n\n"
         "<!-- Written by scripts/api_pages.py. -->\n\n"
         "Each page has the signature and the docstring of every public name of a package. Other modules may change at any\n"
-        "time. The command line describes itself: `dfa-router --help`.\n\n" + "\n".join(lines) + "\n"
+        "time. The option `--help` describes the commands.\n\n" + "\n".join(lines) + "\n"
     )
 
 
