@@ -42,11 +42,10 @@ def test_every_recipe_of_make_exists() -> None:
     ("name", "place"),
     [
         ("DIALECTS", "dfa_router/language/dialects.py"),
-        ("_NO_RULES", "dfa_router/language/dialects.py"),
-        ("screen_of", "dfa_router"),
+        ("_VALIDITY", "dfa_router/language/dialects.py"),
         ("EngineSpec", "dfa_router/engines/protocol.py"),
         ("SIMULATED", "dfa_router/rabbitmq/exchange_types.py"),
-        ("CLASSES", "dfa_router/fuzz/classes.py"),
+        ("CLASSES", "dfa_router/fuzz/generating/classes.py"),
         ("PADDING", "compiler/kernels/tables.py"),
         ("test_kernels_compile_for_one_signature_each", "tests/compiler/kernels/test_kernels.py"),
         ("pinned", "benchmarks/measure.py"),
