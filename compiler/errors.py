@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+__all__ = ["CapacityError", "Defect", "FileFormatError", "InputError", "PatternError", "RouterError"]
+
 
 class RouterError(Exception):
     """Base of every error that the project raises on purpose; its text says what to do next."""

@@ -25,7 +25,9 @@ class Wildcard(Enum):
 
 
 Token = bytes | Wildcard
+"""A literal word, or a wildcard."""
 Pattern = Sequence[Token]
+"""The tokens of a pattern; none is the pattern of the empty key."""
 
 
 def normalize(pattern: Pattern) -> tuple[Token, ...]:

@@ -13,7 +13,7 @@ REPOSITORY = Path(__file__).parents[2]
 README = REPOSITORY / "README.md"
 PAGES = sorted(
     page
-    for pattern in ("*.md", "docs/*.md", "examples/**/*.md", "tests/*.md", "benchmarks/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "tests/*.md", "benchmarks/**/*.md")
     for page in REPOSITORY.glob(pattern)
 )
 

@@ -86,6 +86,7 @@ LIGHT = Theme(
     free_fill="#e2f0fb",
     faint="#8b949e",
 )
+"""Dark ink on white paper."""
 DARK = Theme(
     paper="#0f141a",
     ink="#e8edf2",
@@ -101,6 +102,7 @@ DARK = Theme(
     free_fill="#10304b",
     faint="#6f7b87",
 )
+"""Light ink on nearly black paper."""
 
 
 def theme_named(name: str) -> Theme:

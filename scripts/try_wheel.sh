@@ -1,0 +1,138 @@
+#!/bin/sh
+# Tries the wheel as a user would install it:  scripts/try_wheel.sh PYTHON...
+#
+# Builds the wheel of this checkout. Then, for each interpreter: makes an empty environment, installs the wheel with its
+# extras, and runs from outside of the checkout the README's Python sessions, `dfa-router fuzz` on a right and on a wrong
+# callable, and `dfa-router route` on a small log of the demo's. Prints every command, goes on to the next interpreter
+# when one fails, and fails if any did.
+#
+#     scripts/try_wheel.sh python3.11 python3.13
+#     EXTRAS=cli,fuzz scripts/try_wheel.sh python3.14      # without Spark, and so without `dfa-router route`
+#
+# EXTRAS is cli,fuzz,spark unless it is set. The environments go to a temporary folder (500 MB each with Spark) that is
+# removed at the end; WORK=DIR keeps them in DIR. Spark needs a Java runtime: add spark-java to EXTRAS where there is none.
+set -eu
+extras=${EXTRAS:-cli,fuzz,spark}
+[ $# -gt 0 ] || {
+    echo "usage: scripts/try_wheel.sh PYTHON..." >&2
+    exit 2
+}
+root=$(cd "$(dirname "$0")/.." && pwd)
+if [ -n "${WORK:-}" ]; then
+    mkdir -p "$WORK"
+    work=$(cd "$WORK" && pwd)
+else
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    trap 'exit 130' INT TERM
+fi
+# Nothing but the wheel may be found: no checkout on the path, and no kernels that another environment has compiled.
+unset PYTHONPATH NUMBA_CACHE_DIR VIRTUAL_ENV || true
+
+run() {
+    printf '+ %s\n' "$*"
+    "$@"
+}
+
+# Run a command that must end with the exit code that is given first.
+expect() {
+    code=$1
+    shift
+    printf '+ %s    # must exit with %s\n' "$*" "$code"
+    got=0
+    "$@" || got=$?
+    [ "$got" = "$code" ] || {
+        printf 'try_wheel: exit code %s instead of %s\n' "$got" "$code" >&2
+        return 1
+    }
+}
+
+# The checks of one interpreter, in a subshell that ends at the first command that fails.
+try() (
+    set -e
+    python=$1
+    place=$2
+    rm -rf "$place"
+    mkdir -p "$place/run"
+    run "$python" -m venv "$place/venv"
+    bin=$place/venv/bin
+    run "$bin/python" -m pip install --quiet --disable-pip-version-check "$wheel[$extras]"
+
+    # What the sessions and the demo read, and two matchers to be tested.
+    mkdir "$place/run/examples"
+    cp "$root/README.md" "$place/run/"
+    cp -r "$root/examples/demo" "$place/run/examples/"
+    cat >"$place/run/matchers.py" <<'END'
+import functools
+import re
+
+import dfa_router as dr
+
+
+@functools.cache
+def router(patterns):
+    return dr.compile([(pattern, "") for pattern in patterns], engine="trie")
+
+
+def right(patterns, key):
+    return router(tuple(patterns)).match_bindings(key)
+
+
+def wrong(patterns, key):
+    """Takes `#` for "anything", so that `a.#` does not match `a`."""
+    forms = [re.escape(pattern).replace(r"\*", "[^.]*").replace(r"\#", ".*") for pattern in patterns]
+    return [position for position, form in enumerate(forms) if re.fullmatch(form, key)]
+END
+    cat >"$place/run/sessions.py" <<'END'
+import doctest
+import pathlib
+import sys
+
+import dfa_router
+
+assert pathlib.Path(dfa_router.__file__).is_relative_to(sys.prefix), f"not the wheel's: {dfa_router.__file__}"
+results = doctest.testfile("README.md", module_relative=False)
+print(f"Python {sys.version.split()[0]}: {results.attempted} examples of the README, {results.failed} failed")
+sys.exit(results.failed > 0 or results.attempted < 9)
+END
+    cd "$place/run"
+    run "$bin/python" sessions.py
+    expect 0 "$bin/dfa-router" fuzz --target matchers:right --rounds 40 --seed 1
+    expect 1 "$bin/dfa-router" fuzz --target matchers:wrong --rounds 40 --seed 1
+    case ",$extras," in
+    *,spark,*)
+        run "$bin/python" -m examples.demo.make_log --out log.parquet --messages 20000
+        run "$bin/dfa-router" route --definitions examples/demo/definitions.json --messages log.parquet --out routed \
+            --master 'local[2]' --top 2
+        ;;
+    *) echo "no extra spark: dfa-router route is not tried" ;;
+    esac
+)
+
+rm -rf "$work/wheel"
+run "$1" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$work/wheel" "$root"
+wheel=$(ls "$work"/wheel/dfa_router-*.whl)
+
+failed=
+number=0
+for python in "$@"; do
+    number=$((number + 1))
+    printf '\n=== %s (%s)\n' "$python" "$("$python" --version 2>&1)"
+    # Not `if try`: within a condition, set -e has no effect.
+    set +e
+    try "$python" "$work/$number"
+    code=$?
+    set -e
+    if [ $code = 0 ]; then
+        echo "=== $python: passed"
+    else
+        echo "=== $python: FAILED with code $code"
+        failed="$failed $python"
+    fi
+    [ -n "${WORK:-}" ] || rm -rf "${work:?}/$number"
+done
+[ -z "$failed" ] || {
+    printf '\ntry_wheel: failed on%s\n' "$failed" >&2
+    exit 1
+}
+printf '\ntry_wheel: passed on %s\n' "$*"

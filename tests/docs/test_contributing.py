@@ -1,0 +1,59 @@
+"""What CONTRIBUTING.md and the glossary name is there: files, folders, recipes of make, and names in modules."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+PAGES = ("CONTRIBUTING.md", "docs/glossary.md")
+ROOTS = ("compiler", "dfa_router", "viz", "benchmarks", "tests", "scripts", "docs", "examples")
+
+
+def _code(page: str) -> list[str]:
+    """Return what a page has in backticks, and the lines of its blocks of code."""
+    text = (REPOSITORY / page).read_text("utf-8")
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    spans = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+    return [*spans, *(line for block in blocks for line in block.splitlines())]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_path_exists(page: str) -> None:
+    named = {
+        path.rstrip("/.")
+        for code in _code(page)
+        for path in re.findall(rf"(?<![\w./-])((?:{'|'.join(ROOTS)})/[\w./-]+|\w[\w.-]*\.(?:md|toml|yaml))", code)
+        if "NAME" not in path
+    }
+    assert len(named) >= 20
+    assert sorted(path for path in named if not (REPOSITORY / path).exists()) == []
+
+
+def test_every_recipe_of_make_exists() -> None:
+    recipes = set(re.findall(r"^([a-z]+):", (REPOSITORY / "Makefile").read_text("utf-8"), re.MULTILINE))
+    named = {recipe for code in _code("CONTRIBUTING.md") for recipe in re.findall(r"\bmake ([a-z]+)", code)}
+    assert {"check", "test"} <= named <= recipes
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("DIALECTS", "dfa_router/language/dialects.py"),
+        ("_VALIDITY", "dfa_router/language/dialects.py"),
+        ("EngineSpec", "dfa_router/engines/protocol.py"),
+        ("SIMULATED", "dfa_router/rabbitmq/exchange_types.py"),
+        ("CLASSES", "dfa_router/fuzz/generating/classes.py"),
+        ("PADDING", "compiler/kernels/tables.py"),
+        ("test_kernels_compile_for_one_signature_each", "tests/compiler/kernels/test_kernels.py"),
+        ("pinned", "benchmarks/measure.py"),
+    ],
+)
+def test_every_name_is_where_the_recipes_say(name: str, place: str) -> None:
+    """The names that a recipe tells to look for."""
+    assert any(name in code for code in _code("CONTRIBUTING.md"))
+    path = REPOSITORY / place
+    sources = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    assert any(re.search(rf"^(def |class |){name}\b", source.read_text("utf-8"), re.MULTILINE) for source in sources)

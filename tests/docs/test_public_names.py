@@ -1,0 +1,84 @@
+"""What is public exists and is documented: every ``__all__``, and the pages of docs/api that are written from it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+API = REPOSITORY / "docs" / "api"
+PACKAGES = ("compiler", "dfa_router", "viz")
+NEEDS = {"dfa_router.spark": "pyspark", "dfa_router.brokers.amqp": "pamqp", "dfa_router.cli": "click"}
+"""Optional packages, without which a module and those below it cannot be imported."""
+
+DOCUMENTED = (
+    "dfa_router",
+    "dfa_router.rabbitmq",
+    "dfa_router.spark",
+    "dfa_router.fuzz",
+    "dfa_router.brokers",
+    "viz",
+    "compiler",
+)
+
+
+def _public_modules() -> list[str]:
+    """Return the modules whose names have no underscore in front, except packages that hold a docstring alone."""
+    found = []
+    for package in PACKAGES:
+        for path in sorted((REPOSITORY / package).rglob("*.py")):
+            parts = path.relative_to(REPOSITORY).with_suffix("").parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            if any(part.startswith("_") for part in parts) or path.name == "serve.py":  # a program, run by its path
+                continue
+            if len(ast.parse(path.read_text("utf-8")).body) > 1:
+                found.append(".".join(parts))
+    return found
+
+
+def _imported(module: str) -> ModuleType:
+    for needing, package in NEEDS.items():
+        if (module + ".").startswith(needing) and importlib.util.find_spec(package) is None:
+            pytest.skip(f"needs {package}")
+    return importlib.import_module(module)
+
+
+@pytest.mark.parametrize("module", _public_modules())
+def test_every_public_name_exists(module: str) -> None:
+    imported = _imported(module)
+    names = getattr(imported, "__all__", None)
+    assert names is not None, f"{module} has no __all__"
+    assert len(set(names)) == len(names), f"a name occurs twice in {module}.__all__"
+    assert [name for name in names if not hasattr(imported, name)] == []
+
+
+@pytest.mark.parametrize("package", DOCUMENTED)
+def test_every_public_name_has_an_entry_with_a_docstring(package: str) -> None:
+    page = (API / f"{package}.md").read_text("utf-8")
+    entries = dict(re.findall(r"^## (\w+)\n\n```python\n.*?\n```\n\n(.*?)^Defined in", page, re.MULTILINE | re.DOTALL))
+    assert set(_imported(package).__all__) == entries.keys()
+    assert [name for name, text in entries.items() if not text.strip()] == []
+
+
+def test_the_pages_are_what_the_docstrings_say() -> None:
+    done = subprocess.run(
+        [sys.executable, "scripts/api_pages.py", "--check"], cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("page", sorted(API.glob("*.md")), ids=lambda page: page.name)
+def test_every_fragment_is_a_heading(page: Path) -> None:
+    """Links between the pages lead to headings, as GitHub names them."""
+    for target in re.findall(r"\]\(([^)]*#[^)]+)\)", page.read_text("utf-8")):
+        name, _, fragment = target.partition("#")
+        headings = re.findall(r"^#+ (.+)$", (API / (name or page.name)).read_text("utf-8"), re.MULTILINE)
+        assert fragment in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}, target
