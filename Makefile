@@ -17,9 +17,8 @@ demo: .venv/.ready-demo $(LOG)  ## route a million messages through a RabbitMQ t
 	rm -rf $(ROUTED)
 	$(BIN)/dfa-router route --definitions $(DEMO)/definitions.json --messages $(LOG) --out $(ROUTED)
 
-# conftest.py says which tests share a process, and puts the long ones first: xdist shall keep that order.
 test: .venv/.ready-dev  ## run all tests on all cores; ARGS="-k trie" is passed on to pytest, and ARGS="-n 0" takes one process
-	$(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(ARGS)
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 check: .venv/.ready-dev  ## style, types, and who imports what
 	$(BIN)/ruff check .

@@ -1,24 +1,31 @@
 """How all tests run, doctests of the packages among them: compiled kernels, Ctrl-C, and what may run beside what.
 
-With ``pytest -n auto --dist loadgroup`` (``make test``) each test goes to whichever process is free, except for tests of
-one group, which all go to one process, one after the other:
+With ``pytest -n auto`` (``make test``) each test goes to whichever process is free, except for tests of one group, which all
+go to one process, one after the other:
 
 - tests that share what is started once and is slow to start, or of which there is only one: a Spark session, the running
   brokers, the browser. Their marker is their group.
 - tests of one file that share a fixture made once for the file.
 
 Long groups and slow tests begin first, so that no process is left with one of them when the others are done.
+
+xdist distributes in the process that pytest was started in, and only the processes that run tests know the tests' markers:
+each of those writes the groups to a file, which the first one reads. xdist's own ``--dist loadgroup`` is not used. It writes
+groups into the names of tests, which has no effect from pytest 9.2 on, and no error either.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,6 +34,9 @@ REPOSITORY = Path(__file__).parent
 
 GROUPS = ("spark", "broker", "browser")
 """Markers whose tests share one process, the longest group first."""
+
+GROUPS_FILE = pytest.StashKey[Path]()
+"""Where the processes that run tests write the group of each test that has one."""
 
 
 def _kernel_cache() -> Path:
@@ -60,8 +70,11 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_setupnodes() -> None:
-    """Compile the kernels once, before several processes start that would each compile them all."""
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    """Prepare for several processes: a file for the groups, and kernels compiled once, which each of them would compile."""
+    descriptor, name = tempfile.mkstemp(prefix="dfa-router-groups-")
+    os.close(descriptor)
+    config.stash[GROUPS_FILE] = Path(name)
     folder = Path(os.environ["NUMBA_CACHE_DIR"])
     folder.mkdir(parents=True, exist_ok=True)
     done = folder / "all-kernels"
@@ -73,6 +86,42 @@ def pytest_xdist_setupnodes() -> None:
         code = "from compiler.machine.prepare import compile_kernels; compile_kernels()"
         if subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=False).returncode == 0:
             done.touch()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process that will run tests where to write the groups."""
+    node.workerinput["groups"] = str(node.config.stash[GROUPS_FILE])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Distribute tests by their groups, in the order in which they were collected."""
+    if config.getoption("dist") != "load":  # the default with -n; whoever asks for another way gets it
+        return None
+    from xdist.scheduler import LoadScopeScheduling  # only where xdist has called this
+
+    groups: dict[str, str] = {}
+
+    class Groups(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+        def schedule(self) -> None:
+            file = config.stash[GROUPS_FILE]
+            if file.exists():  # all processes have collected, and written it
+                groups.update(json.loads(file.read_text("utf-8")))
+                file.unlink()
+            super().schedule()
+
+        def _split_scope(self, nodeid: str) -> str:
+            return groups.get(nodeid, nodeid)
+
+    config.option.loadscopereorder = False
+    return Groups(config, log)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the file of groups where no test was run."""
+    if GROUPS_FILE in config.stash:
+        config.stash[GROUPS_FILE].unlink(missing_ok=True)
 
 
 def _rank(item: pytest.Item) -> int:
@@ -94,10 +143,12 @@ def _group(item: pytest.Item) -> str | None:
     return item.path.stem if any(made[-1].scope == "module" for made in made_by.values()) else None
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist writes groups into the tests' names in this hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put each test into its group, and long groups to the front."""
-    for item in items:
-        if group := _group(item):
-            item.add_marker(pytest.mark.xdist_group(group))
+@pytest.hookimpl(trylast=True)  # after what deselects tests
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put long groups to the front, and write down which group each test is in."""
     items.sort(key=_rank)
+    if (told := getattr(config, "workerinput", None)) is not None:
+        groups = {item.nodeid: group for item in items if (group := _group(item))}
+        written = Path(f"{told['groups']}-{told['workerid']}")
+        written.write_text(json.dumps(groups), "utf-8")
+        written.replace(told["groups"])
