@@ -32,8 +32,9 @@ __all__ = ["Router"]
 
 _DRAWN = 200
 """The most bindings that are drawn in a picture of a router."""
-_RECENT, _RECENT_BYTES = 1024, 255
-"""How many answers a router remembers, and the longest key that it remembers: a quarter of a megabyte at most."""
+_RECENT, _RECENT_BYTES, _RECENT_NAMES = 1024, 255, 16
+"""How many answers a router remembers, the longest key, and the most destinations of one: half a megabyte at most, beside the
+names of destinations."""
 
 
 class Router:
@@ -114,7 +115,7 @@ class Router:
         except (KeyError, TypeError):  # not remembered; or not hashable, and then key_bytes says what is wrong
             pass
         answer = self._named(self._matcher.match(key_bytes(key)))
-        if self._remembers and len(key) <= _RECENT_BYTES:
+        if self._remembers and len(key) <= _RECENT_BYTES and len(answer) <= _RECENT_NAMES:
             if len(self._recent) >= _RECENT:
                 self._recent.clear()  # as the automaton's cache is: there is no order to keep and nothing to lock
             self._recent[key] = answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pickle
 import threading
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -330,3 +331,45 @@ def test_engines_are_listed_and_described() -> None:
 def test_everything_exported_is_there() -> None:
     assert sorted(dr.__all__) == dr.__all__
     assert all(hasattr(dr, name) for name in dr.__all__)
+
+
+def offsets_patched(kind: Any, offsets: list[int], data: bytes = b"stock.a") -> pa.Array:
+    wide = np.int64 if kind in (pa.large_string(), pa.large_binary()) else np.int32
+    buffers = [None, pa.py_buffer(np.array(offsets, wide)), pa.py_buffer(data)]
+    return pa.Array.from_buffers(kind, len(offsets) - 1, buffers)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.large_string(), pa.large_binary()], ids=str)
+@pytest.mark.parametrize(
+    "offsets", [[0, 3, 2**30, 7], [0, 3, 2**30], [-5, 3, 7], [0, 5, 3, 7], [0, 3, 8], [2**30, 2**30]]
+)
+def test_keys_outside_of_their_data_are_refused(router: dr.Router, kind: Any, offsets: list[int]) -> None:
+    """Arrow checks no offsets of its own accord: kernels would read whatever lies there."""
+    column = offsets_patched(kind, offsets)
+    dictionary = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int32()), column)
+    for keys in (
+        column,
+        pa.chunked_array([["a"], column.view(pa.binary())]) if kind == pa.binary() else column,
+        dictionary,
+    ):
+        with pytest.raises(dr.KeyTypeError, match="damaged Arrow column"):
+            router.match_batch(keys)
+
+
+def test_offsets_of_a_slice_are_those_of_the_slice(router: dr.Router) -> None:
+    """What a slice leaves out may be damaged, and what it has may lie anywhere in the data."""
+    column = offsets_patched(pa.string(), [2**30, 0, 7, 7])
+    assert router.match_batch(column.slice(1)).set_ids.null_count == 0
+
+
+def test_remembered_answers_are_bounded() -> None:
+    """A thousand answers of thousands of destinations would be memory that nobody counts."""
+    router = dr.compile([("#", f"queue-{number}") for number in range(5000)], cache_bytes=100_000)
+    tracemalloc.start()
+    try:
+        for number in range(300):
+            assert len(router.match(f"a.{number}")) == 5000
+            assert len(router.match_bindings(f"a.{number}")) == 5000
+        assert tracemalloc.get_traced_memory()[0] < 4 << 20  # 15 MB and more where answers are kept
+    finally:
+        tracemalloc.stop()
