@@ -154,7 +154,7 @@ def _ones(typing_context: Any, value: Any) -> Any:
 def _array_at(typing_context: Any, table: Any, index: Any, kind: Any) -> Any:
     """Return the array, of numbers of type ``kind``, whose address and size are ``table[index]`` and ``table[index + 1]``.
 
-    Nothing is checked, and the array is not kept alive: that is up to whoever wrote them there.
+    Nothing is checked, and the array is not kept alive: the caller must have it, and must have written the right numbers.
     """
     array_type = types.Array(kind.dtype, 1, "C")
 

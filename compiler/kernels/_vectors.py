@@ -179,14 +179,18 @@ def _step_eight(
         v, b = Lanes(builder), builder
         state, marked, key = v.load(states, first), v.load(symbols, first), v.load(mixed, first)
         symbol = b.and_(marked, v.all(SYMBOL))
+        # What the keys would take: the entry in the home slot, or the default successor, which is `state | FINAL` in a state that
+        # no word can change.
         entry = v.gather(transitions, [b.lshr(one, shift) for one in v.load_each(mixed, first)])
         default, literals = v.gather_pairs(info, v.load_each(states, first))
         default = b.and_(default, v.all(0xFFFFFFFF))
         live = b.icmp_unsigned("<", v.spread(level), v.load(words, first))
         live = b.and_(live, b.icmp_unsigned("!=", default, b.or_(state, v.all(FINAL))))
+        # Is the entry the key's own? Its check must be right, and its displacement 0.
         check = b.shl(key, v.spread(b.sub(INT(64), shift)))
         tag = b.and_(check, v.all(0xFFFFFFFF << 32))
         same = b.icmp_unsigned("==", b.and_(entry, v.all(~(TARGET | FINAL))), tag)
+        # May the word be a literal of the state? Its bit must be set in the state's filter, and it must have a symbol.
         literal = b.trunc(b.lshr(literals, b.lshr(marked, v.all(58))), BITS)
         other = b.icmp_unsigned("==", symbol, v.all(0))
         literal = b.and_(literal, b.not_(other))

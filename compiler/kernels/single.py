@@ -48,8 +48,8 @@ NO_BYTE = 256
 def make_frame(program: Program, cache: Cache, key: Bytes) -> Uint64s:
     """Return the frame for :func:`walk_one`; keys will be put into the buffer ``key``, with PADDING behind them.
 
-    The frame does not keep the arrays alive; whoever has the frame must. It is of no use any more when an array of the cache
-    is replaced by a larger one; a cache that is cleared keeps its arrays.
+    The frame does not keep the arrays alive: the caller must, as long as it uses the frame. A new frame is needed when an array
+    of the cache is replaced by a larger one. A cache that is cleared keeps its arrays.
     """
     reserved = program.reserved if program.reserved >= 0 else NO_BYTE
     shifts = program.word_shift, cache.transition_shift, cache.symbol_bits, cache.key_shift

@@ -68,7 +68,7 @@ META = 16
 # --- What a kernel returns when it stops -----------------------------------------------------------------------------------
 
 DONE = 0
-"""All keys that were asked for are matched, or so many are deferred that they must be simulated first."""
+"""All keys that were asked for are matched; or MOST_DEFERRED of them are deferred, and must be simulated first."""
 GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS = 1, 2, 3, 4, 5
 """This table of the cache is full: it must grow, or the cache be cleared. Helpers that return a state or a set otherwise
 return minus this number."""
