@@ -59,8 +59,10 @@ def _check_layout(chunk: pa.Array) -> None:
     offsets = None if pa.types.is_null(chunk.type) else chunk.buffers()[1]
     if offsets is None or not len(chunk):
         return
-    wide = np.int64 if pa.types.is_large_string(chunk.type) or pa.types.is_large_binary(chunk.type) else np.int32
-    starts = np.frombuffer(offsets, wide, len(chunk) + 1, chunk.offset * np.dtype(wide).itemsize)
+    wide = np.dtype(
+        np.int64 if pa.types.is_large_string(chunk.type) or pa.types.is_large_binary(chunk.type) else np.int32
+    )
+    starts: npt.NDArray[Any] = np.frombuffer(offsets, wide, len(chunk) + 1, chunk.offset * wide.itemsize)
     data = chunk.buffers()[2]
     size = 0 if data is None else data.size
     if starts[0] < 0 or starts[-1] > size or not np.all(starts[1:] >= starts[:-1]):

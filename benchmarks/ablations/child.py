@@ -1,4 +1,4 @@
-"""Measures the engine that is on the path of this process: ``python -m benchmarks ablations.child`` prints a JSON line.
+"""Measures the engine that is on the path of this process: ``python -m benchmarks.ablations.child`` prints a JSON line.
 
 The line holds the nanoseconds per key of each measure, the least of its passes by the thread's processor time, and for each
 workload the number of matches and the sum of their positions, by which the answers of two engines are compared.

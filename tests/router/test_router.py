@@ -340,26 +340,19 @@ def offsets_patched(kind: Any, offsets: list[int], data: bytes = b"stock.a") -> 
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.large_string(), pa.large_binary()], ids=str)
-@pytest.mark.parametrize(
-    "offsets", [[0, 3, 2**30, 7], [0, 3, 2**30], [-5, 3, 7], [0, 5, 3, 7], [0, 3, 8], [2**30, 2**30]]
-)
+@pytest.mark.parametrize("offsets", [[0, 3, 2**30, 7], [0, 5, 3, 7], [0, 3, -9, 7]], ids=str)
 def test_keys_outside_of_their_data_are_refused(router: dr.Router, kind: Any, offsets: list[int]) -> None:
-    """Arrow checks no offsets of its own accord: kernels would read whatever lies there."""
+    """Arrow looks at the first and the last offset only: kernels would read whatever lies there."""
     column = offsets_patched(kind, offsets)
     dictionary = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int32()), column)
-    for keys in (
-        column,
-        pa.chunked_array([["a"], column.view(pa.binary())]) if kind == pa.binary() else column,
-        dictionary,
-    ):
+    for keys in (column, column.slice(1, 1), pa.chunked_array([pa.array(["a"], kind), column]), dictionary):
         with pytest.raises(dr.KeyTypeError, match="damaged Arrow column"):
             router.match_batch(keys)
 
 
-def test_offsets_of_a_slice_are_those_of_the_slice(router: dr.Router) -> None:
-    """What a slice leaves out may be damaged, and what it has may lie anywhere in the data."""
-    column = offsets_patched(pa.string(), [2**30, 0, 7, 7])
-    assert router.match_batch(column.slice(1)).set_ids.null_count == 0
+def test_what_a_slice_leaves_out_may_be_damaged(router: dr.Router) -> None:
+    column = offsets_patched(pa.string(), [0, 3, 2**30, 7, 7])
+    assert router.match_batch(column.slice(3)).set_ids.null_count == 0
 
 
 def test_remembered_answers_are_bounded() -> None:
