@@ -8,6 +8,7 @@ simulated keys are written here at once. Equal sets may occur more than once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 
@@ -20,8 +21,13 @@ MOST_TAGS = 2**31 - 1
 """The most accept tags of all sets of an answer: their offsets have 32 bits."""
 FIRST_SIMULATED = -2
 """The number of the first simulated set while an answer grows; each further one has the number below. -1 is a null key."""
-FEW = 4
+FEW = 16
 """A cache's sets are handed over whole if they and their tags are at most this many for each key."""
+DENSE = 32
+"""The sets that are asked for are found by a mark for each set of the cache where there are at most this many for each key."""
+
+SMALL = 32
+"""Rows whose sets are taken over one by one."""
 
 
 class SimulatedSets:
@@ -76,14 +82,40 @@ class Collector:
         if len(offsets) + len(tags) <= FEW * len(ids):
             self._append(offsets[1:], tags.copy())
             return
+        if len(ids) <= SMALL:
+            self._add_few(offsets, tags, ids)
+            return
         asking = np.flatnonzero(ids >= self.base)
-        used, numbers = np.unique(ids[asking] - self.base, return_inverse=True)
+        asked = ids[asking] - self.base
+        if len(offsets) <= DENSE * len(ids):  # a mark for each set of the cache: a tenth of the time of sorting
+            marks = np.zeros(len(offsets), np.bool_)
+            marks[asked] = True
+            used, numbers = np.flatnonzero(marks), (np.cumsum(marks) - 1)[asked]
+        else:
+            used, numbers = np.unique(asked, return_inverse=True)
         ids[asking] = self.base + numbers
         starts, sizes = offsets[used], offsets[used + 1] - offsets[used]
         ends = np.cumsum(sizes, dtype=np.int64)
         total = int(ends[-1]) if len(ends) else 0
+        if total > MOST_TAGS:
+            raise CapacityError(_TOO_MANY)
         places = np.arange(total) + np.repeat(starts - (ends - sizes), sizes)
         self._append(ends.astype(np.int32), tags[places])
+
+    def _add_few(self, offsets: Int32s, tags: Int32s, ids: Int32s) -> None:
+        """Take over the sets of a few rows, one by one: for one row 3 us, and 20 by whole-array steps."""
+        base, numbers = self.base, ids.tolist()
+        used: dict[int, int] = {}
+        for row, number in enumerate(numbers):
+            if number >= base:
+                numbers[row] = base + used.setdefault(number - base, len(used))
+        ids[:] = numbers
+        if used:
+            sets = [tags[offsets[one] : offsets[one + 1]] for one in used]
+            ends = list(accumulate(map(len, sets)))
+            if ends[-1] > MOST_TAGS:
+                raise CapacityError(_TOO_MANY)
+            self._append(np.array(ends, np.int32), np.concatenate(sets))
 
     def batch(self) -> SetBatch:
         """Return everything as one answer."""

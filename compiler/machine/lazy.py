@@ -62,6 +62,7 @@ class LazyDfa:
         self._walkers: tuple[Walker, ...] = (self._walker(capacity),)
         """Each is used by one call at a time, to which it is lent by its number."""
         self._leases = Leases(LENDING)
+        self._loans = self._leases.loans
 
     @property
     def nfa(self) -> Nfa:
@@ -74,7 +75,7 @@ class LazyDfa:
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
         lease: Lease = {}
-        loans = self._leases.loans
+        loans = self._loans
         number = 0
         if loans.setdefault(0, lease) is not lease:  # done here, as calling take() costs a tenth of the time of a key
             taken = self._leases.take(lease, range(len(self._walkers)))

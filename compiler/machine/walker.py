@@ -56,7 +56,7 @@ UNPAID_CLEARS = 3
 """After this many clears in a row that did not pay, a batch gives up on the DFA."""
 WORDS_PER_STATE = 10
 """A cache has paid if it read this many words per state it built (the measure and the figure of regex-automata)."""
-CHUNK, CHUNK_BYTES = 1 << 15, 4 << 20
+CHUNK, CHUNK_BYTES = 1 << 17, 8 << 20
 """Keys, and bytes of keys, that one call of a kernel walks at most: signals are seen between two calls. A key takes 0.05 to
 20 us."""
 SINGLE_TAGS = 1 << 16
