@@ -26,6 +26,7 @@ __all__ = [
     "brief",
     "entry",
     "equal64",
+    "folded_product",
     "inlined",
     "kernel",
     "load64",
@@ -115,6 +116,18 @@ def _equal64(typing_context: Any, data: Any, index: Any, byte: Any) -> Any:
     return types.uint64(data, index, types.uint8), generate
 
 
+def _folded_product(typing_context: Any, a: Any, b: Any) -> Any:
+    """Multiply two uint64 and return the two halves of the product, 64 bits each, combined by exclusive or."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = ir.IntType(128)
+        product = builder.mul(*(builder.zext(argument, wide) for argument in arguments))
+        upper = builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
+        return builder.xor(upper, builder.trunc(product, ir.IntType(64)))
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
 def _prefetch(typing_context: Any, data: Any, index: Any) -> Any:
     """Tell the processor to load an element of an array into its cache, without waiting for it.
 
@@ -179,6 +192,7 @@ def _element(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
 
 array_at: Any = intrinsic(_array_at)
 equal64: Any = intrinsic(_equal64)
+folded_product: Any = intrinsic(_folded_product)
 load64: Any = intrinsic(_load64)
 ones: Any = intrinsic(_ones)
 prefetch: Any = intrinsic(_prefetch)

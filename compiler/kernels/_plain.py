@@ -17,7 +17,6 @@ from compiler.kernels.unsigned import (
     EIGHT,
     FILTER_SHIFT,
     FINAL_BIT,
-    GOLDEN,
     LANE_MASK,
     LENGTH_SHIFT,
     LOW_HALF,
@@ -80,6 +79,7 @@ def read_eight(
     first: Unsigned,
     table: Uint64s,
     shift: Unsigned,
+    multiplier: Unsigned,
     symbols: Uint64s,
     late: Uint64s,
     lates: Unsigned,
@@ -103,12 +103,12 @@ def read_eight(
             lates += ONE
             more |= ONE << lane
             continue
-        slot = name * GOLDEN >> shift
+        slot = name * multiplier >> shift
         symbol = table[TWO * slot + ONE]
         if symbol == ZERO:
             continue
         if table[TWO * slot] == name:
-            symbols[key] = symbol | filter_bit(name) << FILTER_SHIFT
+            symbols[key] = symbol | filter_bit(name, multiplier) << FILTER_SHIFT
         else:
             late[lates] = key
             lates += ONE

@@ -105,8 +105,8 @@ def _look_eight(
 
 
 def _read_eight(
-    _: Any, heads: Any, stops: Any, counts: Any, level: Any, first: Any, table: Any, shift: Any, symbols: Any, late: Any,
-    lates: Any,
+    _: Any, heads: Any, stops: Any, counts: Any, level: Any, first: Any, table: Any, shift: Any, multiplier: Any,
+    symbols: Any, late: Any, lates: Any,
 ) -> Any:  # fmt: skip
     """Write the marked symbols of word ``level`` of eight keys; :mod:`compiler.kernels.words` says how words are named.
 
@@ -116,7 +116,7 @@ def _read_eight(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         of_all = opened(context, builder, signature, arguments)
-        heads, stops, counts, level, first, table, shift, symbols, late, lates = of_all
+        heads, stops, counts, level, first, table, shift, multiplier, symbols, late, lates = of_all
         v, b = Lanes(builder), builder
         head, packed = v.load(heads, b.add(b.mul(level, INT(BLOCK)), first)), v.load(stops, first)
         live = b.icmp_unsigned("<", v.spread(level), v.load(counts, first))
@@ -133,7 +133,7 @@ def _read_eight(
         name = b.select(live, name, v.all(0))
         unclear = b.icmp_unsigned("<", name, v.all(9 << 56))
         by_hash = b.or_(b.icmp_unsigned(">", length, v.all(8)), b.and_(unclear, b.not_(short)))
-        scrambled = b.mul(name, v.all(SCRAMBLE))
+        scrambled = b.mul(name, v.spread(multiplier))
         known, symbol = v.gather_pairs(table, v.each(v.home(scrambled, shift)))
         nothing = b.and_(b.icmp_unsigned("==", symbol, v.all(0)), b.not_(by_hash))
         same = b.and_(b.icmp_unsigned("==", known, name), b.not_(b.or_(by_hash, nothing)))
@@ -144,7 +144,8 @@ def _read_eight(
         v.store(v.packed(b.add(v.places(), v.spread(first)), more), late, lates)
         return v.mask(more)
 
-    return types.uint64(heads, stops, counts, level, first, table, shift, symbols, late, lates), generate
+    kinds = (heads, stops, counts, level, first, table, shift, multiplier, symbols, late, lates)
+    return types.uint64(*kinds), generate
 
 
 def _mix_eight(_: Any, states: Any, symbols: Any, symbol_bits: Any, key_shift: Any, mixed: Any, first: Any) -> Any:

@@ -35,7 +35,7 @@ from compiler.kernels.tables import (
     Signed,
     Uint64s,
 )
-from compiler.kernels.transitions import mix, place
+from compiler.kernels.transitions import is_sparse, mix, place, supplant
 from compiler.kernels.unsigned import GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
 from compiler.kernels.work import FINAL_FLAG, LITERAL_FILTER, MEMBER_COUNT, TAG_COUNT, Work
 
@@ -89,7 +89,9 @@ def build(program: Program, cache: Cache, work: Work, from_state: Signed, with_s
             return target
     mixed = mix(np.uint64(state), np.uint64(symbol), np.uint64(cache.symbol_bits), np.uint64(cache.key_shift))
     if not place(cache.transitions, cache.transition_shift, mixed, np.uint64(target), meta):
-        return np.int64(-GROW_TRANSITIONS)
+        if not is_sparse(cache.transitions, meta):
+            return np.int64(-GROW_TRANSITIONS)
+        supplant(cache.transitions, cache.transition_shift, mixed, np.uint64(target))
     meta[BUILDS] += 1
     return target
 

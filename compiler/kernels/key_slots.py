@@ -14,7 +14,7 @@ import numpy as np
 from compiler.kernels._jit import inlined, load64, trailing_zeros
 from compiler.kernels.tables import Bytes, Uint64s, Unsigned
 from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
-from compiler.kernels.words import HASH_SHIFT, below
+from compiler.kernels.words import below
 
 __all__ = ["look_up", "remember", "slot_of", "slot_shift"]
 
@@ -22,6 +22,8 @@ KEY_BYTES = np.uint64(56)
 """The longest key that fits into a slot."""
 SLOT = EIGHT
 """The numbers of a slot."""
+HASH_SHIFT = np.uint64(29)
+"""By how many bits the hash of a key is folded into itself before it is multiplied."""
 
 
 @inlined

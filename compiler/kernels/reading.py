@@ -190,18 +190,19 @@ def word_at(work: Work, level: Unsigned, key: Unsigned) -> tuple[Unsigned, Unsig
 @inlined
 def read_words(program: Program, data: Bytes, work: Work, n: Unsigned, level: Unsigned) -> None:
     """Write the marked symbols of word ``level`` of keys 0 to n - 1 into ``work.symbols``: 0 if it is no literal."""
-    words, shift, word_data, word_offsets = program.words, program.word_shift, program.word_data, program.word_offsets
+    words, shift, multiplier = program.words, np.uint64(program.word_shift), np.uint64(program.word_multiplier)
+    word_data, word_offsets = program.word_data, program.word_offsets
     symbols, late = work.symbols, work.late
     i = lates = ZERO
     while i < n:
         lates += ones(
-            read_eight(work.heads, work.stops, work.words, level, i, words, np.uint64(shift), symbols, late, lates)
+            read_eight(work.heads, work.stops, work.words, level, i, words, shift, multiplier, symbols, late, lates)
         )
         i += EIGHT
     # Words that are named by hash, or are not in their home slots.
     for j in range(lates):
         key = late[j]
         begin, end = word_at(work, level, key)
-        name = name_word(data, begin, end - begin)
-        symbol = find_symbol(words, np.uint64(shift), word_data, word_offsets, name, data, begin, end - begin)
-        symbols[key] = symbol | filter_bit(name) << FILTER_SHIFT if symbol != ZERO else ZERO
+        name = name_word(data, begin, end - begin, multiplier)
+        symbol = find_symbol(words, shift, multiplier, word_data, word_offsets, name, data, begin, end - begin)
+        symbols[key] = symbol | filter_bit(name, multiplier) << FILTER_SHIFT if symbol != ZERO else ZERO

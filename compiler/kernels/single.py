@@ -35,9 +35,9 @@ __all__ = ["MISSING", "make_frame", "walk_one"]
 MISSING = -1
 """In place of an accept set: a transition is missing."""
 
-SEPARATOR, RESERVED, WORD_SHIFT, SHIFT, SYMBOL_BITS, KEY_SHIFT = range(6)
+SEPARATOR, RESERVED, WORD_SHIFT, WORD_MULTIPLIER, SHIFT, SYMBOL_BITS, KEY_SHIFT = range(7)
 """Slots of a frame that are numbers."""
-KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, INFO, TRANSITIONS, META = range(6, 20, 2)
+KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, INFO, TRANSITIONS, META = range(7, 21, 2)
 """Slots of a frame that are addresses of arrays; each is followed by the array's size."""
 KINDS: tuple[type, ...] = np.uint8, np.uint64, np.uint8, np.int32, np.uint64, np.uint64, np.int64
 """The types of the numbers in these arrays, as the kernel reads them."""
@@ -52,14 +52,14 @@ def make_frame(program: Program, cache: Cache, key: Bytes) -> Uint64s:
     of the cache is replaced by a larger one. A cache that is cleared keeps its arrays.
     """
     reserved = program.reserved if program.reserved >= 0 else NO_BYTE
-    shifts = program.word_shift, cache.transition_shift, cache.symbol_bits, cache.key_shift
+    hashing = program.word_shift, program.word_multiplier, cache.transition_shift, cache.symbol_bits, cache.key_shift
     words = program.words, program.word_data, program.word_offsets
     arrays: tuple[npt.NDArray[Any], ...] = key, *words, cache.info, cache.transitions, cache.meta
     for array, kind in zip(arrays, KINDS, strict=True):  # the kernel gets addresses, and would read anything
         assert array.dtype == kind
         assert array.flags.c_contiguous
     places = [number for array in arrays for number in (array.ctypes.data, len(array))]
-    return np.array([program.separator, reserved, *shifts, *places], np.uint64)
+    return np.array([program.separator, reserved, *hashing, *places], np.uint64)
 
 
 @brief
@@ -79,6 +79,7 @@ def walk_one(frame: Uint64s, length: Signed) -> Signed:
         array_at(frame, WORD_DATA, np.uint8),
         array_at(frame, WORD_OFFSETS, np.int32),
         frame[WORD_SHIFT],
+        frame[WORD_MULTIPLIER],
         info,
         array_at(frame, TRANSITIONS, np.uint64),
         frame[SHIFT],
@@ -102,6 +103,7 @@ def _follow(
     word_data: Bytes,
     word_offsets: Int32s,
     word_shift: Unsigned,
+    multiplier: Unsigned,
     info: Uint64s,
     transitions: Uint64s,
     shift: Unsigned,
@@ -128,11 +130,11 @@ def _follow(
         else:
             while length < end - at and data[at + length] != separator:
                 length += ONE
-        name = name_word(data, at, length)
+        name = name_word(data, at, length, multiplier)
         number = state & STATE_MASK
         target = info[TWO * number] & LOW_HALF
-        if info[TWO * number + ONE] >> filter_bit(name) & ONE != ZERO and target != ZERO:
-            symbol = find_symbol(words, word_shift, word_data, word_offsets, name, data, at, length)
+        if info[TWO * number + ONE] >> filter_bit(name, multiplier) & ONE != ZERO and target != ZERO:
+            symbol = find_symbol(words, word_shift, multiplier, word_data, word_offsets, name, data, at, length)
             if symbol != ZERO:
                 target = find(transitions, mix(number, symbol, symbol_bits, key_shift), shift)
         if target == ZERO:

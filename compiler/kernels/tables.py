@@ -92,7 +92,7 @@ MOST_LANES = 64
 # --- Hashing, and the parts of packed numbers ------------------------------------------------------------------------------
 
 SCRAMBLE = 0x9E3779B97F4A7C15
-"""The odd multiplier of all hashing here: 2^64 over the golden ratio (Knuth's multiplicative hashing)."""
+"""The odd multiplier of hashing, 2^64 over the golden ratio (Knuth's multiplicative hashing); words may get another."""
 PROBES = 16
 """An entry of the transition table lies in its home slot or one of the 15 behind it: 4 bits of displacement."""
 DISPLACEMENT_SHIFT = 28
@@ -162,6 +162,9 @@ class Program(NamedTuple):
     """The hash table of the literal words, with linear probing: pairs of a name (:mod:`compiler.kernels.words`) and a symbol."""
     word_shift: np.int64
     """64 minus the binary logarithm of the number of slots of ``words``."""
+    word_multiplier: np.uint64
+    """The odd number by which names are multiplied to find their slots and their bits in filters, and by which long words are
+    hashed."""
     word_data: Bytes
     """The bytes of all literal words, one after the other, with PADDING."""
     word_offsets: Int32s

@@ -17,6 +17,7 @@ from compiler.kernels.tables import (
     SCRAMBLE,
     TARGET,
     TRANSITIONS,
+    Bools,
     Int32s,
     Int64s,
     Program,
@@ -24,9 +25,20 @@ from compiler.kernels.tables import (
     Uint64s,
     Unsigned,
 )
-from compiler.kernels.unsigned import GOLDEN, LOW_HALF, ONE, TWO, UPPER_HALF, WINDOW, ZERO
+from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, TWO, UPPER_HALF, WINDOW, ZERO
 
-__all__ = ["child_of", "fill_edges", "find", "mix", "mixed_of", "place", "rehash_transitions", "unmix"]
+__all__ = [
+    "child_of",
+    "fill_edges",
+    "find",
+    "is_sparse",
+    "mix",
+    "mixed_of",
+    "place",
+    "rehash_transitions",
+    "supplant",
+    "unmix",
+]
 
 SIXTY_FIVE = np.uint64(65)
 INVERSE = np.uint64(pow(SCRAMBLE, -1, 2**64))
@@ -34,6 +46,8 @@ INVERSE = np.uint64(pow(SCRAMBLE, -1, 2**64))
 MANY_CHILDREN = np.uint64(CROWDED)
 PAYLOAD = np.uint64(TARGET | FINAL)
 """The mask of an entry's target with its FINAL bit; the other bits are the check and the displacement, its *tag*."""
+SPARSE = 32
+"""Slots for each transition with which a table is sparse. Only transitions that were chosen for it meet in a sparse table."""
 NEXT_SLOT = np.uint64(1 << DISPLACEMENT_SHIFT)
 """What a tag grows by from a slot to the next."""
 
@@ -81,7 +95,7 @@ def find(transitions: Uint64s, mixed: Unsigned, shift: Unsigned) -> Unsigned:
 def place(transitions: Uint64s, shift: Signed, mixed: Unsigned, target: Unsigned, meta: Int64s) -> bool:
     """Enter the target of a scrambled key, over the one that it has if there is one.
 
-    Returns False if the home slot and the 15 behind it are taken by other keys: the table must grow.
+    Returns False if the home slot and the 15 behind it are taken by other keys: the place is *crowded*.
     """
     slot = mixed >> np.uint64(shift)
     check = (mixed << np.uint64(64 - shift)) >> UPPER_HALF
@@ -99,6 +113,20 @@ def place(transitions: Uint64s, shift: Signed, mixed: Unsigned, target: Unsigned
 
 
 @inlined
+def is_sparse(transitions: Uint64s, meta: Int64s) -> bool:
+    """Tell whether hardly a slot is in use, so that a crowded place is no reason for more of them."""
+    return bool(SPARSE * (meta[TRANSITIONS] + 1) < transitions.size)
+
+
+@inlined
+def supplant(transitions: Uint64s, shift: Signed, mixed: Unsigned, target: Unsigned) -> None:
+    """Enter the target of a scrambled key at the end of its crowded place; the transition that was there is forgotten."""
+    at = (mixed >> np.uint64(shift)) + np.uint64(PROBES - 1)
+    tag = (mixed << np.uint64(64 - shift)) >> UPPER_HALF << UPPER_HALF | np.uint64(PROBES - 1 << DISPLACEMENT_SHIFT)
+    transitions[at] = tag | np.uint64(target)
+
+
+@inlined
 def child_of(program: Program, position: Unsigned, symbol: Unsigned) -> Unsigned:
     """Return the child of an NFA position that a literal word leads to, or 0 if there is none."""
     nodes = program.nodes
@@ -106,7 +134,14 @@ def child_of(program: Program, position: Unsigned, symbol: Unsigned) -> Unsigned
     if node & MANY_CHILDREN != ZERO:
         mixed = mix(position, symbol, np.uint64(program.edge_symbol_bits), np.uint64(program.edge_key_shift))
         return find(program.edges, mixed, np.uint64(program.edge_shift))
-    for child in range(node >> UPPER_HALF, nodes[TWO * position + TWO] >> UPPER_HALF):
+    first, last = node >> UPPER_HALF, nodes[TWO * position + TWO] >> UPPER_HALF
+    while last - first > EIGHT:  # many children, which have no place in the table; their labels ascend
+        middle = first + last >> ONE
+        if np.int64(program.labels[middle]) <= np.int64(symbol):
+            first = middle
+        else:
+            last = middle
+    for child in range(first, last):
         if np.uint64(program.labels[child]) == symbol:
             return np.uint64(child)
     return ZERO
@@ -122,24 +157,27 @@ def fill_edges(
     symbol_bits: Signed,
     key_shift: Signed,
     meta: Int64s,
-) -> bool:
-    """Enter all (parent, symbol) -> child into an empty table; return False if the table must be larger."""
+    left_out: Bools,
+) -> None:
+    """Enter all (parent, symbol) -> child into an empty table, and set ``left_out`` for parents with a child that has no place."""
     bits, behind = np.uint64(symbol_bits), np.uint64(key_shift)
     for i in range(children.size):
         mixed = mix(np.uint64(parents[i]), np.uint64(symbols[i]), bits, behind)
         if not place(edges, shift, mixed, children[i], meta):
-            return False
-    return True
+            left_out[parents[i]] = True
 
 
 @kernel
 def rehash_transitions(old: Uint64s, old_shift: Signed, new: Uint64s, new_shift: Signed, meta: Int64s) -> bool:
-    """Enter all transitions into an empty larger table; return False if that must be larger still."""
+    """Enter all transitions into an empty larger table; return False if a place is crowded and the table not sparse."""
+    sparse = is_sparse(new, meta)
     meta[TRANSITIONS] = 0
     for at in range(old.size):
         entry = old[at]
         if entry != ZERO:
             mixed = mixed_of(entry, np.uint64(at), np.uint64(old_shift))
             if not place(new, new_shift, mixed, entry & PAYLOAD, meta):
-                return False
+                if not sparse:
+                    return False
+                supplant(new, new_shift, mixed, entry & PAYLOAD)
     return True

@@ -9,6 +9,10 @@ Each word gets a *name*, which is one number of 64 bits, and the hash table ``Pr
 * Any other word is named by a hash, with the length 8 in the top byte. Such names may be equal by accident, so the bytes are
   compared where a name is found. Names of the first two kinds are never compared.
 
+Whoever writes the bindings could choose words that meet in one slot, and each look-up would go through all of them. So both the
+slot and the hash depend on a multiplier, and :func:`fill_words` refuses one with which an entry is far from its home slot
+(:func:`compiler.machine.words.word_table` then takes another).
+
 Loads may reach up to PADDING bytes beyond a key's end. The caller of a kernel provides these bytes (``Keys.data``).
 """
 
@@ -16,16 +20,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import equal64, inlined, kernel, load64, trailing_zeros
+from compiler.kernels._jit import equal64, folded_product, inlined, kernel, load64, trailing_zeros
 from compiler.kernels.tables import Bytes, Int32s, Signed, Uint64s, Unsigned
-from compiler.kernels.unsigned import EIGHT, FILTER_SHIFT, GOLDEN, LENGTH_SHIFT, ONE, TWO, WINDOW, ZERO
+from compiler.kernels.unsigned import EIGHT, FILTER_SHIFT, LENGTH_SHIFT, ONE, TWO, WINDOW, ZERO
 
 __all__ = ["begins_with", "below", "fill_words", "filter_bit", "find_symbol", "name_word", "word_end"]
 
-MIXER = np.uint64(0xD6E8FEB86659FD93)
-"""The odd multiplier by which long words are hashed."""
-HASH_SHIFT = np.uint64(29)
-"""By how many bits the hash of a long word is folded into itself before it is multiplied."""
+FARTHEST = 255
+"""An entry may lie so many slots behind its home slot. In tables that are at most half full and not crafted, the farthest of a
+million words lies about 60 slots behind."""
 
 
 @inlined
@@ -46,27 +49,30 @@ def word_end(data: Bytes, at: Unsigned, stop: Unsigned, separator: np.uint8) -> 
 
 
 @inlined
-def name_word(data: Bytes, at: Unsigned, length: Unsigned) -> Unsigned:
+def name_word(data: Bytes, at: Unsigned, length: Unsigned, multiplier: Unsigned) -> Unsigned:
     """Return the name of the word of ``length`` bytes that begins at ``at``."""
     # Words of 8 bytes come among shorter ones, where the processor cannot predict a branch: up to 8 bytes are named
     # without one. Words that are named by hash are rare, so the branch to them is predicted.
     name = load64(data, at) & (TWO << (EIGHT * length - ONE & np.uint64(63))) - ONE
     name = (name if length != ZERO else ZERO) | (length & np.uint64(7)) << LENGTH_SHIFT
     if length > EIGHT or (length == EIGHT and name >> LENGTH_SHIFT <= EIGHT):
-        name = _hash_word(data, at, length) & below(LENGTH_SHIFT) | EIGHT << LENGTH_SHIFT
+        name = _hash_word(data, at, length, multiplier) & below(LENGTH_SHIFT) | EIGHT << LENGTH_SHIFT
     return name
 
 
 @kernel
-def _hash_word(data: Bytes, at: Unsigned, length: Unsigned) -> Unsigned:
-    """Hash a word of at least 8 bytes, 8 bytes at a time."""
-    name = load64(data, at)
-    i = EIGHT
+def _hash_word(data: Bytes, at: Unsigned, length: Unsigned, multiplier: Unsigned) -> Unsigned:
+    """Hash a word of at least 8 bytes, 8 bytes at a time.
+
+    Each step multiplies by a number that is unknown to whoever chose the word, and both halves of the product go on: with the
+    lower half alone, two words that differ in certain bits would be equal whatever the number is.
+    """
+    name, i = length, ZERO
     while i < length:
         value = load64(data, at + i)
         if length - i < EIGHT:
             value &= below(EIGHT * (length - i))
-        name = (name ^ (name >> HASH_SHIFT)) * MIXER + value
+        name = folded_product(name ^ value, multiplier)
         i += EIGHT
     return name
 
@@ -81,6 +87,7 @@ def begins_with(data: Bytes, at: Unsigned, end: Unsigned, byte: Signed) -> bool:
 def find_symbol(
     words: Uint64s,
     shift: Unsigned,
+    multiplier: Unsigned,
     word_data: Bytes,
     word_offsets: Int32s,
     name: Unsigned,
@@ -90,7 +97,7 @@ def find_symbol(
 ) -> Unsigned:
     """Return the symbol of a word, which has a name and is ``data[at:at + length]``; 0 (``OTHER``) if it is no literal."""
     mask = np.uint64((words.size >> 1) - 1)
-    slot = name * GOLDEN >> shift
+    slot = name * multiplier >> shift
     while True:
         symbol = words[TWO * slot + ONE]
         # An empty slot has name 0, which is the empty word's too, and symbol 0, which is right if the word is no literal.
@@ -118,21 +125,31 @@ def _is_word(
 
 
 @inlined
-def filter_bit(name: Unsigned) -> Unsigned:
+def filter_bit(name: Unsigned, multiplier: Unsigned) -> Unsigned:
     """Return the number, from 0 to 63, of the bit that stands for a word in filters."""
-    return name * GOLDEN >> FILTER_SHIFT
+    return name * multiplier >> FILTER_SHIFT
 
 
 @kernel
-def fill_words(words: Uint64s, shift: Signed, word_data: Bytes, word_offsets: Int32s, filter_bits: Bytes) -> None:
-    """Enter all literal words, whose symbols count from 1, into the empty table ``words``, and write their ``filter_bits``."""
+def fill_words(
+    words: Uint64s, shift: Signed, multiplier: Unsigned, word_data: Bytes, word_offsets: Int32s, filter_bits: Bytes
+) -> bool:
+    """Enter all literal words, whose symbols count from 1, into the empty table ``words``, and write their ``filter_bits``.
+
+    Returns False if an entry would lie more than FARTHEST slots behind its home slot; the table is of no use then.
+    """
     mask = np.uint64((words.size >> 1) - 1)
     for i in range(word_offsets.size - 1):
         start, stop = np.int64(word_offsets[i]), np.int64(word_offsets[i + 1])
-        name = name_word(word_data, np.uint64(start), np.uint64(stop - start))
-        slot = (name * GOLDEN) >> np.uint64(shift)
+        name = name_word(word_data, np.uint64(start), np.uint64(stop - start), multiplier)
+        slot = (name * multiplier) >> np.uint64(shift)
+        passed = 0
         while words[TWO * slot + ONE] != ZERO:
             slot = (slot + ONE) & mask
+            passed += 1
+            if passed > FARTHEST:
+                return False
         words[TWO * slot] = name
-        filter_bits[i + 1] = filter_bit(name)
+        filter_bits[i + 1] = filter_bit(name, multiplier)
         words[TWO * slot + ONE] = np.uint64(i + 1)
+    return True

@@ -176,7 +176,7 @@ def _longer_pool(cache: Cache, name: str, room: int) -> Cache | None:
 
 
 def _more_transitions(cache: Cache, room: int) -> Cache | None:
-    """Double the transition table, more than once if it has a crowded place."""
+    """Double the transition table, more than once if it has a crowded place and is not sparse."""
     from compiler.kernels.transitions import rehash_transitions
 
     slots = 2 * (len(cache.transitions) - PROBES + 1)

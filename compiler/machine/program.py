@@ -18,19 +18,16 @@ from compiler.kernels.tables import (
     HAS_TAGS,
     LEADS_ON,
     LOOPS,
-    META,
     NESTED,
-    PADDING,
-    PROBES,
     Int32s,
     Program,
     Uint64s,
     frozen,
 )
+from compiler.machine.hashing import edge_table, word_table
 
 __all__ = ["make_program"]
 
-FEW_WORDS = 4096
 FEW_CHILDREN = 4
 """So many labels lie in a line of the processor's cache or two, and take no room in the hash table. Without that table,
 simulating takes a third more time (``python -m benchmarks ablations``)."""
@@ -38,42 +35,34 @@ simulating takes a third more time (``python -m benchmarks ablations``)."""
 
 def make_program(nfa: Nfa, separator: bytes) -> Program:
     """Lay an NFA out for kernels; its own arrays are shared, not copied."""
-    from compiler.kernels.words import fill_words
-
-    # Few words get a table in which hardly any two meet, as long as it stays near the processor.
-    count = len(nfa.symbols)
-    slots = 1 << max(8, ((8 if count <= FEW_WORDS else 2) * count).bit_length())
-    words = np.zeros(2 * slots, np.uint64)
-    shift = np.int64(64 - (slots.bit_length() - 1))
-    word_data = np.concatenate((nfa.symbols.data, np.zeros(PADDING, np.uint8)))
-    filter_bits = np.zeros(len(nfa.symbols) + 1, np.uint8)
-    fill_words(words, shift, frozen(word_data), frozen(nfa.symbols.offsets), filter_bits)
     parents = parents_of(nfa)
-    edges, edge_shift, symbol_bits, key_shift = _edges(nfa, parents)
+    crowded = np.diff(nfa.children) > FEW_CHILDREN
+    words, edges = word_table(nfa.symbols), edge_table(nfa, parents, crowded)
     nested = _nested(nfa, parents)
     return Program(
         separator=np.uint8(separator[0]),
         reserved=np.int64(nfa.reserved[0] if nfa.reserved else -1),
         roots=np.int64(len(nfa.roots)),
         labels=frozen(nfa.labels),
-        nodes=frozen(_nodes(nfa, filter_bits, nested)),
+        nodes=frozen(_nodes(nfa, words.filter_bits, nested, crowded & ~edges.left_out)),
         tag_offsets=frozen(nfa.tag_offsets),
         tags=frozen(nfa.tags),
-        words=frozen(words),
-        word_shift=shift,
-        word_data=frozen(word_data),
+        words=frozen(words.words),
+        word_shift=np.int64(words.shift),
+        word_multiplier=words.multiplier,
+        word_data=words.data,
         word_offsets=frozen(nfa.symbols.offsets),
-        filter_bits=frozen(filter_bits),
-        edges=frozen(edges),
-        edge_shift=np.int64(edge_shift),
-        edge_symbol_bits=np.int64(symbol_bits),
-        edge_key_shift=np.int64(key_shift),
+        filter_bits=frozen(words.filter_bits),
+        edges=frozen(edges.edges),
+        edge_shift=np.int64(edges.shift),
+        edge_symbol_bits=np.int64(edges.symbol_bits),
+        edge_key_shift=np.int64(edges.key_shift),
         nested=frozen(nested),
         nested_count=np.int64(nested.max(initial=0)),
     )
 
 
-def _nodes(nfa: Nfa, filter_bits: npt.NDArray[np.uint8], nested: Int32s) -> Uint64s:
+def _nodes(nfa: Nfa, filter_bits: npt.NDArray[np.uint8], nested: Int32s, crowded: npt.NDArray[np.bool_]) -> Uint64s:
     """Gather what a step asks of each position."""
     labels, first, count = nfa.labels, nfa.children[:-1], np.diff(nfa.children)
     has = np.flatnonzero(count)
@@ -86,7 +75,7 @@ def _nodes(nfa: Nfa, filter_bits: npt.NDArray[np.uint8], nested: Int32s) -> Uint
     flags |= np.where(count > many, LEADS_ON, 0) | np.where(np.diff(nfa.tag_offsets), HAS_TAGS, 0)
     if len(nested):
         flags |= np.where(nested, NESTED, 0)
-    flags |= np.where(_crowded(nfa), CROWDED, 0)
+    flags |= np.where(crowded, CROWDED, 0)
     nodes = np.zeros(2 * len(nfa) + 2, np.uint64)
     nodes[0::2] = nfa.children.astype(np.uint64) << np.uint64(32)
     nodes[0:-2:2] |= flags.astype(np.uint64)
@@ -94,31 +83,6 @@ def _nodes(nfa: Nfa, filter_bits: npt.NDArray[np.uint8], nested: Int32s) -> Uint
     if len(has):
         nodes[1:-2:2][has] = np.bitwise_or.reduceat(bits, first[has])
     return nodes
-
-
-def _edges(nfa: Nfa, parents: Int32s) -> tuple[Uint64s, int, int, int]:
-    """Enter all children that literal words lead to into a table; return also its shift and how its keys are made."""
-    from compiler.kernels.transitions import fill_edges
-
-    literal = np.flatnonzero((nfa.labels > 0) & _crowded(nfa)[parents]).astype(np.int32)
-    symbol_bits = max(1, len(nfa.symbols).bit_length())
-    key_bits = symbol_bits + len(nfa).bit_length()
-    slot_bits = max(4, key_bits - 32, (2 * len(literal)).bit_length())
-    while True:
-        edges = np.zeros((1 << slot_bits) + PROBES - 1, np.uint64)
-        shift = 64 - slot_bits
-        if fill_edges(
-            edges, shift, literal, parents[literal], nfa.labels[literal], symbol_bits, 64 - key_bits,
-            np.zeros(META, np.int64),
-        ):  # fmt: skip
-            return edges, shift, symbol_bits, 64 - key_bits
-        slot_bits += 1  # a place is crowded
-
-
-def _crowded(nfa: Nfa) -> npt.NDArray[np.bool_]:
-    """Tell which positions have more children than are worth looking through."""
-    crowded: npt.NDArray[np.bool_] = np.diff(nfa.children) > FEW_CHILDREN
-    return crowded
 
 
 def _nested(nfa: Nfa, parents: Int32s) -> Int32s:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
+from compiler.kernels.tables import SCRAMBLE
 from compiler.machine.bit_program import bit_program
 from compiler.machine.cache import empty_cache, nbytes
 from compiler.machine.lazy import LazyDfa, Simulator
@@ -172,17 +173,16 @@ def test_words_that_differ_in_one_byte_only(length: int) -> None:
 
 def test_words_that_collide_in_the_hash_are_told_apart() -> None:
     """Sixteen-byte words of one length and one hash: only their bytes tell which is the literal."""
-    from compiler.kernels.words import MIXER
 
     def mixed(first: bytes) -> int:
-        value = int.from_bytes(first, "little")
-        return (value ^ value >> 29) * int(MIXER) % 2**64
+        product = (16 ^ int.from_bytes(first, "little")) * SCRAMBLE
+        return product >> 64 ^ product % 2**64
 
     def colliding(word: bytes) -> Iterator[bytes]:
         """Words of the same hash: for any other first half there is one second half that makes up for it."""
         for i in count():
             first = b"other%03d" % i
-            second = (mixed(word[:8]) + int.from_bytes(word[8:], "little") - mixed(first)) % 2**64
+            second = mixed(word[:8]) ^ int.from_bytes(word[8:], "little") ^ mixed(first)
             other = first + second.to_bytes(8, "little")
             if b"." not in other:
                 yield other

@@ -68,15 +68,17 @@ def _finished(beyond: Any, data: Any, begins: Any, ends: Any, counts: Any, froms
 
 
 @kernel
-def read(heads: Any, stops: Any, counts: Any, level: Any, table: Any, shift: Any, symbols: Any, late: Any) -> Any:
-    return _vectors.read_eight(heads, stops, counts, level, ZERO, table, shift, symbols, late, ZERO)
+def read(
+    heads: Any, stops: Any, counts: Any, level: Any, table: Any, shift: Any, by: Any, symbols: Any, late: Any
+) -> Any:
+    return _vectors.read_eight(heads, stops, counts, level, ZERO, table, shift, by, symbols, late, ZERO)
 
 
 @kernel
 def read_plainly(
-    heads: Any, stops: Any, counts: Any, level: Any, table: Any, shift: Any, symbols: Any, late: Any
+    heads: Any, stops: Any, counts: Any, level: Any, table: Any, shift: Any, by: Any, symbols: Any, late: Any
 ) -> Any:
-    return _plain.read_eight(heads, stops, counts, level, ZERO, table, shift, symbols, late, ZERO)
+    return _plain.read_eight(heads, stops, counts, level, ZERO, table, shift, by, symbols, late, ZERO)
 
 
 @kernel
@@ -161,7 +163,8 @@ def test_words_are_read_as_the_plain_twin_does() -> None:
     offsets = np.cumsum([0, *(len(word) for word in literals)]).astype(np.int32)
     word_data = np.frombuffer(b"".join(literals) + bytes(PADDING), np.uint8)
     table = np.zeros(2 * 128, np.uint64)
-    fill_words(table, np.int64(57), word_data, offsets, np.zeros(len(literals) + 1, np.uint8))
+    multiplier = np.uint64(SCRAMBLE)
+    assert fill_words(table, np.int64(57), multiplier, word_data, offsets, np.zeros(len(literals) + 1, np.uint8))
     lates = found = 0
     for _ in range(2000):
         (_, counts, _, stops, heads), *_ = seen(rng, look)
@@ -169,7 +172,9 @@ def test_words_are_read_as_the_plain_twin_does() -> None:
             told = []
             for function in (read, read_plainly):
                 symbols, late = block(), block()
-                mask = int(function(heads, stops, counts, np.uint64(level), table, np.uint64(57), symbols, late))
+                mask = int(
+                    function(heads, stops, counts, np.uint64(level), table, np.uint64(57), multiplier, symbols, late)
+                )
                 told.append((mask, symbols[:8].tolist(), late[: mask.bit_count()].tolist()))
             # What the vectors write for late keys is written over.
             assert told[0][0] == told[1][0]
