@@ -11,6 +11,7 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.advance import advance, begin, close, enter
+from compiler.kernels.interning import hash_of, same
 from compiler.kernels.tables import (
     BUILDS,
     DEFAULTS,
@@ -30,16 +31,14 @@ from compiler.kernels.tables import (
     TRANSITIONS,
     WANTED,
     Cache,
-    Int32s,
     Program,
     Signed,
-    Uint64s,
 )
 from compiler.kernels.transitions import is_sparse, mix, place, supplant
-from compiler.kernels.unsigned import GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
+from compiler.kernels.unsigned import LOW_HALF, ONE, UPPER_HALF, ZERO
 from compiler.kernels.work import FINAL_FLAG, LITERAL_FILTER, MEMBER_COUNT, TAG_COUNT, Work
 
-__all__ = ["build", "build_start", "rehash"]
+__all__ = ["build", "build_start"]
 
 
 @kernel
@@ -107,7 +106,7 @@ def _intern(cache: Cache, work: Work) -> Signed:
     accept = _intern_set(cache, work, work.counts[TAG_COUNT])
     if accept < 0:
         return accept
-    hashed = _hash(work.members, members) ^ np.int32(accept * 40503)  # 2^16 over the golden ratio
+    hashed = hash_of(work.members, 0, members) ^ np.int32(accept * 40503)  # 2^16 over the golden ratio
     slots = cache.state_slots
     mask = np.uint64(slots.size - 1)
     slot = np.uint64(hashed) & mask
@@ -116,7 +115,7 @@ def _intern(cache: Cache, work: Work) -> Signed:
         if (
             slots[slot] >> UPPER_HALF == np.uint64(hashed)
             and np.int64(cache.info[2 * state] >> UPPER_HALF) == accept
-            and _same(cache.members, cache.state_end[state - 1], cache.state_end[state], work.members, members)
+            and same(cache.members, cache.state_end[state - 1], cache.state_end[state], work.members, 0, members)
         ):
             return state | final
         slot = (slot + ONE) & mask
@@ -147,14 +146,14 @@ def _intern_set(cache: Cache, work: Work, tags: Signed) -> Signed:
     Returns minus the number of the table that must grow, if one must.
     """
     meta = cache.meta
-    hashed = _hash(work.tags, tags)
+    hashed = hash_of(work.tags, 0, tags)
     slots = cache.set_slots
     mask = np.uint64(slots.size - 1)
     slot = np.uint64(hashed) & mask
     while slots[slot] != ZERO:
         accept = np.int64(slots[slot] & LOW_HALF)
-        if slots[slot] >> UPPER_HALF == np.uint64(hashed) and _same(
-            cache.tags, cache.set_end[accept - 1], cache.set_end[accept], work.tags, tags
+        if slots[slot] >> UPPER_HALF == np.uint64(hashed) and same(
+            cache.tags, cache.set_end[accept - 1], cache.set_end[accept], work.tags, 0, tags
         ):
             return accept
         slot = (slot + ONE) & mask
@@ -172,37 +171,3 @@ def _intern_set(cache: Cache, work: Work, tags: Signed) -> Signed:
     meta[TAGS] = start + tags
     meta[SETS] = accept + 1
     return accept
-
-
-@inlined
-def _hash(values: Int32s, n: Signed) -> Signed:
-    """Hash ``values[:n]`` to 31 bits."""
-    hashed = np.uint64(n)
-    for i in range(n):
-        hashed = (hashed ^ np.uint64(values[i])) * GOLDEN
-        hashed ^= hashed >> UPPER_HALF
-    return np.int32(hashed & np.uint64(0x7FFFFFFF))
-
-
-@inlined
-def _same(pool: Int32s, first: Signed, last: Signed, values: Int32s, n: Signed) -> bool:
-    """Tell whether ``pool[first:last]`` equals ``values[:n]``."""
-    if last - first != n:
-        return False
-    for i in range(n):
-        if pool[first + i] != values[i]:
-            return False
-    return True
-
-
-@kernel
-def rehash(old: Uint64s, slots: Uint64s) -> None:
-    """Enter all entries of a hash table of states or of accept sets into an empty larger one."""
-    mask = np.uint64(slots.size - 1)
-    for i in range(old.size):
-        entry = old[i]
-        if entry != ZERO:
-            slot = entry >> UPPER_HALF & mask
-            while slots[slot] != ZERO:
-                slot = (slot + ONE) & mask
-            slots[slot] = entry

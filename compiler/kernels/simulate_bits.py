@@ -12,11 +12,12 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, trailing_zeros
 from compiler.kernels._vectors import shift_eight
+from compiler.kernels.interning import add_found_set
 from compiler.kernels.reading import look_ahead, read_words
 from compiler.kernels.tables import BLOCK, Int32s, Keys, Program, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import EIGHT, ONE, SYMBOL_MASK, ZERO
 from compiler.kernels.words import begins_with
-from compiler.kernels.work import SETS_FOUND, TAGS_WANTED, FoundSets, Work
+from compiler.kernels.work import SETS_FOUND, SETS_SHARED, TAGS_WANTED, FoundSets, Work
 
 __all__ = ["simulate_bits"]
 
@@ -39,13 +40,15 @@ def simulate_bits(
     """Match keys ``row`` to ``stop``: write ``base`` minus the number of each key's set into ``out``, -1 for a null key.
 
     ``bits`` is a :class:`compiler.machine.bit_program.BitProgram`. Sets are added to ``sets`` from number
-    ``counts[SETS_FOUND]`` on. Returns ``stop``, or, if ``sets.tags`` is too short, the row at which to go on.
+    ``counts[SETS_FOUND]`` on. Returns ``stop``, or, if ``sets.tags`` or ``sets.slots`` is too short, the row at which to go on.
     """
     accepts, loops, start, separator = bits.accepts, bits.loops, bits.start, program.separator
     offsets, data, valid = keys.offsets, keys.data, keys.valid
     now, begins, ends, words, symbols = work.lanes, work.begins, work.ends, work.words, work.symbols
     lanes = np.uint64(loops.size)
     while row < stop:
+        if 2 * (sets.counts[SETS_SHARED] + BLOCK) > sets.slots.size:
+            return row
         n = np.uint64(min(BLOCK, stop - row))
         for i in range(n):
             at = np.uint64(row) + i
@@ -85,14 +88,13 @@ def simulate_bits(
 
 @inlined
 def _put_set(bits: Any, work: Work, key: Unsigned, sets: FoundSets) -> Signed:
-    """Add the accept set of the key whose lanes begin at ``key``, unless it equals the last one; return its number.
+    """Add the accept set of the key whose lanes begin at ``key``, and return its number.
 
     Returns -1 if ``sets.tags`` is too short, and writes the length that it needs into ``counts[TAGS_WANTED]``.
     """
     now, offsets, all_tags = work.lanes, bits.tag_offsets, bits.tags
     set_end, tags, counts = sets.ends, sets.tags, sets.counts
     number = counts[SETS_FOUND]
-    last = np.int64(set_end[number - 2]) if number > 1 else np.int64(0)
     first = np.int64(set_end[number - 1]) if number > 0 else np.int64(0)
     if first + all_tags.size > tags.size:
         counts[TAGS_WANTED] = first + all_tags.size
@@ -108,16 +110,7 @@ def _put_set(bits: Any, work: Work, key: Unsigned, sets: FoundSets) -> Signed:
                 end += ONE
     if not bits.in_order:
         _ascend(work.marks, tags, np.uint64(first), end, np.uint64(all_tags.size + 63) >> LOG_WORD)
-    found = np.int64(end) - first
-    if number > 0 and first - last == found:
-        same = np.int64(0)
-        while same < found and tags[last + same] == tags[first + same]:
-            same += 1
-        if same == found:
-            return number - 1
-    set_end[number] = end
-    counts[SETS_FOUND] = number + 1
-    return number
+    return add_found_set(sets, np.int64(end))
 
 
 @inlined

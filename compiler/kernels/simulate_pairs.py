@@ -18,8 +18,10 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, prefetch
 from compiler.kernels.advance import ascend
+from compiler.kernels.interning import add_found_set
 from compiler.kernels.reading import look_ahead, read_words, word_at
 from compiler.kernels.tables import (
+    BLOCK,
     CROWDED,
     DONE,
     FIRST_IS_MANY,
@@ -37,12 +39,16 @@ from compiler.kernels.tables import (
 from compiler.kernels.transitions import child_of, mix
 from compiler.kernels.unsigned import FILTER_SHIFT, NONE, ONE, SYMBOL_MASK, TWO, UPPER_HALF, ZERO
 from compiler.kernels.words import begins_with
-from compiler.kernels.work import EMPTY_SET, NEXT_KEY, SETS_FOUND, TAGS_WANTED, Begun, FoundSets, Work
+from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SETS_SHARED, TAGS_WANTED, Begun, FoundSets, Work
 
 __all__ = ["GROW_ANSWER", "simulate"]
 
 GROW_ANSWER = 1
-"""The answer's tags have no room: they must grow."""
+"""The answer's tags or its hash table have no room: they must grow."""
+HALVE = 2
+"""The block has found so much at once that it is taken again in halves."""
+MOST_TAGS = 1 << 22
+"""The tags of a block of keys, 16 MB, as they lie side by side before equal sets are made one."""
 STAYS, EPSILON, STAR, ENDS, AGAIN, CROWD = (
     np.uint64(flag) for flag in (LOOPS, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, NESTED, CROWDED)
 )
@@ -73,18 +79,25 @@ def simulate(
     The positions of state s are ``members[state_end[s - 1]:state_end[s]]``, as in a cache. ``block_size`` is how many keys are
     simulated together, at most BLOCK; where a block's pairs have no room, smaller blocks are taken.
 
-    Sets are added to ``sets`` from number ``counts[SETS_FOUND]`` on. Returns DONE, or GROW_ANSWER if ``sets.tags`` is too
-    short: ``counts[TAGS_WANTED]`` is the length that it needs, and ``counts[NEXT_KEY]`` the key of ``begun`` to go on with.
+    Sets are added to ``sets`` from number ``counts[SETS_FOUND]`` on. Returns DONE, or GROW_ANSWER if ``sets.tags`` or
+    ``sets.slots`` is too short: ``counts[TAGS_WANTED]`` is the length that the first one needs, and ``counts[NEXT_KEY]`` the
+    key of ``begun`` to go on with.
     """
     while first < last:
         sets.counts[NEXT_KEY] = first
+        if 2 * (sets.counts[SETS_SHARED] + BLOCK) > sets.slots.size:
+            return GROW_ANSWER
         n = np.uint64(min(block_size, last - first))
         found = _simulate_block(program, work, members, state_end, keys, begun, first, n)
         if found < 0:  # the pairs have no room; those of a block of one key always have
             block_size = np.int64(max(n // TWO, ONE))
             continue
-        if not _answer(program, work, begun.rows, first, n, np.uint64(found), base, out, sets):
+        status = _answer(program, work, begun.rows, first, n, np.uint64(found), base, out, sets)
+        if status == GROW_ANSWER:
             return GROW_ANSWER
+        if status == HALVE:
+            block_size = np.int64(n // TWO)
+            continue
         first += np.int64(n)
     return DONE
 
@@ -240,17 +253,16 @@ def _answer(
     base: Signed,
     out: Int32s,
     sets: FoundSets,
-) -> bool:
-    """Add the accept sets of a block's keys to ``sets``; return False if its tags have no room for them.
+) -> Signed:
+    """Add the accept sets of a block's keys to ``sets``; return DONE, or GROW_ANSWER or HALVE, and then none has been added.
 
     The ``pairs`` in ``work.found_pairs`` are in no order of keys. So a first pass counts the tags of each key, which tells where
-    each key's tags begin, and a second pass puts them there.
+    each key's tags begin, and a second pass puts them there. Then the sets move together over those that are there already.
     """
     tag_offsets, all_tags = program.tag_offsets, program.tags
     found, places = work.found_pairs, work.places
     set_end, tags, counts = sets.ends, sets.tags, sets.counts
-    number = counts[SETS_FOUND]
-    start = np.int64(set_end[number - 1]) if number > 0 else np.int64(0)
+    start = np.int64(set_end[counts[SETS_FOUND] - 1]) if counts[SETS_FOUND] > 0 else np.int64(0)
     for i in range(n):
         places[i] = ZERO
     for j in range(pairs):
@@ -262,9 +274,11 @@ def _answer(
         size = np.int64(places[i])
         places[i] = np.uint64(total)
         total += size
+    if total - start > MOST_TAGS and n > ONE:
+        return HALVE
     if total > tags.size:
         counts[TAGS_WANTED] = total
-        return False
+        return GROW_ANSWER
     for j in range(pairs):
         position, key = found[j] >> POSITION_SHIFT, found[j] & KEY
         for i in range(np.uint64(tag_offsets[position]), np.uint64(tag_offsets[position + ONE])):
@@ -273,15 +287,11 @@ def _answer(
     end = start
     for i in range(n):
         begin, end = end, np.int64(places[i])
-        row = np.uint64(rows[np.uint64(first) + i])
-        if begin == end and counts[EMPTY_SET] != 0:
-            out[row] = base - (counts[EMPTY_SET] - 1)
-            continue
-        ascend(work.tags, tags, begin, end)
-        set_end[number] = end
-        out[row] = base - number
-        number += 1
-        if begin == end:
-            counts[EMPTY_SET] = number
-    counts[SETS_FOUND] = number
-    return True
+        at = np.int64(set_end[counts[SETS_FOUND] - 1]) if counts[SETS_FOUND] > 0 else np.int64(0)
+        if at != begin:
+            for j in range(end - begin):
+                tags[at + j] = tags[begin + j]
+        last = at + end - begin
+        ascend(work.tags, tags, at, last)
+        out[np.uint64(rows[np.uint64(first) + i])] = base - add_found_set(sets, last)
+    return DONE

@@ -118,9 +118,9 @@ class Begun(NamedTuple):
     """The state that it is in; 0 if nothing of it has been read."""
 
 
-SETS_FOUND, TAGS_WANTED, EMPTY_SET, NEXT_KEY = range(4)
+SETS_FOUND, TAGS_WANTED, EMPTY_SET, NEXT_KEY, SETS_SHARED = range(5)
 """Slots of ``FoundSets.counts``: the sets so far; if the kernel stopped because ``tags`` is too short, the length that it needs;
-the number of the empty set, counted from 1, or 0 if there is none yet; and the key to go on with."""
+the number of the empty set, counted from 1, or 0 if there is none yet; the key to go on with; and the sets in ``slots``."""
 
 
 class FoundSets(NamedTuple):
@@ -130,8 +130,11 @@ class FoundSets(NamedTuple):
     """Has room for a set of each key."""
     tags: Int32s
     """May be too short: the kernel then stops, and goes on with a longer one."""
+    slots: Uint64s
+    """The hash table of sets that are not to be stored twice: hash << 32 | number, counted from 1. It has two slots for each, and
+    for each key of a block, or the kernel stops, and goes on with a larger one."""
     counts: Int64s
-    """Four numbers (SETS_FOUND and the constants beside it)."""
+    """Five numbers (SETS_FOUND and the constants beside it)."""
 
 
 def lines(program: Program) -> int:

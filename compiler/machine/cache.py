@@ -191,7 +191,7 @@ def _more_transitions(cache: Cache, room: int) -> Cache | None:
 
 def _more_entries(cache: Cache, names: tuple[str, ...], slots_name: str, room: int) -> Cache | None:
     """Double the tables of states or of sets."""
-    from compiler.kernels.determinize import rehash
+    from compiler.kernels.interning import rehash
 
     size = 2 * len(getattr(cache, names[0]))
     slots = np.zeros(2 * size, np.uint64)

@@ -2,17 +2,21 @@
 
 Sets come from two sides. Those of a cache are handed over when it is cleared and at the end of the run, and only those that
 the run's keys refer to, so that an answer is as large as its keys and their sets, whatever the cache holds. Those of
-simulated keys are written here at once. Equal sets may occur more than once.
+simulated keys are written here at once. Equal sets may occur more than once if they are small.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from itertools import accumulate
 
 import numpy as np
+import numpy.typing as npt
 
 from compiler.errors import CapacityError
+from compiler.kernels.tables import BLOCK
+from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SETS_SHARED, TAGS_WANTED, FoundSets
 from compiler.values import Int32s, SetBatch
 
 __all__ = ["Collector", "SimulatedSets", "joined"]
@@ -28,6 +32,10 @@ DENSE = 32
 
 SMALL = 32
 """Rows whose sets are taken over one by one."""
+LARGE = 64
+"""Tags from which on a set that a cleared cache has handed over is not taken over again."""
+
+Indices = npt.NDArray[np.intp]
 
 
 class SimulatedSets:
@@ -35,26 +43,35 @@ class SimulatedSets:
 
     def __init__(self) -> None:
         """Begin without any."""
-        self.ends = np.empty(0, np.int32)
-        """Set s is ``tags[ends[s - 1]:ends[s]]``, and set 0 begins at 0."""
-        self.tags = np.empty(64, np.int32)
-        self.counts = np.zeros(4, np.int64)
-        """How many sets there are; how many tags there must be room for; the number of the empty set, from 1, or 0; the key to
-        go on with."""
+        self.found = FoundSets(
+            ends=np.empty(0, np.int32),
+            tags=np.empty(64, np.int32),
+            slots=np.zeros(4 * BLOCK, np.uint64),
+            counts=np.zeros(5, np.int64),
+        )
 
     def reserve(self, keys: int) -> None:
         """Make room for a set for each of so many further keys."""
-        wanted = int(self.counts[0]) + keys
-        if wanted > len(self.ends):
-            self.ends = _longer(self.ends, max(wanted, 2 * len(self.ends)))
+        found = self.found
+        wanted = int(found.counts[SETS_FOUND]) + keys
+        if wanted > len(found.ends):
+            self.found = found._replace(ends=_longer(found.ends, max(wanted, 2 * len(found.ends))))
 
     def grow(self) -> int:
-        """Make room for ``counts[1]`` tags, and return the key to go on with; raises :class:`CapacityError`."""
-        wanted = int(self.counts[1])
+        """Make room where a kernel has stopped for want of it; return the key to go on with. Raises :class:`CapacityError`."""
+        found = self.found
+        wanted = int(found.counts[TAGS_WANTED])
         if wanted > MOST_TAGS:
             raise CapacityError(_TOO_MANY)
-        self.tags = _longer(self.tags, min(max(2 * len(self.tags), wanted), MOST_TAGS))
-        return int(self.counts[3])
+        if wanted > len(found.tags):
+            self.found = found._replace(tags=_longer(found.tags, min(max(2 * len(found.tags), wanted), MOST_TAGS)))
+        elif 2 * (found.counts[SETS_SHARED] + BLOCK) > len(found.slots):
+            from compiler.kernels.interning import rehash  # as late as all kernels
+
+            slots = np.zeros(2 * len(found.slots), np.uint64)
+            rehash(found.slots, slots)
+            self.found = found._replace(slots=slots)
+        return int(found.counts[NEXT_KEY])
 
 
 class Collector:
@@ -71,6 +88,10 @@ class Collector:
         self._offsets: list[Int32s] = [np.zeros(1, np.int32)]
         self._tags: list[Int32s] = []
         self._count = 0
+        self._large: dict[bytes, int] = {}
+        """The numbers of large sets by their digests, as far as they were looked at."""
+        self._seen = 0
+        """How many entries of ``_tags`` were."""
 
     def add(self, offsets: Int32s, tags: Int32s, stop: int) -> None:
         """Take over the sets of a cache that rows before ``stop`` refer to; the arrays are copied.
@@ -82,7 +103,7 @@ class Collector:
         if len(offsets) + len(tags) <= FEW * len(ids):
             self._append(offsets[1:], tags.copy())
             return
-        if len(ids) <= SMALL:
+        if len(ids) <= SMALL and not self._tags:
             self._add_few(offsets, tags, ids)
             return
         asking = np.flatnonzero(ids >= self.base)
@@ -93,7 +114,8 @@ class Collector:
             used, numbers = np.flatnonzero(marks), (np.cumsum(marks) - 1)[asked]
         else:
             used, numbers = np.unique(asked, return_inverse=True)
-        ids[asking] = self.base + numbers
+        names, used = self._named(used, offsets, tags)
+        ids[asking] = names[numbers]
         starts, sizes = offsets[used], offsets[used + 1] - offsets[used]
         ends = np.cumsum(sizes, dtype=np.int64)
         total = int(ends[-1]) if len(ends) else 0
@@ -101,6 +123,36 @@ class Collector:
             raise CapacityError(_TOO_MANY)
         places = np.arange(total) + np.repeat(starts - (ends - sizes), sizes)
         self._append(ends.astype(np.int32), tags[places])
+
+    def _named(self, used: Indices, offsets: Int32s, tags: Int32s) -> tuple[Indices, Indices]:
+        """Return the numbers of these sets in the answer, and those among them that are to be added, in this order.
+
+        A large set is added once, also if the cache was cleared in between; a small one takes hardly more than its keys.
+        """
+        large = np.flatnonzero(offsets[used + 1] - offsets[used] >= LARGE)
+        if not self._tags or not len(large):
+            return self.base + np.arange(len(used)), used
+        self._see()
+        there = np.zeros(len(used), np.bool_)
+        names = np.empty(len(used), np.int64)
+        for i in large.tolist():
+            number = self._large.get(_digest(tags[offsets[used[i]] : offsets[used[i] + 1]]))
+            if number is not None:
+                there[i], names[i] = True, number
+        names[~there] = self.base + np.arange(np.count_nonzero(~there))
+        return names, used[~there]
+
+    def _see(self) -> None:
+        """Enter the large sets that were added since into ``_large``."""
+        first = self.base - sum(len(ends) for ends in self._offsets[1 + self._seen :])
+        for ends, tags in zip(self._offsets[1 + self._seen :], self._tags[self._seen :], strict=True):
+            starts = np.concatenate((ends[-1:] - len(tags), ends[:-1]))
+            at = starts - starts[:1]
+            sizes = ends - starts
+            for i in np.flatnonzero(sizes >= LARGE).tolist():
+                self._large.setdefault(_digest(tags[at[i] : at[i] + sizes[i]]), first + i)
+            first += len(ends)
+        self._seen = len(self._tags)
 
     def _add_few(self, offsets: Int32s, tags: Int32s, ids: Int32s) -> None:
         """Take over the sets of a few rows, one by one: for one row 3 us, and 20 by whole-array steps."""
@@ -119,11 +171,12 @@ class Collector:
 
     def batch(self) -> SetBatch:
         """Return everything as one answer."""
-        count = int(self.simulated.counts[0])
+        found = self.simulated.found
+        count = int(found.counts[SETS_FOUND])
         if count:
-            ids, ends = self._ids, self.simulated.ends[:count]
+            ids, ends = self._ids, found.ends[:count]
             np.subtract(self.base + FIRST_SIMULATED, ids, out=ids, where=ids <= FIRST_SIMULATED)
-            self._append(ends.copy(), self.simulated.tags[: ends[-1]].copy())
+            self._append(ends.copy(), found.tags[: ends[-1]].copy())
         if len(self._tags) == 1:
             return SetBatch(self._ids, np.concatenate(self._offsets), self._tags[0])
         return SetBatch(self._ids, np.concatenate(self._offsets), np.concatenate([np.empty(0, np.int32), *self._tags]))
@@ -148,6 +201,11 @@ def joined(set_ids: Int32s, parts: Sequence[SetBatch]) -> SetBatch:
             np.add(ids, found.base, out=ids, where=True if ids.min(initial=0) >= 0 else ids >= 0)
         found.add(part.offsets, part.positions, end)
     return found.batch()
+
+
+def _digest(tags: Int32s) -> bytes:
+    """Return 16 bytes that stand for a set: two sets with the same ones will not be found."""
+    return blake2b(tags.tobytes(), digest_size=16).digest()
 
 
 def _longer(old: Int32s, size: int) -> Int32s:

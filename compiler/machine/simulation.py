@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from compiler.kernels.tables import DEFERRED, Cache, Keys, Program
-from compiler.kernels.work import Begun, FoundSets, Work, simulated_block
+from compiler.kernels.work import Begun, Work, simulated_block
 from compiler.machine.bit_program import BitProgram
 from compiler.machine.collector import FIRST_SIMULATED, Collector
 from compiler.values import Int32s
@@ -67,7 +67,7 @@ class Simulation:
         sets = found.simulated
         sets.reserve(stop - row)
         while True:
-            answer = FIRST_SIMULATED, out, FoundSets(sets.ends, sets.tags, sets.counts)
+            answer = FIRST_SIMULATED, out, sets.found
             row = simulate_bits(self._program, bits, self._work, column, row, stop, *answer)
             if row == stop:
                 break
@@ -91,7 +91,7 @@ class Simulation:
         sets.reserve(count)
         first = 0
         while True:
-            answer = FIRST_SIMULATED, out, FoundSets(sets.ends, sets.tags, sets.counts)
+            answer = FIRST_SIMULATED, out, sets.found
             if not simulate(self._program, self._work, *where, first, count, block, *answer):
                 break
             first = sets.grow()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compiler import Wildcard, build_nfa
+from compiler import CapacityError, Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.machine import collector
 from compiler.machine.lazy import LazyDfa
@@ -30,14 +30,65 @@ def test_a_small_batch_has_a_small_answer(rows: int) -> None:
 @pytest.mark.parametrize("small", [0, 10_000])
 @pytest.mark.parametrize("few", [0, 16])
 @pytest.mark.parametrize("dense", [0, 1 << 30])
+@pytest.mark.parametrize("large", [1, 64])
 @pytest.mark.parametrize("capacity", [20_000, 64 << 20])
 def test_every_way_of_gathering_sets_is_right(
-    monkeypatch: pytest.MonkeyPatch, small: int, few: int, dense: int, capacity: int
+    monkeypatch: pytest.MonkeyPatch, small: int, few: int, dense: int, large: int, capacity: int
 ) -> None:
-    for name, value in (("SMALL", small), ("FEW", few), ("DENSE", dense)):
+    for name, value in (("SMALL", small), ("FEW", few), ("DENSE", dense), ("LARGE", large)):
         monkeypatch.setattr(collector, name, value)
     nfa = build_nfa([[Wildcard.MANY, b"a", Wildcard.ONE], [Wildcard.MANY, b"b", Wildcard.MANY], [b"a", b"b"]])
     keys = [b".".join([b"a", b"b", b"c"][number // 3**at % 3] for at in range(7)) for number in range(2000)]
     machine, twin = LazyDfa(nfa, b".", capacity), Twin(nfa, b".", 64 << 20)
     for some in (keys, keys[:50], [None, *keys[70:300]], keys[:1]):
         assert answers(machine, some) == [None if key is None else list(twin.match(key)) for key in some]
+
+
+@pytest.mark.parametrize("capacity", [0, 1000, 100_000])
+@pytest.mark.parametrize("bits", [False, True])
+def test_a_set_of_many_keys_is_in_the_answer_once(capacity: int, bits: bool) -> None:
+    """Simulated, or from a cache that is cleared again and again: the answer holds each set once from either side.
+
+    Where a cache's sets take no more than a few numbers for each key, they are handed over whole.
+    """
+    every, keys = (2000, 3000) if bits else (5000, 20_000)
+    nfa = build_nfa([[Wildcard.MANY]] * every + [[b"a", b"%d" % word] for word in range(10)])
+    machine = LazyDfa(nfa, b".", capacity)
+    assert (machine._bits is not None) is bits
+    found = machine.match_batch([column([b"a.%d" % (number % 20) for number in range(keys)])])
+    assert len(found.positions) <= 2 * 11 * (every + 1) + collector.FEW * keys
+    for key in range(20):
+        for number in set(found.set_ids[key::20].tolist()):
+            tags = found.positions[found.offsets[number] : found.offsets[number + 1]].tolist()
+            assert tags == [*range(every), *([every + key] if key < 10 else [])]
+
+
+def test_a_set_that_does_not_fit_the_cache_is_in_the_answer_once() -> None:
+    """A cache of a few states at a time is cleared every few keys, and each time hands over what these keys refer to."""
+    nfa = build_nfa([[Wildcard.MANY, b"%d" % word, Wildcard.MANY] for word in range(8) for _ in range(200)])
+    keys = [b".".join(b"%d" % (number >> bit & 1 and bit) for bit in range(8)) for number in range(256)] * 40
+    machine, twin = LazyDfa(nfa, b".", 200_000), Twin(nfa, b".", 64 << 20)
+    found = machine.match_batch([column(keys)])
+    assert machine.stats().clears > 3
+    distinct = {twin.match(key) for key in keys}
+    assert len(found.positions) <= 2 * sum(map(len, distinct))
+    assert answers(machine, keys[:300]) == [list(twin.match(key)) for key in keys[:300]]
+
+
+def test_keys_that_find_very_much_are_taken_in_smaller_blocks() -> None:
+    """A block's tags lie side by side before equal sets are made one: a hundred keys with a million tags each would be 400 MB."""
+    every = 150_000
+    nfa = build_nfa([[Wildcard.MANY]] * every + [[b"a"], [b"b"]])
+    found = LazyDfa(nfa, b".", 0).match_batch([column([b"a", b"b", b"c"] * 100)])
+    assert len(found.positions) == 3 * every + 2
+    assert found.offsets.tolist() == [0, every + 1, 2 * every + 2, 3 * every + 2]
+
+
+def test_more_tags_than_an_answer_can_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collector, "MOST_TAGS", 50_000)
+    nfa = build_nfa([[Wildcard.MANY]] * 1000 + [[b"%d" % word] for word in range(100)])
+    for capacity in (0, 1 << 20):
+        machine = LazyDfa(nfa, b".", capacity)
+        with pytest.raises(CapacityError, match="smaller batches"):
+            machine.match_batch([column([b"%d" % word for word in range(100)])])
+        assert answers(machine, [b"7"]) == [[*range(1000), 1007]]

@@ -1,0 +1,84 @@
+"""Equal sets get one number: what the tables of states and accept sets, and those of simulated keys, have in common.
+
+A set is a run of ascending numbers in an array. A hash table with linear probing holds hash << 32 | number of the set; as the
+hash is stored, looking for a set that is new reads no other set, and a larger table is filled without reading any.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.kernels._jit import inlined, kernel
+from compiler.kernels.tables import Int32s, Signed, Uint64s
+from compiler.kernels.unsigned import GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
+from compiler.kernels.work import EMPTY_SET, SETS_FOUND, SETS_SHARED, FoundSets
+
+__all__ = ["add_found_set", "hash_of", "rehash", "same"]
+
+SHARED_FROM = 8
+"""Tags from which on a simulated set is looked up before it is added. Smaller ones take hardly more memory than their keys."""
+
+
+@inlined
+def hash_of(values: Int32s, first: Signed, last: Signed) -> Signed:
+    """Hash ``values[first:last]`` to 31 bits."""
+    hashed = np.uint64(last - first)
+    for i in range(first, last):
+        hashed = (hashed ^ np.uint64(values[i])) * GOLDEN
+        hashed ^= hashed >> UPPER_HALF
+    return np.int32(hashed & np.uint64(0x7FFFFFFF))
+
+
+@inlined
+def same(pool: Int32s, first: Signed, last: Signed, values: Int32s, begin: Signed, end: Signed) -> bool:
+    """Tell whether ``pool[first:last]`` equals ``values[begin:end]``."""
+    if last - first != end - begin:
+        return False
+    for i in range(end - begin):
+        if pool[first + i] != values[begin + i]:
+            return False
+    return True
+
+
+@inlined
+def add_found_set(sets: FoundSets, end: Signed) -> Signed:
+    """Add the set from the last one's end to ``end`` of ``sets.tags``, and return its number.
+
+    A set that is there already is not added: it is empty, or has at least SHARED_FROM tags. ``sets.slots`` has room.
+    """
+    set_end, tags, counts, slots = sets.ends, sets.tags, sets.counts, sets.slots
+    number = counts[SETS_FOUND]
+    begin = np.int64(set_end[number - 1]) if number > 0 else np.int64(0)
+    if begin == end:
+        if counts[EMPTY_SET] != 0:
+            return counts[EMPTY_SET] - 1
+        counts[EMPTY_SET] = number + 1
+    if end - begin >= SHARED_FROM:
+        hashed = hash_of(tags, begin, end)
+        mask = np.uint64(slots.size - 1)
+        slot = np.uint64(hashed) & mask
+        while slots[slot] != ZERO:
+            known = np.int64(slots[slot] & LOW_HALF) - 1
+            if slots[slot] >> UPPER_HALF == np.uint64(hashed):
+                start = np.int64(set_end[known - 1]) if known > 0 else np.int64(0)
+                if same(tags, start, np.int64(set_end[known]), tags, begin, end):
+                    return known
+            slot = (slot + ONE) & mask
+        slots[slot] = np.uint64(hashed) << UPPER_HALF | np.uint64(number + 1)
+        counts[SETS_SHARED] += 1
+    set_end[number] = end
+    counts[SETS_FOUND] = number + 1
+    return number
+
+
+@kernel
+def rehash(old: Uint64s, slots: Uint64s) -> None:
+    """Enter all entries of a hash table of sets or of states into an empty larger one."""
+    mask = np.uint64(slots.size - 1)
+    for i in range(old.size):
+        entry = old[i]
+        if entry != ZERO:
+            slot = entry >> UPPER_HALF & mask
+            while slots[slot] != ZERO:
+                slot = (slot + ONE) & mask
+            slots[slot] = entry
