@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NO_KEY_TABLE", "KeyCacheMode", "KeyCachePolicy", "key_table"]
+__all__ = ["KeyCache", "KeyCacheMode", "KeyCachePolicy", "key_table"]
 
 KeyCacheMode = Literal["auto", "on", "off"]
 
@@ -46,12 +46,12 @@ def key_table(capacity: int) -> npt.NDArray[np.uint64]:
 class KeyCachePolicy:
     """The state of the comparison; it goes on from batch to batch.
 
-    >>> recall = KeyCachePolicy("auto")
-    >>> recall.judge(keys=4096, hits=4000, words=300)
-    >>> recall.wanted, recall.left
+    >>> policy = KeyCachePolicy("auto")
+    >>> policy.judge(keys=4096, hits=4000, words=300)
+    >>> policy.wanted, policy.left
     (True, 8192)
-    >>> recall.judge(keys=8192, hits=4, words=24000)
-    >>> recall.wanted, recall.left
+    >>> policy.judge(keys=8192, hits=4, words=24000)
+    >>> policy.wanted, policy.left
     (False, 262144)
     """
 
@@ -75,3 +75,44 @@ class KeyCachePolicy:
         self.wanted = saved > LOOKED_UP * keys + REMEMBERED * missed
         self.stretch = min(2 * self.stretch, LONGEST) if self.wanted else STRETCH
         self.left = self.stretch if self.wanted else PAUSE * STRETCH
+
+
+class KeyCache:
+    """One walker's key cache: its table, and what is decided about it."""
+
+    def __init__(self, mode: KeyCacheMode) -> None:
+        """Begin without a table."""
+        self.policy = KeyCachePolicy(mode, wanted=mode != "off")
+        self.drop()
+
+    def drop(self) -> None:
+        """Give the table's memory back; it is made again when it is wanted."""
+        self.table: npt.NDArray[np.uint64] = NO_KEY_TABLE
+        self._counts: tuple[int, ...] = (0, 0, 0)
+
+    def forget(self) -> None:
+        """Empty the table: it holds numbers of accept sets of a cache that was cleared."""
+        self.table[:] = 0
+
+    def wanted_table(self, capacity: int, used: int) -> npt.NDArray[np.uint64]:
+        """Return the table, or one of no slots where it is not wanted now or does not fit beside ``used`` bytes."""
+        if not self.policy.wanted or self.policy.mode == "off":
+            return NO_KEY_TABLE
+        if not len(self.table):
+            table = key_table(capacity)
+            if used + table.nbytes <= capacity:
+                self.table = table
+        return self.table
+
+    def end_of_stretch(self, row: int, stop: int) -> int:
+        """Return the row, at most ``stop``, at which keys from ``row`` on are judged."""
+        return stop if self.policy.mode == "off" else min(stop, row + self.policy.left)
+
+    def judge(self, keys: int, hits: int, words: int) -> None:
+        """Note what a walk did; at the end of a stretch of keys, decide about the next."""
+        policy = self.policy
+        self._counts = tuple(a + b for a, b in zip(self._counts, (keys, hits, words), strict=True))
+        policy.left -= keys
+        if policy.left <= 0:
+            policy.judge(keys=self._counts[0], hits=self._counts[1], words=self._counts[2])
+            self._counts = (0, 0, 0)

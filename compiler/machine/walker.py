@@ -8,8 +8,6 @@ cache may be half cleared or half copied, so the next call begins with new, empt
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +20,6 @@ from compiler.kernels.tables import (
     KEY_CACHE_HITS,
     MEMBERS,
     MISSES,
-    PADDING,
     ROW,
     SETS,
     STATES,
@@ -30,7 +27,6 @@ from compiler.kernels.tables import (
     TRANSITIONS,
     WORDS,
     Cache,
-    Keys,
     Program,
 )
 from compiler.kernels.work import make_work
@@ -39,9 +35,11 @@ from compiler.machine.cache import Snapshot, cleared, empty_cache, forget_seen, 
 from compiler.machine.collector import Collector
 from compiler.machine.columns import readable
 from compiler.machine.dense_rows import QUIET_KEYS, DenseRows
-from compiler.machine.key_cache import NO_KEY_TABLE, KeyCacheMode, KeyCachePolicy, key_table
+from compiler.machine.key_cache import KeyCache, KeyCacheMode
 from compiler.machine.pace import Pace
+from compiler.machine.progress import Progress
 from compiler.machine.simulation import Simulation
+from compiler.machine.single_keys import ONE_BYTES, SingleKeys
 from compiler.values import CacheStats, Int32s, KeyColumn, SetBatch
 
 __all__ = ["Halt", "HaltedError", "Walker"]
@@ -49,9 +47,6 @@ __all__ = ["Halt", "HaltedError", "Walker"]
 Halt = list[bool]
 """Empty, until somebody who needs the answer no more puts something in."""
 
-ONE_BYTES = 4096
-"""The longest key that is matched by itself; a longer one goes the way of columns, which takes 40 us instead of 1. AMQP
-has keys of up to 255 bytes, NATS of 4,096."""
 UNPAID_CLEARS = 3
 """After this many clears in a row that did not pay, a batch gives up on the DFA."""
 WORDS_PER_STATE = 10
@@ -59,8 +54,6 @@ WORDS_PER_STATE = 10
 CHUNK, CHUNK_BYTES = 1 << 17, 8 << 20
 """Keys, and bytes of keys, that one call of a kernel walks at most: signals are seen between two calls. A key takes 0.05 to
 20 us."""
-SINGLE_TAGS = 1 << 16
-"""Accept tags that are kept as tuples for single keys, at most: about 2 MB of Python's numbers."""
 
 FAR_BYTES = 4 << 20
 """An automaton with larger tables than that gets a doorkeeper: there, building a transition is waiting for memory ten times,
@@ -71,35 +64,6 @@ transitions come again soon (``python -m benchmarks ablations``); with one, that
 
 class HaltedError(Exception):
     """The call was told to halt: nobody waits for its answer."""
-
-
-@dataclass(slots=True)
-class _Column:
-    """A column that is being matched, and how that fares."""
-
-    keys: Keys
-    out: Int32s
-    """Where set numbers are written: row i is that of key i."""
-    found: Collector
-    first: int
-    """The row of the first key in the whole answer."""
-    row: int = 0
-    """The next key."""
-    block: int = BLOCK
-    """Keys that are walked together: 1 where a whole block has outgrown an empty cache."""
-    full_at: int = -1
-    """The row at which the cache was full last."""
-    unpaid: int = 0
-    """Clears in a row that did not pay."""
-    stretch_row: int = 0
-    stretch_end: int = 0
-    """The keys after which the pace is judged again begin and end here."""
-    stretch_words: int = 0
-    stretch_builds: int = 0
-    """What the counters said when that stretch began."""
-
-    def __len__(self) -> int:
-        return len(self.out)
 
 
 class Walker:
@@ -114,7 +78,7 @@ class Walker:
         self._bits = bits
         self._capacity = capacity
         self._doorkeeper = program.nodes.nbytes + program.edges.nbytes > FAR_BYTES
-        self._key_cache = KeyCachePolicy(key_cache, wanted=key_cache != "off")
+        self._key_cache = KeyCache(key_cache)
         self._pace = Pace(lanes=None if bits is None else len(bits.loops))
         self._keys = self._clears = self._fallbacks = 0
         self._cache: Cache | None = None
@@ -134,7 +98,7 @@ class Walker:
             begin, end = end, end + len(column.offsets) - 1
             self._keys += end - begin
             for rows, keys in readable(column):
-                self._match_column(_Column(keys, set_ids[begin:end][rows], found, begin + rows.start), halt)
+                self._match_column(Progress(keys, set_ids[begin:end][rows], found, begin + rows.start), halt)
         self._hand_over_sets(found, end)
         self._midway = False
         return found.batch()
@@ -142,19 +106,18 @@ class Walker:
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
         if self._midway:
-            self._start_over()
-            self._midway = False
-        cache = self._cache
-        if cache is not self._framed:
-            self._make_frame(cache)
+            self._recover()
+        cache, single = self._cache, self._single
+        if cache is not single.cache:
+            single.prepare(cache)
         length = len(key)
         if cache is not None and length <= ONE_BYTES and not self._pace.pause:
-            self._key[:length] = key
-            accept = self._walk_one(self._frame, length)
+            single.key[:length] = key
+            accept = single.walk(single.frame, length)
             if accept >= 0:  # else a transition is missing
                 self._keys += 1
-                tags = self._tags.get(accept)
-                return self._tags_of(cache, accept) if tags is None else tags
+                tags = single.tags.get(accept)
+                return single.tags_of(cache, accept) if tags is None else tags
         column = KeyColumn(np.array([0, length], np.int32), np.frombuffer(key, np.uint8), None)
         found = self.run([column], np.empty(1, np.int32), [])
         number = found.set_ids[0]
@@ -170,7 +133,7 @@ class Walker:
             states=int(meta[STATES]) - 1,
             transitions=int(meta[TRANSITIONS] + meta[DEFAULTS]),
             accept_sets=int(meta[SETS]) - 1,
-            bytes=nbytes(cache) + self._key_table.nbytes + self._dense_rows.nbytes,
+            bytes=nbytes(cache) + self._key_cache.table.nbytes + self._dense_rows.nbytes,
             capacity=self._capacity,
             keys=self._keys,
             words=int(meta[WORDS]),
@@ -184,15 +147,14 @@ class Walker:
     def snapshot(self) -> Snapshot | None:
         """Return what the cache knows now; None where there is no cache."""
         if self._midway:
-            self._start_over()
-            self._midway = False
+            self._recover()
         return None if self._cache is None else snapshot(self._cache)
 
     def bound(self, capacity: int) -> None:
         """Bound the cache anew, throwing away what it holds if that is too large already."""
         self._begin()
         self._capacity = capacity
-        self._key_table = NO_KEY_TABLE
+        self._key_cache.drop()
         self._dense_rows.note(0, built=True)
         if self._cache is None or nbytes(self._cache) > capacity:
             self._start_over()
@@ -201,8 +163,13 @@ class Walker:
     def _begin(self) -> None:
         """Begin a call that changes the cache."""
         if self._midway:
-            self._start_over()
+            self._recover()
         self._midway = True
+
+    def _recover(self) -> None:
+        """Start over after a call that an exception has ended."""
+        self._start_over()
+        self._midway = False
 
     def _start_over(self) -> None:
         """Make all tables anew, whatever is in those that there are; only what has been counted is kept."""
@@ -213,43 +180,12 @@ class Walker:
         self._work = make_work(self._program)
         self._simulation = Simulation(self._program, self._bits, self._work)
         self._dense_rows = DenseRows(self._program, self._work)
-        self._key_table = NO_KEY_TABLE
-        """The key cache, made when it is first wanted."""
-        self._key_counts: tuple[int, ...] = (0, 0, 0)
-        """Keys, hits and words since the key cache was judged last."""
-        self._tags: dict[int, tuple[int, ...]] = {}
-        """The accept sets that single keys have asked for, by their number in the cache."""
-        self._tags_kept = 0
-        self._framed: Cache | None = None
-        """The cache that ``_frame`` was made of: the frame has its arrays' addresses, this keeps the arrays. None where it is
-        not needed any more, and would keep memory from being given back."""
-        self._frame: Any = None
-        self._walk_one: Any = None
-        self._key = memoryview(bytearray(ONE_BYTES + PADDING))
-        """Where a single key is put to be read: that takes 0.1 us, a new array around the key 0.4."""
+        self._key_cache.drop()
+        self._single = SingleKeys(self._program, self._capacity)
         self._words_at_clear = int(cache.meta[WORDS])
         self._cache = cache if nbytes(cache) <= self._capacity else None
 
-    def _make_frame(self, cache: Cache | None) -> None:
-        """Make ready for single keys, as long as the cache is this one."""
-        self._framed = None
-        if cache is not None:
-            from compiler.kernels._jit import entry  # as late as all kernels
-            from compiler.kernels.single import make_frame, walk_one
-
-            self._frame = make_frame(self._program, cache, np.frombuffer(self._key, np.uint8))
-            self._walk_one = entry(walk_one, self._frame, 0)
-        self._framed = cache
-
-    def _tags_of(self, cache: Cache, accept: int) -> tuple[int, ...]:
-        """Return the tags of an accept set, and keep them if there is room."""
-        tags = tuple(cache.tags[cache.set_end[accept - 1] : cache.set_end[accept]].tolist())
-        if self._tags_kept + len(tags) <= min(SINGLE_TAGS, self._capacity // 64):
-            self._tags_kept += len(tags)
-            self._tags[accept] = tags
-        return tags
-
-    def _match_column(self, column: _Column, halt: Halt) -> None:
+    def _match_column(self, column: Progress, halt: Halt) -> None:
         """Match the keys of a column: walk while that pays, and simulate where it does not."""
         pace = self._pace
         while column.row < len(column):
@@ -269,7 +205,7 @@ class Walker:
                 elif not self._grow(self._cache, table):
                     self._make_room(column, self._cache)
 
-    def _simulate(self, column: _Column, stop: int, halt: Halt) -> None:
+    def _simulate(self, column: Progress, stop: int, halt: Halt) -> None:
         """Simulate the keys up to row ``stop``."""
         while column.row < stop:
             if halt:
@@ -279,7 +215,7 @@ class Walker:
             self._fallbacks += end - column.row
             column.row = end
 
-    def _walk(self, column: _Column, cache: Cache) -> int:
+    def _walk(self, column: Progress, cache: Cache) -> int:
         """Walk some keys; return DONE, or the table of the cache that must grow before the walk goes on."""
         meta, start = cache.meta, column.row
         if start >= column.stretch_end:
@@ -287,7 +223,7 @@ class Walker:
             column.stretch_words, column.stretch_builds = int(meta[WORDS]), int(meta[BUILDS])
         hits, words, builds = int(meta[KEY_CACHE_HITS]), int(meta[WORDS]), int(meta[BUILDS])
         stop = self._end_of_chunk(column)
-        table = self._wanted_key_table(cache)
+        table = self._key_cache.wanted_table(self._capacity, nbytes(cache))
         dense = not len(table) and column.block > 1 and self._dense_rows.fits(cache, self._room(cache))
         if dense and self._dense_rows.long_enough:
             meta[ROW] = self._dense_rows.walk(cache, column.keys, start, stop, column.found.base, column.out)
@@ -303,43 +239,23 @@ class Walker:
         column.row = int(meta[ROW])
         self._fallbacks += self._simulation.deferred(column.keys, cache, column.found, column.out)
         forget_seen(cache)
-        self._judge_key_cache(column.row - start, int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words)
+        self._key_cache.judge(column.row - start, int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words)
         return status
 
-    def _end_of_chunk(self, column: _Column) -> int:
+    def _end_of_chunk(self, column: Progress) -> int:
         """Return the row at which the next call of a kernel ends: where something is judged, or a signal may wait."""
         row, offsets = column.row, column.keys.offsets
         stop = min(column.stretch_end, row + (CHUNK if column.block > 1 else BLOCK))
-        if self._key_cache.mode != "off":
-            stop = min(stop, row + self._key_cache.left)
+        stop = self._key_cache.end_of_stretch(row, stop)
         if int(offsets[stop]) - int(offsets[row]) > CHUNK_BYTES:
             stop = max(row + 1, int(np.searchsorted(offsets, offsets[row] + CHUNK_BYTES)))
         return stop
 
     def _room(self, cache: Cache) -> int:
         """Return how many bytes of the capacity are free."""
-        return self._capacity - nbytes(cache) - self._key_table.nbytes
+        return self._capacity - nbytes(cache) - self._key_cache.table.nbytes
 
-    def _wanted_key_table(self, cache: Cache) -> Any:
-        """Return the key cache's table, or one of no slots where it is not wanted now or has no room."""
-        if not self._key_cache.wanted or self._key_cache.mode == "off":
-            return NO_KEY_TABLE
-        if not len(self._key_table):
-            table = key_table(self._capacity)
-            if nbytes(cache) + table.nbytes <= self._capacity:
-                self._key_table = table
-        return self._key_table
-
-    def _judge_key_cache(self, keys: int, hits: int, words: int) -> None:
-        """Note what a walk did; at the end of a stretch of keys, decide about the next."""
-        policy = self._key_cache
-        self._key_counts = tuple(a + b for a, b in zip(self._key_counts, (keys, hits, words), strict=True))
-        policy.left -= keys
-        if policy.left <= 0:
-            policy.judge(keys=self._key_counts[0], hits=self._key_counts[1], words=self._key_counts[2])
-            self._key_counts = (0, 0, 0)
-
-    def _judge_pace(self, column: _Column, cache: Cache) -> None:
+    def _judge_pace(self, column: Progress, cache: Cache) -> None:
         """At the end of a stretch of keys, compare what walking has cost with what simulating would have cost."""
         if column.row >= column.stretch_end:
             self._pace.compare(
@@ -351,13 +267,13 @@ class Walker:
 
     def _grow(self, cache: Cache, table: int) -> bool:
         """Give a table of the cache more room; return False where the capacity does not allow it."""
-        larger = grown(cache, table, self._capacity - self._key_table.nbytes)
+        larger = grown(cache, table, self._capacity - self._key_cache.table.nbytes)
         if larger is None:
             return False
-        self._cache, self._framed = larger, None
+        self._cache, self._single.cache = larger, None
         return True
 
-    def _make_room(self, column: _Column, cache: Cache) -> None:
+    def _make_room(self, column: Progress, cache: Cache) -> None:
         """Clear the full cache; a key that alone outgrows it is simulated."""
         column.unpaid = 0 if self._paid(cache) else column.unpaid + 1
         self._hand_over_sets(column.found, column.first + column.row)
@@ -374,9 +290,8 @@ class Walker:
 
     def _clear(self, cache: Cache) -> None:
         self._cache = cleared(cache)
-        self._key_table[:] = 0  # it holds numbers of accept sets
-        self._tags.clear()
-        self._tags_kept = 0
+        self._key_cache.forget()
+        self._single.forget()
         self._words_at_clear = int(cache.meta[WORDS])
         self._clears += 1
 

@@ -25,7 +25,8 @@ from compiler.machine.bit_program import bit_program
 from compiler.machine.cache import empty_cache, nbytes
 from compiler.machine.lazy import LazyDfa, Simulator
 from compiler.machine.program import make_program
-from compiler.machine.walker import ONE_BYTES, Walker
+from compiler.machine.single_keys import ONE_BYTES
+from compiler.machine.walker import Walker
 from compiler.values import KeyColumn
 from tests.borders import KEY_COUNTS, LENGTHS, WORD_COUNTS, between
 from tests.compiler.machines import KEYS, PATTERNS, answers, assert_same_automaton, column, without_bits

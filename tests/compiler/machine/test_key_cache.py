@@ -82,13 +82,13 @@ def test_keys_that_repeat_are_recalled() -> None:
 def test_keys_that_do_not_repeat_cost_a_trial_now_and_then() -> None:
     """A table that loses is put away: of a million keys, all different, few are looked up."""
     machine = LazyDfa(build_nfa(PATTERNS), b".", 1 << 20, key_cache="auto")
-    recall = machine._walkers[0]._key_cache
+    policy = machine._walkers[0]._key_cache.policy
     answers(machine, [b"a.b.%d" % i for i in range(2 * STRETCH)])
-    assert not recall.wanted
-    assert recall.left > (PAUSE - 2) * STRETCH
+    assert not policy.wanted
+    assert policy.left > (PAUSE - 2) * STRETCH
     # After the pause the stream may have changed.
     answers(machine, [b"a.b.%d" % (i % 100) for i in range((PAUSE + 2) * STRETCH)])
-    assert recall.wanted
+    assert policy.wanted
     assert machine.stats().key_cache_hits > STRETCH
 
 
@@ -106,7 +106,7 @@ def test_the_table_takes_a_share_of_the_capacity(capacity: int, slots: int) -> N
 
 
 def test_what_wins_is_judged_less_often() -> None:
-    recall = KeyCachePolicy("auto")
+    policy = KeyCachePolicy("auto")
     for expected in (2 * STRETCH, 4 * STRETCH, 8 * STRETCH):
-        recall.judge(keys=recall.left, hits=recall.left, words=0)
-        assert recall.left == expected
+        policy.judge(keys=policy.left, hits=policy.left, words=0)
+        assert policy.left == expected
