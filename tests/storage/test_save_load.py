@@ -271,11 +271,11 @@ def test_each_defect_has_its_error(change: Callable[[File], None], kind: Defect,
         with pytest.raises(dr.FileFormatError) as refused:
             dr.load(path, mapped=mapped)
         assert refused.value.kind is kind, refused.value
-    assert message in str(refused.value)
-    assert str(path) in str(refused.value)
-    assert "again" in str(refused.value) or "Router.save" in str(refused.value)
-    copy = pickle.loads(pickle.dumps(refused.value))
-    assert (str(copy), copy.kind, copy.section) == (str(refused.value), kind, refused.value.section)
+        assert message in str(refused.value)
+        assert str(path) in str(refused.value)
+        assert "again" in str(refused.value) or "Router.save" in str(refused.value)
+        copy = pickle.loads(pickle.dumps(refused.value))
+        assert (str(copy), copy.kind, copy.section) == (str(refused.value), kind, refused.value.section)
 
 
 def test_every_kind_of_defect_is_in_the_list() -> None:
