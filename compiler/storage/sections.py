@@ -10,8 +10,7 @@ numbers have the byte order of the machine that wrote them, and a machine of the
            32   the table: for each section its name (24), type (8), offset (8) and number of items (8)
            ...  the sections in the table's order, each at the next multiple of 64, with zeros between them
 
-Writing is atomic: a temporary file in the same folder is written, synchronised and renamed. A reader sees the old file
-or the new one.
+Writing is atomic (:mod:`compiler.storage.replacing`): a reader sees the old file or the new one.
 
 What is checked must be what is used, and a file can change after it was checked. So the memory is private by default: the
 file is copied once, the copy is checked, and whatever happens to the file does not matter any more. On request a file is
@@ -33,13 +32,11 @@ from __future__ import annotations
 
 import mmap
 import os
-import secrets
 import stat
 import struct
 import sys
 import zlib
 from collections.abc import Mapping
-from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,6 +45,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import Defect, FileFormatError
+from compiler.storage.replacing import replacing
 
 __all__ = ["VERSION", "Sections", "read_file", "refusal", "unpack", "write_file"]
 
@@ -77,12 +75,10 @@ class _Entry(NamedTuple):
 
 
 def write_file(path: str | os.PathLike[str], sections: Sections) -> None:
-    """Write one-dimensional arrays to a file, atomically; raises ``OSError`` and leaves no file behind if it cannot.
+    """Write one-dimensional arrays to a file, as :func:`compiler.storage.replacing.replacing` does, and with its errors.
 
-    Names of sections are ASCII of up to 24 characters. If ``path`` is a symbolic link, the file that it points to is
-    replaced, and the link stays.
+    Names of sections are ASCII of up to 24 characters.
     """
-    target = Path(os.path.realpath(path))
     arrays = [np.ascontiguousarray(array) for array in sections.values()]
     offset = _HEADER.size + _ENTRY.size * len(arrays)
     table = b""
@@ -92,29 +88,18 @@ def write_file(path: str | os.PathLike[str], sections: Sections) -> None:
         places.append(offset)
         table += _ENTRY.pack(name.encode("ascii"), array.dtype.str[1:].encode(), offset, len(array))
         offset += array.nbytes
-    temporary = target.with_name(f".dfa-router-{secrets.token_hex(8)}")
-    try:
-        with temporary.open("xb+") as file:
-            file.write(_HEADER.pack(LABEL, 0, BYTE_ORDER, VERSION, len(arrays), offset))
-            file.write(table)
-            for place, array in zip(places, arrays, strict=True):
-                file.write(bytes(place - file.tell()))
-                file.write(array.data)
-            file.seek(_CHECKED_FROM)
-            checksum = 0
-            while chunk := file.read(_CHUNK):
-                checksum = zlib.crc32(chunk, checksum)
-            file.seek(_CHECKED_FROM - 4)
-            file.write(struct.pack("=I", checksum))
-            with suppress(FileNotFoundError):
-                os.fchmod(file.fileno(), target.stat().st_mode & 0o777)  # a new version keeps the old one's permissions
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
+    with replacing(path) as file:
+        file.write(_HEADER.pack(LABEL, 0, BYTE_ORDER, VERSION, len(arrays), offset))
+        file.write(table)
+        for place, array in zip(places, arrays, strict=True):
+            file.write(bytes(place - file.tell()))
+            file.write(array.data)
+        file.seek(_CHECKED_FROM)
+        checksum = 0
+        while chunk := file.read(_CHUNK):
+            checksum = zlib.crc32(chunk, checksum)
+        file.seek(_CHECKED_FROM - 4)
+        file.write(struct.pack("=I", checksum))
 
 
 def read_file(path: str | os.PathLike[str], schema: Mapping[str, str], *, mapped: bool = False) -> dict[str, Array]:
@@ -241,13 +226,3 @@ def _check_table(entries: list[_Entry], schema: Mapping[str, str], size: int, pa
 
 def _aligned(offset: int) -> int:
     return -(-offset // _ALIGN) * _ALIGN
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the renaming survive a loss of power; file systems that cannot synchronise a folder are left as they are."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

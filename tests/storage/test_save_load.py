@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -156,6 +157,27 @@ def test_a_router_may_be_saved_to_the_file_that_it_was_loaded_from(mapped: bool,
     assert rows(router, ["forex.usd", "a"]) == rows(dr.compile(BINDINGS), ["forex.usd", "a"])
     router.save(tmp_path / "file")
     assert dr.load(tmp_path / "file", mapped=mapped).bindings == tuple(BINDINGS)
+
+
+def test_a_router_is_saved_over_no_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it is a pipe, which a file would replace: save to another path"):
+        dr.compile(BINDINGS).save(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_saving_removes_what_a_killed_process_left(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys, dfa_router as dr\n"
+        "os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "dr.compile([('a', 'b')]).save(sys.argv[1])"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, str(tmp_path / "file")], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert list(tmp_path.iterdir()) not in ([], [tmp_path / "file"])
+    dr.compile(BINDINGS).save(tmp_path / "file")
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
+    assert dr.load(tmp_path / "file").bindings == tuple(BINDINGS)
 
 
 def test_options_can_be_changed_on_the_way_in(tmp_path: Path) -> None:
