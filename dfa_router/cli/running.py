@@ -21,6 +21,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.interrupts import terminable
 from dfa_router.cli.terminal import Terminal
 from dfa_router.errors import InputError, RouterError
+from dfa_router.siblings import ShadowedError
 
 __all__ = ["begin", "common_options", "run_group"]
 
@@ -64,7 +65,7 @@ def run_group(group: click.Group, arguments: Sequence[str] | None, prog_name: st
     except (click.Abort, KeyboardInterrupt):
         errors.print("terminated" if terminated.is_set() else "interrupted", style="bold")
         return ExitCode.TERMINATED if terminated.is_set() else ExitCode.INTERRUPTED
-    except RouterError as error:
+    except (RouterError, ShadowedError) as error:
         if settings.debug:
             errors.print_exception()
         errors.print("error:", style="bold red", end=" ")
