@@ -73,8 +73,9 @@ def brief(function: F) -> F:
 def _compiled(function: F, options: dict[str, Any]) -> F:
     compiled: Any = numba.njit(**options)(function)
     own, file = function.__module__.startswith(f"{__package__}."), Path(inspect.getfile(function))
-    if JIT and (own or file.is_file()):  # not one that was typed at a prompt
-        compiled._cache = _Kept(function, "" if own else kept.digest_of(file.parent))  # noqa: SLF001 - there is no public way
+    if JIT and (own or (file.suffix == ".py" and file.is_file())):  # not one that was typed at a prompt
+        sources = "" if own else kept.digest_of(file.parent)
+        compiled._cache = _Kept(function, sources)  # noqa: SLF001 - there is no public way
     return cast("F", compiled)
 
 

@@ -55,13 +55,16 @@ def places() -> list[Path]:
 
 
 def digest_of(sources: Traversable) -> str:
-    """Return a digest of the sources in a folder, which may lie in an archive."""
+    """Return a digest of the sources in a folder, which may lie in an archive; it is empty where there are none."""
     digest = hashlib.sha256()
-    for source in sorted(sources.iterdir(), key=lambda source: source.name):
-        if source.name.endswith((".py", ".pyc")):  # the latter where a program is delivered without its sources
-            data = source.read_bytes()
-            digest.update(b"%s\0%d\0" % (os.fsencode(source.name), len(data)) + data)
-    return digest.hexdigest()[:32]
+    found = False
+    with suppress(OSError):  # a program that was frozen into one file has no folder
+        for source in sorted(sources.iterdir(), key=lambda source: source.name):
+            if source.name.endswith((".py", ".pyc")):  # the latter where a program is delivered without its sources
+                data = source.read_bytes()
+                digest.update(b"%s\0%d\0" % (os.fsencode(source.name), len(data)) + data)
+                found = True
+    return digest.hexdigest()[:32] if found else ""
 
 
 CONTENT = digest_of(files(__package__))
@@ -75,7 +78,7 @@ def folder(place: Path) -> Path:
 
 def read(name: str) -> bytes | None:
     """Return what was written under a name, or None where that is nowhere, or nowhere whole."""
-    for place in places():
+    for place in places() if CONTENT else ():
         file = folder(place) / name
         try:
             data = file.read_bytes()
@@ -92,15 +95,16 @@ def write(name: str, data: bytes) -> None:
     """Keep data under a name, as a whole or not at all; where that is impossible, the log says so, once."""
     if digest_of(files(__package__)) != CONTENT:
         return  # it was compiled of what was imported, and the files have another content now
-    problem = "there is no folder for them"
-    for place in places():
+    problem, remedy = "their sources are not to be found", "deliver the folder compiler/kernels with the program"
+    for place in places() if CONTENT else ():
         try:
             _write(folder(place) / name, hashlib.sha256(data).digest() + data)
         except OSError as error:
             problem = f"{folder(place)}: {error.strerror or error}"
+            remedy = "make room there, or set NUMBA_CACHE_DIR to a folder that can be written"
         else:
             return
-    _say_once(problem)
+    _say_once(problem, remedy)
 
 
 @cache
@@ -111,12 +115,8 @@ def _mark_used(used: Path) -> None:
 
 
 @cache
-def _say_once(problem: str) -> None:
-    _log.warning(
-        "compiled kernels cannot be kept (%s): each process compiles them again; make room there, or set NUMBA_CACHE_DIR "
-        "to a folder that can be written",
-        problem,
-    )
+def _say_once(problem: str, remedy: str) -> None:
+    _log.warning("compiled kernels cannot be kept (%s): each process compiles them again; %s", problem, remedy)
 
 
 def _write(file: Path, data: bytes) -> None:

@@ -193,6 +193,41 @@ def test_use_is_what_counts_as_last_used(checkout: Path, ask: Ask) -> None:
     assert folder.stat().st_mtime > 1000
 
 
+def test_a_program_without_its_sources_goes_by_what_was_compiled_of_them(checkout: Path, ask: Ask) -> None:
+    for number, answer in ((2, "42"), (5, "45")):
+        (checkout / "compiler" / "kernels" / "a_helper.py").write_text(HELPER.format(number))
+        shutil.copytree(checkout / "compiler", checkout / "bare" / "compiler")
+        subprocess.run([sys.executable, "-m", "compileall", "-bq", str(checkout / "bare")], check=True)
+        for source in (checkout / "bare").rglob("*.py"):
+            source.unlink()
+        bare = {"PYTHONPATH": str(checkout / "bare"), "PYTHONSAFEPATH": "1"}
+        assert ask(**bare)[0] == answer
+        assert ask(**bare) == (answer, "")
+        shutil.rmtree(checkout / "bare")
+
+
+def test_where_no_sources_are_found_no_kernel_is_kept_with_one_warning(checkout: Path, ask: Ask) -> None:
+    before = (
+        "import importlib.resources as resources, pathlib\n"
+        "files, resources.files = resources.files, lambda name: pathlib.Path('/proc/none')\n"
+        "import compiler.kernels.kept\n"
+        "resources.files = files"
+    )
+    for _ in range(2):
+        answer, log = ask(before=before)
+        assert answer == "42"
+        assert log.count("compiled kernels cannot be kept (their sources are not to be found)") == 1
+    assert not files(checkout)
+
+
+def test_a_function_that_is_typed_in_is_not_kept(checkout: Path, ask: Ask) -> None:
+    typed = (
+        "from compiler.kernels._jit import kernel\n@kernel\ndef typed(number):\n    return number + 1\nprint(typed(1))"
+    )
+    assert ask(between=typed)[0].split() == ["2", "42"]
+    assert len(files(checkout)) == 1
+
+
 def test_kernels_are_compiled_of_nothing_outside_of_their_folder() -> None:
     """So the content of that folder tells them all; the folder has no folders either."""
     sources = PACKAGE / "kernels"
