@@ -34,7 +34,7 @@ bench: .venv/.ready-bench  ## measure the engines beside what people use today, 
 
 clean:  ## remove what was made, all but .venv
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/dfa-router/tests-numba-*
+	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/dfa-router/kernels-*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A new version of either file means a new installation, into the same environment.

@@ -17,7 +17,6 @@ groups into the names of tests, which has no effect from pytest 9.2 on, and no e
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import signal
@@ -30,6 +29,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from compiler.kernels import kept
+
 REPOSITORY = Path(__file__).parent
 
 GROUPS = ("spark", "broker", "browser")
@@ -38,22 +39,6 @@ GROUPS = ("spark", "broker", "browser")
 GROUPS_FILE = pytest.StashKey[Path]()
 """Where the processes that run tests write the group of each test that has one."""
 
-
-def _kernel_cache() -> Path:
-    """Return a folder for compiled kernels that is a new one for each checkout and whenever any source of its compiler changes.
-
-    numba recompiles a cached function when the file that defines it changes, but not when one that it calls does.
-    """
-    digest = hashlib.sha256()
-    for source in sorted((REPOSITORY / "compiler").rglob("*.py")):
-        digest.update(str(source).encode() + b"\0" + source.read_bytes())
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "dfa-router" / f"tests-numba-{digest.hexdigest()[:16]}"
-
-
-# Here and not in a fixture: it must be set before the first import of numba, which reads it once. Processes that tests
-# start, Spark's workers among them, inherit it.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(_kernel_cache()))
 
 # Limits on time would make a loaded machine fail tests that are right.
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -75,7 +60,7 @@ def pytest_xdist_setupnodes(config: pytest.Config) -> None:
     descriptor, name = tempfile.mkstemp(prefix="dfa-router-groups-")
     os.close(descriptor)
     config.stash[GROUPS_FILE] = Path(name)
-    folder = Path(os.environ["NUMBA_CACHE_DIR"])
+    folder = kept.folder(kept.places()[0])
     folder.mkdir(parents=True, exist_ok=True)
     done = folder / "all-kernels"
     with (folder / "lock").open("w") as lock:

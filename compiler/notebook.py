@@ -6,6 +6,7 @@ installed packages, in the group :data:`GROUP`. Where none is installed, the not
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -24,6 +25,11 @@ def mimebundle(thing: Any, text: str, **options: Any) -> dict[str, str]:
     ``thing`` is an automaton or a networkx graph; options are those of :func:`viz.drawing`.
     """
     for entry in entry_points(group=GROUP, name="notebook"):
-        bundle: dict[str, str] = entry.load()(thing, text, **options)
+        try:
+            draw = entry.load()
+        except (ImportError, AttributeError) as error:  # another module has the package's name
+            found = getattr(sys.modules.get(entry.module.partition(".")[0]), "__file__", None) or "no file"
+            return {"text/plain": f"{text}\n(no picture: {error}; found was {found}, rename it if it is yours)"}
+        bundle: dict[str, str] = draw(thing, text, **options)
         return bundle
     return {"text/plain": text}

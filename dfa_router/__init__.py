@@ -12,6 +12,10 @@ Binding patterns such as ``*.stock.#`` become one automaton that answers for a w
 
 from __future__ import annotations
 
+from dfa_router.siblings import check_sibling
+
+check_sibling("compiler")  # before anything of it is imported
+
 from compiler.values import CacheStats
 from dfa_router.build import compile, load
 from dfa_router.engines.protocol import EngineInfo

@@ -70,14 +70,21 @@ def load(
     engine: str | None = None,
     cache_bytes: int | None = None,
     key_cache: str | None = None,
+    mapped: bool = False,
 ) -> Router:
     """Return the router that :meth:`Router.save` wrote to a file.
 
-    The file is mapped: processes that load the same file share its pages, and a few thousand bindings are loaded in
-    milliseconds. All of it is checked first, whoever wrote it. Bindings, dialect, engine and options are those of the
-    router that was saved. The engine can be changed between those that can be saved (``dfa`` and ``nfa``), and the
-    options ``cache_bytes`` and ``key_cache`` of :func:`compile` can be given anew. The cache is empty. Do not write into
-    the file while it is in use; saving to its path again is safe.
+    All of it is checked first, whoever wrote it; a few thousand bindings are loaded in milliseconds. Bindings, dialect,
+    engine and options are those of the router that was saved. The engine can be changed between those that can be saved
+    (``dfa`` and ``nfa``), and the options ``cache_bytes`` and ``key_cache`` of :func:`compile` can be given anew. The cache
+    is empty.
+
+    The file is copied into memory of this process, and what is checked is the copy: the file may be changed or removed
+    afterwards. With ``mapped=True`` the file itself is used, and all processes that map it share one copy in memory. Then
+    the file **must not be changed while the router is in use**: replace it by renaming another one to its path, as
+    :meth:`Router.save` does. A write into it gives wrong answers or ends the process, and so does cutting it short.
+    Loading takes the same time either way, about a second for a million bindings. What mapping saves is the file's size,
+    90 MB of these, in every process but one; the 140 MB that each makes of the file are its own.
 
     Raises :class:`FileFormatError` if the file is missing or anything in it is wrong (``kind`` and ``section`` say what
     and where), and :class:`OptionError` for an engine that cannot be saved, or a wrong option.
@@ -90,7 +97,7 @@ def load(
     """
     if engine is not None:
         restorer(engine)  # refuse it before the file is read
-    return restored(read_compiled(path), engine=engine, cache_bytes=cache_bytes, key_cache=key_cache)
+    return restored(read_compiled(path, mapped=mapped), engine=engine, cache_bytes=cache_bytes, key_cache=key_cache)
 
 
 def restored(

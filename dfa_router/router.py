@@ -209,7 +209,7 @@ class Router:
 
         The file appears complete or not at all, and replaces an older one in a single step. Raises
         :class:`OptionError` unless the engine is one of ``dfa`` and ``nfa``, and ``OSError`` if the path cannot be
-        written.
+        written, or is that of a device, pipe or socket.
         """
         write_compiled(path, self.compiled())
 

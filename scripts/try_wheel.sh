@@ -27,7 +27,7 @@ else
     trap 'exit 130' INT TERM
 fi
 # Nothing but the wheel may be found: no checkout on the path, and no kernels that another environment has compiled.
-unset PYTHONPATH NUMBA_CACHE_DIR VIRTUAL_ENV || true
+unset PYTHONPATH VIRTUAL_ENV || true
 
 run() {
     printf '+ %s\n' "$*"
@@ -56,6 +56,7 @@ try() (
     mkdir -p "$place/run"
     run "$python" -m venv "$place/venv"
     bin=$place/venv/bin
+    export NUMBA_CACHE_DIR="$place/kernels"
     run "$bin/python" -m pip install --quiet --disable-pip-version-check "$wheel[$extras]"
 
     # What the sessions and the demo read, and two matchers to be tested.

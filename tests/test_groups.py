@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from compiler.kernels import kept
+
 MARKED = """
 import pytest
 
@@ -36,13 +38,13 @@ def test_a_group_stays_in_one_process(tmp_path: Path) -> None:
     for file, marker in (("test_first.py", "broker"), ("test_second.py", "broker"), ("test_third.py", "browser")):
         (tmp_path / file).write_text(MARKED.format(marker=marker))
     (tmp_path / "test_fourth.py").write_text(SHARING)
-    kernels = tmp_path / "kernels"
-    kernels.mkdir()
+    kernels = kept.folder(tmp_path / "kernels" / "dfa-router")
+    kernels.mkdir(parents=True)
     (kernels / "all-kernels").touch()  # none is needed here
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", "2", "-v", "-p", "no:cacheprovider"],
         cwd=tmp_path,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(kernels), "TMPDIR": str(tmp_path)},
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,

@@ -1,24 +1,31 @@
 """The decorators that compile kernels, and single machine instructions for them.
 
 This module, ``_lanes`` and ``_vectors`` are the only ones that import numba. Kernels are compiled at their first call, never at
-import, and kept on disk in the first place of these that is writable: ``NUMBA_CACHE_DIR``, the folder of the source, the
-user's cache directory. Kernels release the interpreter's lock, except the :func:`brief` ones.
-
-numba notices a change in the file that defines a kernel, but not in the files of the helpers that it calls. After a change of a
-helper, the compiled kernels must be deleted by hand; the tests keep theirs in a folder that is named after the content of
-this package.
+import, and kept in files (:mod:`compiler.kernels.kept`). Kernels release the interpreter's lock, except the :func:`brief`
+ones.
 """
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import logging
+import pickle
+import sys
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import llvmlite
 import numba
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import caching, cgutils, serialize, sigutils, types
+from numba.core.compiler import CompileResult
 from numba.extending import intrinsic
 from numba.np import arrayobj
+
+from compiler.kernels import kept
 
 __all__ = [
     "JIT",
@@ -65,12 +72,61 @@ def brief(function: F) -> F:
 
 
 def _compiled(function: F, options: dict[str, Any]) -> F:
-    compiled: Any
-    try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no place to keep compiled code is writable: each process compiles for itself
-        compiled = numba.njit(**options)(function)
+    compiled: Any = numba.njit(**options)(function)
+    own, file = function.__module__.startswith(f"{__package__}."), Path(inspect.getfile(function))
+    if JIT and (own or (file.suffix == ".py" and file.is_file())):  # not one that was typed at a prompt
+        sources = "" if own else kept.digest_of(file.parent)
+        compiled._cache = _Kept(function, sources)  # noqa: SLF001 - there is no public way
     return cast("F", compiled)
+
+
+class _Kept(caching._Cache):  # noqa: SLF001 - as above
+    """numba's cache of one kernel: a file for each signature and processor, in the folder of this package's content.
+
+    ``sources`` tells the content of the folder that a kernel of another package is in.
+    """
+
+    cache_path = None
+
+    def __init__(self, function: Callable[..., Any], sources: str) -> None:
+        self._kernel = (function.__module__, function.__qualname__, sources)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled kernel for a signature, or None if it is to be compiled."""
+        target_context.refresh()
+        data = kept.read(self._name(sig, target_context.codegen()))
+        if data is None:
+            _announce()
+            return None
+        return cast("Any", CompileResult)._rebuild(target_context, *pickle.loads(data))  # noqa: S301, SLF001 - our own file
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled kernel."""
+        kept.write(self._name(sig, data.codegen), cast("Any", serialize).dumps(data._reduce()))  # noqa: SLF001
+
+    def _name(self, sig: Any, codegen: Any) -> str:
+        """Return the name of a file: the kernel's, and a digest of all that its code depends on besides our sources."""
+        arguments, _ = cast("Any", sigutils).normalize_signature(sig)
+        versions = numba.__version__, llvmlite.__version__, sys.implementation.cache_tag
+        digest = hashlib.sha256(repr((self._kernel, arguments, codegen.magic_tuple(), versions)).encode())
+        return f"{self._kernel[1]}-{digest.hexdigest()[:32]}"
+
+    def enable(self) -> None:
+        """Do nothing: it is never switched off."""
+
+    def disable(self) -> None:
+        """Do nothing, as above."""
+
+    def flush(self) -> None:
+        """Do nothing: what is compiled again replaces its file."""
+
+
+@cache
+def _announce() -> None:
+    """Say, once in a process, why an answer takes so long."""
+    logging.getLogger("dfa_router.kernels").info(
+        "compiling kernels, once for this version and processor: up to about half a minute"
+    )
 
 
 def entry(kernel: Any, *arguments: Any) -> Any:

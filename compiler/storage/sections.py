@@ -1,8 +1,7 @@
 """Arrays in a file: a label, a checksum, a table of named sections, and the sections as they are in memory.
 
-A file is read by mapping it into memory: an array is a read-only view of the file's pages, which all processes that map
-the file share, and nothing is copied or converted. Therefore numbers have the byte order of the machine that wrote them,
-and a machine of the other byte order refuses the file.
+A file is read into memory of the process, and an array is a read-only view of that memory: nothing is converted. Therefore
+numbers have the byte order of the machine that wrote them, and a machine of the other byte order refuses the file.
 
 ::
 
@@ -11,9 +10,14 @@ and a machine of the other byte order refuses the file.
            32   the table: for each section its name (24), type (8), offset (8) and number of items (8)
            ...  the sections in the table's order, each at the next multiple of 64, with zeros between them
 
-Writing is atomic: a temporary file in the same folder is written, synchronised and renamed. A reader sees the old file
-or the new one, and a process that has the old one mapped keeps it. Overwriting a mapped file in place would change arrays
-while kernels read them; nothing here does that, and nothing else should.
+Writing is atomic (:mod:`compiler.storage.replacing`): a reader sees the old file or the new one.
+
+What is checked must be what is used, and a file can change after it was checked. So the memory is private by default: the
+file is copied once, the copy is checked, and whatever happens to the file does not matter any more. On request a file is
+mapped instead: all processes that map it share its pages, and a page that nobody asks for is not even read. Then the file
+itself is what kernels read, without another check. One that is overwritten in place changes under them, and one that is
+truncated ends the process with SIGBUS. Whoever maps a file promises that nobody does that; replacing it by :func:`write_file`
+is harmless, since a process that has the old file mapped keeps it.
 
 This module checks that the table is the one that the reader expects and that the sections fit it;
 :mod:`compiler.storage.verify` checks their content. A size that the file states is compared with the file's real size
@@ -28,13 +32,12 @@ from __future__ import annotations
 
 import mmap
 import os
-import secrets
 import stat
 import struct
 import sys
 import zlib
 from collections.abc import Mapping
-from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,8 +45,9 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import Defect, FileFormatError
+from compiler.storage.replacing import replacing
 
-__all__ = ["VERSION", "Sections", "map_file", "refusal", "unpack", "write_file"]
+__all__ = ["VERSION", "Sections", "read_file", "refusal", "unpack", "write_file"]
 
 LABEL = b"\x89DFAR\r\n\x1a"
 """Has a byte that is not ASCII, and both kinds of line end, so that every transfer as text damages it (as PNG's does)."""
@@ -71,12 +75,10 @@ class _Entry(NamedTuple):
 
 
 def write_file(path: str | os.PathLike[str], sections: Sections) -> None:
-    """Write one-dimensional arrays to a file, atomically; raises ``OSError`` and leaves no file behind if it cannot.
+    """Write one-dimensional arrays to a file, as :func:`compiler.storage.replacing.replacing` does, and with its errors.
 
-    Names of sections are ASCII of up to 24 characters. If ``path`` is a symbolic link, the file that it points to is
-    replaced, and the link stays.
+    Names of sections are ASCII of up to 24 characters.
     """
-    target = Path(os.path.realpath(path))
     arrays = [np.ascontiguousarray(array) for array in sections.values()]
     offset = _HEADER.size + _ENTRY.size * len(arrays)
     table = b""
@@ -86,67 +88,61 @@ def write_file(path: str | os.PathLike[str], sections: Sections) -> None:
         places.append(offset)
         table += _ENTRY.pack(name.encode("ascii"), array.dtype.str[1:].encode(), offset, len(array))
         offset += array.nbytes
-    temporary = target.with_name(f".dfa-router-{secrets.token_hex(8)}")
-    try:
-        with temporary.open("xb+") as file:
-            file.write(_HEADER.pack(LABEL, 0, BYTE_ORDER, VERSION, len(arrays), offset))
-            file.write(table)
-            for place, array in zip(places, arrays, strict=True):
-                file.write(bytes(place - file.tell()))
-                file.write(array.data)
-            file.seek(_CHECKED_FROM)
-            checksum = 0
-            while chunk := file.read(_CHUNK):
-                checksum = zlib.crc32(chunk, checksum)
-            file.seek(_CHECKED_FROM - 4)
-            file.write(struct.pack("=I", checksum))
-            with suppress(FileNotFoundError):
-                os.fchmod(file.fileno(), target.stat().st_mode & 0o777)  # a new version keeps the old one's permissions
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(target.parent)
+    with replacing(path) as file:
+        file.write(_HEADER.pack(LABEL, 0, BYTE_ORDER, VERSION, len(arrays), offset))
+        file.write(table)
+        for place, array in zip(places, arrays, strict=True):
+            file.write(bytes(place - file.tell()))
+            file.write(array.data)
+        file.seek(_CHECKED_FROM)
+        checksum = 0
+        while chunk := file.read(_CHUNK):
+            checksum = zlib.crc32(chunk, checksum)
+        file.seek(_CHECKED_FROM - 4)
+        file.write(struct.pack("=I", checksum))
 
 
-def map_file(path: str | os.PathLike[str], schema: Mapping[str, str]) -> dict[str, Array]:
-    """Map a file and return its sections, as :func:`unpack` does; it stays mapped as long as one of the arrays exists."""
-    pages: bytes | mmap.mmap
+def read_file(path: str | os.PathLike[str], schema: Mapping[str, str], *, mapped: bool = False) -> dict[str, Array]:
+    """Read a file and return its sections, as :func:`unpack` does.
+
+    They are views of a copy in the memory of this process, or with ``mapped`` of the file's own pages; either stays as long
+    as one of the arrays exists. A mapped file must not be changed while it is in use.
+    """
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             raise OSError("not a regular file")
-        with Path(path).open("rb") as file:
-            empty = not os.fstat(file.fileno()).st_size  # an empty file cannot be mapped
-            pages = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        with Path(path).open("rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            _check_head(file.read(_HEADER.size), size, path)  # before memory is taken for something else's gigabytes
+            pages = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)) if mapped else _copy(file, size)
+    except FileFormatError:
+        raise
     except (OSError, ValueError) as error:
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
         raise refusal(path, Defect.UNREADABLE, f"cannot be read ({reason})", remedy=_NOT_OURS) from None
     return unpack(pages, schema, path)
 
 
-def unpack(data: bytes | mmap.mmap, schema: Mapping[str, str], path: str | os.PathLike[str]) -> dict[str, Array]:
+def _copy(file: FileIO, size: int) -> memoryview:
+    """Return the content of a file, up to a size, in memory of its own: fewer bytes where it ends before."""
+    room = np.empty(size + _ALIGN, np.uint8)
+    start = -room.ctypes.data % _ALIGN
+    view = memoryview(room)[start : start + size]  # type: ignore[arg-type]  # NumPy's arrays are buffers
+    file.seek(0)
+    filled = 0
+    while count := file.readinto(view[filled:]):  # the system hands over 2 GB at a time
+        filled += count
+    room.flags.writeable = False  # so no view of it can be made writable
+    return view[:filled]
+
+
+def unpack(data: bytes | memoryview, schema: Mapping[str, str], path: str | os.PathLike[str]) -> dict[str, Array]:
     """Return the sections of a file's content, as read-only views of it, in the order of the schema.
 
     ``schema`` maps each section's name to its type in NumPy's notation without byte order (``"i4"``). Raises
     :class:`FileFormatError`, with ``path`` in its text, if the content is not a file with just these sections.
     """
-    head = bytes(data[: _HEADER.size])
-    if len(head) < len(LABEL) or head[: len(LABEL)] != LABEL:
-        raise refusal(path, Defect.LABEL, "it does not begin with the label of a compiled router", remedy=_NOT_OURS)
-    if len(head) < _HEADER.size:
-        raise refusal(path, Defect.SIZE, f"it ends after {len(head)} bytes, within its header", remedy=_DAMAGED)
-    _, checksum, order, version, count, size = _HEADER.unpack(head)
-    if order == int.from_bytes(BYTE_ORDER.to_bytes(4, "little"), "big"):
-        other = "big" if sys.byteorder == "little" else "little"
-        raise refusal(path, Defect.BYTE_ORDER, f"its numbers are {other}-endian, this machine's are not")
-    if order != BYTE_ORDER:
-        raise refusal(path, Defect.BYTE_ORDER, f"its byte-order mark is {order:#010x}, not {BYTE_ORDER:#010x}")
-    if version != VERSION:
-        raise refusal(path, Defect.VERSION, f"its format version is {version}, this release reads version {VERSION}")
-    if size != len(data):
-        raise refusal(path, Defect.SIZE, f"it has {len(data):,} bytes, and says {size:,}", remedy=_DAMAGED)
+    checksum, count, size = _check_head(bytes(data[: _HEADER.size]), len(data), path)
     view = memoryview(data)
     found = zlib.crc32(view[_CHECKED_FROM:])
     if found != checksum:
@@ -162,6 +158,25 @@ def unpack(data: bytes | mmap.mmap, schema: Mapping[str, str], path: str | os.Pa
     for array in arrays.values():
         array.flags.writeable = False
     return arrays
+
+
+def _check_head(head: bytes, length: int, path: str | os.PathLike[str]) -> tuple[int, int, int]:
+    """Check the header of a file of so many bytes; return its checksum, the number of its sections, and its size."""
+    if len(head) < len(LABEL) or head[: len(LABEL)] != LABEL:
+        raise refusal(path, Defect.LABEL, "it does not begin with the label of a compiled router", remedy=_NOT_OURS)
+    if len(head) < _HEADER.size:
+        raise refusal(path, Defect.SIZE, f"it ends after {len(head)} bytes, within its header", remedy=_DAMAGED)
+    _, checksum, order, version, count, size = _HEADER.unpack(head)
+    if order == int.from_bytes(BYTE_ORDER.to_bytes(4, "little"), "big"):
+        other = "big" if sys.byteorder == "little" else "little"
+        raise refusal(path, Defect.BYTE_ORDER, f"its numbers are {other}-endian, this machine's are not")
+    if order != BYTE_ORDER:
+        raise refusal(path, Defect.BYTE_ORDER, f"its byte-order mark is {order:#010x}, not {BYTE_ORDER:#010x}")
+    if version != VERSION:
+        raise refusal(path, Defect.VERSION, f"its format version is {version}, this release reads version {VERSION}")
+    if size != length:
+        raise refusal(path, Defect.SIZE, f"it has {length:,} bytes, and says {size:,}", remedy=_DAMAGED)
+    return checksum, count, size
 
 
 _AGAIN = "compile the bindings again with this release, and save them"
@@ -211,13 +226,3 @@ def _check_table(entries: list[_Entry], schema: Mapping[str, str], size: int, pa
 
 def _aligned(offset: int) -> int:
     return -(-offset // _ALIGN) * _ALIGN
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the renaming survive a loss of power; file systems that cannot synchronise a folder are left as they are."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -7,6 +7,7 @@ import webbrowser
 import click
 
 from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
+from dfa_router.siblings import check_sibling
 
 __all__ = ["play"]
 
@@ -37,6 +38,7 @@ def play(
     Patterns and keys can be edited in the page and there are examples to choose from. What the page shows is in its
     address, after the #, so a link to it shows the same to anyone who runs this command on the same port.
     """
+    check_sibling("viz")
     from viz.page.server import link, serve
 
     chosen = read_patterns(patterns, patterns_from) if patterns or patterns_from is not None else None

@@ -11,6 +11,7 @@ from dfa_router.cli.pattern_options import checked_text, pattern_options, read_p
 from dfa_router.errors import OptionError, PatternError
 from dfa_router.language.dialects import AMQP
 from dfa_router.rabbitmq import load_definitions
+from dfa_router.siblings import check_sibling
 
 __all__ = ["render"]
 
@@ -67,6 +68,7 @@ def render(
       dfa-router render dfa -p 'a.b.c' -p 'a.#.c' --key a.d.c --out match.png
       dfa-router render topology --definitions defs.json --out topology.svg
     """  # noqa: D301 - click wants the control character itself
+    check_sibling("viz")
     from viz.formats.files import FORMATS, save
     from viz.model.build import drawing
     from viz.model.limits import MAX_NODES

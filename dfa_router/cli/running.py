@@ -21,6 +21,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.interrupts import terminable
 from dfa_router.cli.terminal import Terminal
 from dfa_router.errors import InputError, RouterError
+from dfa_router.siblings import ShadowedError
 
 __all__ = ["begin", "common_options", "run_group"]
 
@@ -64,7 +65,7 @@ def run_group(group: click.Group, arguments: Sequence[str] | None, prog_name: st
     except (click.Abort, KeyboardInterrupt):
         errors.print("terminated" if terminated.is_set() else "interrupted", style="bold")
         return ExitCode.TERMINATED if terminated.is_set() else ExitCode.INTERRUPTED
-    except RouterError as error:
+    except (RouterError, ShadowedError) as error:
         if settings.debug:
             errors.print_exception()
         errors.print("error:", style="bold red", end=" ")
@@ -79,12 +80,14 @@ def run_group(group: click.Group, arguments: Sequence[str] | None, prog_name: st
 def _log_to_stderr(*, quiet: bool, verbose: bool) -> Callable[[], None]:
     """Show the library's log on stderr; return what puts the process's logging back as it was."""
     log, queries, root = logging.getLogger("dfa_router"), logging.getLogger("DataFrameQueryContextLogger"), logging.root
+    kernels = logging.getLogger("dfa_router.kernels")
     handler, silent = logging.StreamHandler(), logging.NullHandler()
-    before = log.level, log.propagate, queries.level
+    before = log.level, log.propagate, queries.level, kernels.level
     handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
     log.addHandler(handler)
     log.propagate = False
     log.setLevel(logging.ERROR if quiet else logging.INFO if verbose else logging.WARNING)
+    kernels.setLevel(logging.ERROR if quiet else logging.INFO)  # why the first command of a version takes so long
     # PySpark and py4j log what they also raise: a failed query as ten kilobytes of JSON, an interrupt with its stack.
     queries.setLevel(logging.CRITICAL)
     root.addHandler(silent)
@@ -95,5 +98,6 @@ def _log_to_stderr(*, quiet: bool, verbose: bool) -> Callable[[], None]:
         log.propagate = before[1]
         log.setLevel(before[0])
         queries.setLevel(before[2])
+        kernels.setLevel(before[3])
 
     return restore

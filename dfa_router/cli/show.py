@@ -8,6 +8,7 @@ import click
 
 from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
 from dfa_router.errors import PatternError
+from dfa_router.siblings import check_sibling
 
 __all__ = ["show"]
 
@@ -33,6 +34,7 @@ def show(
     Example:
       dfa-router show -p 'a.b.c' -p 'a.#.c' --key a.d.d.c
     """  # noqa: D301 - click wants the control character itself
+    check_sibling("viz")
     from compiler import CapacityError, build_dfa
     from viz.patterns import nfa_of
     from viz.terminal.show import show as draw

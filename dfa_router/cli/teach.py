@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
+from dfa_router.siblings import check_sibling
 
 __all__ = ["teach"]
 
@@ -33,6 +34,7 @@ def teach(
     Example:
       dfa-router teach --pattern 'a.#.c' --pattern 'a.*.b.c' --key a.d.b.c --out page.html
     """  # noqa: D301 - click wants the control character itself
+    check_sibling("viz")
     from viz.examples import EXAMPLES
     from viz.page.html import teach as write_page
 

@@ -29,7 +29,8 @@ class Binding(NamedTuple):
 def binding_set(bindings: Iterable[tuple[str, str]]) -> tuple[Binding, ...]:
     """Check a list of bindings and return it as a tuple.
 
-    Raises :class:`BindingError` for an entry that is not a pair of strings; the text names its position.
+    Raises :class:`BindingError` for an entry that is not a pair of strings, and for a destination that has no UTF-8 form; the
+    text names its position.
 
     >>> binding_set([("stock.#", "equities")])
     (Binding(pattern='stock.#', destination='equities'),)
@@ -43,12 +44,25 @@ def binding_set(bindings: Iterable[tuple[str, str]]) -> tuple[Binding, ...]:
         if isinstance(entry, (tuple, list)) and len(entry) == 2:
             pattern, destination = entry
             if isinstance(pattern, str) and isinstance(destination, str):
+                if not destination.isascii():
+                    _check_text(destination, position)
                 checked.append(Binding(pattern, destination))
                 continue
         raise BindingError(
             f"binding {position} is {entry!r}: expected a (pattern, destination) pair of strings, such as ('stock.#', 'q')"
         )
     return tuple(checked)
+
+
+def _check_text(destination: str, position: int) -> None:
+    """Refuse a destination that neither an answer's Arrow column nor a file could hold."""
+    try:
+        destination.encode()
+    except UnicodeEncodeError as error:
+        raise BindingError(
+            f"binding {position}: the destination {_shortened(destination)!r} has a lone surrogate at character "
+            f"{error.start}, which has no UTF-8 form: remove it, or decode the name as what it was encoded in"
+        ) from None
 
 
 def pattern_bytes(pattern: str, position: int, dialect: Dialect) -> bytes:

@@ -207,7 +207,7 @@ class Detached:
     def attach(self, path: str | os.PathLike[str]) -> TopologyRouter:
         """Return the router again, in whatever process; raises :class:`FileFormatError`.
 
-        The file is mapped and must stay. What an exchange needs of it is checked when a message first reaches it.
+        The file is mapped: it must stay, and nobody may write into it. What an exchange needs of it is checked when a message first reaches it.
         """
         router = TopologyRouter.__new__(TopologyRouter)
         router.__setstate__({**self.state, "_file": CompiledFile(path, self.state["_in_file"])})

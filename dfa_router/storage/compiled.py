@@ -12,8 +12,8 @@ Loading checks everything (:class:`compiler.errors.Defect` is the list), in thre
 * a fingerprint of what nothing else in the file can confirm: dialect, options and destinations.
 
 So a file with an error is refused even if its checksum was recomputed. Whoever changes bindings, automaton and
-fingerprint so that they fit each other has written the file of another router, and gets that router. Arrays stay in the
-mapped file, and bindings are decoded when they are asked for.
+fingerprint so that they fit each other has written the file of another router, and gets that router. Arrays stay where
+the file's content was read to, and bindings are decoded when they are asked for.
 
 Rejected: saving the automaton alone and writing the patterns from its paths. The file would be a quarter smaller, but a
 damaged word would be a valid file of other bindings.

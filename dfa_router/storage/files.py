@@ -2,7 +2,10 @@
 
 A router is a run of sections (:mod:`dfa_router.storage.compiled`) in a file of :mod:`compiler.storage.sections`. In a file
 of several routers, the name of each section begins with the number of its router. The checksum covers the whole file and
-is checked when the file is mapped; the rest of a router is checked when that router is read.
+is checked when the file is read; the rest of a router is checked when that router is asked for.
+
+The file of one router is copied into the process unless the caller wants it mapped. A file of several is mapped always: it
+exists for the workers of one executor, who share its pages, and most of them need few of its routers.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 
-from compiler.storage.sections import map_file, write_file
+from compiler.storage.sections import read_file, write_file
 from dfa_router.engines.protocol import EngineSpec
 from dfa_router.engines.registry import engine_spec, engines
 from dfa_router.storage.compiled import SCHEMA, Compiled, compiled_of, sections_of
@@ -20,9 +23,12 @@ __all__ = ["CompiledFile", "read_compiled", "write_compiled", "write_several"]
 Path = str | os.PathLike[str]
 
 
-def read_compiled(path: Path) -> Compiled:
-    """Map the file of one router and check all of it; raises :class:`FileFormatError`."""
-    return compiled_of(map_file(path, SCHEMA), _readable(), path)
+def read_compiled(path: Path, *, mapped: bool = False) -> Compiled:
+    """Read the file of one router and check all of it; raises :class:`FileFormatError`.
+
+    A file that is ``mapped`` must not be changed while the router is in use.
+    """
+    return compiled_of(read_file(path, SCHEMA, mapped=mapped), _readable(), path)
 
 
 def write_compiled(path: Path, compiled: Compiled) -> None:
@@ -41,14 +47,13 @@ def write_several(path: Path, routers: Mapping[int, Compiled]) -> None:
 
 
 class CompiledFile:
-    """A file of several routers, which :func:`write_several` wrote."""
+    """A file of several routers, which :func:`write_several` wrote, mapped: nobody may change it while it is in use."""
 
     def __init__(self, path: Path, numbers: Collection[int]) -> None:
         """Map the file; raises :class:`FileFormatError` unless it has the routers of these numbers, in this order."""
         self._path = path
-        self._sections = map_file(
-            path, {f"{number}/{name}": kind for number in numbers for name, kind in SCHEMA.items()}
-        )
+        schema = {f"{number}/{name}": kind for number in numbers for name, kind in SCHEMA.items()}
+        self._sections = read_file(path, schema, mapped=True)
 
     def compiled(self, number: int) -> Compiled:
         """Check the router of that number and return it; raises :class:`FileFormatError`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -12,9 +13,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from dfa_router.cli import ExitCode, main
+from dfa_router.cli.running import begin, common_options, run_group
 
 HANGING = 3000
 """Seconds after which a command that starts Spark has surely hung: a hundred times what one takes on a quiet machine."""
@@ -128,6 +131,26 @@ def test_warnings_are_shown_and_quiet_hides_them(capsys: pytest.CaptureFixture[s
     line = arguments(files, messages="none.csv")
     assert "undeclared-queue 'unknown'" in run(capsys, *line)[2]
     assert "undeclared-queue" not in run(capsys, "-q", *line)[2]
+
+
+def test_a_command_says_that_kernels_are_compiled_and_quiet_hides_it(capsys: pytest.CaptureFixture[str]) -> None:
+    @click.group()
+    @common_options
+    @click.pass_context
+    def group(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> None:
+        begin(context, quiet=quiet, verbose=verbose, debug=debug)
+
+    @group.command()
+    def work() -> None:
+        logging.getLogger("dfa_router.kernels").info("compiling kernels")
+        logging.getLogger("dfa_router.other").info("details")
+
+    level = logging.getLogger("dfa_router.kernels").level
+    assert run_group(group, ["work"], "dfa-router") == ExitCode.OK
+    assert capsys.readouterr().err == "INFO: compiling kernels\n"
+    assert run_group(group, ["--quiet", "work"], "dfa-router") == ExitCode.OK
+    assert capsys.readouterr().err == ""
+    assert logging.getLogger("dfa_router.kernels").level == level
 
 
 def test_without_click_the_message_names_the_extra(files: Path) -> None:

@@ -172,7 +172,7 @@ def check(path: Path, expected: object, keys: list[str], rng: random.Random, *, 
     """Load a file and ask it; return how it was refused, or that it was right."""
     engine, cache_bytes = rng.choice([None, None, "dfa", "nfa"]), rng.choice([None, None, 0, 2000, 1 << 20])
     try:
-        router = dr.load(path, engine=engine, cache_bytes=cache_bytes)
+        router = dr.load(path, engine=engine, cache_bytes=cache_bytes, mapped=rng.random() < 0.5)
     except dr.FileFormatError as error:
         return str(error.kind)
     found = answers(router, keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -122,6 +123,63 @@ def test_very_long_words_and_patterns_are_kept_and_checked(tmp_path: Path) -> No
     assert refused.value.kind is Defect.PATTERNS
 
 
+CHANGED_AFTER_LOADING = """
+import os, sys
+import dfa_router as dr
+router = dr.load(sys.argv[1])
+with open(sys.argv[1], "r+b") as file:  # as cp and editors write: into the same file
+    size = os.fstat(file.fileno()).st_size
+    {change}
+keys = [f"a.w{{i}}.x" for i in range(20_000)]
+assert router.match_batch(keys).destinations().to_pylist() == [[f"q{{i}}", "all"] for i in range(20_000)]
+assert router.match("a.w19999.y") == ("q19999", "all")
+assert router.bindings[19_999] == ("a.w19999.*", "q19999")
+print("right")
+"""
+
+
+@pytest.mark.parametrize("engine", ["dfa", "nfa"])
+@pytest.mark.parametrize("change", ["file.write(b'\\xff' * size)", "file.truncate(0)", "os.unlink(sys.argv[1])"])
+def test_what_happens_to_a_file_after_it_was_loaded_changes_nothing(engine: str, change: str, tmp_path: Path) -> None:
+    # In a process of its own: kernels that read a changed file would take this one with them.
+    bindings = [(f"a.w{i}.*", f"q{i}") for i in range(20_000)] + [("#", "all")]
+    dr.compile(bindings, engine=engine).save(tmp_path / "file")
+    command = [sys.executable, "-c", CHANGED_AFTER_LOADING.format(change=change), str(tmp_path / "file")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_router_may_be_saved_to_the_file_that_it_was_loaded_from(mapped: bool, tmp_path: Path) -> None:
+    dr.compile(BINDINGS).save(tmp_path / "file")
+    router = dr.load(tmp_path / "file", mapped=mapped)
+    dr.compile([("a", "other")]).save(tmp_path / "file")
+    assert rows(router, ["forex.usd", "a"]) == rows(dr.compile(BINDINGS), ["forex.usd", "a"])
+    router.save(tmp_path / "file")
+    assert dr.load(tmp_path / "file", mapped=mapped).bindings == tuple(BINDINGS)
+
+
+def test_a_router_is_saved_over_no_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it is a pipe, which a file would replace: save to another path"):
+        dr.compile(BINDINGS).save(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_saving_removes_what_a_killed_process_left(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys, dfa_router as dr\n"
+        "os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "dr.compile([('a', 'b')]).save(sys.argv[1])"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, str(tmp_path / "file")], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert list(tmp_path.iterdir()) not in ([], [tmp_path / "file"])
+    dr.compile(BINDINGS).save(tmp_path / "file")
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
+    assert dr.load(tmp_path / "file").bindings == tuple(BINDINGS)
+
+
 def test_options_can_be_changed_on_the_way_in(tmp_path: Path) -> None:
     dr.compile(BINDINGS).save(tmp_path / "file")
     assert dr.load(tmp_path / "file", cache_bytes=5000).stats().capacity == 5000
@@ -231,14 +289,15 @@ def test_each_defect_has_its_error(change: Callable[[File], None], kind: Defect,
     change(file)
     path.unlink()
     file.write(path)
-    with pytest.raises(dr.FileFormatError) as refused:
-        dr.load(path)
-    assert refused.value.kind is kind, refused.value
-    assert message in str(refused.value)
-    assert str(path) in str(refused.value)
-    assert "again" in str(refused.value) or "Router.save" in str(refused.value)
-    copy = pickle.loads(pickle.dumps(refused.value))
-    assert (str(copy), copy.kind, copy.section) == (str(refused.value), kind, refused.value.section)
+    for mapped in (True, False):
+        with pytest.raises(dr.FileFormatError) as refused:
+            dr.load(path, mapped=mapped)
+        assert refused.value.kind is kind, refused.value
+        assert message in str(refused.value)
+        assert str(path) in str(refused.value)
+        assert "again" in str(refused.value) or "Router.save" in str(refused.value)
+        copy = pickle.loads(pickle.dumps(refused.value))
+        assert (str(copy), copy.kind, copy.section) == (str(refused.value), kind, refused.value.section)
 
 
 def test_every_kind_of_defect_is_in_the_list() -> None:
@@ -272,9 +331,10 @@ def test_another_destination_is_noticed_though_all_else_fits(tmp_path: Path) -> 
 def test_a_truncated_file_is_refused(size: int, tmp_path: Path) -> None:
     dr.compile(BINDINGS).save(tmp_path / "whole")
     (tmp_path / "part").write_bytes((tmp_path / "whole").read_bytes()[:size])
-    with pytest.raises(dr.FileFormatError) as refused:
-        dr.load(tmp_path / "part")
-    assert refused.value.kind is (Defect.LABEL if 0 <= size < 8 else Defect.SIZE)
+    for mapped in (True, False):
+        with pytest.raises(dr.FileFormatError) as refused:
+            dr.load(tmp_path / "part", mapped=mapped)
+        assert refused.value.kind is (Defect.LABEL if 0 <= size < 8 else Defect.SIZE)
 
 
 def damage(count: int, seed: int) -> None:

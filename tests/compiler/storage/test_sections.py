@@ -1,4 +1,4 @@
-"""Arrays in a file: what is written is what is mapped, and a file is whole or not there."""
+"""Arrays in a file: what is written is what is read, and a file is whole or not there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from compiler import Nfa, Token, Wildcard, build_nfa
 from compiler.automata.nfa import Symbols
 from compiler.errors import Defect, FileFormatError
-from compiler.storage.sections import map_file, unpack, write_file
+from compiler.storage.sections import read_file, unpack, write_file
 from compiler.storage.verify import flaws, misspelt, repeated
 from tests.borders import LENGTHS, between
 
@@ -30,9 +30,10 @@ SECTIONS: dict[str, npt.NDArray[Any]] = {
 ONE, MANY = Wildcard.ONE, Wildcard.MANY
 
 
-def test_what_is_written_is_what_is_mapped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mapped", [False, True])
+def test_what_is_written_is_what_is_read(tmp_path: Path, mapped: bool) -> None:
     write_file(tmp_path / "file", SECTIONS)
-    found = map_file(tmp_path / "file", SCHEMA)
+    found = read_file(tmp_path / "file", SCHEMA, mapped=mapped)
     assert list(found) == list(SECTIONS)
     for name, array in found.items():
         assert array.dtype == SECTIONS[name].dtype
@@ -43,23 +44,31 @@ def test_what_is_written_is_what_is_mapped(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="WRITEABLE"):
             array.flags.writeable = True
     assert unpack((tmp_path / "file").read_bytes(), SCHEMA, "memory")["numbers"][0] == -500
-    assert str(tmp_path / "file") in Path("/proc/self/maps").read_text()
+
+
+def test_a_file_is_mapped_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    write_file(tmp_path / "file", SECTIONS)
+    for mapped in (False, True):
+        arrays = read_file(tmp_path / "file", SCHEMA, mapped=mapped)
+        assert (str(tmp_path / "file") in Path("/proc/self/maps").read_text()) == mapped
+        assert np.array_equal(arrays["numbers"], SECTIONS["numbers"])
+        del arrays
 
 
 def test_the_last_section_may_be_empty(tmp_path: Path) -> None:
     write_file(tmp_path / "file", {"a": SECTIONS["none"]})
-    assert len(map_file(tmp_path / "file", {"a": "i4"})["a"]) == 0
+    assert len(read_file(tmp_path / "file", {"a": "i4"})["a"]) == 0
     write_file(tmp_path / "file", {})
-    assert map_file(tmp_path / "file", {}) == {}
+    assert read_file(tmp_path / "file", {}) == {}
 
 
 def test_a_file_that_is_mapped_can_be_replaced(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_file(path, {"a": np.zeros(5000, np.int64)})
-    before = map_file(path, {"a": "i8"})["a"]
+    before = read_file(path, {"a": "i8"}, mapped=True)["a"]
     write_file(path, {"a": np.ones(10, np.int64)})
     assert before.sum() == 0
-    assert map_file(path, {"a": "i8"})["a"].sum() == 10
+    assert read_file(path, {"a": "i8"})["a"].sum() == 10
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
@@ -94,7 +103,7 @@ def test_a_disk_that_is_full_leaves_the_old_file_and_nothing_else(tmp_path: Path
     assert ended.returncode == 1
     assert "OSError: [Errno 27] File too large" in ended.stderr
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
-    assert np.array_equal(map_file(tmp_path / "file", SCHEMA)["numbers"], SECTIONS["numbers"])
+    assert np.array_equal(read_file(tmp_path / "file", SCHEMA)["numbers"], SECTIONS["numbers"])
 
 
 def test_a_file_ends_where_its_last_section_does(tmp_path: Path) -> None:
@@ -111,7 +120,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")  # opening it would wait for a writer
     for path in ("missing", ".", "pipe", "with\0zero"):
         with pytest.raises(FileFormatError, match="cannot be read") as refused:
-            map_file(tmp_path / path, SCHEMA)
+            read_file(tmp_path / path, SCHEMA)
         assert refused.value.kind is Defect.UNREADABLE
 
 
