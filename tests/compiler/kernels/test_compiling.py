@@ -1,0 +1,55 @@
+"""A signal while kernels are compiled: the call ends, and neither it nor another thread is kept from compiling afterwards."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import os, random, signal, threading
+from compiler import Wildcard, build_nfa
+from compiler.machine.lazy import LazyDfa
+
+class Ended(Exception):
+    pass
+
+def handler(*_):
+    raise Ended
+
+def match():
+    return LazyDfa(build_nfa([[b"a", Wildcard.MANY], [b"b"]]), b".", 1 << 20).match(b"a.b")
+
+signal.signal(signal.SIGALRM, handler)
+rng, ended, answer = random.Random(1), 0, None
+while answer is None:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.001, 0.05))
+        answer = match()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except Ended:
+        ended += 1
+child = os.fork()
+if child == 0:
+    os._exit(0 if match() == (0,) else 1)
+assert os.waitpid(child, 0)[1] == 0
+told = []
+thread = threading.Thread(target=lambda: told.append(match()))
+thread.start()
+thread.join()
+print(ended > 0, answer, *told)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_signals_while_kernels_are_compiled_take_no_lock(tmp_path: Path) -> None:
+    """Dozens of exceptions within numba, or on the way there; a lock of its left taken would stop the thread for ever."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (0, "True (0,) (0,)\n"), ran.stderr
