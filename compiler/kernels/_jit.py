@@ -7,17 +7,14 @@ ones.
 
 from __future__ import annotations
 
-import _thread
 import hashlib
 import inspect
 import logging
 import os
 import pickle
 import sys
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -30,6 +27,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
+from compiler.aside import aside
 from compiler.kernels import kept
 
 __all__ = [
@@ -79,37 +77,12 @@ def brief(function: F) -> F:
 def _compiled(function: F, options: dict[str, Any]) -> F:
     compiled: Any = numba.njit(**options)(function)
     if JIT:
-        compiled._compile_for_args = _aside(compiled._compile_for_args)  # noqa: SLF001 - what a first call does
+        compiled._compile_for_args = partial(aside, compiled._compile_for_args)  # noqa: SLF001 - what a first call does
     own, file = function.__module__.startswith(f"{__package__}."), Path(inspect.getfile(function))
     if JIT and (own or (file.suffix == ".py" and file.is_file())):  # not one that was typed at a prompt
         sources = "" if own else kept.digest_of(file.parent)
         compiled._cache = _Kept(function, sources)  # noqa: SLF001 - there is no public way
     return cast("F", compiled)
-
-
-def _aside(compile_it: Callable[..., Any]) -> Callable[..., Any]:
-    """Have something compiled in a thread of its own, where no signal can end it.
-
-    An exception of a signal's handler within numba may leave its only lock taken: all threads that compile would then wait for
-    ever. Here the exception ends the wait, and what is compiled by then is there for the next call.
-    """
-
-    def compile_aside(*arguments: Any, **named: Any) -> Any:
-        if threading.current_thread() is not threading.main_thread():  # which alone handles signals
-            return compile_it(*arguments, **named)
-        done: Future[Any] = Future()
-
-        def work() -> None:
-            try:
-                done.set_result(compile_it(*arguments, **named))
-            except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-                done.set_exception(error)
-
-        # Not by way of threading, whose list of threads is left wrong by an exception while one is started.
-        _thread.start_new_thread(work, ())
-        return done.result()
-
-    return compile_aside
 
 
 class _Kept(caching._Cache):  # noqa: SLF001 - as above
@@ -168,7 +141,7 @@ def entry(kernel: Any, *arguments: Any) -> Any:
     """
     signature = tuple(cast("Any", numba).typeof(argument) for argument in arguments)
     if (kernel, signature) not in _ENTRIES:
-        _ENTRIES[kernel, signature] = _aside(kernel.compile)(signature)
+        _ENTRIES[kernel, signature] = aside(kernel.compile, signature)
     return _ENTRIES[kernel, signature]
 
 

@@ -6,9 +6,12 @@ about half a second for a million bindings.
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import numpy.typing as npt
 
+from compiler.aside import aside
 from compiler.automata.nfa import MANY, ONE, Nfa
 from compiler.automata.paths import parents_of
 from compiler.kernels.tables import (
@@ -35,6 +38,7 @@ simulating takes a third more time (``python -m benchmarks ablations``)."""
 
 def make_program(nfa: Nfa, separator: bytes) -> Program:
     """Lay an NFA out for kernels; its own arrays are shared, not copied."""
+    aside(import_module, "compiler.kernels._jit")  # and so numba, before anything here imports a kernel
     parents = parents_of(nfa)
     crowded = np.diff(nfa.children) > FEW_CHILDREN
     words, edges = word_table(nfa.symbols), edge_table(nfa, parents, crowded)
