@@ -27,8 +27,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from compiler.aside import aside
 from compiler.kernels import kept
+from compiler.kernels.aside import aside
 
 __all__ = [
     "JIT",

@@ -11,9 +11,9 @@ from importlib import import_module
 import numpy as np
 import numpy.typing as npt
 
-from compiler.aside import aside
 from compiler.automata.nfa import MANY, ONE, Nfa
 from compiler.automata.paths import parents_of
+from compiler.kernels.aside import aside
 from compiler.kernels.tables import (
     CROWDED,
     FIRST_IS_MANY,

@@ -47,7 +47,7 @@ def column(keys: list[bytes]) -> KeyColumn:
     return KeyColumn(offsets, np.frombuffer(b"".join(keys), np.uint8), None)
 
 
-TRACED = tuple(str(Path(compiler.__file__).parent / place) for place in ("machine", "automata/twin.py"))
+TRACED = tuple(str(Path(compiler.__file__).parent / place) for place in ("machine", "leases.py", "automata/twin.py"))
 ORACLE = Twin(NFA, b".", 1 << 20)
 
 
