@@ -8,7 +8,7 @@ LOG := build/demo/messages.parquet
 ROUTED := build/demo/routed.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench lock lowest newest dist clean
 
 help:  ## list the recipes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,21 +32,36 @@ bench: .venv/.ready-bench  ## measure the engines beside what people use today, 
 	$(BIN)/python -m benchmarks seeds $(ARGS)
 	$(BIN)/python -m benchmarks growth
 
+lock: .venv/.ready-dev  ## write requirements-dev.lock; versions in it stay if they may, ARGS=--upgrade takes the newest
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra all --generate-hashes \
+		--custom-compile-command "make lock" --output-file requirements-dev.lock $(ARGS) pyproject.toml
+
+lowest: .venv/.ready-dev  ## run tests with the lowest versions that pyproject.toml allows; ARGS goes to pytest
+	scripts/try_versions.sh lowest $(ARGS)
+
+newest: .venv/.ready-dev  ## run tests with the newest versions that pyproject.toml allows; ARGS goes to pytest
+	scripts/try_versions.sh newest $(ARGS)
+
+dist: .venv/.ready-dev  ## build HEAD's sdist and wheel twice, and keep them in dist/ if they are equal
+	$(BIN)/python scripts/dist.py
+
 clean:  ## remove what was made, all but .venv
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf "$${XDG_CACHE_HOME:-$$HOME/.cache}"/dfa-router/kernels-*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A new version of either file means a new installation, into the same environment.
-.venv/.ready-demo: pyproject.toml scripts/setup.sh
+# A new version of any of these files means a new installation, into the same environment.
+SETUP := pyproject.toml scripts/setup.sh $(if $(LOCKED),requirements-dev.lock)
+
+.venv/.ready-demo: $(SETUP)
 	scripts/setup.sh cli spark
 	@touch $@
 
-.venv/.ready-bench: pyproject.toml scripts/setup.sh
+.venv/.ready-bench: $(SETUP)
 	scripts/setup.sh cli bench
 	@touch $@
 
-.venv/.ready-dev: pyproject.toml scripts/setup.sh
+.venv/.ready-dev: $(SETUP)
 	scripts/setup.sh all
 	@touch $@
 

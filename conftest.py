@@ -16,6 +16,7 @@ groups into the names of tests, which has no effect from pytest 9.2 on, and no e
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -23,6 +24,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +47,18 @@ settings.register_profile("tests", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("tests")
 
 
-def pytest_configure() -> None:
-    """Let tests of Ctrl-C work wherever pytest was started.
+def pytest_configure(config: pytest.Config) -> None:
+    """Let tests of Ctrl-C work wherever pytest was started, and tests of Spark on the lowest version that is allowed.
 
-    A shell starts background jobs with the signal ignored, and every process that a test starts would inherit that.
+    A shell starts background jobs with the signal ignored, and every process that a test starts would inherit that. PySpark
+    4.1 leaves the sockets of its ``collect`` open, of which Python warns in whichever test the garbage collector finds them.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    with contextlib.suppress(PackageNotFoundError):
+        if version("pyspark").startswith("4.1."):
+            left_open = "ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning"
+            config.addinivalue_line("filterwarnings", left_open)
 
 
 @pytest.hookimpl(optionalhook=True)

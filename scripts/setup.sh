@@ -3,6 +3,9 @@
 #
 # Everything goes into .venv (and pip's cache). A runtime for Spark is added where the machine has no Java that Spark
 # runs on. PYTHON=... chooses the interpreter; pip's own variables and configuration hold, PIP_INDEX_URL among them.
+#
+# LOCKED=1 installs the versions of requirements-dev.lock first, each file checked by its hash: all that the extra "all"
+# needs, the tool that builds this package included. What the named extras need beyond that is taken as without it.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -34,10 +37,19 @@ fi
 
 install() {
     say "setup: installing dfa-router[$1] into .venv (the first time a minute or two; Spark takes 500 MB of disk)"
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --retries 2 --editable ".[$1]" ||
-        die "setup: pip could not install dfa-router[$1] (see above). It needs a package index: the network," \
+    pip_install ${LOCKED:+--no-build-isolation} --editable ".[$1]"
+}
+
+pip_install() {
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --retries 2 "$@" ||
+        die "setup: pip could not install $* (see above). It needs a package index: the network," \
             "or PIP_INDEX_URL for a mirror, or PIP_NO_INDEX=1 with PIP_FIND_LINKS for a folder of wheels."
 }
+
+if [ -n "${LOCKED:-}" ]; then
+    say "setup: installing the versions of requirements-dev.lock into .venv"
+    pip_install --require-hashes --requirement requirements-dev.lock
+fi
 
 install "$(echo "$*" | tr ' ' ',')"
 

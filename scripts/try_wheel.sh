@@ -110,8 +110,10 @@ END
     esac
 )
 
-rm -rf "$work/wheel"
-run "$1" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$work/wheel" "$root"
+# In an environment as well: the interpreters of some systems have no pip of their own.
+rm -rf "$work/wheel" "$work/build"
+run "$1" -m venv "$work/build"
+run "$work/build/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$work/wheel" "$root"
 wheel=$(ls "$work"/wheel/dfa_router-*.whl)
 
 failed=

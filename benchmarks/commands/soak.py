@@ -21,13 +21,36 @@ __all__ = ["soak"]
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="How long; 10 unless --rounds is given.")
 @click.option("--rounds", type=click.IntRange(1), help="How many rounds, instead of a time.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The seed of the first round.")
+@click.option(
+    "--also",
+    type=click.Choice(["every key"]),
+    multiple=True,
+    help="A kind of binding set that is left out otherwise: 'every key', which thousands of bindings match, may take gigabytes.",
+)
+@click.option(
+    "--hang-after",
+    type=click.FloatRange(0, min_open=True),
+    default=600.0,
+    show_default=True,
+    help="Seconds after which a round counts as one that never ends.",
+)
 @click.pass_context
-def soak(context: click.Context, *, out: Path, minutes: float | None, rounds: int | None, seed: int) -> None:
+def soak(
+    context: click.Context,
+    *,
+    out: Path,
+    minutes: float | None,
+    rounds: int | None,
+    seed: int,
+    also: tuple[str, ...],
+    hang_after: float,
+) -> None:
     """Match random keys for minutes, and check every answer.
 
-    Binding sets, keys, their order and form, the bound on the cache, threads, saving and loading, pickling: all are
-    drawn from a seed, and the reference trie says what is right. The exit code is 1 if an answer differed; the page says
-    which.
+    Binding sets, keys, their order and form, the bound on the cache, threads, saving and loading, pickling, signals, forks
+    and damaged files: all are drawn from a seed, and the reference trie says what is right. The exit code is 1 if an
+    answer differed or memory grew; the page says which. A round that does not end leaves the stacks of all threads in
+    soak-hang.txt beside the page, and ends the process.
 
     \b
     Examples:
@@ -47,7 +70,15 @@ def soak(context: click.Context, *, out: Path, minutes: float | None, rounds: in
                 found = len(tally.disagreements)
                 report(f"soaking: {found} disagreements" if found else "soaking", tally.rounds, known)
 
-        tally = run(minutes=minutes, rounds=rounds, seed=seed, progress=progress)
+        tally = run(
+            minutes=minutes,
+            rounds=rounds,
+            seed=seed,
+            also=also,
+            hangs=out / "soak-hang.txt",
+            hang_seconds=hang_after,
+            progress=progress,
+        )
     given = f"--minutes {minutes:g}" if rounds is None else f"--rounds {rounds}"
     path = write(tally, out, command=f"python -m benchmarks soak {given} --seed {seed}")
     terminal.show(

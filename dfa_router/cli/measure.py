@@ -10,11 +10,12 @@ from pathlib import Path
 import click
 import numpy as np
 
-from dfa_router.build import DEFAULT_CACHE_BYTES, compile
+from dfa_router.build import compile
 from dfa_router.cli.binding_files import BindingFile, check_patterns, read_bindings
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.measuring import Measurement, Request, canonical_answers, in_words
 from dfa_router.cli.measuring import measure as measure_engine
+from dfa_router.cli.options import cache_bytes_option, count_option, json_option
 from dfa_router.engines.automaton import prepare
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import MessagesError, PatternError
@@ -57,28 +58,10 @@ _ENGINES = [name for name in engines() if not engine_info(name).needs_topics]
     show_default=True,
     help="The matcher; given several times, matchers are measured one after another and their answers compared.",
 )
-@click.option(
-    "--cache-bytes",
-    type=click.IntRange(min=0),
-    default=DEFAULT_CACHE_BYTES,
-    show_default=True,
-    help="The bound on the automaton's cache.",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Threads for a pass; each has an equal share of the cache.",
-)
-@click.option(
-    "--rounds",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="Warm passes, of which the median counts.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Write the result to stdout as one JSON object.")
+@cache_bytes_option("The bound on the automaton's cache.")
+@count_option("--threads", 1, "Threads for a pass; each has an equal share of the cache.")
+@count_option("--rounds", 5, "Warm passes, of which the median counts.")
+@json_option
 @click.pass_context
 def measure(
     context: click.Context,

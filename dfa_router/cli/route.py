@@ -14,8 +14,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dfa_router.build import DEFAULT_CACHE_BYTES, compile
+from dfa_router.build import compile
 from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.cli.options import cache_bytes_option, count_option, json_option
 from dfa_router.cli.spark_session import spark_session
 from dfa_router.engines.automaton import prepare
 from dfa_router.engines.registry import engine_info, engines
@@ -60,21 +61,15 @@ _ENGINES = [
 )
 @click.option("--master", default="local[*]", show_default=True, help="The Spark master.")
 @click.option("--engine", type=click.Choice(_ENGINES), default="dfa", show_default=True, help="The matcher.")
-@click.option(
-    "--cache-bytes",
-    type=click.IntRange(min=0),
-    default=DEFAULT_CACHE_BYTES,
-    show_default=True,
-    help="The bound on the automata's caches in each Python worker. A smaller one is slower, never different.",
+@cache_bytes_option(
+    "The bound on the automata's caches in each Python worker. A smaller one is slower, never different."
 )
 @click.option(
     "--fail-on", type=click.Choice(["unroutable"]), help="Exit with 1 if there is a message that nobody gets."
 )
 @click.option("--overwrite", is_flag=True, help="Replace the result if it exists.")
-@click.option(
-    "--top", type=click.IntRange(min=0), default=10, show_default=True, help="Length of the summary's lists; 0 is all."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object on stdout.")
+@count_option("--top", 10, "Length of the summary's lists; 0 is all.", least=0)
+@json_option
 @click.pass_context
 def route(
     context: click.Context,

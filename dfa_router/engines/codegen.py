@@ -44,7 +44,7 @@ BY_DICTIONARY = 4
 """A state with more literals than this looks the word up in a dictionary; another compares it with each literal."""
 
 
-class Program:
+class StateFunctions:
     """The functions of the states that were made since the last time that all were dropped."""
 
     def __init__(self, nfa: Nfa) -> None:
@@ -113,11 +113,11 @@ class GeneratedCode:
         self._nfa = nfa
         self._separator = separator
         self._max_states = max_states
-        self._program = Program(nfa)
-        self.complete = self._program.make_all(max_states)
+        self._functions = StateFunctions(nfa)
+        self.complete = self._functions.make_all(max_states)
         """Whether all states were compiled when the engine was built."""
         if not self.complete:
-            self._program = Program(nfa)
+            self._functions = StateFunctions(nfa)
 
     def __reduce__(self) -> tuple[type[GeneratedCode], tuple[Any, ...]]:
         return GeneratedCode, (self._nfa, self._separator, self._max_states)
@@ -125,18 +125,18 @@ class GeneratedCode:
     @property
     def source(self) -> str:
         """The source of all states that were made so far."""
-        return "\n".join(self._program.sources.values())
+        return "\n".join(self._functions.sources.values())
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions of the bindings that match, ascending: one call per word."""
-        program = self._program
-        if len(program.sources) > self._max_states:
-            program = self._program = Program(self._nfa)
-        steps = program.steps
+        functions = self._functions
+        if len(functions.sources) > self._max_states:
+            functions = self._functions = StateFunctions(self._nfa)
+        steps = functions.steps
         state = 0
         for word in key.split(self._separator) if key else ():
             state = steps[state](word)
-        return program.tags(state)
+        return functions.tags(state)
 
 
 def _compiled(source: str) -> CodeType:

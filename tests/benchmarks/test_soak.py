@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import dfa_router as dr
 from benchmarks import __main__ as cli
 from benchmarks.verification.soak import Tally, run, write
-from benchmarks.verification.soak.material import FORMS, KINDS
+from benchmarks.verification.soak.answers import right_answers
+from benchmarks.verification.soak.collisions import one_name, one_slot
+from benchmarks.verification.soak.disturbances import DISTURBANCES, Disturbed
+from benchmarks.verification.soak.material import APART, FORMS, KINDS, draw_bindings
+from compiler.kernels.tables import SCRAMBLE
+from compiler.kernels.words import name_word
 from dfa_router.cli.exit_codes import ExitCode
 
 
@@ -32,6 +44,10 @@ def test_rounds_differ_in_their_circumstances(tally: Tally) -> None:
     seen = set(tally.circumstances)
     assert len([name for name in seen if name.startswith("bindings:")]) >= 4
     assert len([name for name in seen if name.startswith("form:")]) >= len(FORMS) - 2
+    assert {f"disturbed by: {name}" for name in DISTURBANCES} <= seen
+    assert tally.interrupts > 0
+    assert tally.forks > 0
+    assert tally.refused_files > 0
     assert {"life: pickled", "life: saved and loaded", "asked at once: 4", "threads: 4"} <= seen
     assert {f"bindings: {kind}" for kind in KINDS} >= {name for name in seen if name.startswith("bindings:")}
 
@@ -82,3 +98,115 @@ def test_the_page_tells_counts_and_seeds(tally: Tally, tmp_path: Path) -> None:
     assert "**No answer differed.**" in text
     assert "seeds 100 to 111" in text
     assert f"| caches cleared | {tally.clears:,} |" in text
+
+
+def _disturb(name: str) -> None:
+    """Disturb a router several times."""
+    bindings = [("a.#", "x"), ("*.b", "y"), ("#.c", "z")]
+    rng = random.Random(5)
+    keys = [".".join(rng.choices("abcd", k=rng.randint(0, 6))) for _ in range(3000)]
+    right = right_answers(rng, bindings, list(dict.fromkeys(keys)), tally := Tally(first_seed=0))
+    for _ in range(5):
+        it = Disturbed("here", dr.compile(bindings, cache_bytes=4000), keys, keys, right)
+        again = DISTURBANCES[name](rng, it, tally)
+        Disturbed("afterwards", again, keys, keys, right).ask()
+
+
+def _leaves_a_mark(match_batch: Callable[..., Any]) -> Callable[..., Any]:
+    marked: list[int] = []
+
+    def broken(self: dr.Router, keys: Any, **options: Any) -> Any:
+        if marked:
+            return match_batch(self, ["a"] * len(keys), **options)
+        marked.append(1)
+        found = [match_batch(self, keys, **options) for _ in range(3)]
+        marked.clear()
+        return found[0]
+
+    return broken
+
+
+def _works_in_one_process(match_batch: Callable[..., Any]) -> Callable[..., Any]:
+    process = os.getpid()
+
+    def broken(self: dr.Router, keys: Any, **options: Any) -> Any:
+        if os.getpid() != process:
+            raise RuntimeError("not here")
+        return match_batch(self, keys, **options)
+
+    return broken
+
+
+@pytest.mark.parametrize(
+    ("name", "plant", "told"),
+    [
+        ("interrupts", _leaves_a_mark, "matches"),
+        ("a fork", _works_in_one_process, "here: a forked process ended with 1"),
+    ],
+)
+def test_a_fault_that_shows_when_disturbed_is_found(
+    name: str, plant: Callable[..., Any], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _disturb(name)
+    monkeypatch.setattr(dr.Router, "match_batch", plant(dr.Router.match_batch))
+    with pytest.raises(AssertionError, match=told):
+        _disturb(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("damaged files", "a damaged file was loaded"), ("a file replaced", "is not read")]
+)
+def test_a_load_that_does_not_look_at_the_file_is_found(name: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _disturb(name)
+    other = dr.compile([("b", "x")])
+    monkeypatch.setattr(dr, "load", lambda *_, **__: other)
+    with pytest.raises(AssertionError, match=told if name == "damaged files" else f"{told}|matches"):
+        _disturb(name)
+
+
+HANGS = """
+import sys, threading
+import dfa_router as dr
+from benchmarks import __main__ as cli
+dr.Router.any = lambda *_: threading.Event().wait()
+sys.exit(cli.run(["-q", "soak", "--rounds", "1", "--seed", "31", "--hang-after", "10", "--out", sys.argv[1]]))
+"""
+
+
+@pytest.mark.slow
+def test_a_round_that_never_ends_leaves_its_seed_and_the_stacks(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", HANGS, str(tmp_path)], capture_output=True, check=False, timeout=600)
+    assert done.returncode == 1
+    text = (tmp_path / "soak-hang.txt").read_text("utf-8")
+    assert "the round of seed 31 took longer than 10 seconds" in text
+    assert "rounds.py" in text
+
+
+def test_memory_that_never_falls_back_is_a_finding() -> None:
+    mebibyte = 1 << 20
+    ragged = [(300 + 2000 * (i % 7 == 0)) * mebibyte for i in range(90)]
+    assert Tally(first_seed=0, memory=ragged).growth() is None
+    leaking = [size + 20 * i * mebibyte for i, size in enumerate(ragged)]
+    assert "memory grew: at least" in str(Tally(first_seed=0, memory=leaking).growth())
+    assert Tally(first_seed=0, memory=leaking[:30]).growth() is None
+
+
+def test_words_collide_as_they_should() -> None:
+    def names(words: list[str]) -> set[int]:
+        data = np.frombuffer(b"".join(word.encode() for word in words) + bytes(72), np.uint8)
+        length = len(words[0])
+        return {int(name_word(data, np.uint64(i * length), np.uint64(length))) for i in range(len(words))}
+
+    assert len(one_name(0)) >= 20
+    assert len(names(one_name(0))) == 1
+    assert len(one_slot(0)) >= 100
+    found = names(one_slot(0))
+    assert len(found) == len(one_slot(0))
+    assert len({(name * SCRAMBLE % 2**64) >> 51 for name in found}) == 1
+
+
+def test_a_kind_that_is_left_out_is_drawn_when_it_is_named() -> None:
+    rng = random.Random(1)
+    assert not APART.keys() & KINDS.keys()
+    assert "every key" not in {draw_bindings(rng)[0] for _ in range(60)}
+    assert "every key" in {draw_bindings(rng, ["every key"])[0] for _ in range(60)}

@@ -55,7 +55,7 @@ def test_a_set_with_too_many_states_is_made_as_keys_need_it_and_dropped_when_ful
     for mask in range(0, 4096, 37):
         held = [number for number in range(12) if mask >> number & 1]
         assert generated.match(".".join(f"w{number}" for number in held).encode()) == tuple(held)
-        assert len(generated._program.sources) <= 20 + 12  # a key may go past the bound, no further than its words
+        assert len(generated._functions.sources) <= 20 + 12  # a key may go past the bound, no further than its words
 
 
 def test_a_bound_that_is_none_is_refused() -> None:

@@ -7,6 +7,7 @@ depends on its seed alone, so ``python -m benchmarks soak --seed N --rounds 1`` 
 from __future__ import annotations
 
 from benchmarks.verification.soak.page import write
-from benchmarks.verification.soak.rounds import Tally, run
+from benchmarks.verification.soak.rounds import run
+from benchmarks.verification.soak.tally import Tally
 
 __all__ = ["Tally", "run", "write"]

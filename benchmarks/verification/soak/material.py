@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import pyarrow as pa
 
-__all__ = ["FORMS", "KINDS", "as_column", "draw_bindings", "draw_keys", "draw_order"]
+from benchmarks.verification.soak.answers import Key, raw
+from benchmarks.verification.soak.collisions import draw_colliding
+
+__all__ = ["APART", "FORMS", "KINDS", "as_column", "draw_bindings", "draw_keys", "draw_order", "draw_raw_keys"]
 
 AWKWARD = [
     "",
@@ -80,6 +83,11 @@ def _stars(rng: random.Random) -> list[str]:
     return [".".join(rng.choice("**ab") for _ in range(rng.randint(4, 12))) for _ in range(rng.randint(20, 200))]
 
 
+def _every_key(rng: random.Random) -> list[str]:
+    """Draw a set of which thousands of bindings match every key, in sets of many sizes."""
+    return ["#"] * rng.choice([1000, 5000]) + [f"{letter}.#" for letter in "abcd" for _ in range(rng.randint(1, 500))]
+
+
 KINDS: dict[str, Callable[[random.Random], list[str]]] = {
     "small": _small,
     "large": _large,
@@ -89,13 +97,21 @@ KINDS: dict[str, Callable[[random.Random], list[str]]] = {
     "words anywhere": _words_anywhere,
     "leading hashes": _leading_hashes,
     "stars": _stars,
+    "colliding words": draw_colliding,
 }
 
+APART: dict[str, Callable[[random.Random], list[str]]] = {"every key": _every_key}
+"""Kinds that the soak leaves out unless they are named: a batch of theirs may take gigabytes."""
 
-def draw_bindings(rng: random.Random) -> tuple[str, list[tuple[str, str]]]:
-    """Draw a binding set; return its kind and the set. Some patterns occur twice, and bindings share destinations."""
-    kind = rng.choice(list(KINDS))
-    patterns = KINDS[kind](rng)
+
+def draw_bindings(rng: random.Random, also: Collection[str] = ()) -> tuple[str, list[tuple[str, str]]]:
+    """Draw a binding set; return its kind and the set. Some patterns occur twice, and bindings share destinations.
+
+    ``also`` names kinds of :data:`APART` that may be drawn as well.
+    """
+    kinds = KINDS | {name: APART[name] for name in also}
+    kind = rng.choice(list(kinds))
+    patterns = kinds[kind](rng)
     patterns += rng.choices(patterns, k=len(patterns) // 10)
     return kind, [(pattern, f"q{rng.randrange(1 + len(patterns) // 2)}") for pattern in patterns]
 
@@ -119,7 +135,19 @@ def draw_keys(rng: random.Random, patterns: Sequence[str]) -> list[str]:
     return drawn
 
 
-def draw_order(rng: random.Random, keys: Sequence[str]) -> tuple[str, list[str | None]]:
+def draw_raw_keys(rng: random.Random, keys: Sequence[str]) -> list[bytes]:
+    """Draw keys that are no text, or hardly: bytes that are no UTF-8, zeros, halves of characters, words of many bytes."""
+    found = {b"\xff", b"\0", b".\0.", b"\xc3"}
+    for key in rng.choices(keys, k=rng.choice([5, 200])):
+        text = key.encode()
+        at = rng.randint(0, len(text))
+        found.add(text[:at] + rng.choice([b"\0", b"\xff", b"\xc3.", b".\x80", b"\0" * 9, b"\xfe" * 300]) + text[at:])
+    drawn = sorted(found)
+    rng.shuffle(drawn)
+    return drawn
+
+
+def draw_order(rng: random.Random, keys: Sequence[Key]) -> tuple[str, list[Key | None]]:
     """Draw an order; return its name and the keys in it, repeated, and with nulls among them in some rounds."""
     order = rng.choice(["as drawn", "sorted", "runs", "a few mostly", "cycles"])
     length = rng.choice([len(keys), 5000, 20_000])
@@ -137,30 +165,41 @@ def draw_order(rng: random.Random, keys: Sequence[str]) -> tuple[str, list[str |
     return order, [None if nulls and rng.random() < 0.05 else key for key in rows]
 
 
-def _string(_: random.Random, rows: Sequence[str | None]) -> pa.Array:
-    return pa.array(rows, pa.string())
+def _type(rows: Sequence[Key | None]) -> pa.DataType:
+    """Return the type of Arrow's that can hold the keys: text, or bytes."""
+    return pa.binary() if any(isinstance(row, bytes) for row in rows) else pa.string()
 
 
-def _sliced(rng: random.Random, rows: Sequence[str | None]) -> pa.Array:
+def _large_type(_: random.Random, rows: Sequence[Key | None]) -> pa.Array:
+    return pa.array(rows, pa.large_binary() if _type(rows) == pa.binary() else pa.large_string())
+
+
+def _binary(_: random.Random, rows: Sequence[Key | None]) -> pa.Array:
+    return pa.array([None if row is None else raw(row) for row in rows], pa.binary())
+
+
+def _sliced(rng: random.Random, rows: Sequence[Key | None]) -> pa.Array:
     before, after = rng.randint(0, 9), rng.randint(0, 3)
-    return pa.array(["before"] * before + list(rows) + ["after"] * after, pa.string()).slice(before, len(rows))
+    fill = b"before" if _type(rows) == pa.binary() else "before"
+    return pa.array([fill] * before + list(rows) + [fill] * after, _type(rows)).slice(before, len(rows))
 
 
-def _chunked(rng: random.Random, rows: Sequence[str | None]) -> pa.ChunkedArray:
+def _chunked(rng: random.Random, rows: Sequence[Key | None]) -> pa.ChunkedArray:
     cuts = sorted(rng.randint(0, len(rows)) for _ in range(rng.randint(1, 6)))
-    chunks = [pa.array(rows[a:b], pa.string()) for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
-    return pa.chunked_array(chunks, pa.string())
+    kind = _type(rows)
+    chunks = [pa.array(rows[a:b], kind) for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+    return pa.chunked_array(chunks, kind)
 
 
-def _dictionary(rng: random.Random, rows: Sequence[str | None]) -> pa.Array:
+def _dictionary(rng: random.Random, rows: Sequence[Key | None]) -> pa.Array:
     cut = rng.randint(0, len(rows) // 2)
-    return pa.array(list(rows[:cut]) + list(rows), pa.string()).dictionary_encode().slice(cut, len(rows))
+    return pa.array(list(rows[:cut]) + list(rows), _type(rows)).dictionary_encode().slice(cut, len(rows))
 
 
-FORMS: dict[str, Callable[[random.Random, Sequence[str | None]], pa.Array | pa.ChunkedArray]] = {
-    "string": _string,
-    "large_string": lambda _, rows: pa.array(rows, pa.large_string()),
-    "binary": lambda _, rows: pa.array([None if row is None else row.encode() for row in rows], pa.binary()),
+FORMS: dict[str, Callable[[random.Random, Sequence[Key | None]], pa.Array | pa.ChunkedArray]] = {
+    "string": lambda _, rows: pa.array(rows, _type(rows)),
+    "large_string": _large_type,
+    "binary": _binary,
     "list": lambda _, rows: list(rows),
     "sliced": _sliced,
     "chunked": _chunked,
@@ -168,7 +207,7 @@ FORMS: dict[str, Callable[[random.Random, Sequence[str | None]], pa.Array | pa.C
 }
 
 
-def as_column(rng: random.Random, rows: Sequence[str | None]) -> tuple[str, pa.Array | pa.ChunkedArray]:
+def as_column(rng: random.Random, rows: Sequence[Key | None]) -> tuple[str, pa.Array | pa.ChunkedArray]:
     """Draw one of the forms that ``match_batch`` takes; return its name and the keys in it."""
     form = rng.choice(list(FORMS))
     return form, FORMS[form](rng, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.measure import machine
-from benchmarks.verification.soak.rounds import Tally
+from benchmarks.verification.soak.tally import Tally
 
 __all__ = ["write"]
 
@@ -34,6 +34,10 @@ def _page(tally: Tally, command: str) -> str:
         ),
         ("caches cleared", f"{tally.clears:,}"),
         ("keys that fell back to simulation", f"{tally.fallbacks:,}"),
+        ("calls broken off by a signal", f"{tally.interrupts:,}"),
+        ("child processes asked, forked while threads were asking", f"{tally.forks:,}"),
+        ("damaged files, each refused", f"{tally.refused_files:,}"),
+        *_memory(tally),
         ("disagreements", str(found)),
     )
     parts = [
@@ -41,8 +45,10 @@ def _page(tally: Tally, command: str) -> str:
         (
             f"Written by `{command}` on {machine()}. {verdict} Each round draws a binding set, keys, and a bound on the "
             "cache from nothing to 128 MiB, and asks several times: keys in any order and form, on one to four threads, by "
-            "several callers at once, before and after pickling, saving and loading. The reference trie, which shares "
-            "no code with the engine, says what is right for every key; the recursive specification judges the trie."
+            "several callers at once, before and after pickling, saving and loading, and while it is disturbed: by signals whose handlers "
+            "raise, by forks, by damage to its file and by another file in its place. The reference trie, which shares "
+            "no code with the engine, says what is right for every key; the recursive specification judges the trie. "
+            "A round that does not end, and memory that grows from round to round, count as disagreements."
         ),
         "\n".join(["| | |", "|---|---:|", *(f"| {name} | {value} |" for name, value in counts)]),
         (
@@ -61,3 +67,18 @@ def _page(tally: Tally, command: str) -> str:
     if tally.disagreements:
         parts += ["## Disagreements", "\n".join(f"* {one}" for one in tally.disagreements)]
     return "\n\n".join(parts) + "\n"
+
+
+def _memory(tally: Tally) -> list[tuple[str, str]]:
+    """Return the rows about memory, where the system tells it."""
+    if not tally.memory:
+        return []
+    middle = tally.memory[len(tally.memory) // 3 :]
+    half = len(middle) // 2
+    return [
+        ("MiB in memory after a round, at most", f"{max(tally.memory) >> 20:,}"),
+        (
+            "the least of them, in the second and in the last third of the rounds",
+            f"{min(middle[:half] or middle) >> 20:,} and {min(middle[half:]) >> 20:,}",
+        ),
+    ]

@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import random
 import tempfile
-import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
-
-import pyarrow as pa
+from collections.abc import Callable, Collection
+from pathlib import Path
 
 import dfa_router as dr
-from benchmarks.verification.soak.material import as_column, draw_bindings, draw_keys, draw_order
+from benchmarks.verification.soak.answers import Key, asked, compare, compare_single, right_answers
+from benchmarks.verification.soak.disturbances import DISTURBANCES, Disturbed
+from benchmarks.verification.soak.material import as_column, draw_bindings, draw_keys, draw_order, draw_raw_keys
+from benchmarks.verification.soak.tally import Tally
+from benchmarks.verification.soak.watch import resident_bytes, watched
 from dfa_router.engines.automaton import prepare
-from dfa_router.reference.naive import matches as specified
 
-__all__ = ["Tally", "run"]
+__all__ = ["run"]
 
 MOST_DISAGREEMENTS = 20
 """The soak ends after this many: more would not help to find the cause."""
-NAIVE_KEYS, NAIVE_WORDS, NAIVE_HASHES = 12, 14, 3
-"""The specification judges this many keys of a round, of fewer words than this, and patterns with this many ``#`` at most: it
-takes exponential time."""
-
-
-@dataclass(slots=True)
-class Tally:
-    """What a soak has done so far."""
-
-    first_seed: int
-    seconds: float = 0.0
-    rounds: int = 0
-    bindings: int = 0
-    keys: int = 0
-    """Rows that were matched in batches."""
-    pairs: int = 0
-    single_keys: int = 0
-    by_specification: int = 0
-    """(pattern, key) pairs on which the reference trie itself was compared with the specification."""
-    clears: int = 0
-    fallbacks: int = 0
-    circumstances: Counter[str] = field(default_factory=Counter)
-    disagreements: list[str] = field(default_factory=list)
+HANG_SECONDS = 600.0
+"""A round that takes longer than that is taken for one that never ends; the slowest take ten seconds."""
 
 
 def run(
@@ -53,37 +31,50 @@ def run(
     minutes: float | None,
     rounds: int | None = None,
     seed: int = 0,
+    also: Collection[str] = (),
+    hangs: Path | None = None,
+    hang_seconds: float = HANG_SECONDS,
     progress: Callable[[Tally], None] = lambda _: None,
 ) -> Tally:
     """Soak for some minutes or for a number of rounds; round i has the seed ``seed + i``.
 
-    A disagreement or an exception is recorded with its seed and circumstances, and the soak goes on.
+    ``also`` names kinds of binding sets that are left out otherwise. A disagreement or an exception is recorded with its
+    seed and circumstances, and the soak goes on. A round that takes longer than ``hang_seconds`` ends the process, and the
+    stacks of its threads go to the file ``hangs``, if that is given.
     """
     prepare()
     tally = Tally(first_seed=seed)
     started = time.monotonic()
     while (rounds is None or tally.rounds < rounds) and len(tally.disagreements) < MOST_DISAGREEMENTS:
-        try:
-            _round(seed + tally.rounds, tally)
-        except AssertionError as error:
-            tally.disagreements.append(f"seed {seed + tally.rounds}: {error}")
-        except Exception as error:  # noqa: BLE001 - a crash is a finding as well: it is recorded and reported
-            tally.disagreements.append(f"seed {seed + tally.rounds}: {type(error).__name__}: {error}")
+        number = seed + tally.rounds
+        with watched(hangs, hang_seconds, f"the round of seed {number}"):
+            try:
+                _round(number, tally, also)
+            except AssertionError as error:
+                tally.disagreements.append(f"seed {number}: {error}")
+            except Exception as error:  # noqa: BLE001 - a crash is a finding as well: it is recorded and reported
+                tally.disagreements.append(f"seed {number}: {type(error).__name__}: {error}")
+        gc.collect()
+        if (resident := resident_bytes()) is not None:
+            tally.memory.append(resident)
         tally.rounds += 1
         tally.seconds = time.monotonic() - started
         progress(tally)
         if minutes is not None and tally.seconds >= 60 * minutes:
             break
+    if (growth := tally.growth()) is not None:
+        tally.disagreements.append(growth)
     return tally
 
 
-def _round(seed: int, tally: Tally) -> None:
+def _round(seed: int, tally: Tally, also: Collection[str]) -> None:
     """Draw a round and check its answers; raises AssertionError for one that differs."""
     rng = random.Random(seed)
-    kind, bindings = draw_bindings(rng)
+    kind, bindings = draw_bindings(rng, also)
     patterns = [pattern for pattern, _ in bindings]
     keys = draw_keys(rng, patterns)
-    expected = _expected(rng, bindings, keys, tally)
+    unreadable = draw_raw_keys(rng, keys)
+    expected = right_answers(rng, bindings, [*keys, *unreadable], tally)
     cache_bytes = 0 if rng.random() < 0.05 else int(2 ** rng.uniform(8, 27))
     engine = "nfa" if rng.random() < 0.1 else "dfa"
     key_cache = rng.choice(["auto", "on", "off"])
@@ -96,7 +87,7 @@ def _round(seed: int, tally: Tally) -> None:
     for _ in range(rng.randint(1, 4)):
         life = rng.choice(["as it is", "as it is", "as it is", "pickled", "saved and loaded"])
         if life != "as it is":
-            _count(router, tally)
+            tally.count(router.stats())
             router = _reborn(router, life, key_cache)
         threads = rng.randint(1, 4)
         at_once = rng.choice([1, 1, 1, 2, 4])
@@ -104,82 +95,26 @@ def _round(seed: int, tally: Tally) -> None:
         tally.circumstances.update([f"life: {life}", f"threads: {threads}", f"asked at once: {at_once}"])
         jobs = []
         for _ in range(at_once):
-            order, rows = draw_order(rng, keys)
+            order, rows = draw_order(rng, rng.choice([keys, keys, unreadable]))
             form, column = as_column(rng, rows)
             tally.circumstances.update([f"order: {order}", f"form: {form}"])
             tally.keys += len(rows)
             jobs.append((f"{what}, {order}, {form}", rows, column))
-        for context, rows, found in _asked(router, jobs, threads):
-            tally.pairs += _compare(context, rows, found, expected)
-        for key in rng.sample(keys, min(len(keys), 30)):
-            tally.single_keys += 1
-            answer = list(router.match_bindings(key))
-            assert answer == expected[key], f"{what}: match_bindings({_short(key)}) is {answer}, not {expected[key]}"
-            names = tuple(dict.fromkeys(bindings[position][1] for position in expected[key]))
-            assert router.match(key) == names, f"{what}: match({_short(key)}) is {router.match(key)}, not {names}"
-            assert router.any(key) == bool(expected[key]), f"{what}: any({_short(key)})"
+        for context, rows, found in asked(router, jobs, threads):
+            tally.pairs += compare(context, rows, found, expected)
+        some: list[Key] = [*rng.sample(keys, min(len(keys), 30)), *unreadable[:5]]
+        tally.single_keys += len(some)
+        compare_single(what, router, some, expected, bindings)
+        disturbance = rng.choice(["none", "none", *DISTURBANCES])
+        tally.circumstances.update([f"disturbed by: {disturbance}"])
+        if disturbance != "none":
+            context, rows, column = jobs[0]
+            disturbed = Disturbed(f"{context}, disturbed by {disturbance}", router, rows, column, expected)
+            router = DISTURBANCES[disturbance](rng, disturbed, tally)
+            Disturbed(f"{context}, after {disturbance}", router, rows, column, expected).ask(threads)
         stats = router.stats()
         assert stats.bytes <= stats.capacity, f"{what}: {stats.bytes} bytes in a cache of {stats.capacity}"
-    _count(router, tally)
-
-
-def _expected(
-    rng: random.Random, bindings: Sequence[tuple[str, str]], keys: Sequence[str], tally: Tally
-) -> dict[str, list[int]]:
-    """Return who matches each key, by the reference trie, which the specification judges on some of them."""
-    trie = dr.compile(bindings, engine="trie")
-    expected = {key: list(trie.match_bindings(key)) for key in keys}
-    short = [key for key in keys if key.count(".") < NAIVE_WORDS]
-    simple = [i for i, (pattern, _) in enumerate(bindings) if pattern.split(".").count("#") <= NAIVE_HASHES]
-    some = set(rng.sample(simple, min(len(simple), 100)))
-    for key in rng.sample(short, min(len(short), NAIVE_KEYS)):
-        right = {i for i in some if specified(bindings[i][0].encode(), key.encode())}
-        assert some & set(expected[key]) == right, f"the reference trie is wrong for {_short(key)}: not {sorted(right)}"
-        tally.by_specification += len(some)
-    return expected
-
-
-def _asked(
-    router: dr.Router, jobs: Sequence[tuple[str, list[str | None], Any]], threads: int
-) -> list[tuple[str, list[str | None], dr.Matches]]:
-    """Match the columns, by a thread for each at the same time if there are several."""
-    if len(jobs) == 1:
-        context, rows, column = jobs[0]
-        return [(context, rows, router.match_batch(column, threads=threads))]
-    found: dict[int, dr.Matches | BaseException] = {}
-
-    def ask(number: int) -> None:
-        try:
-            found[number] = router.match_batch(jobs[number][2], threads=threads)
-        except BaseException as error:  # noqa: BLE001 - it is raised again below
-            found[number] = error
-
-    workers = [threading.Thread(target=ask, args=(number,)) for number in range(len(jobs))]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    out = []
-    for number, (context, rows, _) in enumerate(jobs):
-        answer = found[number]
-        if isinstance(answer, BaseException):
-            raise answer
-        out.append((context, rows, answer))
-    return out
-
-
-def _compare(context: str, rows: Sequence[str | None], found: dr.Matches, expected: dict[str, list[int]]) -> int:
-    """Compare a batch's answer row by row, and return its pairs."""
-    ours = found.bindings()
-    right = pa.array([None if row is None else expected[row] for row in rows], pa.list_(pa.int32()))
-    if not ours.equals(right):
-        for row, (key, left) in enumerate(zip(rows, ours.to_pylist(), strict=True)):
-            wanted = None if key is None else expected[key]
-            assert left == wanted, f"{context}: row {row}, {_short(key)}, matches {left}, not {wanted}"
-        raise AssertionError(f"{context}: {len(ours)} rows for {len(rows)} keys")
-    pairs = sum(len(expected[row]) for row in rows if row is not None)
-    assert found.pair_count == pairs, f"{context}: pair_count is {found.pair_count}, not {pairs}"
-    return pairs
+    tally.count(router.stats())
 
 
 def _reborn(router: dr.Router, life: str, key_cache: str) -> dr.Router:
@@ -192,21 +127,9 @@ def _reborn(router: dr.Router, life: str, key_cache: str) -> dr.Router:
         return dr.load(f"{folder}/router", key_cache=key_cache)
 
 
-def _count(router: dr.Router, tally: Tally) -> None:
-    """Add a router's counters to the tally, before the router is replaced."""
-    stats = router.stats()
-    tally.clears += stats.clears
-    tally.fallbacks += stats.fallbacks
-
-
 def _size(cache_bytes: int) -> str:
     """Return the class of a bound on the cache, for the table of circumstances."""
     for bound, name in ((1 << 11, "under 2 KiB"), (1 << 14, "2 to 16 KiB"), (1 << 20, "16 KiB to 1 MiB")):
         if cache_bytes < bound:
             return name
     return "over 1 MiB"
-
-
-def _short(key: str | None) -> str:
-    text = repr(key)
-    return text if len(text) <= 80 else f"{text[:60]}... ({len(key or ''):,} characters)"

@@ -3,7 +3,7 @@
 Each entry of :data:`CLASSES` names a function that makes a *sketch*: patterns, and keys that are aimed at them. A sketch
 is a case from a bug report (a pattern, a key, a wrong answer) with the words left open, and
 :mod:`dfa_router.fuzz.generating.rounds` adds further patterns and keys around it. To add a class, write its sketch in
-:mod:`dfa_router.fuzz.generating.sketches` and its entry here.
+one of the modules of :mod:`dfa_router.fuzz.generating.sketches` and its entry here.
 
 The classes were collected from the trackers and change logs of RabbitMQ, LavinMQ, Artemis, Qpid, NATS, Mosquitto, EMQX,
 VerneMQ, aedes, HiveMQ, kombu, FastStream, matchbox, rabbitmq-mock and others.
@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dfa_router.fuzz.generating import sketches
 from dfa_router.fuzz.generating.language import Language
-from dfa_router.fuzz.generating.making import Maker
+from dfa_router.fuzz.generating.making import Maker, Sketch
+from dfa_router.fuzz.generating.sketches import binding_sets, wildcards, words
 
 __all__ = ["CLASSES", "REFUSALS", "CaseClass", "classes_of"]
 
@@ -29,7 +29,7 @@ class CaseClass:
     name: str
     summary: str
     """The rule that is broken, in words."""
-    sketch: Callable[[Maker], sketches.Sketch]
+    sketch: Callable[[Maker], Sketch]
     applies: Callable[[Language], bool]
     """Whether a dialect has what it takes to show the bug."""
 
@@ -76,66 +76,68 @@ def _both(language: Language) -> bool:
 
 CLASSES = (
     CaseClass(
-        "many-zero-at-the-end", "`a.#` takes zero words, and `a` is matched", sketches.zero_at_the_end, _has_many
+        "many-zero-at-the-end", "`a.#` takes zero words, and `a` is matched", wildcards.zero_at_the_end, _has_many
     ),
     CaseClass(
-        "many-zero-at-the-start", "`#.a` takes zero words, and `a` is matched", sketches.zero_at_the_start, _anywhere
+        "many-zero-at-the-start", "`#.a` takes zero words, and `a` is matched", wildcards.zero_at_the_start, _anywhere
     ),
     CaseClass(
         "many-zero-in-the-middle",
         "`a.#.b` takes zero words, and `a.b` is matched",
-        sketches.zero_in_the_middle,
+        wildcards.zero_in_the_middle,
         _anywhere,
     ),
     CaseClass(
-        "some-needs-a-word", "`a.>` takes one word at least, and `a` is not matched", sketches.needs_a_word, _has_some
+        "some-needs-a-word", "`a.>` takes one word at least, and `a` is not matched", wildcards.needs_a_word, _has_some
     ),
-    CaseClass("one-crosses-separators", "`*` takes exactly one word", sketches.crosses_separators, _has_one),
+    CaseClass("one-crosses-separators", "`*` takes exactly one word", wildcards.crosses_separators, _has_one),
     CaseClass(
-        "several-ones", "`*` twice or more, beside literals and beside each other", sketches.several_ones, _has_one
+        "several-ones", "`*` twice or more, beside literals and beside each other", wildcards.several_ones, _has_one
     ),
     CaseClass(
-        "wildcard-inside-a-word", "`a*` is a literal", sketches.wildcard_inside, lambda language: bool(language.inner)
+        "wildcard-inside-a-word", "`a*` is a literal", words.wildcard_inside, lambda language: bool(language.inner)
     ),
-    CaseClass("empty-words", "leading, trailing and doubled separators", sketches.empty_words, _always),
+    CaseClass("empty-words", "leading, trailing and doubled separators", words.empty_words, _always),
     CaseClass(
         "reserved-first-word",
         "`$` words, with the rule for them and without",
-        sketches.reserved,
+        words.reserved,
         lambda language: bool(language.reserved),
     ),
-    CaseClass("shared-node", "patterns that begin alike, and literals beside wildcards", sketches.shared_node, _always),
+    CaseClass(
+        "shared-node", "patterns that begin alike, and literals beside wildcards", binding_sets.shared_node, _always
+    ),
     CaseClass(
         "adjacent-wildcards",
         "`#.#`, `#.*` and longer runs",
-        sketches.adjacent,
+        wildcards.adjacent,
         lambda language: _anywhere(language) and _has_one(language),
     ),
-    CaseClass("greedy-many", "`#.a` on `a.a`: the first occurrence is the wrong one", sketches.greedy, _anywhere),
-    CaseClass("unanchored", "keys with something before or behind what matches", sketches.unanchored, _always),
+    CaseClass("greedy-many", "`#.a` on `a.a`: the first occurrence is the wrong one", wildcards.greedy, _anywhere),
+    CaseClass("unanchored", "keys with something before or behind what matches", binding_sets.unanchored, _always),
     CaseClass(
-        "special-characters", "words that are regular expressions, or have `-` and spaces", sketches.special, _always
+        "special-characters", "words that are regular expressions, or have `-` and spaces", words.special, _always
     ),
-    CaseClass("wildcards-in-the-key", "`*` and `#` in a key are ordinary words", sketches.key_is_a_pattern, _has_tail),
-    CaseClass("empty-text", "the empty key and pattern, a lone `#`", sketches.empty_text, _always),
-    CaseClass("shared-prefixes", "long words that begin alike", sketches.shared_prefix, _always),
-    CaseClass("non-ascii", "words beyond ASCII, in several Unicode forms", sketches.non_ascii, _always),
-    CaseClass("case", "words that differ in case", sketches.case, _always),
-    CaseClass("binding-position", "the first, the last or every binding matches", sketches.position, _always),
-    CaseClass("duplicates", "equal patterns are bindings of their own", sketches.duplicates, _always),
+    CaseClass("wildcards-in-the-key", "`*` and `#` in a key are ordinary words", words.key_is_a_pattern, _has_tail),
+    CaseClass("empty-text", "the empty key and pattern, a lone `#`", words.empty_text, _always),
+    CaseClass("shared-prefixes", "long words that begin alike", words.shared_prefix, _always),
+    CaseClass("non-ascii", "words beyond ASCII, in several Unicode forms", words.non_ascii, _always),
+    CaseClass("case", "words that differ in case", words.case, _always),
+    CaseClass("binding-position", "the first, the last or every binding matches", binding_sets.position, _always),
+    CaseClass("duplicates", "equal patterns are bindings of their own", binding_sets.duplicates, _always),
     CaseClass(
         "many-manies",
         "several `#` in a pattern",
-        sketches.many_manies,
+        wildcards.many_manies,
         lambda language: _anywhere(language) and language.most_many > 1,
     ),
     CaseClass(
         "shared-subscriptions",
         "`$share/group/filter` means the filter",
-        sketches.group,
+        binding_sets.group,
         lambda language: language.dialect.shared is not None,
     ),
-    CaseClass("wildcards-together", "a tail wildcard behind others", sketches.both_kinds, _both),
+    CaseClass("wildcards-together", "a tail wildcard behind others", wildcards.both_kinds, _both),
 )
 """Every class, in the order in which campaigns take turns."""
 

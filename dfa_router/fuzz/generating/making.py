@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from dfa_router.fuzz.generating.choices import Choices
 from dfa_router.fuzz.generating.language import Language
 
-__all__ = ["LONGEST_KEY", "Maker", "Words", "text"]
+__all__ = ["LONGEST_KEY", "Maker", "Sketch", "Words", "text"]
 
 Words = list[str]
+
+Sketch = tuple[list[Words], list[Words]]
+"""Patterns, and keys that are aimed at them."""
 
 LONGEST_KEY = 20
 """The most words of a key: matchers that backtrack, RabbitMQ among them, take exponential time for many ``#``."""

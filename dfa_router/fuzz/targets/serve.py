@@ -52,10 +52,12 @@ def positions(returned: Any) -> Any:
         return {"returned": reprlib.repr(returned)}
     found = list(returned)
     try:
-        numbers = [operator.index(position) for position in found]  # numpy's integers too
+        # A mask is no list of positions, though Python's bools, and numpy's before 2.3, pass for numbers.
+        if not any(type(position).__name__ in {"bool", "bool_"} for position in found):
+            return [operator.index(position) for position in found]  # numpy's integers too
     except TypeError:
-        return {"returned": reprlib.repr(found)}
-    return numbers if bool not in map(type, found) else {"returned": reprlib.repr(found)}
+        pass
+    return {"returned": reprlib.repr(found)}
 
 
 def main(spec: str) -> int:

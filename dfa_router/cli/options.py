@@ -1,0 +1,31 @@
+"""The options that several commands take, each defined once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from dfa_router.build import DEFAULT_CACHE_BYTES
+
+__all__ = ["cache_bytes_option", "count_option", "json_option"]
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def cache_bytes_option(help_text: str) -> Decorator:
+    """Add ``--cache-bytes``; the text says which caches that bounds."""
+    return count_option("--cache-bytes", DEFAULT_CACHE_BYTES, help_text, least=0)
+
+
+def count_option(name: str, default: int, help_text: str, *, least: int = 1) -> Decorator:
+    """Add an option that takes a whole number."""
+    return click.option(name, type=click.IntRange(min=least), default=default, show_default=True, help=help_text)
+
+
+def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--json``, which arrives as ``as_json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Write the result to stdout as one JSON object.")(
+        command
+    )
