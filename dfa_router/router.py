@@ -13,7 +13,8 @@ from typing import Any
 
 from compiler.notebook import mimebundle
 from compiler.values import CacheStats, Int32s
-from dfa_router.arrow import dictionary_of, key_array, key_columns, row_numbers
+from dfa_router.arrow import LONGEST_KEY, key_array, key_columns, too_long
+from dfa_router.dictionaries import dictionary_of, row_numbers
 from dfa_router.engines.automaton import Automaton
 from dfa_router.engines.key_by_key import with_batches
 from dfa_router.engines.live import LiveMatcher
@@ -154,9 +155,9 @@ class Router:
         encoded = dictionary_of(column)
         if encoded is None:
             return Matches(self._batches.match_batch(key_columns(column), threads=threads), self._destinations)
-        distinct, indices = encoded
+        distinct, runs = encoded
         batch = self._batches.match_batch(key_columns(distinct), threads=threads)
-        return Matches(batch._replace(set_ids=row_numbers(batch.set_ids, indices)), self._destinations)
+        return Matches(batch._replace(set_ids=row_numbers(batch.set_ids, runs)), self._destinations)
 
     def subscribe(self, pattern: str, destination: str) -> int:
         """Add a binding and return its position, which is never used for another one.
@@ -248,14 +249,21 @@ class Router:
 
 
 def key_bytes(key: str | bytes) -> bytes:
-    """Return a routing key as the bytes of the protocol; raises :class:`KeyTypeError` if it is neither text nor bytes."""
+    """Return a routing key as the bytes of the protocol.
+
+    Raises :class:`KeyTypeError` if it is neither text nor bytes, or has 2 GiB and more.
+    """
     if isinstance(key, str):
         try:
-            return key.encode()
+            found = key.encode()
         except UnicodeEncodeError as error:
             raise KeyTypeError(
                 f"the routing key {key!r} has a lone surrogate at character {error.start}: pass the key as bytes"
             ) from None
-    if isinstance(key, bytes):
-        return key
-    raise KeyTypeError(f"the routing key is {key!r} ({type(key).__name__}): expected str or bytes")
+    elif isinstance(key, bytes):
+        found = key
+    else:
+        raise KeyTypeError(f"the routing key is {key!r} ({type(key).__name__}): expected str or bytes")
+    if len(found) > LONGEST_KEY:
+        raise too_long("the routing key", len(found))
+    return found
