@@ -7,6 +7,7 @@ bindings themselves. The work is done in the engine: a batch goes from the route
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -36,6 +37,9 @@ _DRAWN = 200
 _RECENT, _RECENT_BYTES, _RECENT_NAMES = 1024, 255, 16
 """How many answers a router remembers, the longest key, and the most destinations of one: half a megabyte at most, beside the
 names of destinations."""
+_MIXED = not sys.flags.bytes_warning
+"""Whether text and bytes may be keys of one dictionary. Looking one up there compares it with its equal of the other type, of
+which ``python -bb`` makes an error; two dictionaries, or types in the keys, would take a sixth more time for each hit."""
 
 
 class Router:
@@ -109,14 +113,15 @@ class Router:
     def match(self, key: str | bytes) -> tuple[str, ...]:
         """Return the destinations of the key, once each, in order of their first matching binding.
 
-        A router with the engine ``dfa`` remembers about a thousand answers of this method, beside its ``cache_bytes``.
+        A router with the engine ``dfa`` remembers about a thousand answers of this method, beside its ``cache_bytes``; none
+        under ``python -b``.
         """
         try:
             return self._recent[key]
         except (KeyError, TypeError):  # not remembered; or not hashable, and then key_bytes says what is wrong
             pass
         answer = self._named(self._matcher.match(key_bytes(key)))
-        if self._remembers and len(key) <= _RECENT_BYTES and len(answer) <= _RECENT_NAMES:
+        if self._remembers and _MIXED and len(key) <= _RECENT_BYTES and len(answer) <= _RECENT_NAMES:
             if len(self._recent) >= _RECENT:
                 self._recent.clear()  # as the automaton's cache is: there is no order to keep and nothing to lock
             self._recent[key] = answer

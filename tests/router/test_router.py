@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import subprocess
+import sys
 import threading
 import tracemalloc
 from typing import Any
@@ -52,6 +54,19 @@ def test_remembered_answers_are_the_same_and_bounded() -> None:
     for wrong in (["a"], {}, None, 5):
         with pytest.raises(dr.KeyTypeError, match="expected str or bytes"):
             router.match(wrong)
+
+
+def test_text_and_bytes_may_be_asked_where_python_forbids_their_comparison() -> None:
+    ask = """
+import dfa_router as dr
+for engine in ("dfa", "nfa"):
+    router = dr.compile([("a.*", "x"), ("#", "y")], engine=engine)
+    for key in ("a.b", b"a.b", "a.b", "", b"", b"a.b"):
+        assert router.match(key) == (("x", "y") if key else ("y",))
+    assert router.match_batch(["a.b", b"a.b"]).pair_count == 4
+"""
+    told = subprocess.run([sys.executable, "-bb", "-c", ask], capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
 
 
 def test_a_batch_in_every_form(router: dr.Router) -> None:
