@@ -43,6 +43,15 @@ def key_array(keys: Any) -> pa.ChunkedArray:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (_is_text(kind) or pa.types.is_null(kind)):
         raise KeyTypeError(f"keys is an Arrow column of {column.type}: cast it to string first")
+    try:
+        _check(column)
+    except pa.ArrowIndexError as error:  # what Arrow's own validation raises for views
+        raise KeyTypeError(f"keys is a damaged Arrow column ({error}): make or write it again") from None
+    return column
+
+
+def _check(column: pa.ChunkedArray) -> None:
+    """Refuse what is damaged, and keys that are too long."""
     row = 0
     checked: pa.Array | None = None
     for chunk in column.chunks:
@@ -57,7 +66,6 @@ def key_array(keys: Any) -> pa.ChunkedArray:
                 checked = dictionary
             _check_indices(chunk.indices, len(dictionary), row)
         row += len(chunk)
-    return column
 
 
 def too_long(key: str, size: int) -> KeyTypeError:
@@ -128,7 +136,7 @@ def same_place(one: pa.Array, other: pa.Array) -> bool:
 
 
 def _places(array: pa.Array) -> list[tuple[int, int] | None]:
-    return [buffer and (buffer.address, buffer.size) for buffer in array.buffers()]
+    return [None if buffer is None else (buffer.address, buffer.size) for buffer in array.buffers()]
 
 
 def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:
