@@ -3,21 +3,24 @@
 A kernel is compiled once for each combination of argument types, so all forms of a key column (string, large_string,
 binary, dictionary, sliced, chunked, a list) become the same one here: 32-bit offsets into bytes, and an optional mask of
 valid keys. Plain string columns are not copied.
+
+What Arrow leaves unchecked is checked here, as files may hold anything: offsets, sizes, indices into dictionaries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from compiler.values import KeyColumn
 from dfa_router.errors import KeyTypeError
 
-__all__ = ["dictionary_of", "key_array", "key_columns", "row_numbers"]
+__all__ = ["LONGEST_KEY", "key_array", "key_columns", "plain", "same_place", "too_long"]
 
 _OFFSETS: dict[int, np.dtype[Any]] = {
     pa.string().id: np.dtype(np.int32),
@@ -26,29 +29,55 @@ _OFFSETS: dict[int, np.dtype[Any]] = {
     pa.large_binary().id: np.dtype(np.int64),
 }
 """The types of columns that have offsets, and the type of these."""
-_LIMIT = 2**31 - 1
-"""The most bytes that the 32-bit offsets of a chunk can address."""
+LONGEST_KEY = 2**31 - 1
+"""The most bytes of a key, and of all keys of a part of a column: what 32-bit offsets can address."""
 
 
 def key_array(keys: Any) -> pa.ChunkedArray:
     """Return the keys as a chunked Arrow column of strings or bytes, which may be dictionary-encoded.
 
-    Raises :class:`KeyTypeError` for anything that is not such a column; the text names the type that was found.
+    Raises :class:`KeyTypeError` for anything that is not such a column; the text names the type that was found, or the row
+    that is damaged or has over 2 GiB.
     """
     if isinstance(keys, pa.ChunkedArray):
         column = keys
     elif isinstance(keys, pa.Array):
         column = pa.chunked_array([keys])
     elif isinstance(keys, Iterable) and not isinstance(keys, str | bytes):
-        column = pa.chunked_array([_from_python(list(keys))])
+        column = pa.chunked_array([_from_python(keys)])
     else:
-        raise KeyTypeError(f"keys is {_named(keys)}: expected an Arrow array of strings or a list of str")
+        raise KeyTypeError(f"keys is {_described(keys)}: expected an Arrow array of strings or a list of str")
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (_is_text(kind) or pa.types.is_null(kind)):
         raise KeyTypeError(f"keys is an Arrow column of {column.type}: cast it to string first")
-    for chunk in column.chunks:
-        _check_layout(chunk.dictionary if pa.types.is_dictionary(column.type) else chunk)
+    try:
+        _check(column)
+    except pa.ArrowIndexError as error:  # what Arrow's own validation raises for views
+        raise KeyTypeError(f"keys is a damaged Arrow column ({error}): make or write it again") from None
     return column
+
+
+def _check(column: pa.ChunkedArray) -> None:
+    """Refuse what is damaged, and keys that are too long."""
+    row = 0
+    checked: pa.Array | None = None
+    for chunk in column.chunks:
+        if not pa.types.is_dictionary(column.type):
+            _check_layout(chunk)
+            _check_sizes(chunk, "keys[{}]", row)
+        else:
+            dictionary = chunk.dictionary
+            if checked is None or not same_place(dictionary, checked):  # most chunks have that of the one before
+                _check_layout(dictionary)
+                _check_sizes(dictionary, "value {} of the dictionary of keys", 0)
+                checked = dictionary
+            _check_indices(chunk.indices, len(dictionary), row)
+        row += len(chunk)
+
+
+def too_long(key: str, size: int) -> KeyTypeError:
+    """Return the error for a key of too many bytes; ``key`` says which it is."""
+    return KeyTypeError(f"{key} has {size:,} bytes: at most {LONGEST_KEY:,} can be matched, and brokers carry far less")
 
 
 def _check_layout(chunk: pa.Array) -> None:
@@ -78,33 +107,42 @@ def _check_layout(chunk: pa.Array) -> None:
         )
 
 
-def dictionary_of(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.Array] | None:
-    """Return the distinct keys of a dictionary column and each row's index into them, or None for another column.
-
-    A key is null if its index is null, and also if its index leads to a null value. A slice of a column has the whole
-    column's dictionary; if that has over twice as many keys as there are rows, only the keys that occur are returned.
-    """
-    if not pa.types.is_dictionary(column.type):
-        return None
-    # Combining would copy a single chunk.
-    whole = column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
-    keys, indices = whole.dictionary, whole.indices
-    if 2 * len(indices) < len(keys):
-        # 65,536 rows over 450,000 keys take 4 to 13 ms this way, and 35 ms if all keys are matched. With half as many rows
-        # as keys, all different, both ways take the same time.
-        named = indices.dictionary_encode()
-        keys, indices = keys.take(named.dictionary), named.indices
-    return pa.chunked_array([keys]), indices
+def _check_sizes(chunk: pa.Array, name: str, first: int) -> None:
+    """Refuse a key that 32-bit offsets cannot address; ``name`` is what row ``first`` and those after it are called."""
+    if not (pa.types.is_large_string(chunk.type) or pa.types.is_large_binary(chunk.type)):
+        return
+    offsets = _wide_offsets(chunk)
+    if offsets[-1] - offsets[0] > LONGEST_KEY:
+        sizes = np.diff(offsets)
+        worst = int(sizes.argmax())
+        if sizes[worst] > LONGEST_KEY:
+            raise too_long(name.format(first + worst), int(sizes[worst]))
 
 
-def row_numbers(numbers: npt.NDArray[np.int32], indices: pa.Array) -> npt.NDArray[np.int32]:
-    """Return the number of each row, given that of each distinct key; -1 for a null index.
+def _check_indices(indices: pa.Array, keys: int, first: int) -> None:
+    """Refuse indices outside of a dictionary of so many keys; it takes 0.1 ns a row."""
+    try:
+        indices.validate()
+    except pa.ArrowInvalid as error:
+        raise KeyTypeError(f"keys is a damaged Arrow column ({error}): make or write it again") from None
+    least, most = pc.min_max(indices).values()
+    if least.is_valid and (least.as_py() < 0 or most.as_py() >= keys):
+        numbers = pc.fill_null(indices, 0).to_numpy()
+        wrong = ((numbers < 0) | (numbers >= keys)) & indices.is_valid().to_numpy(zero_copy_only=False)
+        row = int(wrong.argmax())
+        raise KeyTypeError(
+            f"keys is a damaged Arrow column: row {first + row} has the index {indices[row]}, in a dictionary of {keys} keys: "
+            "make or write it again"
+        )
 
-    Raises ``IndexError`` for an index beyond the dictionary: Arrow does not check indices that come from files.
-    """
-    found = pa.array(numbers).take(indices)
-    rows: npt.NDArray[np.int32] = (found.fill_null(-1) if found.null_count else found).to_numpy()
-    return rows
+
+def same_place(one: pa.Array, other: pa.Array) -> bool:
+    """Tell whether two arrays lie at one place in memory."""
+    return len(one) == len(other) and one.offset == other.offset and _places(one) == _places(other)
+
+
+def _places(array: pa.Array) -> list[tuple[int, int] | None]:
+    return [None if buffer is None else (buffer.address, buffer.size) for buffer in array.buffers()]
 
 
 def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:
@@ -113,26 +151,35 @@ def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:
         if pa.types.is_null(chunk.type):
             yield KeyColumn(np.zeros(len(chunk) + 1, np.int32), np.empty(0, np.uint8), np.zeros(len(chunk), np.bool_))
         else:
-            for part in _addressable(_plain(chunk)):
-                yield _buffers(part)
+            array = plain(chunk)
+            wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+            yield from _addressable(array) if wide else [_buffers(array)]
 
 
 def _buffers(chunk: pa.Array) -> KeyColumn:
     """Return the buffers of a string or binary array with 32-bit offsets, which may be a slice."""
-    valid, offsets, data = chunk.buffers()
+    _, offsets, data = chunk.buffers()
     rows = len(chunk)
     if offsets is None or offsets.size == 0:  # an empty array may have no buffers
         starts = np.zeros(rows + 1, np.int32)
     else:
         starts = np.frombuffer(offsets, np.int32, rows + 1, chunk.offset * 4)
-    return KeyColumn(
-        starts,
-        np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8),
-        None if valid is None or chunk.null_count == 0 else chunk.is_valid().to_numpy(zero_copy_only=False),
-    )
+    return KeyColumn(starts, _bytes_of(data), _valid(chunk))
 
 
-def _plain(chunk: pa.Array) -> pa.Array:
+def _bytes_of(data: pa.Buffer | None) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8)
+
+
+def _valid(chunk: pa.Array) -> npt.NDArray[np.bool_] | None:
+    """Return which keys are not null, or None where none is."""
+    if chunk.buffers()[0] is None or chunk.null_count == 0:
+        return None
+    valid: npt.NDArray[np.bool_] = chunk.is_valid().to_numpy(zero_copy_only=False)
+    return valid
+
+
+def plain(chunk: pa.Array) -> pa.Array:
     """Return a column of a view type as one of a large type, and any other column as it is."""
     if pa.types.is_string_view(chunk.type):
         return chunk.cast(pa.large_string())
@@ -141,29 +188,31 @@ def _plain(chunk: pa.Array) -> pa.Array:
     return chunk
 
 
-def _addressable(chunk: pa.Array) -> Iterator[pa.Array]:
-    """Yield an array with 64-bit offsets as parts with 32-bit offsets, and any other array as it is."""
-    small = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}.get(chunk.type)
-    if small is None:
-        yield chunk
-        return
-    start, rows = 0, len(chunk)
-    offsets = np.frombuffer(chunk.buffers()[1], np.int64, rows + 1, chunk.offset * 8) if rows else np.zeros(1, np.int64)
-    while start < rows:
-        stop = int(np.searchsorted(offsets, offsets[start] + _LIMIT, side="right")) - 1
-        if stop <= start:
-            raise KeyTypeError(
-                f"key {start} has {offsets[start + 1] - offsets[start]} bytes: at most {_LIMIT} can be matched"
-            )
-        # Text is cast by way of bytes: a cast between text types would refuse keys that are not valid UTF-8.
-        part = chunk.slice(start, min(stop, rows) - start)
-        yield (
-            part.view(pa.large_binary()).cast(pa.binary()) if pa.types.is_large_string(part.type) else part.cast(small)
-        )
-        start = min(stop, rows)
+def _wide_offsets(chunk: pa.Array) -> npt.NDArray[np.int64]:
+    """Return the offsets of an array that has 64-bit ones; an empty array may have no buffers."""
+    return (
+        np.frombuffer(chunk.buffers()[1], np.int64, len(chunk) + 1, chunk.offset * 8)
+        if len(chunk)
+        else np.zeros(1, np.int64)
+    )
 
 
-def _from_python(keys: Sequence[Any]) -> pa.Array:
+def _addressable(chunk: pa.Array) -> Iterator[KeyColumn]:
+    """Yield an array with 64-bit offsets in parts that 32-bit offsets can address; only offsets are copied."""
+    offsets, valid = _wide_offsets(chunk), _valid(chunk)
+    data = _bytes_of(chunk.buffers()[2])
+    start = 0
+    while start < len(chunk):
+        base = offsets[start]
+        # At least one key: key_array lets no longer one pass.
+        stop = int(np.searchsorted(offsets, base + LONGEST_KEY, side="right")) - 1
+        narrow = np.empty(stop + 1 - start, np.int32)
+        np.subtract(offsets[start : stop + 1], base, out=narrow, casting="unsafe")
+        yield KeyColumn(narrow, data[base : base + LONGEST_KEY], None if valid is None else valid[start:stop])
+        start = stop
+
+
+def _from_python(keys: Iterable[Any]) -> pa.Array:
     """Make a column from Python strings, bytes and None."""
     encoded: list[bytes | None] = []
     for row, key in enumerate(keys):
@@ -172,8 +221,8 @@ def _from_python(keys: Sequence[Any]) -> pa.Array:
         elif isinstance(key, str):
             encoded.append(_utf8(key, row))
         else:
-            raise KeyTypeError(f"keys[{row}] is {_named(key)}: expected str, bytes or None")
-    return pa.array(encoded, pa.binary())
+            raise KeyTypeError(f"keys[{row}] is {_described(key)}: expected str, bytes or None")
+    return pa.array(encoded, pa.large_binary())  # all of them may have over 2 GiB
 
 
 def _utf8(key: str, row: int) -> bytes:
@@ -203,7 +252,7 @@ def _is_text(kind: pa.DataType) -> bool:
     )
 
 
-def _named(value: object) -> str:
+def _described(value: object) -> str:
     return (
         f"{value!r} ({type(value).__name__})" if isinstance(value, str | bytes | int | float) else type(value).__name__
     )

@@ -13,10 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from compiler.values import SetBatch
+from dfa_router.errors import CapacityError
 
-__all__ = ["Matches"]
+__all__ = ["Matches", "name_table"]
+
+_MOST = 2**31 - 1
+"""The most entries of a list column, and bytes of a text column: what their 32-bit offsets can address."""
 
 
 class Matches:
@@ -65,36 +70,60 @@ class Matches:
     @property
     def pair_count(self) -> int:
         """The number of (key, matching binding) pairs: the sum of the row lengths."""
-        sizes = np.diff(self._batch.offsets).astype(np.int64)
-        if not len(sizes):
-            return 0
-        ids = self._batch.set_ids
-        return int(sizes[ids[ids >= 0]].sum())
+        return self._total(np.diff(self._batch.offsets))
 
     def bindings(self) -> pa.ListArray:
-        """Return a list of int32 per key: the positions of the matching bindings, ascending."""
+        """Return a list of int32 per key: the positions of the matching bindings, ascending.
+
+        Raises :class:`CapacityError` for over 2^31 pairs: :attr:`set_ids` and :attr:`sets` have any number of them.
+        """
+        self._check(np.diff(self._batch.offsets), "entries")
         return self.sets.take(self.set_ids)
 
     def destinations(self) -> pa.ListArray:
-        """Return a list of strings per key: the destinations, once each, in order of their first matching binding."""
-        return self._destination_sets.take(self.set_ids)
+        """Return a list of strings per key: the destinations, once each, in order of their first matching binding.
+
+        Raises :class:`CapacityError` if they are over 2^31, or have over 2 GiB of text.
+        """
+        codes, names, sizes = self._destination_sets
+        self._check(np.diff(codes.offsets.to_numpy()), "entries")
+        self._check(sizes, "bytes of names")
+        rows = codes.take(self.set_ids)
+        texts = names.take(rows.values).cast(pa.string())
+        return pa.ListArray.from_arrays(rows.offsets, texts, mask=rows.is_null() if rows.null_count else None)
 
     @cached_property
-    def _destination_sets(self) -> pa.ListArray:
-        """The sets as destinations instead of bindings, each destination once."""
+    def _destination_sets(self) -> tuple[pa.ListArray, pa.LargeStringArray, npt.NDArray[np.int64]]:
+        """The sets as codes of destinations, each destination once; the names by code; how many bytes each set's names have."""
         code_of, names = self._name_table()
         codes = code_of[self._batch.positions]
         sets = np.repeat(np.arange(len(self._batch.offsets) - 1), np.diff(self._batch.offsets))
         # Of equal pairs (set, destination) the first is kept; np.unique returns where each first occurs.
         _, first = np.unique(sets * np.int64(max(1, len(names))) + codes, return_index=True)
         first.sort()
+        codes = codes[first]
         offsets = np.zeros(len(self._batch.offsets), np.int32)
         np.cumsum(np.bincount(sets[first], minlength=len(offsets) - 1), out=offsets[1:])
-        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), names.take(pa.array(codes[first], pa.int32())))
+        ends = np.zeros(len(codes) + 1, np.int64)
+        np.cumsum(pc.binary_length(names).to_numpy()[codes], out=ends[1:])
+        return pa.ListArray.from_arrays(pa.array(offsets), pa.array(codes)), names, np.diff(ends[offsets])
+
+    def _total(self, sizes: npt.NDArray[np.integer[Any]]) -> int:
+        """Return the sum over all rows of the size of their set."""
+        ids = self._batch.set_ids
+        return int(sizes.astype(np.int64)[ids[ids >= 0]].sum()) if len(sizes) else 0
+
+    def _check(self, sizes: npt.NDArray[np.integer[Any]], what: str) -> None:
+        """Refuse to make a column that is too large, given the size of each set: Arrow's offsets would run over."""
+        if len(self) * int(sizes.max(initial=0)) > _MOST and (total := self._total(sizes)) > _MOST:
+            raise CapacityError(
+                f"a list per key of these {len(self):,} keys has {total:,} {what}, and Arrow's lists have offsets of 32 bits: "
+                "match the keys in smaller batches, or use set_ids and sets, which name each set once"
+            )
 
 
-def name_table(destinations: Any) -> tuple[npt.NDArray[np.int32], pa.Array]:
+def name_table(destinations: Any) -> tuple[npt.NDArray[np.int32], pa.LargeStringArray]:
     """Number the distinct destinations: return a code per binding, and the Arrow column of names by code."""
     numbers: dict[str, int] = {}
     codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in destinations), np.int32)
-    return codes, pa.array(list(numbers), pa.string())
+    return codes, pa.array(list(numbers), pa.large_string())

@@ -7,13 +7,15 @@ bindings themselves. The work is done in the engine: a batch goes from the route
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from compiler.notebook import mimebundle
 from compiler.values import CacheStats, Int32s
-from dfa_router.arrow import dictionary_of, key_array, key_columns, row_numbers
+from dfa_router.arrow import LONGEST_KEY, key_array, key_columns, too_long
+from dfa_router.dictionaries import dictionary_of, row_numbers
 from dfa_router.engines.automaton import Automaton
 from dfa_router.engines.key_by_key import with_batches
 from dfa_router.engines.live import LiveMatcher
@@ -35,6 +37,9 @@ _DRAWN = 200
 _RECENT, _RECENT_BYTES, _RECENT_NAMES = 1024, 255, 16
 """How many answers a router remembers, the longest key, and the most destinations of one: half a megabyte at most, beside the
 names of destinations."""
+_MIXED = not sys.flags.bytes_warning
+"""Whether text and bytes may be keys of one dictionary. Looking one up there compares it with its equal of the other type, of
+which ``python -bb`` makes an error; two dictionaries, or types in the keys, would take a sixth more time for each hit."""
 
 
 class Router:
@@ -108,14 +113,15 @@ class Router:
     def match(self, key: str | bytes) -> tuple[str, ...]:
         """Return the destinations of the key, once each, in order of their first matching binding.
 
-        A router with the engine ``dfa`` remembers about a thousand answers of this method, beside its ``cache_bytes``.
+        A router with the engine ``dfa`` remembers about a thousand answers of this method, beside its ``cache_bytes``; none
+        under ``python -b``.
         """
         try:
             return self._recent[key]
         except (KeyError, TypeError):  # not remembered; or not hashable, and then key_bytes says what is wrong
             pass
         answer = self._named(self._matcher.match(key_bytes(key)))
-        if self._remembers and len(key) <= _RECENT_BYTES and len(answer) <= _RECENT_NAMES:
+        if self._remembers and _MIXED and len(key) <= _RECENT_BYTES and len(answer) <= _RECENT_NAMES:
             if len(self._recent) >= _RECENT:
                 self._recent.clear()  # as the automaton's cache is: there is no order to keep and nothing to lock
             self._recent[key] = answer
@@ -154,9 +160,9 @@ class Router:
         encoded = dictionary_of(column)
         if encoded is None:
             return Matches(self._batches.match_batch(key_columns(column), threads=threads), self._destinations)
-        distinct, indices = encoded
+        distinct, runs = encoded
         batch = self._batches.match_batch(key_columns(distinct), threads=threads)
-        return Matches(batch._replace(set_ids=row_numbers(batch.set_ids, indices)), self._destinations)
+        return Matches(batch._replace(set_ids=row_numbers(batch.set_ids, runs)), self._destinations)
 
     def subscribe(self, pattern: str, destination: str) -> int:
         """Add a binding and return its position, which is never used for another one.
@@ -248,14 +254,21 @@ class Router:
 
 
 def key_bytes(key: str | bytes) -> bytes:
-    """Return a routing key as the bytes of the protocol; raises :class:`KeyTypeError` if it is neither text nor bytes."""
+    """Return a routing key as the bytes of the protocol.
+
+    Raises :class:`KeyTypeError` if it is neither text nor bytes, or has 2 GiB and more.
+    """
     if isinstance(key, str):
         try:
-            return key.encode()
+            found = key.encode()
         except UnicodeEncodeError as error:
             raise KeyTypeError(
                 f"the routing key {key!r} has a lone surrogate at character {error.start}: pass the key as bytes"
             ) from None
-    if isinstance(key, bytes):
-        return key
-    raise KeyTypeError(f"the routing key is {key!r} ({type(key).__name__}): expected str or bytes")
+    elif isinstance(key, bytes):
+        found = key
+    else:
+        raise KeyTypeError(f"the routing key is {key!r} ({type(key).__name__}): expected str or bytes")
+    if len(found) > LONGEST_KEY:
+        raise too_long("the routing key", len(found))
+    return found

@@ -1,0 +1,215 @@
+"""Arrays that end directly before memory that nobody may read, or begin directly behind it, and a run of all kernels on such.
+
+It is run as a program, as a fault ends the process: ``python -m tests.compiler.guarded before`` has arrays before unreadable
+pages, and with ``behind`` they begin behind such pages. ``unpadded`` plants a fault, which must end it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import mmap
+import pkgutil
+import random
+import sys
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import numpy.typing as npt
+
+from tests.borders import LENGTHS
+
+__all__ = ["guarded", "guarded_buffer"]
+
+PAGE = mmap.PAGESIZE
+PROT_NONE = 0
+
+
+def guarded_buffer(size: int, side: str) -> npt.NDArray[np.uint8]:
+    """Return memory of ``size`` bytes directly ``before`` an unreadable page, or directly ``behind`` one."""
+    pages = -(-size // PAGE) * PAGE
+    room = np.frombuffer(mmap.mmap(-1, pages + 2 * PAGE), np.uint8)
+    mprotect = ctypes.CDLL(None, use_errno=True).mprotect
+    for place in (0, pages + PAGE):
+        if mprotect(ctypes.c_void_p(room.ctypes.data + place), ctypes.c_size_t(PAGE), PROT_NONE):
+            raise OSError(ctypes.get_errno(), "mprotect")
+    begin = PAGE if side == "behind" else PAGE + pages - size
+    return room[begin : begin + size]
+
+
+def guarded(array: npt.NDArray[Any], side: str) -> npt.NDArray[Any]:
+    """Return a copy of an array beside an unreadable page."""
+    copy = guarded_buffer(array.nbytes, side).view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+class GuardedNumpy:
+    """numpy, but that the arrays which it makes from nothing lie beside unreadable pages."""
+
+    def __init__(self, side: str) -> None:
+        self._side = side
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def zeros(self, *arguments: Any, **options: Any) -> npt.NDArray[Any]:
+        return guarded(np.zeros(*arguments, **options), self._side)
+
+    def empty(self, *arguments: Any, **options: Any) -> npt.NDArray[Any]:
+        made = guarded(np.zeros(*arguments, **options), self._side)
+        made.view(np.uint8)[...] = 0x5A  # what nobody has written is nothing to rely on
+        return made
+
+
+@contextlib.contextmanager
+def everything_guarded(side: str) -> Iterator[None]:
+    """Have all tables of all machines beside unreadable pages: those that are made from nothing, and those that are frozen."""
+    import compiler.kernels.tables
+    import compiler.machine
+
+    plain = compiler.kernels.tables.frozen
+
+    def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return plain(guarded(np.ascontiguousarray(array), side))
+
+    def key_room(size: int) -> npt.NDArray[np.uint8]:
+        return guarded_buffer(size, side)
+
+    with contextlib.ExitStack() as stack:
+        names = [f"compiler.machine.{found.name}" for found in pkgutil.iter_modules(compiler.machine.__path__)]
+        for name in [*names, "compiler.kernels.work", "compiler.kernels.tables"]:
+            module = importlib.import_module(name)
+            if hasattr(module, "np"):
+                stack.enter_context(patch.object(module, "np", GuardedNumpy(side)))
+            if hasattr(module, "frozen"):
+                stack.enter_context(patch.object(module, "frozen", frozen))
+        stack.enter_context(patch("compiler.machine.walker.bytearray", key_room, create=True))
+        yield
+
+
+def never_run() -> list[str]:
+    """Return the names of compiled functions that were neither called by Python nor, by name, by one that was.
+
+    A kernel that comes from numba's cache says nothing of those that it calls. ``_plain`` is left out: kernels call it in place
+    of the vectors where nothing is compiled, and tests of the two call both.
+    """
+    from numba.core.dispatcher import Dispatcher
+
+    import compiler.kernels
+
+    names: dict[Any, str] = {}
+    for found in pkgutil.iter_modules(compiler.kernels.__path__):
+        module = importlib.import_module(f"compiler.kernels.{found.name}")
+        for name, function in vars(module).items() if found.name != "_plain" else ():
+            if isinstance(function, Dispatcher) and function.py_func.__module__ == module.__name__:
+                names[function] = f"{found.name}.{name}"
+    waiting = [function for function in names if function.overloads]
+    seen = set(waiting)
+    while waiting:
+        code = waiting.pop().py_func
+        called = {code.__globals__.get(name) for name in code.__code__.co_names if name in code.__globals__}
+        new = {function for function in called if isinstance(function, Dispatcher)} - seen
+        seen |= new
+        waiting += new
+    return [name for function, name in names.items() if function not in seen]
+
+
+def keys_of(chance: random.Random, count: int) -> list[bytes | None]:
+    """Make keys of all lengths that a load of 8 or 64 bytes may cross, of few words and of many."""
+    words = [
+        b"a",
+        b"b",
+        b"",
+        b"w7",
+        b"w299",
+        b"longer-than-8",
+        b"longer-than-9",
+        b"$x",
+        b"x" * 63,
+        b"y" * 64,
+        b"z" * 130,
+    ]
+    keys: list[bytes | None] = [b".".join(chance.choices(words, k=chance.randrange(9))) for _ in range(count)]
+    keys += [letter * length for letter in (b"x", b".") for length in (*range(80), *LENGTHS)]
+    keys += [b"a." * 3000, None]
+    chance.shuffle(keys)
+    return keys
+
+
+def run(side: str) -> None:
+    """Match keys in every way, each beside an unreadable page, and compare with the plain-Python twin."""
+    from compiler import Wildcard, build_nfa
+    from compiler.automata.twin import Twin
+    from compiler.machine.lazy import LazyDfa, Simulator
+    from compiler.machine.screen import Screen
+    from compiler.values import KeyColumn
+    from tests.compiler.machines import answers, column, without_bits
+
+    many, one = Wildcard.MANY, Wildcard.ONE
+    few: list[list[Any]] = [
+        [many, b"a", one, one],
+        [b"b", many],
+        [many, b"longer-than-8"],
+        [one, b"a", many, b"b"],
+        [many],
+    ]
+    sets = [
+        (few, b""),
+        ([[b"w%d" % i, one, b"z" * 130] for i in range(300)] + [[many, b"a", many, b"b", many]] + few, b""),
+        ([[b"$x", one], [many, b"b"], [b"$" + b"y" * 70]], b"$"),
+        ([[b"a"] * 70, [many, b"a", *[one] * 9], [b"b", one, many, b"a", many, b"a"]], b""),
+    ]
+
+    def beside(keys: list[bytes | None]) -> KeyColumn:
+        offsets, data, valid = column(keys)
+        assert valid is not None
+        return KeyColumn(guarded(offsets, side), guarded(data, side), guarded(valid, side))
+
+    chance = random.Random(1)
+    with everything_guarded(side), patch("tests.compiler.machines.column", beside):
+        for patterns, reserved in sets:
+            nfa = build_nfa(patterns, reserved=reserved)
+            keys = keys_of(chance, 400)
+            expected = answers(Twin(nfa, b".", 1 << 22), keys)
+            for far in (4 << 20, -1):
+                for quiet in (1, 1 << 20):
+                    with (
+                        patch("compiler.machine.walker.FAR_BYTES", far),
+                        patch("compiler.machine.walker.QUIET_KEYS", quiet),
+                        patch("compiler.machine.dense_rows.QUIET_KEYS", quiet),
+                    ):
+                        for capacity, key_cache in ((0, "off"), (2000, "off"), (1 << 20, "off"), (1 << 20, "on")):
+                            for machine in (
+                                LazyDfa(nfa, b".", capacity, key_cache=key_cache),  # type: ignore[arg-type]
+                                without_bits(LazyDfa(nfa, b".", capacity)),
+                            ):
+                                for _ in range(3):
+                                    assert answers(machine, keys) == expected
+                                for key, right in list(zip(keys, expected, strict=True))[:200]:
+                                    assert key is None or list(machine.match(key)) == right
+            assert answers(Simulator(nfa, b"."), keys) == answers(without_bits(Simulator(nfa, b".")), keys) == expected
+        for screen in (
+            Screen(separator=b".", empty_words=False, wrong=b"*b", prefix=b"$x"),
+            Screen(separator=b".", empty_text=False, prefix=b"x" * 64),
+        ):
+            keys = keys_of(chance, 400)
+            assert screen.mask(beside(keys)).tolist() == [
+                passes if key is not None else found
+                for key, found, passes in zip(
+                    keys, screen.mask(beside(keys)), (screen.passes(key or b"") for key in keys), strict=True
+                )
+            ]
+    if left_out := never_run():
+        sys.exit(f"these kernels were never run beside unreadable memory: {left_out}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "unpadded":
+        with patch("compiler.machine.columns.PADDING", 0):
+            run("before")
+    else:
+        run(sys.argv[1])

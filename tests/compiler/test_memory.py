@@ -1,0 +1,38 @@
+"""No kernel reads or writes outside of its arrays: beside each of them lies memory that nobody may touch."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compiler.machine.prepare import jit_enabled
+
+REPOSITORY = Path(__file__).parents[2]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs mprotect"),
+    pytest.mark.skipif(not jit_enabled(), reason="plain Python checks each index by itself"),
+]
+
+
+def ran(how: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-X", "faulthandler", "-m", "tests.compiler.guarded", how]
+    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=800, check=False)
+
+
+@pytest.mark.parametrize("side", ["before", "behind"])
+def test_all_kernels_answer_right_beside_memory_that_nobody_may_read(side: str) -> None:
+    """Keys, and all tables: those of the automaton, the cache, scratch space and answers. No kernel is left out."""
+    told = ran(side)
+    assert told.returncode == 0, told.stderr
+
+
+def test_a_load_beyond_the_last_key_would_be_seen() -> None:
+    """Without the padding behind a column's last key, kernels do what they must not."""
+    told = ran("unpadded")
+    assert told.returncode == -signal.SIGSEGV, told.stderr
+    assert "Segmentation fault" in told.stderr

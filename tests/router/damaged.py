@@ -1,0 +1,167 @@
+"""Columns of keys that are damaged in all ways, over memory beside which nobody may read: answers are right, or KeyTypeError.
+
+It is run as a program, ``python -m tests.router.damaged``, as a fault ends the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import dfa_router as dr
+from tests.compiler.guarded import guarded_buffer
+
+BINDINGS = [("a.*", "x"), ("#.b", "y"), ("#", "z"), ("", "w")]
+ROUTERS = [
+    dr.compile(BINDINGS),
+    dr.compile(BINDINGS, key_cache="on"),
+    dr.compile(BINDINGS, engine="nfa"),
+    dr.compile([("a/+", "x"), ("#", "z")], dialect="mqtt"),
+]
+SPECIFICATION = dr.compile(BINDINGS, engine="naive")
+TEXTS = [pa.string(), pa.binary(), pa.large_string(), pa.large_binary()]
+ODD = [-(2**63), -(2**31), -1, 0, 1, 2, 3, 5, 8, 64, 2**15, 2**31 - 1, 2**31, 2**63 - 1]
+
+
+def buffer(data: bytes, side: str) -> pa.Buffer:
+    """Lay bytes before, or behind, memory that nobody may read; nothing at all is laid there as well."""
+    room = guarded_buffer(len(data), side)
+    room[:] = np.frombuffer(data, np.uint8)
+    return pa.foreign_buffer(room.ctypes.data, len(data), room)
+
+
+def numbers(values: list[int], kind: type[np.integer[Any]]) -> bytes:
+    limits = np.iinfo(kind)
+    whole: npt.NDArray[Any] = np.array([min(max(value, limits.min), limits.max) for value in values], kind)
+    return whole.tobytes()
+
+
+def asked(column: Any) -> None:
+    """Match a column; what comes must be what the specification says of its rows."""
+    for router in ROUTERS:
+        try:
+            found = router.match_batch(column).bindings().to_pylist()
+        except dr.KeyTypeError:
+            continue
+        if router.dialect.name == "amqp":
+            assert found == SPECIFICATION.match_batch(as_bytes(column)).bindings().to_pylist()
+
+
+def as_bytes(column: Any) -> list[bytes | None]:
+    """Return the rows of a column that is not damaged, whether they are UTF-8 or not."""
+    if isinstance(column, pa.ChunkedArray):
+        return [row for chunk in column.chunks for row in as_bytes(chunk)]
+    plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    wide = pa.types.is_large_string(plain.type) or pa.types.is_large_binary(plain.type)
+    rows: list[bytes | None] = plain.view(pa.large_binary() if wide else pa.binary()).to_pylist()
+    return rows
+
+
+@st.composite
+def layouts(draw: Any, kind: Any) -> pa.Array:
+    """Draw a column whose offsets ascend or do not, whose buffers are too short, and whose number of nulls is a lie."""
+    side = draw(st.sampled_from(["before", "behind"]))
+    wide = kind in (pa.large_string(), pa.large_binary())
+    data = draw(st.sampled_from([b"", b"a.b", b"a.b.a.a\xff..b", b"a.b" * 50]))
+    offsets = draw(st.lists(st.integers(0, len(data)), max_size=12).map(sorted))
+    if draw(st.booleans()):
+        place = draw(st.integers(0, len(offsets)))
+        offsets[place : place + 1] = [draw(st.sampled_from(ODD))]
+    rows = draw(st.sampled_from([max(0, len(offsets) - 1)] * 4 + [len(offsets), len(offsets) + 1, 0]))
+    start = draw(st.sampled_from([0] * 4 + [1, 3]))
+    valid = draw(st.sampled_from([None, b"\xff\xff", b"\x05\x00", b"\x01", b""]))
+    return pa.Array.from_buffers(
+        kind,
+        max(0, rows - start),
+        [
+            None if valid is None else buffer(valid, side),
+            buffer(numbers(offsets, np.int64 if wide else np.int32), side),
+            buffer(data, side),
+        ],
+        null_count=draw(st.sampled_from([-1, -1, 0, 3])),
+        offset=start,
+    )
+
+
+def made(build: Callable[[], Any]) -> Any:
+    """Return a column, or None where Arrow itself refuses to make it."""
+    try:
+        return build()
+    except (pa.ArrowInvalid, pa.ArrowIndexError, ValueError, OverflowError):
+        return None
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True)
+@given(st.data(), st.sampled_from(TEXTS))
+def plain_columns(data: Any, kind: Any) -> None:
+    column = made(lambda: data.draw(layouts(kind)))
+    if column is not None:
+        asked(column)
+        asked(column.slice(data.draw(st.integers(0, 3)), data.draw(st.integers(0, 9))))
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck), database=None, derandomize=True)
+@given(st.data(), st.sampled_from(TEXTS), st.sampled_from([np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64]))
+def dictionary_columns(data: Any, kind: Any, width: type[np.integer[Any]]) -> None:
+    side = data.draw(st.sampled_from(["before", "behind"]))
+    chunks = []
+    for _ in range(data.draw(st.integers(1, 3))):
+        values = made(lambda: data.draw(layouts(kind)))
+        indices = data.draw(st.lists(st.one_of(st.integers(0, 3), st.sampled_from(ODD)), max_size=9))
+        valid = data.draw(st.sampled_from([None, b"\xff\xff", b"\x05\x00"]))
+        buffers = [None if valid is None else buffer(valid, side), buffer(numbers(indices, width), side)]
+        if values is None:
+            continue
+        index_type = pa.from_numpy_dtype(width)
+        kinds = pa.dictionary(index_type, kind)
+        column = made(partial(pa.DictionaryArray.from_buffers, kinds, len(indices), buffers, values))
+        if column is not None:
+            chunks.append(column)
+            asked(column)
+    if chunks:
+        asked(pa.chunked_array(chunks))
+
+
+def patched_files() -> None:
+    """Change each 32 bits of a file to numbers that are odd for an offset, a length or an index."""
+    plain = pa.array(["a.b", None, "", "longer-than-eight.b"] * 3)
+    table = pa.table(
+        {
+            "plain": plain,
+            "view": plain.cast(pa.string_view()),
+            "dictionary": plain.dictionary_encode(),
+            "l": plain.cast(pa.large_string()),
+        }
+    )
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    whole = sink.getvalue().to_pybytes()
+    read = 0
+    for place in range(0, len(whole) - 3, 4):
+        for number in (-1, 2**31 - 1, 1 << 20, 7):
+            file = bytearray(whole)
+            file[place : place + 4] = np.int32(number).tobytes()
+            try:
+                columns = pa.ipc.open_stream(pa.py_buffer(bytes(file))).read_all().columns
+            except (pa.ArrowException, OSError, ValueError):
+                continue
+            for column in columns:
+                read += 1
+                for router in ROUTERS[:3]:
+                    with contextlib.suppress(dr.KeyTypeError):
+                        router.match_batch(column)
+    assert read > 1000
+
+
+if __name__ == "__main__":
+    {"plain": plain_columns, "dictionary": dictionary_columns, "files": patched_files}[sys.argv[1]]()
