@@ -15,8 +15,9 @@ from compiler.kernels.work import EMPTY_SET, SETS_FOUND, SETS_SHARED, FoundSets
 
 __all__ = ["add_found_set", "hash_of", "rehash", "same"]
 
-SHARED_FROM = 8
-"""Tags from which on a simulated set is looked up before it is added. Smaller ones take hardly more memory than their keys."""
+SHARED_FROM = 64
+"""Tags from which on a simulated set is looked up before it is added. Smaller ones take at most this much for each key; looking
+them up, too, makes simulating `hard` take 1.5 times as long."""
 
 
 @inlined
@@ -44,7 +45,8 @@ def same(pool: Int32s, first: Signed, last: Signed, values: Int32s, begin: Signe
 def add_found_set(sets: FoundSets, end: Signed) -> Signed:
     """Add the set from the last one's end to ``end`` of ``sets.tags``, and return its number.
 
-    A set that is there already is not added: it is empty, or has at least SHARED_FROM tags. ``sets.slots`` has room.
+    A set that is there already is not added if it is empty, equal to the last one, or has at least SHARED_FROM tags.
+    ``sets.slots`` has room.
     """
     set_end, tags, counts, slots = sets.ends, sets.tags, sets.counts, sets.slots
     number = counts[SETS_FOUND]
@@ -53,6 +55,10 @@ def add_found_set(sets: FoundSets, end: Signed) -> Signed:
         if counts[EMPTY_SET] != 0:
             return counts[EMPTY_SET] - 1
         counts[EMPTY_SET] = number + 1
+    elif number > 0:
+        last = np.int64(set_end[number - 2]) if number > 1 else np.int64(0)
+        if same(tags, last, begin, tags, begin, end):
+            return number - 1
     if end - begin >= SHARED_FROM:
         hashed = hash_of(tags, begin, end)
         mask = np.uint64(slots.size - 1)

@@ -47,8 +47,8 @@ GROW_ANSWER = 1
 """The answer's tags or its hash table have no room: they must grow."""
 HALVE = 2
 """The block has found so much at once that it is taken again in halves."""
-MOST_TAGS = 1 << 22
-"""The tags of a block of keys, 16 MB, as they lie side by side before equal sets are made one."""
+MOST_TAGS = 1 << 20
+"""The tags of a block of keys, 4 MB, as they lie side by side before equal sets are made one."""
 STAYS, EPSILON, STAR, ENDS, AGAIN, CROWD = (
     np.uint64(flag) for flag in (LOOPS, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, NESTED, CROWDED)
 )
