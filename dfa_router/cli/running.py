@@ -74,6 +74,10 @@ def run_group(group: click.Group, arguments: Sequence[str] | None, prog_name: st
     except BrokenPipeError:  # the program that reads our stdout has ended, as head does: no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
+    if (
+        code == ExitCode.INTERRUPTED and terminated.is_set()
+    ):  # the command ended by itself, with a result of what it did
+        return ExitCode.TERMINATED
     return code if isinstance(code, int) else ExitCode.OK  # an int where a command ended by context.exit
 
 

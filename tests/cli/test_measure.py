@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -310,3 +313,26 @@ def test_what_the_figures_mean(measured: Measurement, said: str) -> None:
 
     assert re.search(said, in_words(measured, 100_000))
     assert "are few" not in in_words(measured, 100_000)
+
+
+@pytest.mark.parametrize("engine", ["dfa", "scan"])
+def test_an_interrupt_ends_a_pass(write: Write, engine: str) -> None:
+    """Of minutes of passes: over compiled kernels, and over a matcher in Python."""
+    keys = write("keys.txt", "".join(f"{'a.' * (n % 50)}b\n" for n in range(20_000)))
+    command = ["measure", "--bindings", write("patterns.txt", "#.a.#.b\n" * 50), "--keys", keys, "--engine", engine]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job inherits it ignored
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dfa_router", *command, "--rounds", "1000000"], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stderr is not None
+        told = iter(process.stderr.readline, "")
+        assert any("cold pass" in line for line in told)
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=250)[1]
+    finally:
+        process.kill()
+        signal.signal(signal.SIGINT, before)
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert "interrupted" in rest
+    assert "Traceback" not in rest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dfa_router.cli.app import run
+from tests.fuzz.targets.asking import gone
 from tests.suite.cases import parse_cases
 
 MODULE = """
@@ -24,6 +24,7 @@ greedy = next(fault.match for fault in planted.PLANTED if fault.name == "hash_st
 
 def slow(patterns, key):
     time.sleep(0.001)
+    open("asked", "w").close()
     return planted.right_amqp(patterns, key)
 """
 
@@ -120,22 +121,41 @@ def test_help_tells_what_a_target_is(capsys: pytest.CaptureFixture[str]) -> None
         assert word in said
 
 
-def test_ctrl_c_ends_with_the_summary(folder: Path) -> None:
-    command = [sys.executable, "-m", "dfa_router", "fuzz", "--target", "matchers:slow", "--seconds", "120"]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
-    )
+def interrupted(folder: Path, target: str, number: signal.Signals) -> tuple[int, str]:
+    """Send a signal to a run once its target was asked something; return the exit code and what was printed."""
+    command = [sys.executable, "-m", "dfa_router", "fuzz", "--target", target, "--seconds", "600", "--timeout", "600"]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job inherits it ignored
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        assert process.stderr is not None
-        assert "against the specification" in process.stderr.readline()
-        time.sleep(2)
-        process.send_signal(signal.SIGINT)
+        while process.poll() is None and not (folder / "asked").exists():
+            time.sleep(0.05)
+        process.send_signal(number)
         out, _ = process.communicate(timeout=120)
     finally:
         process.kill()
-    assert process.returncode == 130
+        signal.signal(signal.SIGINT, before)
+    return process.returncode, out
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_ends_with_the_summary(folder: Path, number: signal.Signals, code: int) -> None:
+    ended, out = interrupted(folder, "matchers:slow", number)
+    assert ended == code
     assert "interrupted" in out
     assert "no disagreement" in out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_no_program_behind(folder: Path, number: signal.Signals) -> None:
+    """Also one that has not answered, and takes no notice of Ctrl-C and of the end of its input."""
+    (folder / "hangs.py").write_text(
+        "import os, signal, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "open('pid', 'w').write(str(os.getpid()))\nsys.stdin.readline()\nopen('asked', 'w').close()\ntime.sleep(600)\n"
+    )
+    ended, _ = interrupted(folder, f"cmd:{sys.executable} hangs.py", number)
+    assert ended == 128 + number
+    assert gone(int((folder / "pid").read_text()))
 
 
 def test_progress_goes_to_stderr_now_and_then(
