@@ -25,7 +25,11 @@ from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.errors import JobError, MessagesError
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark.cancel import cancellable
-from dfa_router.spark.logs import READ_PROBLEM, SPARK_ERRORS, MessageLog, cause, is_remote, read_messages, writable
+from dfa_router.spark.csv_logs import NO_FIELDS
+from dfa_router.spark.errors import SPARK_ERRORS, cause
+from dfa_router.spark.json_logs import NO_JSON
+from dfa_router.spark.log_lines import READ_PROBLEM
+from dfa_router.spark.logs import MessageLog, is_remote, read_messages, writable
 from dfa_router.spark.progress import Report, watched
 from dfa_router.spark.route import OUTPUT, route
 
@@ -151,7 +155,8 @@ def _routed(log: MessageLog, topology: Topology, engine: str, cache_bytes: int, 
     except MessagesError as error:  # its list of columns should be that of the log
         raise MessagesError(str(error).replace(f", {READ_PROBLEM} string", "")) from None
     read, found = sf.col(f"`{READ_PROBLEM}`"), sf.col("problem")
-    unread = read.isNotNull() & ~read.contains("UTF-8")  # such a line has no columns: their absence is not worth a word
+    # Such a line has no columns: their absence is not worth a word.
+    unread = sf.coalesce(read.isin(NO_JSON, NO_FIELDS), sf.lit(False))
     both = sf.when(unread, read).otherwise(sf.nullif(sf.concat_ws("; ", read, found), sf.lit("")))
     return routed.withColumn("problem", both).drop(READ_PROBLEM)
 
@@ -201,7 +206,8 @@ def _summarised(rows: DataFrame, out: str, seconds: float, top: int, *, several_
     nobody = ~sf.col("routed") & (sf.size("not_simulated") == 0)
     fate = sf.when(sf.col("routed"), "routed").when(nobody, "unroutable").otherwise("undecided")
     # Rows that have no key are listed among the problems.
-    keyless = sf.coalesce("problem", sf.lit("")).rlike("^the line (is no J|has)|is null")
+    problem = sf.coalesce("problem", sf.lit(""))
+    keyless = problem.startswith(NO_JSON) | problem.startswith(NO_FIELDS) | problem.contains("is null")
     facets = sf.concat(
         sf.array(facet("fate", fate), facet("problem", sf.col("problem"))),
         sf.transform("queues", lambda queue: facet("queue", named(queue))),
