@@ -182,6 +182,12 @@ BAD_FILES: list[tuple[str, Any, list[str]]] = [
     ("empty object", {}, ["empty object"]),
     ("exchanges no list", {"exchanges": {"x": "topic"}}, ["exchanges", "a list", "dict"]),
     ("entry no object", {"queues": ["q"]}, ["queues[0]", "an object", "'q'"]),
+    (
+        "a key twice",
+        '{"exchanges": [{"name": "x", "type": "topic", "name": "y"}]}',
+        ["the key 'name' stands twice", '"name": "x"', "remove one"],
+    ),
+    ("a section twice", '{"bindings": [], "queues": [], "bindings": []}', ["the key 'bindings' stands twice"]),
     ("no type", {"exchanges": [{"name": "x"}]}, ["exchanges[0].type", "is missing"]),
     (
         "internal",
