@@ -98,6 +98,10 @@ def route(
     The result has all rows and columns of the log, and these: queues, routed (false: nobody gets it), not_simulated
     (exchanges on the way whose type is not simulated) and problem (what was wrong with this row). In CSV, lists are
     JSON text. No row is dropped: a line that cannot be read is kept, and says so in problem.
+
+    Exit codes: 0 routed, 1 what --fail-on names was found, 2 wrong usage or input, 3 the machine lacks something, the job
+    failed, or something appeared at --out meanwhile (then the result is kept beside it, and the message says where), 130
+    interrupted, 143 terminated.
     """
     terminal = context.obj.terminal
     topology = load_definitions(definitions, vhost)

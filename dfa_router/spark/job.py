@@ -1,20 +1,18 @@
 """The routing job of the command line: a log in, a routed log and its summary out.
 
-A local result is written as a draft beside its final path, and moved there when it is complete and holds as many rows as
-the input. So a failed or interrupted job leaves nothing of its own behind, and an old result stays as it was. The draft is
-removed only when the job's last task has ended, as a task that still writes would create it again. On remote file systems
-there is no draft: that nothing half-written stays is left to Spark's own committer.
+A local result is a draft (:mod:`dfa_router.spark.drafts`) until it is complete and holds as many rows as the input. So a
+failed or interrupted job leaves nothing of its own behind, and an old result stays as it was. The draft is removed only
+when the job's last task has ended, as a task that still writes would create it again. On remote file systems there is no
+draft: that nothing half-written stays is left to Spark's own committer.
 """
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
@@ -26,6 +24,7 @@ from dfa_router.errors import JobError, MessagesError
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark.cancel import cancellable
 from dfa_router.spark.csv_logs import NO_FIELDS
+from dfa_router.spark.drafts import staged
 from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.spark.json_logs import NO_JSON
 from dfa_router.spark.log_lines import READ_PROBLEM
@@ -110,8 +109,8 @@ def route_log(
     """Route the log at ``messages`` and write the result to the folder ``out``; formats are those of ``logs.FORMATS``.
 
     ``top`` bounds the lists of the summary; 0 means all. Raises :class:`MessagesError` for a log that cannot be read or
-    an output that exists, and :class:`JobError` where the job fails or the result has not as many rows as the input. It
-    can be interrupted (Ctrl-C): its Spark jobs are cancelled and what they wrote is removed, which may take seconds.
+    an output that exists, and :class:`JobError` where the job fails, the result has not as many rows as the input, or
+    something appeared at ``out`` meanwhile; then the text names the folder in which the result is. It can be interrupted (Ctrl-C): its Spark jobs are cancelled and what they wrote is removed, which may take seconds.
     """
     check_output(messages, out, overwrite=overwrite)
 
@@ -142,7 +141,7 @@ def route_log(
             )
         return summary
 
-    with _staged(out, overwrite=overwrite) as target:
+    with nullcontext(out) if is_remote(out) else staged(out, overwrite=overwrite) as target:
         return cancellable(session, lambda: write(target))
 
 
@@ -246,28 +245,6 @@ def _summarised(rows: DataFrame, out: str, seconds: float, top: int, *, several_
         unroutable_keys=unroutable,
         seconds=seconds,
     )
-
-
-@contextmanager
-def _staged(out: str, *, overwrite: bool) -> Iterator[str]:
-    """Yield the path to write to; move it to its final path at the end, or remove it when something goes wrong."""
-    if is_remote(out):
-        yield out
-        return
-    target = Path(out).absolute()
-    mark = uuid4().hex
-    draft, old = (target.with_name(f".{target.name}.{mark}.{kind}") for kind in ("partial", "old"))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        yield str(draft)
-        if overwrite and target.exists():
-            target.replace(old)
-        draft.replace(target)
-    finally:
-        if old.exists() and not target.exists():
-            old.replace(target)
-        for leftover in (draft, old):
-            shutil.rmtree(leftover, ignore_errors=True)
 
 
 @contextmanager
