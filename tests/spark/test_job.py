@@ -202,7 +202,7 @@ def test_a_result_whose_place_was_taken_while_the_job_ran_is_kept_beside_it(
             out.mkdir()
             (out / "of another run").touch()
 
-    with pytest.raises(dr.JobError, match="something appeared there while the job ran.*the complete result is in"):
+    with pytest.raises(dr.JobError, match=r"something appeared there while the job ran.*the complete result is in"):
         run(spark, log, out, "jsonl", "jsonl", report=take)
     (kept,) = (path for path in tmp_path.iterdir() if path not in {log, out})
     assert [json.loads(file.read_text())["queues"] for file in results(kept, ".json")] == [["p", "q"]]
