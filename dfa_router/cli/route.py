@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from rich.text import Text
 
 from dfa_router.build import DEFAULT_CACHE_BYTES, compile
 from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.cli.interrupts import in_background
 from dfa_router.cli.spark_session import spark_session
 from dfa_router.engines.automaton import prepare
 from dfa_router.engines.registry import engine_info, engines
@@ -111,9 +111,9 @@ def route(
 
     check_output(messages, out, overwrite=overwrite)
     kind = format_of(messages, kind)
-    with terminal.progress() as report, ThreadPoolExecutor(1) as meanwhile, ExitStack() as cleaning:
+    with terminal.progress() as report, ExitStack() as cleaning:
         # Spark's workers would each compile the kernels, all at once; so they are compiled here, while Java starts.
-        compiled = meanwhile.submit(prepare)
+        compiled = in_background(prepare)
         if report is not None:
             report("starting Spark", 0, 0)
         session = cleaning.enter_context(spark_session(terminal, master, app_name="dfa-router route"))
