@@ -1,12 +1,13 @@
 """Routing keys from files: text, CSV, JSON lines and Parquet, as one Arrow column.
 
 The end of a file's name tells its format, with or without that of a compressed file (``keys.csv.gz``). A file of any other
-name is text with a key per line; an empty line is the empty key. Keys are bytes, valid UTF-8 or not.
+name is text with a key per line; an empty line is the empty key. Keys are bytes, valid UTF-8 or not. A byte-order mark at
+the beginning of a file is no part of a key.
 """
 
 from __future__ import annotations
 
-import json
+import codecs
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 
 from dfa_router.errors import MessagesError
+from dfa_router.strict_json import RepeatedKeyError, loads
 
 __all__ = ["distinct_count", "read_keys"]
 
@@ -51,7 +53,7 @@ def distinct_count(keys: pa.ChunkedArray) -> int:
 
 def _from_text(path: Path, _: str) -> pa.ChunkedArray:
     with pa.input_stream(str(path), compression="detect") as file:
-        text = file.read()
+        text = file.read().removeprefix(codecs.BOM_UTF8)
     if not text:
         return pa.chunked_array([], pa.large_binary())
     text = text.replace(b"\r\n", b"\n").removesuffix(b"\n")
@@ -124,18 +126,22 @@ def _check_column(path: Path, column: str, names: list[str]) -> None:
 def _json_problem(path: Path, column: str) -> str | None:
     """Say which line cannot be read, and why: Arrow counts lines from the start of a block."""
     with pa.input_stream(str(path), compression="detect") as file:
-        lines = file.read().split(b"\n")
+        lines = file.read().removeprefix(codecs.BOM_UTF8).split(b"\n")
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            entry = json.loads(line)
+            entry = loads(line)
+        except RepeatedKeyError as error:
+            return f"{path}:{number}: {error}; remove one of them"
         except ValueError as error:
             return f"{path}:{number}: is no JSON: {error}; write one JSON object per line"
         if not isinstance(entry, dict):
             return f"{path}:{number}: is a JSON {type(entry).__name__}; write one JSON object per line"
         if not isinstance(entry.get(column), str | None):
             return f"{path}:{number}: {column!r} is {entry[column]!r}; write keys as strings"
+        if any("\ud800" <= character <= "\udfff" for character in entry.get(column) or ""):
+            return f"{path}:{number}: {column!r} has half of a character (\\ud800 to \\udfff); correct the escape there"
     return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from dfa_router.errors import BindingError, OptionError, PatternError
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
 from dfa_router.rabbitmq import Topology, load_definitions
+from dfa_router.strict_json import RepeatedKeyError, loads
 
 __all__ = ["BindingFile", "check_patterns", "read_bindings"]
 
@@ -127,7 +127,9 @@ def _json_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
         if not line.strip():
             continue
         try:
-            entry = json.loads(line)
+            entry = loads(line)
+        except RepeatedKeyError as error:
+            raise BindingError(f"{path}:{number}: {error}; remove one of them") from None
         except ValueError as error:
             raise BindingError(f"{path}:{number}: is no JSON: {error}; write one JSON object per line") from None
         if not isinstance(entry, dict):

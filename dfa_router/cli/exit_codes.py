@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     """The command line, or a file that it names, is wrong."""
     ENVIRONMENT = 3
-    """The machine lacks something, or a job failed on it."""
+    """The machine lacks something, or a job failed on it, or could not put its result where it should be."""
     INTERRUPTED = 130
     """Stopped with Ctrl-C; no half result is left behind."""
     TERMINATED = 143

@@ -53,7 +53,7 @@ def read_patterns(patterns: tuple[str, ...], patterns_from: str | None) -> list[
             f"cannot read the patterns in {patterns_from}: {error.strerror}: name a text file"
         ) from error
     try:
-        text = raw.decode()
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise PatternError(f"{patterns_from}:{line}: no valid UTF-8: save the file as UTF-8") from error

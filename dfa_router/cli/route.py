@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from rich.text import Text
 
 from dfa_router.build import compile
 from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.cli.interrupts import in_background
 from dfa_router.cli.options import cache_bytes_option, count_option, json_option
 from dfa_router.cli.spark_session import spark_session
 from dfa_router.engines.automaton import prepare
@@ -93,6 +93,10 @@ def route(
     The result has all rows and columns of the log, and these: queues, routed (false: nobody gets it), not_simulated
     (exchanges on the way whose type is not simulated) and problem (what was wrong with this row). In CSV, lists are
     JSON text. No row is dropped: a line that cannot be read is kept, and says so in problem.
+
+    Exit codes: 0 routed, 1 what --fail-on names was found, 2 wrong usage or input, 3 the machine lacks something, the job
+    failed, or something appeared at --out meanwhile (then the result is kept beside it, and the message says where), 130
+    interrupted, 143 terminated.
     """
     terminal = context.obj.terminal
     topology = load_definitions(definitions, vhost)
@@ -102,9 +106,9 @@ def route(
 
     check_output(messages, out, overwrite=overwrite)
     kind = format_of(messages, kind)
-    with terminal.progress() as report, ThreadPoolExecutor(1) as meanwhile, ExitStack() as cleaning:
+    with terminal.progress() as report, ExitStack() as cleaning:
         # Spark's workers would each compile the kernels, all at once; so they are compiled here, while Java starts.
-        compiled = meanwhile.submit(prepare)
+        compiled = in_background(prepare)
         if report is not None:
             report("starting Spark", 0, 0)
         session = cleaning.enter_context(spark_session(terminal, master, app_name="dfa-router route"))

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from dfa_router.errors import DefinitionsError
 from dfa_router.rabbitmq.declared import ALTERNATE, Binding, Declarations, Exchange, Policy, Queue, TopologyWarning
+from dfa_router.rabbitmq.policy_patterns import PolicyPattern, PolicyPatternError
 
 __all__ = ["Findings", "check_alternates", "check_bindings", "check_vhosts", "declared_once"]
 
@@ -28,21 +29,23 @@ _ADVICE = {
     "default-exchange-binding": "a binding of the default exchange, which has none but its own; the broker refuses it",
     "unreadable-policy": "its pattern is no regular expression that can be read here as the broker reads it; "
     "the policy is ignored: rewrite the pattern",
+    "costly-policy": "its pattern takes more steps than the broker's PCRE allows, which a broker takes for no match; so "
+    "it is taken here: rewrite the pattern so that no part of a name can match it in many ways, as in (a+)+",
     "tied-policies": "several policies of one priority match it and differ in the alternate exchange; the first in the "
     "file is used, but a broker may choose another: give them different priorities",
 }
 
 
 class Findings:
-    """Collects warnings: one per (kind, vhost, name), with the first place that it is about and the number of places."""
+    """Collects warnings: one per (kind, vhost, name), with what was found first and the number of places."""
 
     def __init__(self, source: str) -> None:
         self.source = source
         self._found: dict[tuple[str, str, str], list[Any]] = {}
 
-    def add(self, kind: str, vhost: str, name: str, place: str) -> None:
-        """Note that a place of the file has something odd, of a kind that has an advice."""
-        entry = self._found.setdefault((kind, vhost, name), [place, 0])
+    def add(self, kind: str, vhost: str, name: str, place: str, detail: str = "") -> None:
+        """Note that a place of the file has something odd, of a kind that has an advice, to which a detail is added."""
+        entry = self._found.setdefault((kind, vhost, name), [place, 0, f" ({detail})" if detail else ""])
         entry[1] += 1
 
     def at(self, place: str) -> str:
@@ -52,8 +55,10 @@ class Findings:
     def warnings(self) -> tuple[TopologyWarning, ...]:
         """Return what was noted, in the order in which it was first noted."""
         return tuple(
-            TopologyWarning(kind=kind, vhost=vhost, name=name, place=self.at(place), count=count, advice=_ADVICE[kind])
-            for (kind, vhost, name), (place, count) in self._found.items()
+            TopologyWarning(
+                kind=kind, vhost=vhost, name=name, place=self.at(place), count=count, advice=_ADVICE[kind] + detail
+            )
+            for (kind, vhost, name), (place, count, detail) in self._found.items()
         )
 
 
@@ -110,8 +115,12 @@ def check_bindings(declared: Declarations, findings: Findings) -> None:
 def check_alternates(declared: Declarations, findings: Findings) -> None:
     """Note policies that cannot be read or contradict each other, and alternate exchanges that nobody declares."""
     for position, policy in enumerate(declared.policies):
-        if policy.apply_to in {"all", "exchanges"} and policy.expression() is None:
-            findings.add("unreadable-policy", policy.vhost, policy.name, f"policies[{position}].pattern")
+        if policy.decides_exchanges():
+            try:
+                PolicyPattern(policy.pattern)
+            except PolicyPatternError as error:
+                place = f"policies[{position}].pattern"
+                findings.add("unreadable-policy", policy.vhost, policy.name, place, str(error))
     places = {(policy.vhost, policy.name): position for position, policy in enumerate(declared.policies)}
     by_policy = any(ALTERNATE in policy.definition for policy in declared.policies)
     for position, exchange in enumerate(declared.exchanges):
@@ -119,6 +128,9 @@ def check_alternates(declared: Declarations, findings: Findings) -> None:
             continue
         place = f"exchanges[{position}].arguments.{ALTERNATE}"
         if ALTERNATE not in exchange.arguments:
+            for policy in declared.costly_policies(exchange):
+                costly = f"policies[{places[policy.vhost, policy.name]}].pattern"
+                findings.add("costly-policy", policy.vhost, policy.name, costly, f"first met at {exchange.name!r}")
             tied = next((list(group) for _, group in groupby(declared.matching_policies(exchange), _priority)), None)
             if tied is None:
                 continue

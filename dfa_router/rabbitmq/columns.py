@@ -18,7 +18,7 @@ from dfa_router.arrow import key_array
 from dfa_router.errors import MessagesError
 from dfa_router.rabbitmq.exchange_types import SIMULATED
 from dfa_router.rabbitmq.matching import ROUTING_KEY, MatchedColumns, Matcher
-from dfa_router.rabbitmq.names import no_exchange
+from dfa_router.rabbitmq.names import Names
 from dfa_router.rabbitmq.nodes import Node
 from dfa_router.rabbitmq.traversal import Ranks, Sets, Stop, compact, expand, walk
 
@@ -50,8 +50,8 @@ class CompiledTopology(Protocol):
     """What routing asks of a compiled topology; :class:`dfa_router.rabbitmq.routing.TopologyRouter` is one."""
 
     @property
-    def vhosts(self) -> Sequence[str]:
-        """The names of the vhosts."""
+    def names(self) -> Names:
+        """What there is in place of names that are not there."""
 
     @property
     def queue_names(self) -> Sequence[str]:
@@ -230,7 +230,7 @@ def _start(router: CompiledTopology, vhost: bytes, exchange: bytes) -> tuple[int
     place = (vhost.decode(errors="replace"), exchange.decode(errors="replace"))
     number = router.node_numbers.get(place)
     if number is None:
-        return -1, no_exchange(place[1], place[0], router.vhosts, router.node_numbers)
+        return -1, router.names.no_exchange(place[1], place[0])
     if router.nodes[number].internal:
         return -1, f"exchange {place[1]!r} is internal: the broker lets no client publish to it"
     return number, None

@@ -11,15 +11,15 @@ decide who gets a message (durability, TTLs, dead-lettering after delivery).
 
 from __future__ import annotations
 
-import re
-import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from dfa_router.errors import UnknownNameError
 from dfa_router.rabbitmq.names import no_exchange
+from dfa_router.rabbitmq.policy_patterns import PolicyPattern, PolicyPatternError
 
 __all__ = [
     "ALTERNATE",
@@ -83,22 +83,14 @@ class Policy:
     vhost: str = "/"
     name: str
     pattern: str
-    """A Perl-style regular expression that is searched for in the object's name."""
+    """A regular expression of PCRE that is searched for in the object's name, byte by byte."""
     apply_to: str = "all"
     priority: int = 0
     definition: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
-    def expression(self) -> re.Pattern[bytes] | None:
-        """Return the compiled pattern, or None where it means something else, or nothing, to Python.
-
-        It is compiled over bytes, as the broker does it: a letter is an ASCII letter and a dot is one byte.
-        """
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", FutureWarning)  # such as [[:alpha:]], which Python reads differently
-            try:
-                return re.compile(self.pattern.encode())
-            except (re.error, FutureWarning, UnicodeEncodeError):
-                return None
+    def decides_exchanges(self) -> bool:
+        """Tell whether it can apply to exchanges, and not to queues alone."""
+        return self.apply_to in {"all", "exchanges"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +99,7 @@ class TopologyWarning:
 
     kind: str
     """``undeclared-queue``, ``undeclared-exchange``, ``undeclared-vhost``, ``undeclared-alternate-exchange``,
-    ``repeated-declaration``, ``default-exchange-binding``, ``unreadable-policy`` or ``tied-policies``."""
+    ``repeated-declaration``, ``default-exchange-binding``, ``unreadable-policy``, ``costly-policy`` or ``tied-policies``."""
     vhost: str
     name: str
     place: str
@@ -186,14 +178,23 @@ class Declarations:
 
     def matching_policies(self, exchange: Exchange) -> Iterator[Policy]:
         """Yield the policies that match the exchange, the one that applies first."""
-        name = exchange.name.encode()
-        return (policy for policy, pattern in self._ranked_policies.get(exchange.vhost, ()) if pattern.search(name))
+        ranked = self._ranked_policies.get(exchange.vhost, ())
+        return (policy for policy, pattern in ranked if pattern.search(exchange.name))
+
+    def costly_policies(self, exchange: Exchange) -> Iterator[Policy]:
+        """Yield the policies that would come before the one that applies, had their patterns not taken too many steps."""
+        for policy, pattern in self._ranked_policies.get(exchange.vhost, ()):
+            found = pattern.search(exchange.name)
+            if found is None:
+                yield policy
+            elif found:
+                return
 
     @cached_property
-    def _ranked_policies(self) -> Mapping[str, list[tuple[Policy, re.Pattern[bytes]]]]:
-        ranked: dict[str, list[tuple[Policy, re.Pattern[bytes]]]] = {}
+    def _ranked_policies(self) -> Mapping[str, list[tuple[Policy, PolicyPattern]]]:
+        ranked: dict[str, list[tuple[Policy, PolicyPattern]]] = {}
         for policy in sorted(self.policies, key=lambda policy: -policy.priority):
-            pattern = policy.expression() if policy.apply_to in {"all", "exchanges"} else None
-            if pattern is not None:
-                ranked.setdefault(policy.vhost, []).append((policy, pattern))
+            if policy.decides_exchanges():
+                with suppress(PolicyPatternError):  # which is a warning of the topology
+                    ranked.setdefault(policy.vhost, []).append((policy, PolicyPattern(policy.pattern)))
         return ranked

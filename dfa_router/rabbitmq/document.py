@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dfa_router.errors import DefinitionsError
+from dfa_router.strict_json import RepeatedKeyError, loads
 
 __all__ = ["KNOWN_KEYS", "read_document"]
 
@@ -83,7 +84,11 @@ def _parse(path: Path, raw: bytes) -> Any:
             "JSON is UTF-8 by its standard: save the file as UTF-8, or export it again"
         ) from None
     try:
-        return json.loads(text)
+        return loads(text)
+    except RepeatedKeyError as error:
+        raise DefinitionsError(
+            f"{path}: {error}; no broker wrote that, and readers differ in which of the two they take: remove one"
+        ) from None
     except json.JSONDecodeError as error:
         raise DefinitionsError(f"{path}: line {error.lineno}, column {error.colno}: {_not_json(text, error)}") from None
     except RecursionError:

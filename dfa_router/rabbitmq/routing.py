@@ -32,7 +32,7 @@ from dfa_router.rabbitmq.columns import RoutedColumns, route_columns
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.exchange_types import SIMULATED, attributes_read
 from dfa_router.rabbitmq.matching import ROUTING_KEY, Matcher
-from dfa_router.rabbitmq.names import no_exchange
+from dfa_router.rabbitmq.names import Names, no_exchange
 from dfa_router.rabbitmq.nodes import Node, make_nodes, queue_names_of
 from dfa_router.rabbitmq.traversal import Ranks, order
 from dfa_router.storage.files import CompiledFile, write_several
@@ -133,6 +133,11 @@ class TopologyRouter:
                 else:
                     self._matchers[number] = kind.compile(node.conditions, self.engine, self._share(node))
             return self._matchers[number]
+
+    @cached_property
+    def names(self) -> Names:
+        """What there is in place of names that are not there."""
+        return Names(self.vhosts, self.node_numbers)
 
     @cached_property
     def ranks(self) -> Ranks:

@@ -24,7 +24,7 @@ from dfa_router.fuzz.campaign import mannered, work
 from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.fuzz.targets import open_target
-from dfa_router.spark.logs import SPARK_ERRORS, cause
+from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.target import Round
 
 __all__ = ["run_on_spark"]

@@ -1,20 +1,18 @@
 """The routing job of the command line: a log in, a routed log and its summary out.
 
-A local result is written as a draft beside its final path, and moved there when it is complete and holds as many rows as
-the input. So a failed or interrupted job leaves nothing of its own behind, and an old result stays as it was. The draft is
-removed only when the job's last task has ended, as a task that still writes would create it again. On remote file systems
-there is no draft: that nothing half-written stays is left to Spark's own committer.
+A local result is a draft (:mod:`dfa_router.spark.drafts`) until it is complete and holds as many rows as the input. So a
+failed or interrupted job leaves nothing of its own behind, and an old result stays as it was. The draft is removed only
+when the job's last task has ended, as a task that still writes would create it again. On remote file systems there is no
+draft: that nothing half-written stays is left to Spark's own committer.
 """
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
@@ -25,7 +23,12 @@ from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.errors import JobError, MessagesError
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark.cancel import cancellable
-from dfa_router.spark.logs import READ_PROBLEM, SPARK_ERRORS, MessageLog, cause, is_remote, read_messages, writable
+from dfa_router.spark.csv_logs import NO_FIELDS
+from dfa_router.spark.drafts import staged
+from dfa_router.spark.errors import SPARK_ERRORS, cause
+from dfa_router.spark.json_logs import NO_JSON
+from dfa_router.spark.log_lines import READ_PROBLEM
+from dfa_router.spark.logs import MessageLog, is_remote, read_messages, writable
 from dfa_router.spark.progress import Report, watched
 from dfa_router.spark.route import OUTPUT, route
 
@@ -106,8 +109,8 @@ def route_log(
     """Route the log at ``messages`` and write the result to the folder ``out``; formats are those of ``logs.FORMATS``.
 
     ``top`` bounds the lists of the summary; 0 means all. Raises :class:`MessagesError` for a log that cannot be read or
-    an output that exists, and :class:`JobError` where the job fails or the result has not as many rows as the input. It
-    can be interrupted (Ctrl-C): its Spark jobs are cancelled and what they wrote is removed, which may take seconds.
+    an output that exists, and :class:`JobError` where the job fails, the result has not as many rows as the input, or
+    something appeared at ``out`` meanwhile; then the text names the folder in which the result is. It can be interrupted (Ctrl-C): its Spark jobs are cancelled and what they wrote is removed, which may take seconds.
     """
     check_output(messages, out, overwrite=overwrite)
 
@@ -138,7 +141,7 @@ def route_log(
             )
         return summary
 
-    with _staged(out, overwrite=overwrite) as target:
+    with nullcontext(out) if is_remote(out) else staged(out, overwrite=overwrite) as target:
         return cancellable(session, lambda: write(target))
 
 
@@ -151,7 +154,8 @@ def _routed(log: MessageLog, topology: Topology, engine: str, cache_bytes: int, 
     except MessagesError as error:  # its list of columns should be that of the log
         raise MessagesError(str(error).replace(f", {READ_PROBLEM} string", "")) from None
     read, found = sf.col(f"`{READ_PROBLEM}`"), sf.col("problem")
-    unread = read.isNotNull() & ~read.contains("UTF-8")  # such a line has no columns: their absence is not worth a word
+    # Such a line has no columns: their absence is not worth a word.
+    unread = sf.coalesce(read.isin(NO_JSON, NO_FIELDS), sf.lit(False))
     both = sf.when(unread, read).otherwise(sf.nullif(sf.concat_ws("; ", read, found), sf.lit("")))
     return routed.withColumn("problem", both).drop(READ_PROBLEM)
 
@@ -201,7 +205,8 @@ def _summarised(rows: DataFrame, out: str, seconds: float, top: int, *, several_
     nobody = ~sf.col("routed") & (sf.size("not_simulated") == 0)
     fate = sf.when(sf.col("routed"), "routed").when(nobody, "unroutable").otherwise("undecided")
     # Rows that have no key are listed among the problems.
-    keyless = sf.coalesce("problem", sf.lit("")).rlike("^the line (is no J|has)|is null")
+    problem = sf.coalesce("problem", sf.lit(""))
+    keyless = problem.startswith(NO_JSON) | problem.startswith(NO_FIELDS) | problem.contains("is null")
     facets = sf.concat(
         sf.array(facet("fate", fate), facet("problem", sf.col("problem"))),
         sf.transform("queues", lambda queue: facet("queue", named(queue))),
@@ -240,28 +245,6 @@ def _summarised(rows: DataFrame, out: str, seconds: float, top: int, *, several_
         unroutable_keys=unroutable,
         seconds=seconds,
     )
-
-
-@contextmanager
-def _staged(out: str, *, overwrite: bool) -> Iterator[str]:
-    """Yield the path to write to; move it to its final path at the end, or remove it when something goes wrong."""
-    if is_remote(out):
-        yield out
-        return
-    target = Path(out).absolute()
-    mark = uuid4().hex
-    draft, old = (target.with_name(f".{target.name}.{mark}.{kind}") for kind in ("partial", "old"))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        yield str(draft)
-        if overwrite and target.exists():
-            target.replace(old)
-        draft.replace(target)
-    finally:
-        if old.exists() and not target.exists():
-            old.replace(target)
-        for leftover in (draft, old):
-            shutil.rmtree(leftover, ignore_errors=True)
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 Spark's readers drop or merge what they cannot parse unless they are told otherwise. Here every line of a text format is
 a row: one that is no JSON object, has another number of fields than the header, or holds bytes that are no UTF-8 is kept
-and says so in the column :data:`READ_PROBLEM`, which the routing job merges into ``problem``. Rows are counted apart from
-the reading, on the raw lines, so that a row lost on the way would be noticed.
+and says so in a column of its own, which the routing job merges into ``problem``. Rows are counted apart from the reading,
+on the raw lines, so that a row lost on the way would be noticed. The files of a log need not have the same columns: one
+that a file lacks is null there.
 
 What this leaves out: a CSV record that runs over several lines. It is read as several malformed rows (marked), because
 one stray quotation mark would otherwise swallow the rest of a file; write such logs as Parquet or JSON lines.
@@ -11,59 +12,28 @@ one stray quotation mark would otherwise swallow the rest of a file; write such 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructField, StructType, VariantType
 
 from dfa_router.errors import MessagesError
-from dfa_router.spark.route import free_name, quoted
+from dfa_router.spark.csv_logs import csv_rows
+from dfa_router.spark.errors import SPARK_ERRORS, cause
+from dfa_router.spark.json_logs import json_rows
+from dfa_router.spark.parquet_logs import parquet_rows
+from dfa_router.spark.route import quoted
 
-__all__ = [
-    "FORMATS",
-    "SPARK_ERRORS",
-    "cause",
-    "READ_PROBLEM",
-    "MessageLog",
-    "format_of",
-    "is_remote",
-    "read_messages",
-    "reading",
-    "writable",
-]
+__all__ = ["FORMATS", "MessageLog", "format_of", "is_remote", "read_messages", "reading", "writable"]
 
 FORMATS = {"parquet": (".parquet", ".pq"), "jsonl": (".jsonl", ".ndjson", ".json"), "csv": (".csv",)}
 """The formats, and the file names by which each is known."""
 
-READ_PROBLEM = "read problem"
-"""The column that says what was wrong with a line; it is dropped once its text is part of ``problem``."""
-
-UNREADABLE = "unreadable_line"
-"""The column that keeps the text of lines that could not be read; a log without such lines does not get it."""
-
-SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError)
-"""What PySpark raises: its own exceptions, those of its bridge to Java for exceptions of Java that it does not translate,
-and connection errors where the Java process has ended."""
-
-_CORRUPT = "line that Spark cannot parse"
-"""The column in which Spark keeps the text of such lines while it reads. No log should have a column of this name, as Spark
-would not read it as one of the log's."""
-
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy")
-
-_NO_UTF8 = "the line is not valid UTF-8: each bad byte was read as U+FFFD"
-_NO_JSON = "the line is no JSON object"
-_NO_FIELDS = "the line has another number of fields than the header, or a stray quotation mark"
-
-_CSV: dict[str, bool | str] = {"header": True, "quote": '"', "escape": '"', "encoding": "UTF-8"}
-"""CSV as RFC 4180 writes it: Spark's own default escapes quotation marks with a backslash."""
 
 
 class MessageLog(NamedTuple):
@@ -103,14 +73,12 @@ def read_messages(session: SparkSession, path: str, kind: str) -> MessageLog:
     """Read a log of one of the :data:`FORMATS`; raises :class:`MessagesError` for one that cannot be read."""
     with reading(path):
         if kind == "parquet":
-            messages = session.read.parquet(path)
+            messages = parquet_rows(session, path)
             return MessageLog(messages, messages.count())
         lines = session.read.text(path).where(sf.col("value").rlike(r"\S"))
         if kind == "jsonl":
-            return MessageLog(_json_rows(session, path, lines), lines.count())
-        per_file = lines.groupBy(sf.input_file_name().alias("file")).count()
-        rows = per_file.agg(sf.coalesce(sf.sum(sf.col("count") - 1), sf.lit(0))).collect()[0][0]  # without the headers
-        return MessageLog(_csv_rows(session, path), rows)
+            return MessageLog(*json_rows(session, path, lines))
+        return MessageLog(*csv_rows(session, path, lines, is_pattern=_is_pattern(path)))
 
 
 def writable(messages: DataFrame, kind: str) -> DataFrame:
@@ -137,61 +105,6 @@ def reading(path: str) -> Iterator[None]:
         yield
     except SPARK_ERRORS as error:
         raise MessagesError(f"{path}: cannot be read: {cause(error)}") from error
-
-
-def cause(error: BaseException) -> str:
-    """Return the line of a Spark error that says what happened; the other lines say where."""
-    lines = [
-        line.strip() for line in str(error).splitlines() if line.strip() and not line.strip().startswith("SQLSTATE")
-    ]
-    if not lines:
-        return type(error).__name__
-    if lines[0].startswith("An error occurred while calling") and len(lines) > 1:  # py4j's text of an exception of Java
-        return re.sub(r"^: (?:[\w.$]+: )?", "", lines[1])
-    return lines[-1] if any(line.startswith("Traceback") for line in lines) else lines[0]
-
-
-def _json_rows(session: SparkSession, path: str, lines: DataFrame) -> DataFrame:
-    inferred = session.read.option("columnNameOfCorruptRecord", _CORRUPT).json(path).schema
-    fields = [field for field in inferred if field.name != _CORRUPT]
-    if not fields:
-        raise MessagesError(f"{path}: no line is a JSON object; expected JSON lines, or another --format")
-    keys = {"exchange", "routing_key", "vhost"}
-    schema = StructType(
-        [StructField(field.name, StringType()) if field.name in keys else field for field in fields]
-        + [StructField(_CORRUPT, StringType())]
-    )
-    broken_lines = len(fields) < len(inferred)
-    parsed = sf.from_json("value", schema, {"columnNameOfCorruptRecord": _CORRUPT})
-    rows = lines.select("value", parsed.alias("row"))
-    broken = sf.col("row")[_CORRUPT].isNotNull() | ~sf.col("value").rlike(r"^\s*\{")
-    problem = sf.when(broken, _NO_JSON).when(~sf.is_valid_utf8("value"), _NO_UTF8)
-    kept = [sf.when(~broken, sf.col("row")[field.name]).alias(field.name) for field in fields]
-    if broken_lines:
-        kept.append(sf.when(broken, sf.col("value")).alias(free_name(UNREADABLE, [field.name for field in fields])))
-    return rows.select(*kept, problem.alias(READ_PROBLEM))
-
-
-def _csv_rows(session: SparkSession, path: str) -> DataFrame:
-    header = session.read.options(**_CSV).csv(path).schema
-    schema = StructType([*header, StructField(_CORRUPT, StringType())])
-    # Without columnPruning=False a line is checked only for the columns that are used.
-    read = session.read.options(**_CSV, columnNameOfCorruptRecord=_CORRUPT, enforceSchema=False, columnPruning=False)
-    rows = read.schema(schema).csv(path)
-    broken = sf.col(quoted(_CORRUPT)).isNotNull()
-    texts = [sf.col(quoted(field.name)) for field in header]
-    damaged = sf.concat_ws("", *texts).contains("\ufffd")
-    problem = sf.when(broken, _NO_FIELDS).when(damaged, _NO_UTF8)
-    # CSV has no null, and the empty name is that of the default exchange.
-    kept = [
-        sf.when(broken | text.isNotNull(), text).otherwise("").alias(field.name)
-        if field.name in {"exchange", "routing_key"}
-        else text
-        for field, text in zip(header, texts, strict=True)
-    ]
-    if rows.where(broken).limit(1).collect():
-        kept.append(sf.col(quoted(_CORRUPT)).alias(free_name(UNREADABLE, header.names)))
-    return rows.select(*kept, problem.alias(READ_PROBLEM))
 
 
 def _names(path: str) -> Iterator[str]:

@@ -116,6 +116,12 @@ def _key_columns(schema: StructType, topology: Topology) -> tuple[str, ...]:
         raise MessagesError(
             f"the messages have two columns {twice!r}; they have: {', '.join(schema.names)}. Rename one"
         )
+    other_case = next((name for name in columns if name.lower() == "vhost" != name), None)
+    if other_case is not None:
+        raise MessagesError(
+            f"column {other_case!r} differs from 'vhost' by its case alone; the messages have: {listed}. Rename it to "
+            "'vhost', or to something else if it is none"
+        )
     keys = ("exchange", "routing_key", "vhost") if "vhost" in columns else ("exchange", "routing_key")
     for name in keys:
         allowed: tuple[type[DataType], ...] = (StringType, BinaryType) if name == "routing_key" else (StringType,)

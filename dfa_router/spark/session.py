@@ -10,6 +10,7 @@ notebook provides.
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -20,7 +21,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dfa_router.errors import EnvironmentLacksError, OptionError
 from dfa_router.spark.java import DISTURBING, Java, find_java
@@ -64,7 +65,7 @@ def local_session(
     if "PYSPARK_GATEWAY_PORT" in os.environ or SparkSession.getActiveSession() is not None:
         return builder.getOrCreate()
     chosen = java or find_java()
-    with _environment(_launch_environment(master, chosen)):
+    with _environment(_launch_environment(master, chosen)), _no_orphan():
         try:
             return builder.getOrCreate()
         except PySparkRuntimeError as error:
@@ -103,6 +104,31 @@ def stop(session: SparkSession) -> None:
     except (Py4JError, ConnectionError):
         if not java_has_ended(session):
             raise
+
+
+@contextmanager
+def _no_orphan() -> Iterator[None]:
+    """End Java if starting it is interrupted.
+
+    PySpark keeps the process nowhere until Java has answered, and a Java that nobody asked for an answer waits for ever.
+    """
+    launcher: Any = importlib.import_module("pyspark.java_gateway")
+    start, started = launcher.Popen, list[subprocess.Popen[bytes]]()
+
+    def starting(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(start(*arguments, **options))
+        return started[-1]
+
+    launcher.Popen = starting
+    try:
+        yield
+    except BaseException:
+        for process in started:
+            process.kill()
+            process.wait()
+        raise
+    finally:
+        launcher.Popen = start
 
 
 def _java_process(session: SparkSession) -> subprocess.Popen[bytes] | None:

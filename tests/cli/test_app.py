@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -261,3 +262,42 @@ def test_interrupting_leaves_nothing_behind(
     assert said in err
     assert "Traceback" not in err
     assert sorted(path.name for path in slow_files.iterdir()) == ["defs.json", "log.jsonl"]
+
+
+def java_of(process: subprocess.Popen[str]) -> Path | None:
+    """Return the folder in /proc of the Java that a process has started for Spark, once there is one."""
+    tasks = Path("/proc", str(process.pid), "task").glob("*/children")
+    for number in [number for task in tasks for number in task.read_text().split()]:
+        with suppress(OSError):  # one that has ended since
+            line = Path("/proc", number, "cmdline").read_bytes()
+            if b"java" in line and b"pyspark-shell" in line:
+                return Path("/proc", number)
+    return None
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(HANGING)
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for the processes of a process in /proc")
+@pytest.mark.parametrize("kernels", ["compiled", "not compiled"])
+def test_interrupting_while_java_starts_leaves_no_java_and_waits_for_no_kernels(
+    files: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    start: Callable[..., subprocess.Popen[str]],
+    kernels: str,
+) -> None:
+    if kernels == "not compiled":
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
+    process = start(*arguments(files, "--master", "local[1]"))
+    while process.poll() is None and (java := java_of(process)) is None:
+        time.sleep(0.01)
+    assert java is not None, process.communicate()
+    process.send_signal(signal.SIGINT)
+    try:
+        assert process.wait(60) == ExitCode.INTERRUPTED
+        assert not java.exists(), "a Java is left, which nobody will ever ask for anything"
+    finally:
+        if java.exists():
+            os.kill(int(java.name), signal.SIGKILL)  # it would keep the pipe open that is read to its end below
+    assert "Traceback" not in process.communicate()[1]
+    assert sorted(path.name for path in files.iterdir() if path.name != "kernels") == ["defs.json", "log.jsonl"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import signal
 import subprocess
@@ -142,6 +143,18 @@ def test_every_format_of_keys_means_the_same(write: Write, run: Run, tmp_path: P
         assert (facts["keys"], facts["distinct_keys"], facts["engines"][0]["pairs"]) == (5, 4, PAIRS), path
 
 
+def test_a_byte_order_mark_is_no_part_of_a_file(write: Write, run: Run) -> None:
+    mark = b"\xef\xbb\xbf"
+    bindings = [("b", b"a\n"), ("b.csv", b"pattern\na\n"), ("b.jsonl", b'{"pattern": "a"}\n')]
+    keys = [("k", b"a\n"), ("k.csv", b"routing_key\na\n"), ("k.jsonl", b'{"routing_key": "a"}\n')]
+    for (binding_name, binding), (key_name, key) in itertools.product(bindings, keys):
+        _, out, _ = run(write(binding_name, mark + binding), write(key_name, mark + key))
+        assert "1 pairs of a key" in out, (binding_name, key_name)
+    in_v = ("--vhost", "v", "--exchange", "x")
+    _, out, _ = run(write("b.json", mark + definitions().encode()), write("k", mark + b"c"), *in_v)
+    assert "1 pairs of a key" in out
+
+
 def test_a_direct_exchange_is_read_in_its_own_dialect(write: Write, run: Run) -> None:
     bindings, keys = write("b.json", definitions("direct")), write("k", "c\na.*\na.b")
     code, out, _ = run(bindings, keys, "--json", "--exchange", "x", "--vhost", "v", "--engine", "naive")
@@ -174,6 +187,12 @@ BAD_BINDINGS: list[tuple[str, str | bytes, str]] = [
     ("b.csv", b"pattern\n\xff\n", "b.csv:2: no valid UTF-8"),
     ("b.jsonl", "", "b.jsonl: has no bindings"),
     ("b.jsonl", '{"pattern": "a"}\n\n{"pattern"}\n', "b.jsonl:3: is no JSON"),
+    (
+        "b.jsonl",
+        '{"pattern": "b"}\n{"pattern": "a", "pattern": "b"}\n',
+        'b.jsonl:2: the key \'pattern\' stands twice in the object that begins with {"pattern": "a"',
+    ),
+    ("b.jsonl", '{"pattern": "a\\ud800"}\n', "b.jsonl:1: "),
     ("b.jsonl", '["a"]\n', "b.jsonl:1: is no JSON object; write one per line"),
     ("b.jsonl", '{"pattern": 1}\n', "b.jsonl:1: pattern and destination are 1 and None: write text"),
     ("b.json", definitions(), "b.json: holds many exchanges; choose one with --exchange: vhost '/' has none"),
@@ -197,6 +216,16 @@ BAD_KEYS: list[tuple[str, str | bytes, str]] = [
     ("k.jsonl", '{"routing_key": "a"}\nnope\n', "k.jsonl:2: is no JSON"),
     ("k.jsonl", '{"routing_key": "a"}\n[1]\n', "k.jsonl:2: is a JSON list"),
     ("k.jsonl", '{"routing_key": "a"}\n{"routing_key": 7}\n', "k.jsonl:2: 'routing_key' is 7; write keys as strings"),
+    (
+        "k.jsonl",
+        '{"routing_key": "b"}\n{"routing_key": "a", "routing_key": "b"}\n',
+        'k.jsonl:2: the key \'routing_key\' stands twice in the object that begins with {"routing_key": "a"',
+    ),
+    (
+        "k.jsonl",
+        '{"routing_key": "b"}\n{"routing_key": "a\\ud800"}\n',
+        "k.jsonl:2: 'routing_key' has half of a character",
+    ),
     ("k.parquet", "", "k.parquet: Parquet file size is 0 bytes; is it a Parquet file?"),
     ("k.parquet", "no parquet at all", "is it a Parquet file?"),
 ]

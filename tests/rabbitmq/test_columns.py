@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import random
 import tracemalloc
@@ -174,6 +175,34 @@ def test_rows_that_cannot_be_routed_are_kept_and_say_why() -> None:
     assert columns.queues.null_count == columns.not_simulated.null_count == columns.routed.null_count == 0
     for found, expected in zip(columns.problem.to_pylist(), problems, strict=True):
         assert found == expected or (expected and found and found.startswith(expected)), (found, expected)
+
+
+def test_unknown_names_are_not_compared_with_each_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+    compare = difflib.SequenceMatcher.set_seq1
+
+    def counted(self: difflib.SequenceMatcher[str], name: str) -> None:
+        nonlocal compared
+        compared += 1
+        compare(self, name)
+
+    monkeypatch.setattr(difflib.SequenceMatcher, "set_seq1", counted)
+    router = SMALL.compile()
+    comparisons = []
+    for count in (10, 1_000):
+        names = [f"unknown {number}" for number in range(count)]
+        columns = router.route_columns(names, ["a"] * count, ["/"] * count)
+        assert all(text.startswith("no exchange 'unknown ") for text in columns.problem.to_pylist())
+        comparisons.append(compared)
+    assert comparisons[0] == comparisons[1], "of 990 more names none is compared with all others"
+
+
+@pytest.mark.parametrize("typed", ["innr", "innerr", "innre", "ninner", "onner"])
+def test_a_typing_error_in_a_batch_is_told_the_name_that_was_meant(typed: str) -> None:
+    columns = SMALL.compile().route_columns([typed, "anything else"], ["a", "a"])
+    near, far = columns.problem.to_pylist()
+    assert near == f"no exchange {typed!r} in vhost '/'; near names: 'inner'"
+    assert "; there are " in far
 
 
 def test_every_form_of_an_arrow_column_is_taken() -> None:

@@ -150,8 +150,11 @@ def test_policies_that_cannot_be_read_or_decided_are_warned_about(write: Write) 
         {"name": name, "pattern": "x", "priority": 1, "definition": {"alternate-exchange": name}} for name in "ab"
     ]
     posix = {"name": "posix", "pattern": "^[[:alpha:]]+$", "apply-to": "exchanges", "definition": {}}
-    topology = load_definitions(write({"exchanges": [exchange, *other], "policies": [*policies, posix]}))
-    assert {warning.kind for warning in topology.warnings} == {"tied-policies", "unreadable-policy"}
+    open_ = {"name": "open", "pattern": "(x", "apply-to": "exchanges", "definition": {}}
+    topology = load_definitions(write({"exchanges": [exchange, *other], "policies": [*policies, posix, open_]}))
+    assert [(warning.kind, warning.name) for warning in topology.warnings] == [
+        ("unreadable-policy", "open"), ("tied-policies", "x"),
+    ]  # fmt: skip
 
 
 BAD_FILES: list[tuple[str, Any, list[str]]] = [
@@ -179,6 +182,12 @@ BAD_FILES: list[tuple[str, Any, list[str]]] = [
     ("empty object", {}, ["empty object"]),
     ("exchanges no list", {"exchanges": {"x": "topic"}}, ["exchanges", "a list", "dict"]),
     ("entry no object", {"queues": ["q"]}, ["queues[0]", "an object", "'q'"]),
+    (
+        "a key twice",
+        '{"exchanges": [{"name": "x", "type": "topic", "name": "y"}]}',
+        ["the key 'name' stands twice", '"name": "x"', "remove one"],
+    ),
+    ("a section twice", '{"bindings": [], "queues": [], "bindings": []}', ["the key 'bindings' stands twice"]),
     ("no type", {"exchanges": [{"name": "x"}]}, ["exchanges[0].type", "is missing"]),
     (
         "internal",

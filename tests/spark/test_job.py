@@ -191,6 +191,24 @@ def test_a_result_with_other_rows_than_the_input_is_not_kept(
     assert left(tmp_path) == ["log.jsonl"]
 
 
+def test_a_result_whose_place_was_taken_while_the_job_ran_is_kept_beside_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    log, out = tmp_path / "log.jsonl", tmp_path / "out"
+    log.write_bytes(JSON_LINES[0])
+
+    def take(label: str, _done: int, _total: int) -> None:
+        if label == "counting" and not out.exists():
+            out.mkdir()
+            (out / "of another run").touch()
+
+    with pytest.raises(dr.JobError, match=r"something appeared there while the job ran.*the complete result is in"):
+        run(spark, log, out, "jsonl", "jsonl", report=take)
+    (kept,) = (path for path in tmp_path.iterdir() if path not in {log, out})
+    assert [json.loads(file.read_text())["queues"] for file in results(kept, ".json")] == [["p", "q"]]
+    assert left(out) == ["of another run"]
+
+
 def test_logs_that_cannot_be_read_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     fake = tmp_path / "fake.parquet"
     fake.write_bytes(b"this is no parquet")

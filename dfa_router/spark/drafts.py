@@ -1,0 +1,87 @@
+"""Local results: written as a draft beside their final path, and moved there when they are complete.
+
+A draft has an owner, the process that writes it, which holds a lock on a file beside it for as long as it lives. So the next
+run for the same path can tell a draft that is being written from one whose owner was killed, and removes only the latter.
+The kernel gives a lock back however its owner ends; a process number in the draft's name may be that of another process
+by then.
+
+Whatever appears at the final path meanwhile stays there, and the result stays beside it, under a name that the error tells.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from uuid import uuid4
+
+from dfa_router.errors import JobError
+
+__all__ = ["staged"]
+
+_DRAFT, _OLD, _LOCK = ".partial", ".old", ".lock"
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def staged(out: str, *, overwrite: bool) -> Iterator[str]:
+    """Yield the path to write to; move it to ``out`` at the end, or remove it when something goes wrong.
+
+    Removes what killed runs for the same path have left, and logs a warning that says so. Raises :class:`JobError` where
+    something is at ``out`` at the end and must not or cannot be replaced; the text names the folder in which the result is.
+    """
+    target = Path(out).absolute()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(target)
+    mark = f".{target.name}.{uuid4().hex}"
+    draft, old, lock = (target.with_name(mark + ending) for ending in (_DRAFT, _OLD, _LOCK))
+    with lock.open("x") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        try:
+            yield str(draft)
+            if overwrite and target.exists():
+                target.replace(old)
+            _place(draft, target, out)
+        finally:
+            _clean(draft, old, target)
+            lock.unlink(missing_ok=True)
+
+
+def _place(draft: Path, target: Path, out: str) -> None:
+    try:
+        draft.replace(target)
+    except OSError as error:
+        kept = target.with_name(f"{target.name}.{draft.name.split('.')[-2][:8]}")
+        draft.replace(kept)
+        raise JobError(
+            f"{out}: something appeared there while the job ran ({error.strerror}), and was left as it is; the complete "
+            f"result is in {kept}: move it to where you want it"
+        ) from None
+
+
+def _clean(draft: Path, old: Path, target: Path) -> None:
+    """Remove what is not needed any more; an old result comes back where there is no new one."""
+    if old.exists() and not target.exists():
+        with suppress(OSError):  # a result of another run has just taken the place
+            old.replace(target)
+    for leftover in (draft, old):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what runs left that were killed: those whose lock nobody holds."""
+    for lock in target.parent.iterdir():
+        if not (lock.name.startswith(f".{target.name}.") and lock.name.endswith(_LOCK)):
+            continue
+        with suppress(FileNotFoundError, BlockingIOError), lock.open() as held:  # gone by now, or its owner lives
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            draft, old = lock.with_suffix(_DRAFT), lock.with_suffix(_OLD)
+            if draft.exists():
+                _log.warning("removing %s, the unfinished result of a run that was killed", draft)
+            _clean(draft, old, target)
+            if not draft.exists():  # tasks of the killed run may still end, and write into it until then
+                lock.unlink(missing_ok=True)

@@ -1,0 +1,35 @@
+"""JSON in which no key stands twice.
+
+The standard leaves open what such an object means, and ``json.loads`` takes the last value and says nothing of the others.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+__all__ = ["RepeatedKeyError", "loads"]
+
+
+class RepeatedKeyError(ValueError):
+    """An object has a key twice; the text names it and shows how the object begins."""
+
+
+def loads(text: str | bytes) -> Any:
+    """Return the value of a JSON text, as ``json.loads``; raises :class:`RepeatedKeyError` too.
+
+    >>> loads('[{"a": 1}, {"b": 1, "a": 2, "a": 3}]')
+    Traceback (most recent call last):
+    dfa_router.strict_json.RepeatedKeyError: the key 'a' stands twice in the object that begins with {"b": 1, "a": 2, "a": 3}
+    """
+    return json.loads(text, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        begins = ", ".join(f"{json.dumps(name)}: {json.dumps(value)[:30]}" for name, value in pairs[:3])
+        raise RepeatedKeyError(f"the key {twice!r} stands twice in the object that begins with {{{begins}}}")
+    return made
