@@ -22,12 +22,6 @@ __all__ = ["soak"]
 @click.option("--rounds", type=click.IntRange(1), help="How many rounds, instead of a time.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The seed of the first round.")
 @click.option(
-    "--also",
-    type=click.Choice(["every key"]),
-    multiple=True,
-    help="A kind of binding set that is left out otherwise: 'every key', which thousands of bindings match, may take gigabytes.",
-)
-@click.option(
     "--hang-after",
     type=click.FloatRange(0, min_open=True),
     default=600.0,
@@ -42,7 +36,6 @@ def soak(
     minutes: float | None,
     rounds: int | None,
     seed: int,
-    also: tuple[str, ...],
     hang_after: float,
 ) -> None:
     """Match random keys for minutes, and check every answer.
@@ -74,7 +67,6 @@ def soak(
             minutes=minutes,
             rounds=rounds,
             seed=seed,
-            also=also,
             hangs=out / "soak-hang.txt",
             hang_seconds=hang_after,
             progress=progress,

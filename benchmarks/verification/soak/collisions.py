@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels.tables import SCRAMBLE
-from compiler.kernels.words import HASH_SHIFT, MIXER
 
-__all__ = ["draw_colliding", "one_name", "one_slot"]
+__all__ = ["draw_colliding_pairs", "draw_colliding_words", "one_name", "one_slot"]
 
 SLOT_BITS = 13
 """Words of one slot share this many bits of the hash: more than the table of a set of them has."""
@@ -46,14 +45,38 @@ def one_name(seed: int) -> list[str]:
     first = (
         rng.integers(ord("0"), ord("z") + 1, size=(DRAWS >> 2, 8), dtype=np.uint8).view("<u8").ravel().astype(np.uint64)
     )
-    mixed = (first ^ (first >> HASH_SHIFT)) * MIXER
-    second = (mixed[0] + np.uint64(int.from_bytes(b"together", "little"))) - mixed
+    mixed = _folded_product(first ^ np.uint64(16))  # the length of the word
+    second = mixed ^ mixed[0] ^ np.uint64(int.from_bytes(b"together", "little"))
     fits = _letters(second)
     pairs = np.stack([first[fits], second[fits]], axis=1).astype("<u8")
     return sorted({pair.tobytes().decode("ascii") for pair in pairs})
 
 
-def draw_colliding(rng: random.Random) -> list[str]:
+def _folded_product(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return the two halves of the product of each number and the multiplier, combined by exclusive or."""
+    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+    a, b = numbers >> half, numbers & low
+    c, d = np.uint64(SCRAMBLE >> 32), np.uint64(SCRAMBLE & 0xFFFFFFFF)
+    middle = (b * d >> half) + (a * d & low) + (b * c & low)
+    upper = a * c + (a * d >> half) + (b * c >> half) + (middle >> half)
+    return np.asarray(upper ^ numbers * np.uint64(SCRAMBLE), np.uint64)
+
+
+def draw_colliding_pairs(rng: random.Random) -> list[str]:
+    """Draw patterns of two words whose (position, symbol) meet in the table of children.
+
+    The first patterns are of one word each, and give the words their numbers.
+    """
+    words, parents, number = 500, 100, rng.choice([300, 1000, 3000])
+    symbol, parent = np.meshgrid(np.arange(1, words + 1, dtype=np.uint64), np.arange(1, parents + 1, dtype=np.uint64))
+    bits = words.bit_length() + (1 + words + number).bit_length()
+    key = parent << np.uint64(words.bit_length()) | symbol
+    mixed = ((key ^ key >> np.uint64(1 + bits >> 1)) << np.uint64(64 - bits)) * np.uint64(SCRAMBLE)
+    chosen = np.argsort(mixed, axis=None)[:number]
+    return [f"w{i}" for i in range(1, words + 1)] + [f"w{parent.flat[i]}.w{symbol.flat[i]}" for i in chosen]
+
+
+def draw_colliding_words(rng: random.Random) -> list[str]:
     """Draw patterns of words that collide, some of which are left out: keys may have those as well."""
     words = rng.choice([one_slot, one_name])(rng.randrange(3))
     some = rng.sample(words, rng.randint(2, min(len(words), 400)))

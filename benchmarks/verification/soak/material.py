@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
 from benchmarks.verification.soak.answers import Key, raw
-from benchmarks.verification.soak.collisions import draw_colliding
+from benchmarks.verification.soak.collisions import draw_colliding_pairs, draw_colliding_words
 
-__all__ = ["APART", "FORMS", "KINDS", "as_column", "draw_bindings", "draw_keys", "draw_order", "draw_raw_keys"]
+__all__ = ["FORMS", "KINDS", "as_column", "draw_bindings", "draw_keys", "draw_order", "draw_raw_keys"]
 
 AWKWARD = [
     "",
@@ -97,21 +97,16 @@ KINDS: dict[str, Callable[[random.Random], list[str]]] = {
     "words anywhere": _words_anywhere,
     "leading hashes": _leading_hashes,
     "stars": _stars,
-    "colliding words": draw_colliding,
+    "colliding words": draw_colliding_words,
+    "colliding pairs": draw_colliding_pairs,
+    "every key": _every_key,
 }
 
-APART: dict[str, Callable[[random.Random], list[str]]] = {"every key": _every_key}
-"""Kinds that the soak leaves out unless they are named: a batch of theirs may take gigabytes."""
 
-
-def draw_bindings(rng: random.Random, also: Collection[str] = ()) -> tuple[str, list[tuple[str, str]]]:
-    """Draw a binding set; return its kind and the set. Some patterns occur twice, and bindings share destinations.
-
-    ``also`` names kinds of :data:`APART` that may be drawn as well.
-    """
-    kinds = KINDS | {name: APART[name] for name in also}
-    kind = rng.choice(list(kinds))
-    patterns = kinds[kind](rng)
+def draw_bindings(rng: random.Random) -> tuple[str, list[tuple[str, str]]]:
+    """Draw a binding set; return its kind and the set. Some patterns occur twice, and bindings share destinations."""
+    kind = rng.choice(list(KINDS))
+    patterns = KINDS[kind](rng)
     patterns += rng.choices(patterns, k=len(patterns) // 10)
     return kind, [(pattern, f"q{rng.randrange(1 + len(patterns) // 2)}") for pattern in patterns]
 

@@ -7,7 +7,7 @@ import pickle
 import random
 import tempfile
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 
 import dfa_router as dr
@@ -31,14 +31,13 @@ def run(
     minutes: float | None,
     rounds: int | None = None,
     seed: int = 0,
-    also: Collection[str] = (),
     hangs: Path | None = None,
     hang_seconds: float = HANG_SECONDS,
     progress: Callable[[Tally], None] = lambda _: None,
 ) -> Tally:
     """Soak for some minutes or for a number of rounds; round i has the seed ``seed + i``.
 
-    ``also`` names kinds of binding sets that are left out otherwise. A disagreement or an exception is recorded with its
+    A disagreement or an exception is recorded with its
     seed and circumstances, and the soak goes on. A round that takes longer than ``hang_seconds`` ends the process, and the
     stacks of its threads go to the file ``hangs``, if that is given.
     """
@@ -49,7 +48,7 @@ def run(
         number = seed + tally.rounds
         with watched(hangs, hang_seconds, f"the round of seed {number}"):
             try:
-                _round(number, tally, also)
+                _round(number, tally)
             except AssertionError as error:
                 tally.disagreements.append(f"seed {number}: {error}")
             except Exception as error:  # noqa: BLE001 - a crash is a finding as well: it is recorded and reported
@@ -67,10 +66,10 @@ def run(
     return tally
 
 
-def _round(seed: int, tally: Tally, also: Collection[str]) -> None:
+def _round(seed: int, tally: Tally) -> None:
     """Draw a round and check its answers; raises AssertionError for one that differs."""
     rng = random.Random(seed)
-    kind, bindings = draw_bindings(rng, also)
+    kind, bindings = draw_bindings(rng)
     patterns = [pattern for pattern, _ in bindings]
     keys = draw_keys(rng, patterns)
     unreadable = draw_raw_keys(rng, keys)
