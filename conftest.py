@@ -62,6 +62,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one process more than there are cores: many tests wait for Java, a broker, a browser or a child process."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config) -> None:
     """Prepare for several processes: a file for the groups, and kernels compiled once, which each of them would compile."""
     descriptor, name = tempfile.mkstemp(prefix="dfa-router-groups-")

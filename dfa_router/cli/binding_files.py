@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from dfa_router.cli.pattern_options import read_patterns
 from dfa_router.errors import BindingError, OptionError, PatternError
+from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
 from dfa_router.rabbitmq import Topology, load_definitions
 from dfa_router.strict_json import RepeatedKeyError, loads
 
-__all__ = ["BindingFile", "check_patterns", "read_bindings"]
+__all__ = ["BindingFile", "check_bindings", "read_bindings"]
 
 _PATTERN_NAMES = ("pattern", "routing_key")
 """What the field with the pattern may be called; exports of brokers call it routing_key."""
@@ -58,12 +59,17 @@ def read_bindings(path: Path, *, exchange: str | None = None, vhost: str = "/") 
     return found
 
 
-def check_patterns(path: Path, file: BindingFile, dialect: Dialect) -> None:
-    """Raise :class:`PatternError` for the first pattern that the dialect refuses; the text names its line."""
-    for (pattern, _), place in zip(file.bindings, file.places, strict=True):
+def check_bindings(path: Path, file: BindingFile, dialect: Dialect) -> None:
+    """Raise :class:`PatternError` or :class:`BindingError` for the first binding that is refused; the text names its line."""
+    for binding, place in zip(file.bindings, file.places, strict=True):
+        pattern = binding[0]
         problem = pattern_problem(pattern, dialect)
         if problem is not None:
             raise PatternError(f"{path}:{place}: the pattern {pattern[:60]!r} is refused by {dialect.name}: {problem}")
+        try:
+            binding_set([binding])
+        except BindingError as error:
+            raise BindingError(f"{path}:{place}: {error}") from None
 
 
 def _from_definitions(path: Path, exchange: str | None, vhost: str) -> BindingFile:

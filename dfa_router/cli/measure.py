@@ -11,14 +11,14 @@ import click
 import numpy as np
 
 from dfa_router.build import compile
-from dfa_router.cli.binding_files import BindingFile, check_patterns, read_bindings
+from dfa_router.cli.binding_files import BindingFile, check_bindings, read_bindings
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.measuring import Measurement, Request, canonical_answers, in_words
 from dfa_router.cli.measuring import measure as measure_engine
 from dfa_router.cli.options import cache_bytes_option, count_option, json_option
 from dfa_router.engines.automaton import prepare
 from dfa_router.engines.registry import engine_info, engines
-from dfa_router.errors import MessagesError, PatternError
+from dfa_router.errors import BindingError, MessagesError, PatternError
 from dfa_router.key_files import distinct_count, read_keys
 from dfa_router.language.dialects import DIALECTS, dialect_named
 
@@ -153,8 +153,8 @@ def _measure_all(
     for name in names:
         try:
             measured, matches = measure_engine(name, request, report)
-        except PatternError:
-            check_patterns(file, found, dialect_named(request.dialect))
+        except (PatternError, BindingError):
+            check_bindings(file, found, dialect_named(request.dialect))
             raise
         results.append(measured)
         if len(names) > 1:

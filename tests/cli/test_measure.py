@@ -193,6 +193,11 @@ BAD_BINDINGS: list[tuple[str, str | bytes, str]] = [
         'b.jsonl:2: the key \'pattern\' stands twice in the object that begins with {"pattern": "a"',
     ),
     ("b.jsonl", '{"pattern": "a\\ud800"}\n', "b.jsonl:1: "),
+    (
+        "b.jsonl",
+        '{"pattern": "a"}\n{"pattern": "a", "destination": "q\\ud800"}\n',
+        "b.jsonl:2: binding 0: the destination 'q\\ud800' has a lone surrogate",
+    ),
     ("b.jsonl", '["a"]\n', "b.jsonl:1: is no JSON object; write one per line"),
     ("b.jsonl", '{"pattern": 1}\n', "b.jsonl:1: pattern and destination are 1 and None: write text"),
     ("b.json", definitions(), "b.json: holds many exchanges; choose one with --exchange: vhost '/' has none"),

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md, SECURITY.md and the glossary name is there: files, folders, recipes of make, and names in modules."""
+"""What CONTRIBUTING.md, SECURITY.md, the guarantees and the glossary name is there: files, folders, recipes of make, and names in modules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-PAGES = ("CONTRIBUTING.md", "SECURITY.md", "docs/glossary.md")
+PAGES = ("CONTRIBUTING.md", "SECURITY.md", "docs/glossary.md", "docs/guarantees.md")
 ROOTS = ("compiler", "dfa_router", "viz", "benchmarks", "tests", "scripts", "docs", "examples")
 
 
