@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,14 @@ def test_a_notebook_runs_and_says_what_it_said(path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     notebook = nbformat.read(path, as_version=4)
     committed = _said(notebook)
-    nbclient.NotebookClient(
-        notebook,
-        timeout=120,
-        resources={"metadata": {"path": str(REPOSITORY)}},
-        config=config.Config({"KernelManager": {"transport": "ipc"}}),
-    ).execute()
+    with tempfile.TemporaryDirectory() as folder:  # its path is short, as that of a socket must be
+        # Without a file of its own, a kernel's sockets have the names of any other kernel's that runs in the same folder.
+        own = {"transport": "ipc", "connection_file": f"{folder}/kernel.json"}
+        nbclient.NotebookClient(
+            notebook,
+            timeout=120,
+            resources={"metadata": {"path": str(REPOSITORY)}},
+            config=config.Config({"KernelManager": own}),
+        ).execute()
     nbformat.validate(notebook)
     assert _said(notebook) == committed

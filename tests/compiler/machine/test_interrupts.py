@@ -168,7 +168,7 @@ def test_several_threads_may_be_broken_off_at_every_step() -> None:
 
 
 def test_the_twin_may_be_broken_off_at_every_step() -> None:
-    keys = column(keys_of(4, 8))
+    keys = column(keys_of(4, 4))
     assert everywhere(lambda: Twin(NFA, b".", 600), lambda machine: machine.match_batch([keys])) > 100
 
 
