@@ -224,7 +224,8 @@ class Walker:
         hits, words, builds = int(meta[KEY_CACHE_HITS]), int(meta[WORDS]), int(meta[BUILDS])
         stop = self._end_of_chunk(column)
         table = self._key_cache.wanted_table(self._capacity, nbytes(cache))
-        dense = not len(table) and column.block > 1 and self._dense_rows.fits(cache, self._room(cache))
+        room = self._capacity - nbytes(cache) - self._key_cache.table.nbytes
+        dense = not len(table) and column.block > 1 and self._dense_rows.fits(cache, room)
         if dense and self._dense_rows.long_enough:
             meta[ROW] = self._dense_rows.walk(cache, column.keys, start, stop, column.found.base, column.out)
             status = DONE
@@ -250,10 +251,6 @@ class Walker:
         if int(offsets[stop]) - int(offsets[row]) > CHUNK_BYTES:
             stop = max(row + 1, int(np.searchsorted(offsets, offsets[row] + CHUNK_BYTES)))
         return stop
-
-    def _room(self, cache: Cache) -> int:
-        """Return how many bytes of the capacity are free."""
-        return self._capacity - nbytes(cache) - self._key_cache.table.nbytes
 
     def _judge_pace(self, column: Progress, cache: Cache) -> None:
         """At the end of a stretch of keys, compare what walking has cost with what simulating would have cost."""

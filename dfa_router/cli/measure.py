@@ -206,7 +206,7 @@ def _rows(threads: int) -> Iterator[tuple[str, Callable[[Measurement], str]]]:
         if threads > 1:
             yield "  elapsed, ns/key", _of_pass(name, "elapsed_ns_per_key", ",.1f")
         yield "  hits", _of_pass(name, "hits")
-        yield "  misses (transitions built)", _of_pass(name, "misses")
+        yield "  misses (transition not there)", _of_pass(name, "misses")
         yield "  clears of the cache", _of_pass(name, "clears")
         yield "  fallbacks (keys simulated)", _of_pass(name, "fallbacks")
         yield "  key cache hits", _of_pass(name, "key_cache_hits")
