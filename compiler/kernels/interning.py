@@ -11,13 +11,9 @@ import numpy as np
 from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.tables import Int32s, Signed, Uint64s
 from compiler.kernels.unsigned import GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
-from compiler.kernels.work import EMPTY_SET, SETS_FOUND, SETS_SHARED, FoundSets
+from compiler.kernels.work import EMPTY_SET, SETS_FOUND, SETS_SHARED, SHARED_FROM, FoundSets
 
 __all__ = ["add_found_set", "hash_of", "rehash", "same"]
-
-SHARED_FROM = 64
-"""Tags from which on a simulated set is looked up before it is added. Smaller ones take at most this much for each key; looking
-them up, too, makes simulating `hard` take 1.5 times as long."""
 
 
 @inlined

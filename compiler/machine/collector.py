@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from compiler.errors import CapacityError
 from compiler.kernels.tables import BLOCK
-from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SETS_SHARED, TAGS_WANTED, FoundSets
+from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SETS_SHARED, SHARED_FROM, TAGS_WANTED, FoundSets
 from compiler.values import Int32s, SetBatch
 
 __all__ = ["Collector", "SimulatedSets", "joined"]
@@ -32,8 +32,6 @@ DENSE = 32
 
 SMALL = 32
 """Rows whose sets are taken over one by one."""
-LARGE = 64
-"""Tags from which on a set that a cleared cache has handed over is not taken over again."""
 
 Indices = npt.NDArray[np.intp]
 
@@ -129,7 +127,7 @@ class Collector:
 
         A large set is added once, also if the cache was cleared in between; a small one takes hardly more than its keys.
         """
-        large = np.flatnonzero(offsets[used + 1] - offsets[used] >= LARGE)
+        large = np.flatnonzero(offsets[used + 1] - offsets[used] >= SHARED_FROM)
         if not self._tags or not len(large):
             return self.base + np.arange(len(used)), used
         self._see()
@@ -149,7 +147,7 @@ class Collector:
             starts = np.concatenate((ends[-1:] - len(tags), ends[:-1]))
             at = starts - starts[:1]
             sizes = ends - starts
-            for i in np.flatnonzero(sizes >= LARGE).tolist():
+            for i in np.flatnonzero(sizes >= SHARED_FROM).tolist():
                 self._large.setdefault(_digest(tags[at[i] : at[i] + sizes[i]]), first + i)
             first += len(ends)
         self._seen = len(self._tags)

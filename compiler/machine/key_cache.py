@@ -96,7 +96,7 @@ class KeyCache:
 
     def wanted_table(self, capacity: int, used: int) -> npt.NDArray[np.uint64]:
         """Return the table, or one of no slots where it is not wanted now or does not fit beside ``used`` bytes."""
-        if not self.policy.wanted or self.policy.mode == "off":
+        if not self.policy.wanted:  # as it never is where the mode is "off"
             return NO_KEY_TABLE
         if not len(self.table):
             table = key_table(capacity)
