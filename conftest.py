@@ -35,6 +35,9 @@ from compiler.kernels import kept
 
 REPOSITORY = Path(__file__).parent
 
+# Kernels believe what they are told of their arguments; tests, and the processes that they start, look at each call.
+os.environ.setdefault("DFA_ROUTER_CHECK_ARGUMENTS", "1")
+
 GROUPS = ("spark", "broker", "browser")
 """Markers whose tests share one process, the longest group first."""
 

@@ -34,7 +34,6 @@ __all__ = [
     "JIT",
     "array_at",
     "brief",
-    "entry",
     "equal64",
     "folded_product",
     "inlined",
@@ -44,6 +43,7 @@ __all__ = [
     "prefetch",
     "store64",
     "trailing_zeros",
+    "typeof",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,6 +51,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 JIT: bool = not cast("Any", numba.config).DISABLE_JIT
 """False where ``NUMBA_DISABLE_JIT=1`` is set; the plain-Python twins of the kernels are used then."""
 
+
+typeof: Any = numba.typeof
+"""From a value to its type in kernels."""
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -135,20 +138,6 @@ def _announce() -> None:
         "compiling kernels, once for this version and processor: up to about half a minute"
     )
 
-
-def entry(kernel: Any, *arguments: Any) -> Any:
-    """Return a kernel's machine code for arguments of these types; it is compiled first if need be.
-
-    Calling it takes 0.1 us less than calling the kernel, which looks at the types of its arguments at each call.
-    """
-    signature = tuple(cast("Any", numba).typeof(argument) for argument in arguments)
-    if (kernel, signature) not in _ENTRIES:
-        _ENTRIES[kernel, signature] = aside(kernel.compile, signature)
-    return _ENTRIES[kernel, signature]
-
-
-_ENTRIES: dict[tuple[Any, Any], Any] = {}
-"""What :func:`entry` has found. Asking numba takes its lock each time, and 15 us instead of 9."""
 
 if JIT and hasattr(os, "register_at_fork"):
     # A child that is forked while another thread compiles would find the lock taken by a thread that it does not have.

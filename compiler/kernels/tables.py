@@ -229,6 +229,8 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     To numba, a read-only array is of another type than a writable one, and a kernel is compiled for each type that it is
     given. So whatever kernels only read is frozen before they get it, wherever it came from.
     """
-    view = np.require(array, requirements=("C", "A")).view()
+    # Asked first, as np.require takes 2 us, ten times as long.
+    flags = array.flags
+    view = array.view() if flags.c_contiguous and flags.aligned else np.require(array, requirements=("C", "A")).view()
     view.flags.writeable = False
     return view

@@ -53,12 +53,14 @@ class DenseRows:
 
     def walk(self, cache: Cache, column: Keys, row: int, stop: int, base: int, out: npt.NDArray[np.int32]) -> int:
         """Match keys ``row`` to ``stop`` by rows; return the row to go on at with the general walk, or ``stop``."""
+        from compiler.kernels.calling import direct
         from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
 
         if self._rows is None:
             self._rows = np.zeros(int(cache.meta[STATES]) << self._bits, np.uint32)
             fill_dense_rows(self._program, cache, self._rows, self._bits)
-        row = walk_dense_rows(self._program, cache, self._work, self._rows, self._bits, column, row, stop, base, out)
+        where = self._bits, column, row, stop, base, out
+        row = int(direct(walk_dense_rows, self._program, cache, self._work, self._rows, *where))
         if row < stop:  # a successor is missing
             self.note(0, built=True)
-        return int(row)
+        return row

@@ -62,13 +62,14 @@ class Simulation:
         return count
 
     def _as_bits(self, bits: BitProgram, column: Keys, row: int, stop: int, found: Collector, out: Int32s) -> None:
+        from compiler.kernels.calling import direct
         from compiler.kernels.simulate_bits import simulate_bits
 
         sets = found.simulated
         sets.reserve(stop - row)
         while True:
             answer = FIRST_SIMULATED, out, sets.found
-            row = simulate_bits(self._program, bits, self._work, column, row, stop, *answer)
+            row = int(direct(simulate_bits, self._program, bits, self._work, column, row, stop, *answer))
             if row == stop:
                 break
             sets.grow()

@@ -40,7 +40,7 @@ class SingleKeys:
         """Make ready for keys, as long as the cache is this one."""
         self.cache = None
         if cache is not None:
-            from compiler.kernels._jit import entry  # as late as all kernels
+            from compiler.kernels.calling import entry  # as late as all kernels
             from compiler.kernels.single import make_frame, walk_one
 
             self.frame = make_frame(self._program, cache, np.frombuffer(self.key, np.uint8))

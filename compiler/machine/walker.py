@@ -230,12 +230,13 @@ class Walker:
             meta[ROW] = self._dense_rows.walk(cache, column.keys, start, stop, column.found.base, column.out)
             status = DONE
         else:
-            from compiler.kernels.walk import walk  # as late as all kernels
+            from compiler.kernels.calling import direct  # as late as all kernels
+            from compiler.kernels.walk import walk
 
             if dense:
                 stop = min(stop, start + QUIET_KEYS)
             where = start, stop, column.block, column.found.base, column.out
-            status = int(walk(self._program, cache, self._work, column.keys, *where, table))
+            status = int(direct(walk, self._program, cache, self._work, column.keys, *where, table))
             self._dense_rows.note(stop - start, built=meta[BUILDS] != builds)
         column.row = int(meta[ROW])
         self._fallbacks += self._simulation.deferred(column.keys, cache, column.found, column.out)

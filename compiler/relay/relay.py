@@ -20,12 +20,11 @@ from typing import Protocol
 
 import numpy as np
 
-from compiler.errors import CapacityError
-from compiler.kernels.relay_tables import DONE, EPOCH, FOUND, NEXT, STATES, Network
+from compiler.kernels.relay_tables import Network
 from compiler.kernels.tables import PADDING, Bytes, Keys, frozen
 from compiler.leases import Lease, Leases
 from compiler.machine.columns import readable
-from compiler.relay.itineraries import empty_itineraries, grown, make_scratch, nbytes
+from compiler.relay.steps import FullError, Steps
 from compiler.values import Int32s, KeyColumn, SetBatch
 
 __all__ = ["Ask", "Relay"]
@@ -36,8 +35,6 @@ LEAST_BYTES = 1 << 18
 """What the cache may always have."""
 FEW = 1 << 12
 """A chunk that does not fit is tried again with a quarter of its rows; below so many, row by row."""
-MOST_EPOCHS = 1 << 30
-MOST_VALUES = 2**31 - 1
 
 
 class BatchMatcher(Protocol):
@@ -70,7 +67,8 @@ class Relay:
         ``machine`` reads keys behind the ``words`` of stations, and its accept tag t says that the key meets condition
         ``tags[t]``. Stations of the list ``asked`` are asked for by a function.
         """
-        self._network = network
+        # Pickling does not keep that arrays are read-only.
+        self._network = Network(*(frozen(getattr(network, name)) for name in network._fields))
         self._outputs = outputs
         self._machine = machine
         self._tags = frozen(tags)
@@ -83,7 +81,7 @@ class Relay:
         self._asks = bool(len(asked))
         self._leases = Leases(LENDING)
         self._clears = 0
-        self._start_over()
+        self._steps = Steps(self._network, outputs)
         self._midway = False
 
     def run(self, column: KeyColumn, stations: Int32s, ask: Ask) -> SetBatch:
@@ -96,7 +94,7 @@ class Relay:
             return self._copy().run(column, stations, ask)
         try:
             if self._midway:  # an exception has ended the call before
-                self._start_over()
+                self._steps.start_over()
             self._midway = True
             found = self._run(column, stations, ask)
             self._midway = False
@@ -107,7 +105,7 @@ class Relay:
     @property
     def nbytes(self) -> int:
         """The bytes of the cache now."""
-        return nbytes(self._cache)
+        return self._steps.nbytes
 
     @property
     def clears(self) -> int:
@@ -115,46 +113,36 @@ class Relay:
         return self._clears
 
     def _copy(self) -> Relay:
-        offsets, data = self._words
         asked = np.flatnonzero(self._asked).astype(np.int32)
-        return Relay(self._network, self._outputs, self._machine, self._tags, (offsets, data), self._capacity, asked)
-
-    def _start_over(self) -> None:
-        self._scratch = make_scratch(self._network, self._outputs)
-        self._empty()
-
-    def _empty(self) -> None:
-        self._cache = empty_itineraries(self._network)
-        self._marks = np.full(len(self._cache.waits), -1, np.int32)
-        self._numbered: list[Int32s] = []
+        return Relay(self._network, self._outputs, self._machine, self._tags, self._words, self._capacity, asked)
 
     def _run(self, column: KeyColumn, stations: Int32s, ask: Ask) -> SetBatch:
+        steps = self._steps
         route_ids = np.empty(len(stations), np.int32)
         offsets, values, base = [np.zeros(1, np.int32)], [np.empty(0, np.int32)], 0
         parts = list(readable(column))
         first, size = 0, CHUNK
         while first < len(stations):
             stop = self._end(column.offsets, first, size)
-            limit = None if stop - first == 1 else self._capacity
-            itineraries = self._chunk(parts, first, stations[first:stop], ask, limit)
-            if itineraries is None:
+            steps.limit = None if stop - first == 1 else self._capacity
+            try:
+                itineraries = self._chunk(parts, first, stations[first:stop], ask)
+            except FullError:
                 size = (stop - first) // 4 if stop - first > FEW else 1
                 self._clear()
                 continue
-            used = np.empty(min(stop - first, int(self._cache.counts[STATES])), np.int32)
-            count = self._conclude(itineraries, route_ids[first:stop], used, base)
-            if count:
-                self._gather(used[:count], offsets, values)
-                self._numbered.append(used[:count])
-                base += count
+            used = steps.conclude(itineraries, route_ids[first:stop], base)
+            if len(used):
+                ends, outputs = steps.outputs(used, int(offsets[-1][-1]))
+                offsets.append(ends)
+                values.append(outputs)
+                base += len(used)
             first = stop
-            if nbytes(self._cache) > self._capacity:
+            if steps.nbytes > self._capacity:
                 self._clear()
             elif size < FEW:
                 size *= 2
-        for used in self._numbered:
-            self._marks[used] = -1
-        self._numbered = []
+        steps.forget_numbers()
         return SetBatch(route_ids, np.concatenate(offsets), np.concatenate(values))
 
     @staticmethod
@@ -165,86 +153,36 @@ class Relay:
         return stop
 
     def _clear(self) -> None:
-        epoch = self._cache.counts[EPOCH]
-        self._empty()
-        self._cache.counts[EPOCH] = epoch  # the marks in the scratch space go on
+        self._steps.clear()
         self._clears += 1
 
-    def _chunk(
-        self, parts: list[tuple[slice, Keys]], first: int, stations: Int32s, ask: Ask, limit: int | None
-    ) -> Int32s | None:
-        """Return the last itinerary of each of these rows, or None if working them out took over ``limit`` bytes."""
-        from compiler.kernels.relay import still_waiting
-
-        if self._cache.counts[EPOCH] > MOST_EPOCHS:
-            self._cache.counts[EPOCH] = 0
-            self._scratch = make_scratch(self._network, self._outputs)
+    def _chunk(self, parts: list[tuple[slice, Keys]], first: int, stations: Int32s, ask: Ask) -> Int32s:
+        """Return the last itinerary of each of these rows."""
         itineraries, rows, at = (np.empty(len(stations), np.int32) for _ in range(3))
-        count = self._begin(stations, itineraries, rows, at, limit)
-        while count is not None and count > 0:
+        count = self._steps.begin(stations, itineraries, rows, at)
+        while count:
             rows, at = rows[:count], at[:count]
-            if not self._advance(parts, first, itineraries, rows, at, ask, limit):
-                return None
-            count = int(still_waiting(self._cache, itineraries, rows, at))
-        return None if count is None else itineraries
-
-    def _begin(self, stations: Int32s, itineraries: Int32s, rows: Int32s, at: Int32s, limit: int | None) -> int | None:
-        from compiler.kernels.relay import begin_rows
-
-        row = found = 0
-        while True:
-            status = int(
-                begin_rows(self._network, self._cache, self._scratch, stations, itineraries, rows, at, row, found)
-            )
-            if status >= 0:
-                return status
-            if not self._grow(-status, limit):
-                return None
-            row, found = int(self._cache.counts[NEXT]), int(self._cache.counts[FOUND])
+            self._advance(parts, first, itineraries, rows, at, ask)
+            count = self._steps.still_waiting(itineraries, rows, at)
+        return itineraries
 
     def _advance(
-        self,
-        parts: list[tuple[slice, Keys]],
-        first: int,
-        itineraries: Int32s,
-        rows: Int32s,
-        at: Int32s,
-        ask: Ask,
-        limit: int | None,
-    ) -> bool:
+        self, parts: list[tuple[slice, Keys]], first: int, itineraries: Int32s, rows: Int32s, at: Int32s, ask: Ask
+    ) -> None:
         """Ask for the accept set of each waiting row, and take it one step further."""
         if self._asks:
             special = self._asked[at]
             for station in np.unique(at[special]).tolist():
                 there = rows[at == station]
-                sets = ask(station, there + np.int32(first))
-                if not self._steps(itineraries, there, sets, self._conditions, limit):
-                    return False
+                self._steps.advance(itineraries, there, ask(station, there + np.int32(first)), self._conditions)
             rows, at = rows[~special], at[~special]
-        if not len(rows):
-            return True
-        found = self._machine.match_batch([self._led(parts, first, rows, at)])
-        return self._steps(itineraries, rows, found, self._tags, limit)
-
-    def _steps(self, itineraries: Int32s, rows: Int32s, sets: SetBatch, conditions: Int32s, limit: int | None) -> bool:
-        from compiler.kernels.relay import advance_rows
-
-        names = np.full(len(sets.offsets) - 1, -1, np.int32)
-        row = 0
-        while True:
-            status = int(
-                advance_rows(
-                    self._network, self._cache, self._scratch, itineraries, rows, *sets, conditions, names, row
-                )
-            )
-            if status == DONE:
-                return True
-            if not self._grow(-status, limit):
-                return False
-            row = int(self._cache.counts[NEXT])
+        if len(rows):
+            found = self._machine.match_batch([self._led(parts, first, rows, at)])
+            self._steps.advance(itineraries, rows, found, self._tags)
 
     def _led(self, parts: list[tuple[slice, Keys]], first: int, rows: Int32s, at: Int32s) -> KeyColumn:
         """Return the keys of these rows behind the words of the stations at which they wait."""
+        from compiler.kernels.calling import direct
         from compiler.kernels.leading import lead
 
         last = first + int(rows[-1])
@@ -259,40 +197,18 @@ class Relay:
         for part, keys in parts:
             end = len(rows) if part.stop > last else int(np.searchsorted(rows, part.stop - first))
             if end > done:
-                lead(
-                    keys, first - part.start, rows[done:end], at[done:end], *self._words, offsets[done : end + 1], data
+                direct(
+                    lead,
+                    keys,
+                    first - part.start,
+                    rows[done:end],
+                    at[done:end],
+                    *self._words,
+                    offsets[done : end + 1],
+                    data,
                 )
                 done = end
         return KeyColumn(offsets, data, None)
-
-    def _conclude(self, itineraries: Int32s, route_ids: Int32s, used: Int32s, base: int) -> int:
-        from compiler.kernels.relay import conclude_rows
-
-        if len(self._marks) < len(self._cache.waits):
-            more = np.full(len(self._cache.waits) - len(self._marks), -1, np.int32)
-            self._marks = np.concatenate((self._marks, more))
-        return int(conclude_rows(itineraries, self._marks, route_ids, used, base))
-
-    def _gather(self, used: Int32s, offsets: list[Int32s], values: list[Int32s]) -> None:
-        from compiler.kernels.relay import copy_outputs, measure_outputs
-
-        ends = np.empty(len(used) + 1, np.int32)
-        begin = int(offsets[-1][-1])
-        ends[0] = begin
-        total = int(measure_outputs(self._cache, used, ends))
-        if total > MOST_VALUES:
-            raise CapacityError("the routes of this batch have over 2^31 entries in all: route it in smaller batches")
-        outputs = np.empty(total - begin, np.int32)
-        copy_outputs(self._cache, used, ends - np.int32(begin), outputs)
-        offsets.append(ends[1:])
-        values.append(outputs)
-
-    def _grow(self, table: int, limit: int | None) -> bool:
-        larger = grown(self._cache, table, limit)
-        if larger is None:
-            return False
-        self._cache = larger
-        return True
 
 
 LENDING = (Relay.run.__code__,)

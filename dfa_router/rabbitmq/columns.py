@@ -148,11 +148,12 @@ class RoutedBatch:
 
     def _named(self, first: int, names: Texts) -> pa.ListArray:
         """Return a list of names per message, made in one go by kernels: output ``first + n`` of a route has name n."""
+        from compiler.kernels.calling import direct
         from compiler.kernels.leading import copy_names, measure_names
 
         ids, offsets, outputs = self.routes
         sizes, totals = np.empty(3 * len(offsets), np.int64), np.empty(2, np.int64)
-        measure_names(ids, offsets, outputs, first, names.offsets, sizes, totals)
+        direct(measure_names, ids, offsets, outputs, first, names.offsets, sizes, totals)
         count, length = totals.tolist()
         if max(count, length) > MOST:
             raise CapacityError(
@@ -165,7 +166,7 @@ class RoutedBatch:
             np.empty(length + SLACK, np.uint8),
         )
         if count:
-            copy_names(ids, outputs, first, sizes, *names, ends, starts, texts)
+            direct(copy_names, ids, outputs, first, sizes, *names, ends, starts, texts)
         values = pa.StringArray.from_buffers(count, pa.py_buffer(starts), pa.py_buffer(texts))
         return pa.ListArray.from_buffers(pa.list_(pa.string()), len(ids), [None, pa.py_buffer(ends)], children=[values])
 

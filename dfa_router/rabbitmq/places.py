@@ -98,13 +98,14 @@ class _Table:
 
     def find(self, exchanges: pa.Array, vhosts: pa.Array | None, vhost: str) -> Int32s:
         """Return the number of each row's exchange, or -1."""
+        from compiler.kernels.calling import direct
         from compiler.kernels.places import find_places
 
         found = np.empty(len(exchanges), np.int32)
         places = _texts([vhost]) if vhosts is None else whole(key_column(vhosts))
         names = whole(key_column(exchanges))
         known = self._places, self._names, self._table, self._multiplier
-        find_places(places, names, *known, len(exchanges), self._numbers, found)
+        direct(find_places, places, names, *known, len(exchanges), self._numbers, found)
         return found
 
 

@@ -66,6 +66,7 @@ def _is_plain(keys: pa.Array) -> bool:
     """Tell whether no key is too long, and all bytes are ASCII: then nothing else need be looked at."""
     if not jit_enabled():
         return False
+    from compiler.kernels.calling import direct
     from compiler.kernels.leading import screen_keys
 
-    return int(screen_keys(whole(key_column(keys)))) <= MAX_KEY_BYTES
+    return int(direct(screen_keys, whole(key_column(keys)))) <= MAX_KEY_BYTES
