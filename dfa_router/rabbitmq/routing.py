@@ -20,7 +20,6 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -70,20 +69,19 @@ class TopologyRouter:
         self.node_numbers = {(node.vhost, node.name): number for number, node in enumerate(self.nodes)}
         self.vhosts = declared.vhosts
         self.source = declared.source
-        self._matchers: list[Matcher | None] = [None] * len(self.nodes)
+        self._matchers: dict[int, Matcher] = {}
         self._weight = sum(node.weight for node in self.nodes)
-        self._automaton: SharedAutomaton | None = None
-        self._lock = Lock()
+        self._automata: dict[int, SharedAutomaton] = {}
+        """The one that all exchanges share, once it is made, under 0."""
 
     def __repr__(self) -> str:
-        compiled = any(matcher is not None for matcher in (self._automaton, *self._matchers))
-        state = "compiled" if compiled else "not compiled yet"
+        state = "compiled" if self._automata or self._matchers else "not compiled yet"
         return f"<TopologyRouter {self.fingerprint[:12]}: {len(self.nodes)} exchanges, {state}, {self.engine}>"
 
     def __getstate__(self) -> dict[str, Any]:
         for number in range(len(self.nodes)):
             self.matcher(number)
-        own = [None if self._is_shared(number) else matcher for number, matcher in enumerate(self._matchers)]
+        own = {number: matcher for number, matcher in self._matchers.items() if not self._is_shared(number)}
         made = (
             "places",
             "queue_names",
@@ -93,11 +91,7 @@ class TopologyRouter:
             "ranks",
         )  # they are made again when they are needed
         state = {name: value for name, value in self.__dict__.items() if name not in made}
-        return {**state, "_matchers": own, "_lock": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = Lock()
+        return {**state, "_matchers": own}
 
     def detach(self, path: str | os.PathLike[str]) -> Detached:
         """Compile every exchange, write the automaton to a file, and return the rest: little, and quickly pickled.
@@ -111,23 +105,20 @@ class TopologyRouter:
         nodes = tuple(
             node._replace(conditions=()) if self._is_shared(number) else node for number, node in enumerate(self.nodes)
         )
-        return Detached({**state, "nodes": nodes, "_automaton": None}, shared.stations)
+        return Detached({**state, "nodes": nodes, "_automata": {}}, shared.stations)
 
     def matcher(self, number: int) -> Matcher | None:
         """Return the matcher of a node, or None for an exchange that is not simulated."""
-        matcher = self._matchers[number]
+        matcher = self._matchers.get(number)
         node = self.nodes[number]
         if matcher is not None or node.type is None:
             return matcher
-        shared = self._shared() if self._is_shared(number) else None
-        with self._lock:
-            if self._matchers[number] is None:
-                self._matchers[number] = (
-                    SIMULATED[node.type].compile(node.conditions, self.engine, self._share(node))
-                    if shared is None
-                    else shared.matcher(number)
-                )
-            return self._matchers[number]
+        if self._is_shared(number):
+            made: Matcher = self._shared().matcher(number)
+        else:
+            made = SIMULATED[node.type].compile(node.conditions, self.engine, self._share(node))
+        # No lock: several threads may make one, and all use the first.
+        return self._matchers.setdefault(number, made)
 
     def _is_shared(self, number: int) -> bool:
         """Tell whether an exchange asks the automaton of all exchanges."""
@@ -140,10 +131,10 @@ class TopologyRouter:
 
     def _shared(self) -> SharedAutomaton:
         """Return the automaton of all exchanges, compiling it first if need be."""
-        with self._lock:
-            if self._automaton is None:
-                self._automaton = compile_shared(self.nodes, len(self.queues), self.engine, self.cache_bytes)
-            return self._automaton
+        if not self._automata:
+            made = compile_shared(self.nodes, len(self.queues), self.engine, self.cache_bytes)
+            self._automata.setdefault(0, made)  # no lock, as above
+        return self._automata[0]
 
     @cached_property
     def queue_names(self) -> tuple[str, ...]:
@@ -261,10 +252,8 @@ class TopologyRouter:
 
     def stats(self) -> CacheStats:
         """Describe the caches of all exchanges, together."""
-        own = [
-            matcher.stats() for number, matcher in enumerate(self._matchers) if matcher and not self._is_shared(number)
-        ]
-        return sum(own, self._automaton.stats() if self._automaton is not None else CacheStats())
+        own = [matcher.stats() for number, matcher in self._matchers.items() if not self._is_shared(number)]
+        return sum((automaton.stats() for automaton in self._automata.values()), sum(own, CacheStats()))
 
     def _targets(self, number: int, matching: Iterable[int]) -> Iterable[int]:
         """Return where a message goes from a node: where met conditions lead to, or else the alternate exchange."""
@@ -292,5 +281,5 @@ class Detached:
         """
         router = TopologyRouter.__new__(TopologyRouter)
         shared = SharedAutomaton.read(path, self.stations, self.state["engine"], self.state["cache_bytes"])
-        router.__setstate__({**self.state, "_automaton": shared})
+        router.__dict__.update({**self.state, "_automata": {0: shared}})
         return router

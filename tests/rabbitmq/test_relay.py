@@ -75,8 +75,7 @@ def test_a_cache_that_is_too_small_is_cleared_and_never_wrong(monkeypatch: pytes
     for _ in range(2):
         columns = router.route_columns(*map(list, zip(*messages, strict=True)))
         assert [column.to_pylist() for column in columns] == expected
-        automaton = router._automaton
-        assert automaton is not None
+        automaton = router._automata[0]
         assert automaton._relay is not None
         assert automaton._relay.clears > 3
         assert automaton._relay.nbytes <= 20_000

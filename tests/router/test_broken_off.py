@@ -2,61 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
 
 import compiler
 import dfa_router as dr
+from dfa_router.rabbitmq import Binding, Exchange, topology_of
+from tests.breaking_off import everywhere, folders
 
 BINDINGS = [("*.stock.#", "stock"), ("#.usd.*", "usd"), ("a.b", "ab"), ("#", "all"), ("$SYS.#", "sys")]
 KEYS: list[str | bytes | None] = ["x.stock", b"y.usd.z", "a.b", "", None, "$SYS.a", "x.stock.usd.y"]
-PACKAGES = tuple(str(Path(package.__file__).parent) for package in (compiler, dr) if package.__file__)
-
-
-class Broken(Exception):  # noqa: N818 - what a signal handler might raise
-    """Ends a call."""
-
-
-def broken_at(step: int, call: Callable[[], Any]) -> tuple[bool, int]:
-    """Make a call and raise an exception at this step of the interpreter in our packages; return if so, and the steps."""
-    steps = 0
-
-    def trace(frame: FrameType, event: str, _argument: Any) -> Any:
-        nonlocal steps
-        if not frame.f_code.co_filename.startswith(PACKAGES):
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            steps += 1
-            if steps == step:
-                raise Broken
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        call()
-    except Broken:
-        return True, steps
-    finally:
-        sys.settrace(before)
-    return False, steps
-
-
-def everywhere(call: Callable[[], Any], check: Callable[[], None], stride: int) -> int:
-    """Break a call off at every ``stride``-th of its steps, and check after each; return how many steps there are."""
-    step = 1
-    while True:
-        broken, steps = broken_at(step, call)
-        check()
-        if not broken and steps < step:
-            return steps
-        step += stride
+PACKAGES = folders(compiler, dr)
 
 
 @pytest.mark.parametrize("engine", ["dfa", "nfa"])
@@ -69,10 +26,10 @@ def test_compiling_may_be_broken_off_at_every_step(engine: str, dialect: str) ->
 
     expected = compiled().match_batch(KEYS).destinations().to_pylist()
 
-    def check() -> None:
+    def check(_step: int) -> None:
         assert compiled().match_batch(KEYS).destinations().to_pylist() == expected
 
-    assert everywhere(compiled, check, stride=41) > 500
+    assert everywhere(compiled, check, PACKAGES, stride=41) > 500
 
 
 # Live bindings are guarded by a lock. Signals cannot lose that, as Python handles none between taking it and being sure to give
@@ -92,12 +49,12 @@ def test_matching_may_be_broken_off_at_every_step(engine: str) -> None:
         router.match("a.b")
         router.match_batch(KEYS).destinations().to_pylist()
 
-    def check() -> None:
+    def check(_step: int) -> None:
         assert router.match("a.b") == right.match("a.b")
         assert router.match_batch(KEYS).destinations().to_pylist() == expected
         assert router.match_batch(KEYS[:2], threads=2).destinations().to_pylist() == expected[:2]
 
-    assert everywhere(call, check, stride=7) > 100
+    assert everywhere(call, check, PACKAGES, stride=7) > 100
 
 
 # A file that was just opened when its call ended is closed later, of which Python complains.
@@ -114,9 +71,30 @@ def test_saving_and_loading_may_be_broken_off_at_every_step(tmp_path: Path, mapp
         router.save(path)
         dr.load(path, mapped=mapped)
 
-    def check() -> None:
+    def check(_step: int) -> None:
         assert dr.load(path, mapped=mapped).match_batch(KEYS).destinations().to_pylist() == expected
 
-    assert everywhere(call, check, stride=61) > 500
+    assert everywhere(call, check, PACKAGES, stride=61) > 500
     router.save(path)
     assert [left.name for left in tmp_path.iterdir()] == ["bindings.router"]
+
+
+def test_routing_columns_may_be_broken_off_at_every_step() -> None:
+    """Growing and clearing what is worked out, and messages that are read twice: the next batch is right."""
+    bindings = [Binding(source="x", destination=f"q{n}", routing_key=f"#.w{n}.#") for n in range(4)]
+    bindings += [
+        Binding(source="x", destination="y", destination_type="exchange", routing_key="#.w1.#"),
+        Binding(source="y", destination="x", destination_type="exchange", routing_key="#"),
+        Binding(source="y", destination="last", routing_key="w2.#"),
+    ]
+    topology = topology_of(exchanges=[Exchange(name=name, type="topic") for name in "xy"], bindings=bindings)
+    keys = [".".join(f"w{n >> i & 3}" for i in range(4)) for n in range(24)]
+    names = ["x", "y", "x"] * 8
+    expected = topology.compile(engine="naive").route_columns(names, keys)
+    router = topology.compile(cache_bytes=4000)
+
+    def check(_step: int) -> None:
+        assert router.route_columns(names, keys) == expected
+
+    check(0)
+    assert everywhere(lambda: router.route_columns(names, keys), check, PACKAGES, stride=29) > 500

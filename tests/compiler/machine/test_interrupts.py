@@ -6,10 +6,8 @@ import faulthandler
 import os
 import random
 import signal
-import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType
@@ -23,6 +21,8 @@ from compiler import Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.machine.lazy import LENDING, LazyDfa
 from compiler.values import KeyColumn
+from tests import breaking_off
+from tests.breaking_off import Broken
 
 MANY, ONE = Wildcard.MANY, Wildcard.ONE
 PATTERNS: list[list[bytes | Wildcard]] = [
@@ -73,59 +73,23 @@ def in_time(call: Callable[[], Any]) -> Any:
     return results[0]
 
 
-class Broken(Exception):  # noqa: N818 - what a signal handler might raise
-    """Ends a call."""
-
-
-@contextmanager
-def broken_at(step: int, *, threads: bool = False) -> Iterator[list[int]]:
-    """Raise an exception at this step of the interpreter, counted in the functions of the machine."""
-    steps = [0]
-
-    def trace(frame: FrameType, event: str, _argument: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(TRACED):
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            steps[0] += 1
-            if steps[0] == step:
-                raise Broken
-        return trace
-
-    before = sys.gettrace()
-    if threads:
-        threading.settrace(trace)
-    sys.settrace(trace)
-    try:
-        yield steps
-    finally:
-        sys.settrace(before)
-        threading.settrace(before)
-
-
 def everywhere(make: Callable[[], Any], call: Callable[[Any], Any], *, threads: bool = False, stride: int = 1) -> int:
     """Break a call off at each of its steps, and ask again what the machine is asked afterwards; return the steps."""
     keys = keys_of(99, 60)
     expected = right(keys)
-    step = 1
-    machine = make()
-    while True:
-        broken = False
-        with broken_at(step, threads=threads) as steps:
-            try:
-                call(machine)
-            except Broken:
-                broken = True
+    machines = [make()]
+
+    def check(step: int) -> None:
+        machine = machines[0]
         assert machine.match(keys[step % 60]) == expected[step % 60], step
         assert answers(machine, keys) == expected, step
         if step % 50 == 0:
             assert in_time(partial(machine.match, keys[0])) == expected[0], step
         assert machine.stats().bytes <= machine.stats().capacity
-        if not broken and steps[0] < step:
-            return step
         if step % 7 == 0:
-            machine = make()
-        step += stride
+            machines[0] = make()
+
+    return breaking_off.everywhere(lambda: call(machines[0]), check, TRACED, threads=threads, stride=stride)
 
 
 def warmed(capacity: int, **options: Any) -> LazyDfa:
