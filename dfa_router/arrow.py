@@ -1,8 +1,8 @@
 """The Arrow boundary: columns of keys in any form become the one layout that kernels read.
 
 A kernel is compiled once for each combination of argument types, so all forms of a key column (string, large_string,
-binary, dictionary, sliced, chunked, a list) become the same one here: 32-bit offsets into bytes, and an optional mask of
-valid keys. Plain string columns are not copied.
+binary, views, dictionary, sliced, chunked, of another library, a list) become the same one here: 32-bit offsets into bytes,
+and an optional mask of valid keys. Plain string columns are not copied.
 
 What Arrow leaves unchecked is checked here, as files may hold anything: offsets, sizes, indices into dictionaries.
 """
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compiler.values import KeyColumn
+from dfa_router.capsules import column_of
 from dfa_router.errors import KeyTypeError
 
 __all__ = ["LONGEST_KEY", "key_array", "key_columns", "plain", "same_place", "too_long"]
@@ -39,14 +40,11 @@ def key_array(keys: Any) -> pa.ChunkedArray:
     Raises :class:`KeyTypeError` for anything that is not such a column; the text names the type that was found, or the row
     that is damaged or has over 2 GiB.
     """
-    if isinstance(keys, pa.ChunkedArray):
-        column = keys
-    elif isinstance(keys, pa.Array):
-        column = pa.chunked_array([keys])
-    elif isinstance(keys, Iterable) and not isinstance(keys, str | bytes):
+    column = column_of(keys, "keys")
+    if column is None:
+        if not isinstance(keys, Iterable) or isinstance(keys, str | bytes):
+            raise KeyTypeError(f"keys is {_described(keys)}: expected an Arrow array of strings or a list of str")
         column = pa.chunked_array([_from_python(keys)])
-    else:
-        raise KeyTypeError(f"keys is {_described(keys)}: expected an Arrow array of strings or a list of str")
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (_is_text(kind) or pa.types.is_null(kind)):
         raise KeyTypeError(f"keys is an Arrow column of {column.type}: cast it to string first")

@@ -1,0 +1,75 @@
+"""Columns and tables of other libraries, in and out, by the Arrow PyCapsule interface.
+
+Polars, DuckDB, pandas, nanoarrow, arro3 and whatever comes next hand over their memory by two methods,
+``__arrow_c_stream__`` and ``__arrow_c_array__``; so none of them is imported here. Nothing is copied on the way: that
+happens later, and only to text in views (polars), where it costs 5 ns a key.
+
+What this leaves out: the devices of ``__arrow_c_device_array__``, as kernels run on processors.
+
+Rejected: iterating over what is not pyarrow's, which takes 200 ns a key for a polars Series and 20 this way; and the
+methods that each library has of its own (``to_arrow``, ``fetch_arrow_table``), which are another name in each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from dfa_router.errors import KeyTypeError
+
+__all__ = ["column_of", "stream_of"]
+
+
+def column_of(data: Any, what: str) -> pa.ChunkedArray | None:
+    """Return what another library's column holds, or None for an object that is no Arrow column.
+
+    A table of one column stands for that column. ``what`` is the name of ``data`` in messages. Raises
+    :class:`KeyTypeError` for a table of several columns, and for a type that Arrow's Python library cannot read.
+
+    >>> column_of(pa.table({"routing_key": ["a.b"]}), "keys").to_pylist()
+    ['a.b']
+    >>> column_of(["a.b"], "keys") is None
+    True
+    """
+    if isinstance(data, pa.ChunkedArray):
+        return data
+    try:
+        if isinstance(data, pa.Array):
+            column = pa.chunked_array([data])
+        elif hasattr(data, "__arrow_c_stream__"):
+            column = pa.chunked_array(data)
+        elif hasattr(data, "__arrow_c_array__"):
+            column = pa.chunked_array([pa.array(data)])
+        else:
+            return _of_pandas(data)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise KeyTypeError(f"{what} cannot be read as an Arrow column ({error}): cast it to string first") from None
+    return _only_column(column, what) if pa.types.is_struct(column.type) else column
+
+
+def _only_column(table: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
+    names = [field.name for field in table.type]
+    if len(names) != 1:
+        listed = ", ".join(map(repr, names)) or "none"
+        remedy = f"hand over one of them, such as {what}[{names[0]!r}]" if names else "hand over a column of text"
+        raise KeyTypeError(f"{what} is a table or struct of {len(names)} columns ({listed}): {remedy}")
+    table.validate()  # flatten believes that the column has as many rows as the table
+    return table.flatten()[0]
+
+
+def _of_pandas(data: Any) -> pa.ChunkedArray | None:
+    """Return a pandas column as an Arrow one: before pandas 3 a Series has no capsules, and missing text may be NaN."""
+    if not (hasattr(data, "array") and hasattr(data, "dtype")):
+        return None
+    try:
+        column = pa.array(data, from_pandas=True)
+    except (pa.ArrowException, UnicodeEncodeError):  # objects that are no text: they are named one by one elsewhere
+        return None
+    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+
+
+def stream_of(schema: pa.Schema, batches: Iterable[pa.RecordBatch], requested: object | None) -> object:
+    """Return the capsule of a stream of record batches, which are made when they are asked for."""
+    return pa.RecordBatchReader.from_batches(schema, iter(batches)).__arrow_c_stream__(requested)
