@@ -124,14 +124,14 @@ class Matches:
     def _destination_sets(self) -> tuple[pa.ListArray, pa.LargeStringArray, npt.NDArray[np.int64]]:
         """The sets as codes of destinations, each destination once; the names by code; how many bytes each set's names have."""
         code_of, names = self._name_table()
-        codes = code_of[self._batch.positions]
-        sets = np.repeat(np.arange(len(self._batch.offsets) - 1), np.diff(self._batch.offsets))
-        # Of equal pairs (set, destination) the first is kept; np.unique returns where each first occurs.
-        _, first = np.unique(sets * np.int64(max(1, len(names))) + codes, return_index=True)
-        first.sort()
-        codes = codes[first]
-        offsets = np.zeros(len(self._batch.offsets), np.int32)
-        np.cumsum(np.bincount(sets[first], minlength=len(offsets) - 1), out=offsets[1:])
+        codes, offsets = code_of[self._batch.positions], self._batch.offsets
+        if len(names) < len(code_of):  # some have several bindings: of equal pairs (set, destination) the first is kept
+            sets = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+            _, first = np.unique(sets * np.int64(max(1, len(names))) + codes, return_index=True)
+            first.sort()
+            codes = codes[first]
+            offsets = np.zeros(len(offsets), np.int32)
+            np.cumsum(np.bincount(sets[first], minlength=len(offsets) - 1), out=offsets[1:])
         ends = np.zeros(len(codes) + 1, np.int64)
         np.cumsum(pc.binary_length(names).to_numpy()[codes], out=ends[1:])
         return pa.ListArray.from_arrays(pa.array(offsets), pa.array(codes)), names, np.diff(ends[offsets])

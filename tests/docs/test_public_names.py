@@ -23,6 +23,7 @@ DOCUMENTED = (
     "dfa_router",
     "dfa_router.rabbitmq",
     "dfa_router.spark",
+    "dfa_router.sql",
     "dfa_router.fuzz",
     "dfa_router.brokers",
     "viz",
