@@ -45,8 +45,8 @@ _ENGINES = [
     "--messages",
     required=True,
     metavar="PATH",
-    help="A file, a folder, a pattern such as 'logs/*.jsonl', or a URI that Spark can read, with the columns exchange, "
-    "routing_key and perhaps vhost.",
+    help="A file, a folder, a pattern such as 'logs/*.jsonl', a Delta or Iceberg table ('table@v3' for a version of it), or a URI "
+    "that Spark can read, with the columns exchange, routing_key and perhaps vhost.",
 )
 @click.option("--out", required=True, metavar="FOLDER", help="Where the result goes: the messages, with their queues.")
 @click.option("--format", "kind", type=click.Choice(_FORMATS), help="Of the messages.  [default: by their file names]")
