@@ -35,7 +35,10 @@ _PARTITION = "partition."
 def read(found: Found) -> Table:
     """Return a Delta table; raises :class:`MessagesError`, which names the table and the remedy."""
     try:
-        table = DeltaTable(plain_path(found.root), version=found.version)
+        table = DeltaTable(plain_path(found.root))
+        if found.version is not None:
+            _check_version(found, table.version())
+            table.load_as_version(found.version)
         _check(found.root, table)
         columns = pa.table(table.get_add_actions(flatten=True))
         schema = pa.schema(table.schema())
@@ -57,6 +60,11 @@ def read(found: Found) -> Table:
         for row, (path, count) in enumerate(zip(columns["path"].to_pylist(), counts, strict=True))
     ]
     return Table(format="delta", version=version, files=tuple(files), schema=schema)
+
+
+def _check_version(found: Found, newest: int) -> None:
+    if found.version is not None and found.version > newest:
+        raise MessagesError(f"{found.root}: has no version {found.version}; its newest is {newest}")
 
 
 def _check(root: str, table: Any) -> None:

@@ -209,5 +209,10 @@ def test_a_damaged_log_is_an_error_that_names_the_table(tmp_path: Path) -> None:
     (tmp_path / "_delta_log" / f"{0:020}.json").write_text("{")
     with pytest.raises(dr.errors.MessagesError, match=f"^{tmp_path}: its Delta log cannot be read: "):
         table_of(tmp_path)
-    with pytest.raises(dr.errors.MessagesError, match="its Delta log cannot be read"):
-        table_of(f"{tmp_path}@v9")
+
+
+def test_a_version_that_is_not_there_is_an_error_that_names_the_newest(tmp_path: Path) -> None:
+    for start in (0, 10):
+        deltalake.write_deltalake(tmp_path, messages(start, start + 10), mode="append")
+    with pytest.raises(dr.errors.MessagesError, match=f"^{tmp_path}: has no version 2; its newest is 1"):
+        table_of(f"{tmp_path}@v2")
