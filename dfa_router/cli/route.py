@@ -13,9 +13,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from compiler.kernels.aside import in_background
 from dfa_router.build import compile
 from dfa_router.cli.exit_codes import ExitCode
-from dfa_router.cli.interrupts import in_background
 from dfa_router.cli.options import cache_bytes_option, count_option, json_option
 from dfa_router.cli.spark_session import spark_session
 from dfa_router.engines.automaton import prepare
