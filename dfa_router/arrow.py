@@ -32,6 +32,8 @@ _OFFSETS: dict[int, np.dtype[Any]] = {
 """The types of columns that have offsets, and the type of these."""
 LONGEST_KEY = 2**31 - 1
 """The most bytes of a key, and of all keys of a part of a column: what 32-bit offsets can address."""
+_SMALL_ROWS, _SMALL_BYTES = 1 << 16, 1 << 26
+"""The most rows and bytes of chunks that are put together."""
 
 
 def key_array(keys: Any) -> pa.ChunkedArray:
@@ -144,14 +146,35 @@ def _places(array: pa.Array) -> list[tuple[int, int] | None]:
 
 
 def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:
-    """Yield the chunks of a column of strings or bytes as offsets and bytes."""
-    for chunk in column.chunks:
-        if pa.types.is_null(chunk.type):
-            yield KeyColumn(np.zeros(len(chunk) + 1, np.int32), np.empty(0, np.uint8), np.zeros(len(chunk), np.bool_))
+    """Yield a column of strings or bytes as offsets and bytes, in parts: its chunks, or several small ones as one."""
+    for array in _gathered(column):
+        if pa.types.is_null(array.type):
+            yield KeyColumn(np.zeros(len(array) + 1, np.int32), np.empty(0, np.uint8), np.zeros(len(array), np.bool_))
         else:
-            array = plain(chunk)
             wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
             yield from _addressable(array) if wide else [_buffers(array)]
+
+
+def _gathered(column: pa.ChunkedArray) -> Iterator[pa.Array]:
+    """Yield the chunks of a column, none of them of views, and small ones together.
+
+    To begin a part takes the time of 2,000 keys: chunks of 2,048 rows would take 2.2 times as long as one column, and take 1.7
+    times.
+    """
+    small: list[pa.Array] = []
+    rows = size = 0
+    for chunk in map(plain, column.chunks):
+        if small and (rows + len(chunk) > _SMALL_ROWS or size + chunk.nbytes > _SMALL_BYTES):
+            yield _joined(small)
+            small, rows, size = [], 0, 0
+        small.append(chunk)
+        rows, size = rows + len(chunk), size + chunk.nbytes
+    if small:
+        yield _joined(small)
+
+
+def _joined(chunks: list[pa.Array]) -> pa.Array:
+    return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)  # which copies a single one, too
 
 
 def _buffers(chunk: pa.Array) -> KeyColumn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import dfa_router as dr
-from dfa_router.arrow import key_array
+from dfa_router.arrow import key_array, key_columns
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 
 pl = pytest.importorskip("polars")
@@ -100,6 +101,23 @@ def test_a_column_without_rows_has_an_answer_without_rows(column: Column) -> Non
     has_rows = column in (_duckdb, _duckdb_views)  # DuckDB does not know what an empty list would hold
     rows = column(["a"]).filter("false") if has_rows else column([])
     assert len(ROUTER.match_batch(rows)) == 0
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_binary(), pa.string_view(), pa.null()], ids=str)
+def test_small_chunks_are_matched_together_and_stay_in_order(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dfa_router.arrow._SMALL_ROWS", 10)
+    keys = [None if number % 5 == 0 else f"{'ab'[number % 2]}.{number}" for number in range(50)]
+    keys = [None] * 50 if pa.types.is_null(kind) else keys
+    cuts = [0, 1, 3, 3, 9, 25, 26, 27, 28, 49, 50]
+    column = pa.chunked_array([pa.array(keys, kind)[start:stop] for start, stop in pairwise(cuts)])
+    assert [len(part.offsets) - 1 for part in key_columns(column)] == [9, 16, 3, 21, 1]
+    assert ROUTER.match_batch(column).bindings().to_pylist() == ROUTER.match_batch(keys).bindings().to_pylist()
+
+
+def test_chunks_of_many_bytes_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dfa_router.arrow._SMALL_BYTES", 100)
+    column = pa.chunked_array([["a" * 60], ["b" * 60], ["c"], ["d"]])
+    assert [len(part.offsets) - 1 for part in key_columns(column)] == [1, 3]
 
 
 def test_text_of_others_is_not_copied() -> None:
