@@ -60,8 +60,8 @@ def _only_column(table: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
 
 
 def _of_pandas(data: Any) -> pa.ChunkedArray | None:
-    """Return a pandas column as an Arrow one: before pandas 3 a Series has no capsules, and missing text may be NaN."""
-    if not (hasattr(data, "array") and hasattr(data, "dtype")):
+    """Return a pandas column as an Arrow one: many have no capsules, and missing text may be NaN."""
+    if not (hasattr(data, "isna") and hasattr(data, "dtype")):  # which numpy's arrays have not both
         return None
     try:
         column = pa.array(data, from_pandas=True)

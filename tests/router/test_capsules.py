@@ -69,6 +69,8 @@ COLUMNS: dict[str, Column] = {
     "pandas, text": lambda keys: pd.Series(keys, dtype="string"),
     "pandas, of Arrow": lambda keys: pd.Series(keys, dtype=pd.ArrowDtype(pa.string())),
     "pandas, categorical": lambda keys: pd.Series(keys, dtype="category"),
+    "pandas, categories": pd.Categorical,
+    "pandas, an index": pd.Index,
     "pandas, a table": lambda keys: pd.DataFrame({"key": keys}, dtype=object),
     "nanoarrow": lambda keys: nanoarrow.Array(keys, nanoarrow.string()),
     "nanoarrow, a stream": lambda keys: nanoarrow.ArrayStream(pa.chunked_array([keys, []], pa.large_string())),
