@@ -33,18 +33,21 @@ def _bytes(keys: list[str | None]) -> list[bytes | None]:
     return [None if key is None else key.encode() for key in keys]
 
 
-def _duckdb(keys: list[str | None]) -> Any:
+def _duckdb(keys: list[str | None], *settings: str) -> Any:
     duckdb = pytest.importorskip("duckdb")
     connection = duckdb.connect()
+    _open.append(connection)
+    for setting in settings:
+        connection.sql(f"set {setting}")
     return connection.sql("select unnest(?) as key", params=[keys])
+
+
+_open: list[Any] = []
+"""Connections: before DuckDB 2 a relation keeps none."""
 
 
 def _duckdb_views(keys: list[str | None]) -> Any:
-    duckdb = pytest.importorskip("duckdb")
-    connection = duckdb.connect()
-    connection.sql("set produce_arrow_string_view = true")
-    connection.sql("set arrow_output_version = '1.5'")
-    return connection.sql("select unnest(?) as key", params=[keys])
+    return _duckdb(keys, "produce_arrow_string_view = true", "arrow_output_version = '1.5'")
 
 
 def _arro3(keys: list[str | None]) -> Any:

@@ -107,7 +107,8 @@ def test_duckdb_asks_from_several_threads() -> None:
     count = "select count(*) from keys where destinations(key) = ['x', 'y']"
 
     def ask() -> Any:
-        return connection.cursor().sql(count).fetchall()
+        cursor = connection.cursor()
+        return cursor.sql(count).fetchall()
 
     with ThreadPoolExecutor(3) as pool:
         assert [job.result() for job in [pool.submit(ask) for _ in range(3)]] == [[(300_000,)]] * 3

@@ -192,7 +192,7 @@ def test_what_the_files_alone_do_not_tell_is_refused(
         elif "metaData" in action:
             action["metaData"]["configuration"] = settings
             schema = json.loads(action["metaData"]["schemaString"])
-            for number, field in enumerate(schema["fields"], 1):
+            for number, field in enumerate(schema["fields"] if settings else [], 1):
                 field["metadata"] = {
                     "delta.columnMapping.id": number,
                     "delta.columnMapping.physicalName": field["name"],
