@@ -26,25 +26,30 @@ def column_of(data: Any, what: str) -> pa.ChunkedArray | None:
     """Return what another library's column holds, or None for an object that is no Arrow column.
 
     A table of one column stands for that column. ``what`` is the name of ``data`` in messages. Raises
-    :class:`KeyTypeError` for a table of several columns, and for a type that Arrow's Python library cannot read.
+    :class:`KeyTypeError` for a table of several columns, and for a type that Arrow's Python library cannot read. What goes
+    wrong in the other library while it hands over its rows is raised as it is.
 
     >>> column_of(pa.table({"routing_key": ["a.b"]}), "keys").to_pylist()
     ['a.b']
     >>> column_of(["a.b"], "keys") is None
     True
     """
-    if isinstance(data, pa.ChunkedArray):
-        return data
     try:
-        if isinstance(data, pa.Array):
+        if isinstance(data, pa.ChunkedArray):
+            column = data
+        elif isinstance(data, pa.Array):
             column = pa.chunked_array([data])
+        elif hasattr(data, "isna") and hasattr(data, "dtype"):  # pandas: numpy and polars have not both
+            return _of_pandas(data)
         elif hasattr(data, "__arrow_c_stream__"):
             column = pa.chunked_array(data)
         elif hasattr(data, "__arrow_c_array__"):
             column = pa.chunked_array([pa.array(data)])
         else:
-            return _of_pandas(data)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            return None
+    except (
+        pa.ArrowNotImplementedError
+    ) as error:  # a type that Arrow has since got; what the library itself raises is its own
         raise KeyTypeError(f"{what} cannot be read as an Arrow column ({error}): cast it to string first") from None
     return _only_column(column, what) if pa.types.is_struct(column.type) else column
 
@@ -55,14 +60,15 @@ def _only_column(table: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
         listed = ", ".join(map(repr, names)) or "none"
         remedy = f"hand over one of them, such as {what}[{names[0]!r}]" if names else "hand over a column of text"
         raise KeyTypeError(f"{what} is a table or struct of {len(names)} columns ({listed}): {remedy}")
-    table.validate()  # flatten believes that the column has as many rows as the table
+    try:
+        table.validate()  # flatten believes that the column has as many rows as the table
+    except pa.ArrowInvalid as error:
+        raise KeyTypeError(f"{what} is a damaged Arrow table ({error}): make or write it again") from None
     return table.flatten()[0]
 
 
 def _of_pandas(data: Any) -> pa.ChunkedArray | None:
-    """Return a pandas column as an Arrow one: many have no capsules, and missing text may be NaN."""
-    if not (hasattr(data, "isna") and hasattr(data, "dtype")):  # which numpy's arrays have not both
-        return None
+    """Return a pandas column as an Arrow one: few of them have capsules, and missing text may be NaN."""
     try:
         column = pa.array(data, from_pandas=True)
     except (pa.ArrowException, UnicodeEncodeError):  # objects that are no text: they are named one by one elsewhere

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -175,9 +175,34 @@ def test_what_holds_no_keys_is_an_error_that_says_so(keys: Any, told: str) -> No
         ROUTER.match_batch(keys)
 
 
+def test_what_goes_wrong_in_the_other_library_is_raised_as_it_is() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    rows = connection.sql("select case when i > 5 then error('row ' || i) else 'a' end as key from range(10) as t(i)")
+    with pytest.raises(duckdb.InvalidInputException, match="row 6"):
+        ROUTER.match_batch(rows)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"key": ["a"]})
+        raise RuntimeError("the disk is gone")
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("key", pa.string())]), batches())
+    with pytest.raises(pa.ArrowException, match="the disk is gone"):
+        ROUTER.match_batch(reader)
+
+
+def test_a_struct_that_is_shorter_than_it_says_is_an_error() -> None:
+    kind = nanoarrow.struct({"key": nanoarrow.string()})
+    children = [nanoarrow.c_array(pa.array(["a"]))]
+    short = nanoarrow.c_array_from_buffers(kind, 5, [None], children=children, validation_level="none")
+    with pytest.raises(dr.KeyTypeError, match=r"keys is a damaged Arrow table .*: make or write it again"):
+        ROUTER.match_batch(short)
+
+
 def test_a_null_row_of_a_struct_is_a_null_key() -> None:
     structs = pa.array([{"key": "a.b"}, None, {"key": None}], pa.struct([("key", pa.string())]))
     assert ROUTER.match_batch(structs).bindings().to_pylist() == [[0, 1], None, None]
+    assert ROUTER.match_batch(pa.chunked_array([structs])).bindings().to_pylist() == [[0, 1], None, None]
 
 
 def test_attributes_of_messages_are_read_from_other_libraries() -> None:
