@@ -9,7 +9,7 @@ What Arrow leaves unchecked is checked here, as files may hold anything: offsets
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from compiler.values import KeyColumn
 from dfa_router.capsules import column_of
 from dfa_router.errors import KeyTypeError
 
-__all__ = ["LONGEST_KEY", "key_array", "key_columns", "plain", "same_place", "too_long"]
+__all__ = ["LONGEST_KEY", "key_array", "key_column", "key_columns", "plain", "rows_of", "same_place", "too_long"]
 
 _OFFSETS: dict[int, np.dtype[Any]] = {
     pa.string().id: np.dtype(np.int32),
@@ -145,6 +145,12 @@ def _places(array: pa.Array) -> list[tuple[int, int] | None]:
     return [None if buffer is None else (buffer.address, buffer.size) for buffer in array.buffers()]
 
 
+def rows_of(columns: Mapping[str, Any], rows: npt.NDArray[Any]) -> dict[str, Any]:
+    """Return some rows of Arrow columns."""
+    at = pa.array(rows)
+    return {name: column.take(at) for name, column in columns.items()}
+
+
 def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:
     """Yield a column of strings or bytes as offsets and bytes, in parts: its chunks, or several small ones as one."""
     for array in _gathered(column):
@@ -152,7 +158,7 @@ def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:
             yield KeyColumn(np.zeros(len(array) + 1, np.int32), np.empty(0, np.uint8), np.zeros(len(array), np.bool_))
         else:
             wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-            yield from _addressable(array) if wide else [_buffers(array)]
+            yield from _addressable(array) if wide else [key_column(array)]
 
 
 def _gathered(column: pa.ChunkedArray) -> Iterator[pa.Array]:
@@ -177,7 +183,7 @@ def _joined(chunks: list[pa.Array]) -> pa.Array:
     return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)  # which copies a single one, too
 
 
-def _buffers(chunk: pa.Array) -> KeyColumn:
+def key_column(chunk: pa.Array) -> KeyColumn:
     """Return the buffers of a string or binary array with 32-bit offsets, which may be a slice."""
     _, offsets, data = chunk.buffers()
     rows = len(chunk)
