@@ -2,7 +2,7 @@
 
 Polars, DuckDB, pandas, nanoarrow, arro3 and whatever comes next hand over their memory by two methods,
 ``__arrow_c_stream__`` and ``__arrow_c_array__``; so none of them is imported here. Nothing is copied on the way: that
-happens later, and only to text in views (polars), where it costs 5 ns a key.
+happens later, and only to text in views (polars), where it costs 5 to 10 ns a key.
 
 What this leaves out: the devices of ``__arrow_c_device_array__``, as kernels run on processors.
 
