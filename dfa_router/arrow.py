@@ -1,8 +1,8 @@
 """The Arrow boundary: columns of keys in any form become the one layout that kernels read.
 
 A kernel is compiled once for each combination of argument types, so all forms of a key column (string, large_string,
-binary, dictionary, sliced, chunked, a list) become the same one here: 32-bit offsets into bytes, and an optional mask of
-valid keys. Plain string columns are not copied.
+binary, views, dictionary, sliced, chunked, of another library, a list) become the same one here: 32-bit offsets into bytes,
+and an optional mask of valid keys. Plain string columns are not copied.
 
 What Arrow leaves unchecked is checked here, as files may hold anything: offsets, sizes, indices into dictionaries.
 """
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compiler.values import KeyColumn
+from dfa_router.capsules import column_of
 from dfa_router.errors import KeyTypeError
 
 __all__ = ["LONGEST_KEY", "key_array", "key_column", "key_columns", "plain", "rows_of", "same_place", "too_long"]
@@ -31,6 +32,8 @@ _OFFSETS: dict[int, np.dtype[Any]] = {
 """The types of columns that have offsets, and the type of these."""
 LONGEST_KEY = 2**31 - 1
 """The most bytes of a key, and of all keys of a part of a column: what 32-bit offsets can address."""
+_SMALL_ROWS, _SMALL_BYTES = 1 << 16, 1 << 26
+"""The most rows and bytes of chunks that are put together."""
 
 
 def key_array(keys: Any) -> pa.ChunkedArray:
@@ -39,14 +42,11 @@ def key_array(keys: Any) -> pa.ChunkedArray:
     Raises :class:`KeyTypeError` for anything that is not such a column; the text names the type that was found, or the row
     that is damaged or has over 2 GiB.
     """
-    if isinstance(keys, pa.ChunkedArray):
-        column = keys
-    elif isinstance(keys, pa.Array):
-        column = pa.chunked_array([keys])
-    elif isinstance(keys, Iterable) and not isinstance(keys, str | bytes):
+    column = column_of(keys, "keys")
+    if column is None:
+        if not isinstance(keys, Iterable) or isinstance(keys, str | bytes):
+            raise KeyTypeError(f"keys is {_described(keys)}: expected an Arrow array of strings or a list of str")
         column = pa.chunked_array([_from_python(keys)])
-    else:
-        raise KeyTypeError(f"keys is {_described(keys)}: expected an Arrow array of strings or a list of str")
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (_is_text(kind) or pa.types.is_null(kind)):
         raise KeyTypeError(f"keys is an Arrow column of {column.type}: cast it to string first")
@@ -152,14 +152,35 @@ def rows_of(columns: Mapping[str, Any], rows: npt.NDArray[Any]) -> dict[str, Any
 
 
 def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:
-    """Yield the chunks of a column of strings or bytes as offsets and bytes."""
-    for chunk in column.chunks:
-        if pa.types.is_null(chunk.type):
-            yield KeyColumn(np.zeros(len(chunk) + 1, np.int32), np.empty(0, np.uint8), np.zeros(len(chunk), np.bool_))
+    """Yield a column of strings or bytes as offsets and bytes, in parts: its chunks, or several small ones as one."""
+    for array in _gathered(column):
+        if pa.types.is_null(array.type):
+            yield KeyColumn(np.zeros(len(array) + 1, np.int32), np.empty(0, np.uint8), np.zeros(len(array), np.bool_))
         else:
-            array = plain(chunk)
             wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
             yield from _addressable(array) if wide else [key_column(array)]
+
+
+def _gathered(column: pa.ChunkedArray) -> Iterator[pa.Array]:
+    """Yield the chunks of a column, none of them of views, and small ones together.
+
+    To begin a part takes the time of 2,000 keys: chunks of 2,048 rows would take 2.2 times as long as one column, and take 1.7
+    times.
+    """
+    small: list[pa.Array] = []
+    rows = size = 0
+    for chunk in map(plain, column.chunks):
+        if small and (rows + len(chunk) > _SMALL_ROWS or size + chunk.nbytes > _SMALL_BYTES):
+            yield _joined(small)
+            small, rows, size = [], 0, 0
+        small.append(chunk)
+        rows, size = rows + len(chunk), size + chunk.nbytes
+    if small:
+        yield _joined(small)
+
+
+def _joined(chunks: list[pa.Array]) -> pa.Array:
+    return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)  # which copies a single one, too
 
 
 def key_column(chunk: pa.Array) -> KeyColumn:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from dfa_router.arrow import plain, same_place
 
-__all__ = ["Run", "dictionary_of", "row_numbers"]
+__all__ = ["Run", "decoded", "dictionary_of", "row_numbers"]
 
 
 class Run(NamedTuple):
@@ -82,6 +82,14 @@ def row_numbers(numbers: npt.NDArray[np.int32], runs: list[Run]) -> npt.NDArray[
         found = (of_key if run.numbers is None else of_key.take(run.numbers)).take(run.indices)
         rows.append((found.fill_null(-1) if found.null_count else found).to_numpy())
     return rows[1] if len(runs) == 1 else np.concatenate(rows)
+
+
+def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a dictionary column as one of its values, and any other column as it is; Arrow casts no dictionary of views."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    chunks = [plain(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
+    return pa.chunked_array(chunks or [plain(pa.array([], column.type.value_type))])
 
 
 def _large_binary(chunk: pa.Array) -> pa.Array:

@@ -6,7 +6,7 @@ key are made of them with one ``take``, and only when they are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -16,12 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compiler.values import SetBatch
+from dfa_router.capsules import stream_of
 from dfa_router.errors import CapacityError
 
 __all__ = ["Matches", "name_table"]
 
 _MOST = 2**31 - 1
 """The most entries of a list column, and bytes of a text column: what their 32-bit offsets can address."""
+_BATCH = 1 << 17
+"""The most rows of a batch that is handed to another library."""
+_EXPORTED = pa.schema([("bindings", pa.list_(pa.int32())), ("destinations", pa.list_(pa.string()))])
 
 
 class Matches:
@@ -29,6 +33,9 @@ class Matches:
 
     A null key has a null row in every result. Set numbers are valid for this object only: an equal set of another batch
     may have another number, and equal sets may occur more than once in one batch.
+
+    Libraries that read Arrow's PyCapsule interface take it as a table of two columns, ``bindings`` and ``destinations``,
+    as these methods return them: ``polars.DataFrame(matches)``, ``pyarrow.table(matches)``, ``duckdb.from_arrow(matches)``.
 
     >>> import dfa_router as dr
     >>> matches = dr.compile([("a.*", "x"), ("#", "y")]).match_batch(["a.b", None, "c"])
@@ -85,25 +92,46 @@ class Matches:
 
         Raises :class:`CapacityError` if they are over 2^31, or have over 2 GiB of text.
         """
-        codes, names, sizes = self._destination_sets
+        codes, _, sizes = self._destination_sets
         self._check(np.diff(codes.offsets.to_numpy()), "entries")
         self._check(sizes, "bytes of names")
-        rows = codes.take(self.set_ids)
+        return self._named(self.set_ids)
+
+    def _named(self, set_ids: pa.Int32Array) -> pa.ListArray:
+        codes, names, _ = self._destination_sets
+        rows = codes.take(set_ids)
         texts = names.take(rows.values).cast(pa.string())
         return pa.ListArray.from_arrays(rows.offsets, texts, mask=rows.is_null() if rows.null_count else None)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand over a table of ``bindings`` and ``destinations``, in batches that are made when they are asked for.
+
+        Batches have so few rows that the offsets of none of them run over, however many pairs there are in all. Raises
+        :class:`CapacityError` where the destinations of a single key have over 2 GiB of text.
+        """
+        _, _, bytes_of_names = self._destination_sets
+        largest = max(1, int(np.diff(self._batch.offsets).max(initial=0)), int(bytes_of_names.max(initial=0)))
+        if largest > _MOST:
+            self._check(bytes_of_names, "bytes of names")
+        return stream_of(_EXPORTED, self._batches(min(_BATCH, max(1, _MOST // largest))), requested_schema)
+
+    def _batches(self, rows: int) -> Iterator[pa.RecordBatch]:
+        for start in range(0, len(self), rows):
+            ids = self.set_ids[start : start + rows]
+            yield pa.record_batch([self.sets.take(ids), self._named(ids)], schema=_EXPORTED)
 
     @cached_property
     def _destination_sets(self) -> tuple[pa.ListArray, pa.LargeStringArray, npt.NDArray[np.int64]]:
         """The sets as codes of destinations, each destination once; the names by code; how many bytes each set's names have."""
         code_of, names = self._name_table()
-        codes = code_of[self._batch.positions]
-        sets = np.repeat(np.arange(len(self._batch.offsets) - 1), np.diff(self._batch.offsets))
-        # Of equal pairs (set, destination) the first is kept; np.unique returns where each first occurs.
-        _, first = np.unique(sets * np.int64(max(1, len(names))) + codes, return_index=True)
-        first.sort()
-        codes = codes[first]
-        offsets = np.zeros(len(self._batch.offsets), np.int32)
-        np.cumsum(np.bincount(sets[first], minlength=len(offsets) - 1), out=offsets[1:])
+        codes, offsets = code_of[self._batch.positions], self._batch.offsets
+        if len(names) < len(code_of):  # some have several bindings: of equal pairs (set, destination) the first is kept
+            sets = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+            _, first = np.unique(sets * np.int64(max(1, len(names))) + codes, return_index=True)
+            first.sort()
+            codes = codes[first]
+            offsets = np.zeros(len(offsets), np.int32)
+            np.cumsum(np.bincount(sets[first], minlength=len(offsets) - 1), out=offsets[1:])
         ends = np.zeros(len(codes) + 1, np.int64)
         np.cumsum(pc.binary_length(names).to_numpy()[codes], out=ends[1:])
         return pa.ListArray.from_arrays(pa.array(offsets), pa.array(codes)), names, np.diff(ends[offsets])

@@ -148,8 +148,10 @@ class Router:
     def match_batch(self, keys: Any, *, threads: int = 1) -> Matches:
         """Match a column of keys.
 
-        ``keys`` is an Arrow string, large_string, binary or dictionary Array or ChunkedArray, or a list of str, bytes
-        and None. A dictionary column is matched once per distinct key. A null key has a null row in the result.
+        ``keys`` is an Arrow column of text or bytes, which may be dictionary-encoded; or anything that hands one over by
+        Arrow's PyCapsule interface, such as a polars or pandas Series, a DuckDB relation or a table of one column; or a
+        list of str, bytes and None. A dictionary column is matched once per distinct key. A null key has a null row in the
+        result.
 
         ``threads`` is the number of threads that the engines ``dfa`` and ``nfa`` may use for a large batch. Each thread
         has its own cache, which is a share of ``cache_bytes``. Other engines use one thread.

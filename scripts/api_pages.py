@@ -30,6 +30,7 @@ PACKAGES = (
     "dfa_router",
     "dfa_router.rabbitmq",
     "dfa_router.spark",
+    "dfa_router.sql",
     "dfa_router.fuzz",
     "dfa_router.brokers",
     "viz",

@@ -1,4 +1,4 @@
-"""Calls that no signal can end: they are made in another thread, while this one waits.
+"""Calls that no signal can end: they are made in another thread, while this one waits or goes on.
 
 Python handles signals in the main thread alone, where an exception of a handler may end a call between any two steps. Most of
 this package is made for that; numba is not. An import of it that was broken off cannot be made again, and its only lock stays
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import ParamSpec, TypeVar
 
-__all__ = ["aside"]
+__all__ = ["aside", "in_background"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -27,6 +27,15 @@ def aside(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
     """
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments, **named)
+    return in_background(function, *arguments, **named).result()
+
+
+def in_background(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> Future[T]:
+    """Call a function in a thread for which a process that ends does not wait, as it would for that of an executor.
+
+    >>> in_background(sum, [1, 2]).result()
+    3
+    """
     done: Future[T] = Future()
 
     def work() -> None:
@@ -37,4 +46,4 @@ def aside(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
 
     # Not by way of threading, whose list of threads is left wrong by an exception while one is started.
     _thread.start_new_thread(work, ())
-    return done.result()
+    return done

@@ -8,16 +8,13 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any
 
-__all__ = ["in_background", "interrupted_once", "signal_handlers", "terminable"]
+__all__ = ["interrupted_once", "signal_handlers", "terminable"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-T = TypeVar("T")
 
 
 @contextmanager
@@ -62,20 +59,6 @@ def interrupted_once(handlers: Mapping[int, Any], *, again: Callable[[], None]) 
         yield
     finally:
         _set(handlers)
-
-
-def in_background(work: Callable[[], T]) -> Future[T]:
-    """Call ``work`` in a thread for which an interrupted command does not wait, as it would for that of an executor."""
-    outcome = Future[T]()
-
-    def run() -> None:
-        try:
-            outcome.set_result(work())
-        except BaseException as error:  # noqa: BLE001  (raised again where the result is asked for)
-            outcome.set_exception(error)
-
-    threading.Thread(target=run, name="dfa-router background", daemon=True).start()
-    return outcome
 
 
 def _set(handlers: Mapping[int, Any]) -> None:

@@ -13,9 +13,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from compiler.kernels.aside import in_background
 from dfa_router.build import compile
 from dfa_router.cli.exit_codes import ExitCode
-from dfa_router.cli.interrupts import in_background
 from dfa_router.cli.options import cache_bytes_option, count_option, json_option
 from dfa_router.cli.spark_session import spark_session
 from dfa_router.engines.automaton import prepare
@@ -45,8 +45,8 @@ _ENGINES = [
     "--messages",
     required=True,
     metavar="PATH",
-    help="A file, a folder, a pattern such as 'logs/*.jsonl', or a URI that Spark can read, with the columns exchange, "
-    "routing_key and perhaps vhost.",
+    help="A file, a folder, a pattern such as 'logs/*.jsonl', a Delta or Iceberg table ('table@v3' for a version of it), or a URI "
+    "that Spark can read, with the columns exchange, routing_key and perhaps vhost.",
 )
 @click.option("--out", required=True, metavar="FOLDER", help="Where the result goes: the messages, with their queues.")
 @click.option("--format", "kind", type=click.Choice(_FORMATS), help="Of the messages.  [default: by their file names]")

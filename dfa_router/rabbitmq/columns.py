@@ -9,10 +9,10 @@ The messages of a batch take few *routes*. So the answer is a route number for e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ from compiler.kernels.tables import frozen
 from compiler.prepare import jit_enabled
 from compiler.values import Int32s, SetBatch
 from dfa_router.arrow import key_array
+from dfa_router.capsules import stream_of
+from dfa_router.dictionaries import decoded
 from dfa_router.errors import CapacityError, MessagesError
 from dfa_router.rabbitmq.matching import ROUTING_KEY
 from dfa_router.rabbitmq.nodes import Node
@@ -35,8 +37,21 @@ MOST = 2**31 - 1
 """The most names, and bytes of names, of a column of lists."""
 
 
-class RoutedColumns(NamedTuple):
-    """A row per message, as Arrow arrays of one length."""
+@dataclass(frozen=True, slots=True)
+class RoutedColumns:
+    """A row per message, as Arrow arrays of one length.
+
+    Libraries that read Arrow's PyCapsule interface take it as a table of these columns: ``polars.DataFrame(columns)``,
+    ``pyarrow.table(columns)``, ``duckdb.from_arrow(columns)``. It is no tuple: polars would take the columns for rows.
+
+    >>> from dfa_router.rabbitmq import Exchange, Queue, topology_of
+    >>> router = topology_of(queues=[Queue(name="q")]).compile()
+    >>> pa.table(router.route_columns(["", ""], ["q", "r"])).select(["queues", "routed"]).to_pylist()
+    [{'queues': ['q'], 'routed': True}, {'queues': [], 'routed': False}]
+    """
+
+    _fields: ClassVar = ("queues", "routed", "not_simulated", "problem")
+    """The names of the columns."""
 
     queues: pa.ListArray
     """list<string>: the queues that get a copy, sorted; empty, never null, where none does."""
@@ -46,6 +61,15 @@ class RoutedColumns(NamedTuple):
     """list<string>: exchanges on the way whose type is not simulated."""
     problem: pa.StringArray
     """What was wrong with the row, or null."""
+
+    def __iter__(self) -> Iterator[pa.Array]:
+        """Yield the columns in this order."""
+        return (getattr(self, name) for name in self._fields)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand over the columns as a table."""
+        table = pa.record_batch(list(self), list(self._fields))
+        return stream_of(table.schema, [table], requested_schema)
 
 
 class Texts(NamedTuple):
@@ -189,9 +213,9 @@ def route_batch(
 ) -> RoutedBatch:
     """Route a batch of messages.
 
-    ``exchanges``, ``keys`` and ``vhosts`` are Arrow columns of text or bytes (or lists) of one length; without
-    ``vhosts`` all messages are of vhost ``vhost``. ``attributes`` are Arrow columns (or lists), by name, of what exchange
-    types read of a message besides its routing key.
+    ``exchanges``, ``keys`` and ``vhosts`` are of one length: Arrow columns of text or bytes, columns of polars, pandas or
+    another library that has Arrow's PyCapsule interface, or lists; without ``vhosts`` all messages are of vhost ``vhost``.
+    ``attributes`` are such columns, by name, of what exchange types read of a message besides its routing key.
 
     Raises :class:`MessagesError` for columns of different lengths, and :class:`KeyTypeError` for a column of another type.
     """
@@ -212,10 +236,7 @@ def route_batch(
 
 def _bytes_array(column: Any) -> pa.BinaryArray:
     """Return a text or binary column as one array of bytes with 32-bit offsets."""
-    chunked = key_array(column)
-    if pa.types.is_dictionary(chunked.type):
-        chunked = chunked.cast(chunked.type.value_type)
-    array = chunked.combine_chunks()
+    array = decoded(key_array(column)).combine_chunks()
     if pa.types.is_string(array.type):
         return array.view(pa.binary())
     if pa.types.is_large_string(array.type):
@@ -225,6 +246,6 @@ def _bytes_array(column: Any) -> pa.BinaryArray:
 
 def _plain_array(column: Any) -> pa.Array:
     """Return a column of any type as one array."""
-    if isinstance(column, pa.ChunkedArray):
-        return column.combine_chunks()
+    if hasattr(column, "__arrow_c_stream__"):  # a chunked column, whosever it is
+        return pa.chunked_array(column).combine_chunks()
     return column if isinstance(column, pa.Array) else pa.array(column)

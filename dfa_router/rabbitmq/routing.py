@@ -226,9 +226,9 @@ class TopologyRouter:
     ) -> RoutedBatch:
         """Tell who gets each message of a batch, in compact form: a route number per message, and each route once.
 
-        ``exchanges``, ``keys`` and ``vhosts`` are Arrow columns of text or bytes (or lists) of one length; without
-        ``vhosts`` all messages are of vhost ``vhost``. ``attributes`` are Arrow columns (or lists), by name, of what exchange
-        types read of a message besides its routing key.
+        ``exchanges``, ``keys`` and ``vhosts`` are of one length: Arrow columns of text or bytes, columns of polars, pandas or
+        another library that has Arrow's PyCapsule interface, or lists; without ``vhosts`` all messages are of vhost
+        ``vhost``. ``attributes`` are such columns, by name, of what exchange types read of a message besides its routing key.
 
         Raises :class:`MessagesError` for columns of different lengths, :class:`KeyTypeError` for a column of another type, and
         ``TypeError`` for an attribute that no exchange type reads.

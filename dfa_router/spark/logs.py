@@ -1,4 +1,4 @@
-"""Message logs as files: Parquet, JSON lines and CSV, in and out.
+"""Message logs as files: Parquet, JSON lines and CSV, in and out; and Delta and Iceberg tables, in.
 
 Spark's readers drop or merge what they cannot parse unless they are told otherwise. Here every line of a text format is
 a row: one that is no JSON object, has another number of fields than the header, or holds bytes that are no UTF-8 is kept
@@ -27,6 +27,8 @@ from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.spark.json_logs import json_rows
 from dfa_router.spark.parquet_logs import parquet_rows
 from dfa_router.spark.route import quoted
+from dfa_router.spark.table_logs import found_table, table_rows
+from dfa_router.tables import table_at
 
 __all__ = ["FORMATS", "MessageLog", "format_of", "is_remote", "read_messages", "reading", "writable"]
 
@@ -53,6 +55,10 @@ def format_of(path: str, given: str | None = None) -> str:
 
     Raises :class:`MessagesError` where there is nothing at that path or the names do not tell.
     """
+    if not is_remote(path) and table_at(path) is not None:
+        if given not in {None, "parquet"}:
+            raise MessagesError(f"{path}: is a table, whose files are Parquet: leave --format out")
+        return "parquet"
     if not is_remote(path) and not _is_pattern(path) and not Path(path).exists():
         raise MessagesError(f"{path}: there is no such file or folder; give a message log with --messages")
     if given is not None:
@@ -73,7 +79,8 @@ def read_messages(session: SparkSession, path: str, kind: str) -> MessageLog:
     """Read a log of one of the :data:`FORMATS`; raises :class:`MessagesError` for one that cannot be read."""
     with reading(path):
         if kind == "parquet":
-            messages = parquet_rows(session, path)
+            found = found_table(session, path)
+            messages = parquet_rows(session, path) if found is None else table_rows(session, found)
             return MessageLog(messages, messages.count())
         lines = session.read.text(path).where(sf.col("value").rlike(r"\S"))
         if kind == "jsonl":

@@ -16,13 +16,20 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 API = REPOSITORY / "docs" / "api"
 PACKAGES = ("compiler", "dfa_router", "viz")
-NEEDS = {"dfa_router.spark": "pyspark", "dfa_router.brokers.amqp": "pamqp", "dfa_router.cli": "click"}
+NEEDS = {
+    "dfa_router.spark": "pyspark",
+    "dfa_router.brokers.amqp": "pamqp",
+    "dfa_router.tables.delta": "deltalake",
+    "dfa_router.tables.iceberg": "pyiceberg",
+    "dfa_router.cli": "click",
+}
 """Optional packages, without which a module and those below it cannot be imported."""
 
 DOCUMENTED = (
     "dfa_router",
     "dfa_router.rabbitmq",
     "dfa_router.spark",
+    "dfa_router.sql",
     "dfa_router.fuzz",
     "dfa_router.brokers",
     "viz",

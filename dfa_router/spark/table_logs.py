@@ -1,0 +1,84 @@
+"""Message logs in Delta and Iceberg tables: the files that the table's log names, with the columns that it says.
+
+The values of partitions are those of the log, and are joined by the files' names: what folders are called is encoded in
+several ways, and is no text but ``null`` where a value is null.
+
+Rejected: Spark's own readers for these tables. They are packages of the JVM, which plain PySpark does not have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from urllib.parse import unquote
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from dfa_router.spark.route import free_name, quoted
+from dfa_router.tables import Found, Table, read_table, table_at
+
+__all__ = ["found_table", "table_rows"]
+
+
+def found_table(session: SparkSession, path: str) -> Found | None:
+    """Return the table at a path or URI, which Spark looks at; raises :class:`MessagesError` as :func:`table_at` does."""
+    if "://" not in path:
+        return table_at(path)
+    jvm, configuration = session._jvm, session._jsc.hadoopConfiguration()  # noqa: SLF001
+
+    assert jvm is not None
+
+    def names(folder: str, pattern: str) -> Sequence[str]:
+        place = jvm.org.apache.hadoop.fs.Path(f"{_escaped(folder)}/{pattern}")
+        return [status.getPath().getName() for status in place.getFileSystem(configuration).globStatus(place) or ()]
+
+    return table_at(path, names)
+
+
+def table_rows(session: SparkSession, found: Found) -> DataFrame:
+    """Return the rows of a table, with the columns of its schema; raises :class:`MessagesError` for one that is refused."""
+    table = read_table(found)
+    columns = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+    if not table.files:
+        return session.createDataFrame([], columns)
+    rows = session.read.schema(columns).parquet(*(_escaped(file.path) for file in table.files))
+    names = [name for name in table.schema.names if any(name in file.partition for file in table.files)]
+    if not names:
+        return rows
+    place = free_name("file", table.schema.names)
+    parts = session.createDataFrame(_partitions(table, names, place, rows.inputFiles()))
+    # Two equal names would be two columns: those of the partition have another until the end.
+    parts = parts.withColumnsRenamed({name: f"{place}.{name}" for name in names})
+    placed = rows.withColumn(place, sf.regexp_replace("_metadata.file_path", "^file:/+", "/"))
+    joined = placed.join(sf.broadcast(parts), place, "left")
+    return joined.select(*(_column(name, place, is_partition=name in names) for name in table.schema.names))
+
+
+def _column(name: str, place: str, *, is_partition: bool) -> Column:
+    own = sf.col(quoted(name))
+    if not is_partition:
+        return own
+    given = sf.col(quoted(f"{place}.{name}"))
+    return sf.when(given.isNotNull(), given["value"]).otherwise(own).alias(name)
+
+
+def _partitions(table: Table, names: Sequence[str], place: str, uris: Sequence[str]) -> pa.Table:
+    """Return a row for each file: its URI as Spark tells it, and the values of the columns; a null where there is no value."""
+    files = {file.path: file for file in table.files}
+    places = [re.sub("^file:/+", "/", uri) for uri in uris]
+    parts = [files[unquote(at)].partition for at in places]
+
+    def values(name: str) -> pa.StructArray:
+        kind = table.schema.field(name).type
+        given = [{"value": part[name].as_py()} if name in part else None for part in parts]
+        return pa.array(given, pa.struct([("value", kind)]))
+
+    return pa.table([places, *map(values, names)], [place, *names])
+
+
+def _escaped(path: str) -> str:
+    """Return a path as Spark reads it: no pattern."""
+    return re.sub(r"([*?{}\[\]\\])", r"\\\1", path)
