@@ -19,6 +19,11 @@ __all__ = ["OtherWayError", "Partition", "partition_of", "partition_types"]
 Partition = tuple[tuple[str, str | None], ...]
 """The columns that a file's folders name, with their values as text."""
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+_ODD = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[dDfF]?|\d{4}-\d\d?(-\d\d?)?([T ].*)?|T?\d\d?:\d\d?.*")
+"""What Spark may take for a number, a date or a time. A column with a value that is none of these is text."""
+
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -65,12 +70,9 @@ def _typed(name: str, texts: set[str | None]) -> tuple[pa.DataType, dict[str | N
         return pa.int64() if wide else pa.int32(), numbers | {None: None}
     if known and all(re.fullmatch(r"-?(\d+\.\d+|\d{1,15})", text) for text in known):
         return pa.float64(), {text: float(text) for text in known} | {None: None}
-    if any(
-        re.fullmatch(r"[-+]?\d+[eE][-+]?\d+|\d{19,}|[-+]?(\d+\.|\.\d+|\d+)[dDfF]?|.*\d\d?:\d\d?.*", text)
-        for text in known
-    ):
-        raise OtherWayError(f"the folders' column {name!r} holds times, or numbers among other values")
-    if known and all(re.fullmatch(r"\d{4}-\d\d-\d\d", text) for text in known):
+    if known and all(map(_ODD.fullmatch, known)) and not all(map(_DATE.fullmatch, known)):
+        raise OtherWayError(f"the folders' column {name!r} holds times, or numbers of other forms")
+    if known and all(map(_DATE.fullmatch, known)):
         try:
             return pa.date32(), {text: date.fromisoformat(text) for text in known} | {None: None}
         except ValueError:  # no such day: text
