@@ -112,6 +112,8 @@ except Exception as error:
 
 DRIVER_KILLED = """
 phase = sys.argv[3]
+from dfa_router.spark import progress
+progress._SECONDS = 0.01
 
 def die():
     (marks / "java").write_text(" ".join(p.name for p in Path("/proc").glob("[0-9]*") if parent(p.name) == os.getpid()))
@@ -119,10 +121,8 @@ def die():
 
 def report(label, done, total):
     if label == phase:
-        if phase == "routing":
-            while not list(folder.glob(".out.*.partial/_temporary/part-*")):
-                time.sleep(0.001)
-        die()
+        if phase != "routing" or list(folder.glob(".out.*.partial/_temporary/part-*")):
+            die()
 
 if phase == "publishing":
     from dfa_router.logs import publishing
