@@ -81,7 +81,7 @@ def pytest_xdist_setupnodes(config: pytest.Config) -> None:
         if done.exists():
             return
         # In a process of its own, and whether it succeeds or not: kernels that do not compile are for tests to report.
-        code = "from compiler.machine.prepare import compile_kernels; compile_kernels()"
+        code = "from compiler.prepare import compile_kernels; compile_kernels()"
         if subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=False).returncode == 0:
             done.touch()
 

@@ -9,7 +9,7 @@ What Arrow leaves unchecked is checked here, as files may hold anything: offsets
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from compiler.values import KeyColumn
 from dfa_router.errors import KeyTypeError
 
-__all__ = ["LONGEST_KEY", "key_array", "key_columns", "plain", "same_place", "too_long"]
+__all__ = ["LONGEST_KEY", "key_array", "key_column", "key_columns", "plain", "rows_of", "same_place", "too_long"]
 
 _OFFSETS: dict[int, np.dtype[Any]] = {
     pa.string().id: np.dtype(np.int32),
@@ -145,6 +145,12 @@ def _places(array: pa.Array) -> list[tuple[int, int] | None]:
     return [None if buffer is None else (buffer.address, buffer.size) for buffer in array.buffers()]
 
 
+def rows_of(columns: Mapping[str, Any], rows: npt.NDArray[Any]) -> dict[str, Any]:
+    """Return some rows of Arrow columns."""
+    at = pa.array(rows)
+    return {name: column.take(at) for name, column in columns.items()}
+
+
 def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:
     """Yield the chunks of a column of strings or bytes as offsets and bytes."""
     for chunk in column.chunks:
@@ -153,10 +159,10 @@ def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:
         else:
             array = plain(chunk)
             wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-            yield from _addressable(array) if wide else [_buffers(array)]
+            yield from _addressable(array) if wide else [key_column(array)]
 
 
-def _buffers(chunk: pa.Array) -> KeyColumn:
+def key_column(chunk: pa.Array) -> KeyColumn:
     """Return the buffers of a string or binary array with 32-bit offsets, which may be a slice."""
     _, offsets, data = chunk.buffers()
     rows = len(chunk)

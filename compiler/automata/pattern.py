@@ -7,11 +7,12 @@ that patterns of equal meaning become equal automata and a wildcard never follow
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from functools import cache
 from itertools import groupby
 
-__all__ = ["Pattern", "Token", "Wildcard", "normalize"]
+__all__ = ["Pattern", "Token", "Wildcard", "covers", "intersection", "normalize"]
 
 
 class Wildcard(Enum):
@@ -51,3 +52,87 @@ def _normalized(pattern: Pattern) -> Iterator[Token]:
                 yield Wildcard.MANY
         else:
             yield from tokens
+
+
+def covers(one: Pattern, other: Pattern) -> bool:
+    """Tell whether the first pattern matches every key that the second one matches, as far as its tokens show it.
+
+    True is always right. False may be wrong where the tokens of the second pattern are covered only together.
+
+    >>> covers([b"a", Wildcard.MANY], [b"a", Wildcard.ONE, b"c"]), covers([Wildcard.ONE], [Wildcard.MANY])
+    (True, False)
+    """
+    reached = {0}  # how many tokens of `other` those of `one` so far may have used up
+    for token in one:
+        if token is Wildcard.MANY:
+            reached = set(range(min(reached, default=len(other) + 1), len(other) + 1))
+        else:
+            taken = (Wildcard.MANY,) if token is Wildcard.ONE else ()
+            reached = {
+                at + 1
+                for at in reached
+                if at < len(other) and (other[at] == token or (taken and other[at] not in taken))
+            }
+    return len(other) in reached
+
+
+def intersection(one: Pattern, other: Pattern, most: int) -> tuple[tuple[Token, ...], ...] | None:
+    """Return patterns which together match the keys that both patterns match, or None if that takes over ``most``.
+
+    Two patterns have as many ways to interleave what stands between their ``MANY``, so the answer can be exponential.
+
+    >>> intersection([Wildcard.MANY, b"a"], [b"a", Wildcard.MANY], 4)
+    ((b'a',), (b'a', #, b'a'))
+    >>> intersection([b"a", Wildcard.ONE], [b"a"], 4)
+    ()
+    """
+    first, second = normalize(one), normalize(other)
+    if covers(first, second):
+        return (second,)
+    if covers(second, first):
+        return (first,)
+    found = _interleaved(first, second, most)
+    if found is None:
+        return None
+    ordered = sorted({normalize(pattern) for pattern in found}, key=lambda pattern: (len(pattern), repr(pattern)))
+    kept: list[tuple[Token, ...]] = []
+    for pattern in ordered:
+        if not any(covers(wider, pattern) for wider in kept):
+            kept = [known for known in kept if not covers(pattern, known)] + [pattern]
+    return tuple(kept)
+
+
+def _interleaved(first: Sequence[Token], second: Sequence[Token], most: int) -> frozenset[tuple[Token, ...]] | None:
+    """Return the ways in which both patterns can be met token by token; None for more than ``most`` from some point on."""
+
+    @cache
+    def ways(i: int, j: int) -> frozenset[tuple[Token, ...]]:
+        one, other = (first[i] if i < len(first) else None), (second[j] if j < len(second) else None)
+        if one is None and other is None:
+            return frozenset([()])
+        if one is Wildcard.MANY and other is Wildcard.MANY:  # one of the two ends first
+            found = _behind(one, ways(i + 1, j) | ways(i, j + 1))
+        elif one is Wildcard.MANY:
+            found = ways(i + 1, j) | (_behind(other, ways(i, j + 1)) if other is not None else frozenset())
+        elif other is Wildcard.MANY:
+            found = ways(i, j + 1) | (_behind(one, ways(i + 1, j)) if one is not None else frozenset())
+        elif one is None or other is None or not (one == other or Wildcard.ONE in (one, other)):
+            found = frozenset()
+        else:
+            found = _behind(other if one is Wildcard.ONE else one, ways(i + 1, j + 1))
+        if len(found) > most:
+            raise _TooManyError
+        return found
+
+    try:
+        return ways(0, 0)
+    except _TooManyError:
+        return None
+
+
+class _TooManyError(Exception):
+    """An intersection takes more patterns than asked for."""
+
+
+def _behind(token: Token, patterns: Iterable[tuple[Token, ...]]) -> frozenset[tuple[Token, ...]]:
+    return frozenset((token, *pattern) for pattern in patterns)

@@ -42,6 +42,7 @@ __all__ = [
     "load64",
     "ones",
     "prefetch",
+    "store64",
     "trailing_zeros",
 ]
 
@@ -179,6 +180,17 @@ def _load64(typing_context: Any, data: Any, index: Any) -> Any:
     return types.uint64(data, index), generate
 
 
+def _store64(typing_context: Any, data: Any, index: Any, value: Any) -> Any:
+    """Store a number in 8 bytes of a uint8 array, from any index, the lowest byte first."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _element(context, builder, signature, arguments)
+        builder.store(arguments[2], builder.bitcast(pointer, ir.IntType(64).as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(data, index, types.uint64), generate
+
+
 def _equal64(typing_context: Any, data: Any, index: Any, byte: Any) -> Any:
     """Compare 64 bytes of a uint8 array, from any index, with one byte; bit i of the result says whether byte i is equal."""
 
@@ -273,4 +285,5 @@ folded_product: Any = intrinsic(_folded_product)
 load64: Any = intrinsic(_load64)
 ones: Any = intrinsic(_ones)
 prefetch: Any = intrinsic(_prefetch)
+store64: Any = intrinsic(_store64)
 trailing_zeros: Any = intrinsic(_trailing_zeros)

@@ -9,7 +9,7 @@ import numpy as np
 from compiler.kernels.tables import PADDING, Keys, frozen
 from compiler.values import Int32s, KeyColumn
 
-__all__ = ["readable", "shares"]
+__all__ = ["readable", "shares", "whole"]
 
 NO_NULLS = np.empty(0, np.bool_)
 
@@ -48,3 +48,16 @@ def readable(column: KeyColumn) -> Iterator[tuple[slice, Keys]]:
         tail = np.zeros(int(ends[-1] - ends[0]) + PADDING, np.uint8)
         tail[: len(tail) - PADDING] = data[ends[0] : ends[-1]]
         yield slice(safe, rows), Keys(frozen(ends - ends[0]), frozen(tail), frozen(mask[safe:]))
+
+
+def whole(column: KeyColumn) -> Keys:
+    """Return a column as keys that kernels may read, copying the bytes of all keys where not enough follow the last one."""
+    offsets, data, valid = column
+    mask = frozen(NO_NULLS if valid is None else valid)
+    first, last = int(offsets[0]), int(offsets[-1])
+    if last + PADDING <= len(data):
+        return Keys(frozen(offsets), frozen(data), mask)
+    copied = np.empty(last - first + PADDING, np.uint8)
+    copied[: last - first] = data[first:last]
+    copied[last - first :] = 0
+    return Keys(frozen(offsets if first == 0 else offsets - np.int32(first)), frozen(copied), mask)

@@ -17,8 +17,8 @@ from compiler import Nfa
 from compiler.automata.twin import Twin
 from compiler.machine.key_cache import KeyCacheMode
 from compiler.machine.lazy import LazyDfa, Simulator
-from compiler.machine.prepare import compile_kernels, jit_enabled
 from compiler.machine.screen import Screen
+from compiler.prepare import compile_kernels, jit_enabled
 from compiler.values import CacheStats, KeyColumn, SetBatch
 from dfa_router.engines.protocol import BatchMatcher, EngineInfo, EngineSpec, NoOptions
 from dfa_router.errors import OptionError

@@ -21,9 +21,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dfa_router.rabbitmq.columns import RoutedColumns
+from dfa_router.rabbitmq.columns import RoutedBatch
 
 __all__ = ["CHECKSUM", "COUNTS", "KINDS", "Tally", "Totals", "added_up", "with_checksums"]
+
+Int64s = npt.NDArray[np.int64]
 
 KINDS = ("queue", "exchange", "not_simulated", "problem", "unroutable")
 """What is counted: copies in a queue, messages published to an exchange, messages that reach an exchange that is not
@@ -86,30 +88,32 @@ class Tally:
         self._rows: list[pa.Table] = []
         self._count = 0
 
-    def add(self, keys: Keys, routed: RoutedColumns) -> None:
-        """Count a batch."""
-        places, at = _coded_vhosts(keys, len(routed.routed))
-        undecided = pc.greater(pc.list_value_length(routed.not_simulated), 0)
-        nobody = pc.invert(pc.or_(routed.routed, undecided))
+    def add(self, keys: Keys, batch: RoutedBatch) -> None:
+        """Count a batch: by route, of which there are few, where that is possible."""
+        places, at = _coded_vhosts(keys, len(batch.route_ids))
+        pairs, messages = _pairs(at, batch.route_ids.astype(np.int64), len(places), len(batch.queues))
+        at_route, route = np.divmod(pairs, max(1, len(batch.queues)))
+        undecided = np.diff(batch.not_simulated.offsets.to_numpy()) > 0
+        for kind, lists in (("queue", batch.queues), ("not_simulated", batch.not_simulated)):
+            some = lists.take(pa.array(route))
+            of = pc.list_parent_indices(some).to_numpy()
+            self._hold(_counted(kind, places, at_route[of], some.flatten(), messages[of]))
         exchanges, routing_keys = _text(keys.exchanges), _plain(keys.routing_keys).cast(pa.binary())
-        for kind, lists in (("queue", routed.queues), ("not_simulated", routed.not_simulated)):
-            of = pc.list_parent_indices(lists).to_numpy()
-            self._hold(_counted(kind, places, at[of], lists.flatten()))
         self._hold(_counted("exchange", places, at, exchanges))
-        if routed.problem.null_count < len(routed.problem):
-            self._hold(_counted("problem", [None], np.zeros(len(at), np.int64), routed.problem))
-        unroutable = pa.table(
-            {"name": exchanges, "key": routing_keys, "vhost": pa.array(places, pa.string()).take(pa.array(at))}
-        ).filter(nobody)
+        if batch.problem.null_count < len(batch.problem):
+            self._hold(_counted("problem", [None], np.zeros(len(at), np.int64), batch.problem))
+        nobody = ~(batch.routed | undecided)
+        rows = pa.array(np.flatnonzero(nobody[batch.route_ids]))
+        vhosts = pa.array(places, pa.string()).take(pa.array(at).take(rows))
+        unroutable = pa.table({"name": exchanges.take(rows), "key": routing_keys.take(rows), "vhost": vhosts})
         self._hold(_grouped(unroutable.drop_null(), "unroutable"))
-        found, unfound = pc.sum(routed.routed).as_py() or 0, pc.sum(nobody).as_py() or 0
         self.totals += Totals(
             messages=len(at),
-            routed=found,
-            unroutable=unfound,
-            undecided=len(at) - found - unfound,
-            problem_rows=len(at) - routed.problem.null_count,
-            copies=len(routed.queues.flatten()),
+            routed=int(messages[batch.routed[route]].sum()),
+            unroutable=len(rows),
+            undecided=int(messages[(undecided & ~batch.routed)[route]].sum()),
+            problem_rows=len(at) - batch.problem.null_count,
+            copies=int((messages * np.diff(batch.queues.offsets.to_numpy())[route]).sum()),
         )
 
     def rows(self, most: int) -> pa.Table:
@@ -152,27 +156,38 @@ def with_checksums(rows: pa.Table) -> pa.Table:
     return rows.append_column(CHECKSUM, pa.array(sums, pa.int64())).sort_by(CHECKSUM)
 
 
-def _counted(kind: str, places: Sequence[str | None], at: npt.NDArray[np.int64], names: Any) -> pa.Table:
-    """Count (place, name); rows whose name is null are left out."""
+def _counted(
+    kind: str, places: Sequence[str | None], at: Int64s, names: Any, messages: Int64s | None = None
+) -> pa.Table:
+    """Count (place, name), each row for one message or for so many; rows whose name is null are left out."""
     coded = names.dictionary_encode()
     if coded.null_count:
-        at, coded = at[coded.is_valid().to_numpy(zero_copy_only=False)], coded.drop_null()
-    width = max(1, len(coded.dictionary))
-    pairs = at * width + coded.indices.to_numpy()
-    if width * len(places) <= 4 * len(pairs) + 1024:
-        counts = np.bincount(pairs, minlength=width * len(places))
-        distinct = np.flatnonzero(counts)
-        counts = counts[distinct]
-    else:
-        distinct, counts = np.unique(pairs, return_counts=True)
+        valid = coded.is_valid().to_numpy(zero_copy_only=False)
+        at, coded = at[valid], coded.drop_null()
+    distinct, counts = _pairs(at, coded.indices.to_numpy(), len(places), len(coded.dictionary), messages)
+    place, name = np.divmod(distinct, max(1, len(coded.dictionary)))
     columns = [
         pa.repeat(kind, len(distinct)),
-        pa.array(places, pa.string()).take(pa.array(distinct // width)),
-        coded.dictionary.take(pa.array(distinct % width)),
+        pa.array(places, pa.string()).take(pa.array(place)),
+        coded.dictionary.take(pa.array(name)),
         pa.nulls(len(distinct), pa.binary()),
         pa.array(counts, pa.int64()),
     ]
     return pa.table(columns, schema=COUNTS)
+
+
+def _pairs(
+    first: Int64s, second: Int64s, firsts: int, seconds: int, messages: Int64s | None = None
+) -> tuple[Int64s, Int64s]:
+    """Return the distinct pairs of numbers, as ``first * seconds + second``, and how often each occurs."""
+    seconds = max(1, seconds)
+    pairs = first * seconds + second
+    if firsts * seconds > 4 * len(pairs) + 1024:
+        distinct, pairs = np.unique(pairs, return_inverse=True)
+        return distinct, np.bincount(pairs, messages, len(distinct)).astype(np.int64)
+    counts = np.bincount(pairs, messages, firsts * seconds)
+    distinct = np.flatnonzero(counts)
+    return distinct, counts[distinct].astype(np.int64)
 
 
 def _grouped(rows: pa.Table, kind: str) -> pa.Table:
@@ -181,7 +196,7 @@ def _grouped(rows: pa.Table, kind: str) -> pa.Table:
     return pa.table([pa.repeat(kind, len(grouped)), *columns], schema=COUNTS)
 
 
-def _coded_vhosts(keys: Keys, rows: int) -> tuple[list[str | None], npt.NDArray[np.int64]]:
+def _coded_vhosts(keys: Keys, rows: int) -> tuple[list[str | None], Int64s]:
     """Return the distinct vhosts, null at the end, and the number of each row's."""
     if keys.vhosts is None:
         return [keys.vhost], np.zeros(rows, np.int64)

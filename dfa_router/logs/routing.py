@@ -23,7 +23,7 @@ from dfa_router.errors import MessagesError
 from dfa_router.logs.counting import CHECKSUM, COUNTS, Keys, Tally, Totals
 from dfa_router.logs.planning import Part, Piece, Plan, with_column
 from dfa_router.logs.stores import STORE_ERRORS, Place
-from dfa_router.rabbitmq.columns import RoutedColumns
+from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns
 
 __all__ = ["ADDED", "RoutePart", "Written", "work_of"]
 
@@ -50,9 +50,9 @@ ADDED = [
 class Router(Protocol):
     """A compiled topology; :class:`dfa_router.rabbitmq.routing.TopologyRouter` is one."""
 
-    def route_columns(
+    def route_batch(
         self, exchanges: Any, keys: Any, vhosts: Any = None, *, vhost: str = "/", **attributes: Any
-    ) -> RoutedColumns:
+    ) -> RoutedBatch:
         """Tell who gets each message of a batch."""
 
 
@@ -118,9 +118,9 @@ class RoutePart:
     def _routed(self, router: Router, table: pa.Table, tally: Tally) -> RoutedColumns:
         columns = {name: table[name] for name in self.keys}
         exchanges, routing_keys, vhosts = (columns.pop(name, None) for name in ("exchange", "routing_key", "vhost"))
-        routed = router.route_columns(exchanges, routing_keys, vhosts, vhost=self.vhost, **columns)
-        tally.add(Keys(exchanges, routing_keys, vhosts, self.vhost), routed)
-        return routed
+        batch = router.route_batch(exchanges, routing_keys, vhosts, vhost=self.vhost, **columns)
+        tally.add(Keys(exchanges, routing_keys, vhosts, self.vhost), batch)
+        return batch.columns()
 
     def _tables(self, part: Part) -> Iterator[pa.Table]:
         rows = _most_rows(part)

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from dfa_router.rabbitmq.declared import Binding, Exchange, Policy, Queue, TopologyWarning
 from dfa_router.rabbitmq.definitions import load_definitions, topology_of
-from dfa_router.rabbitmq.routing import Route, TopologyRouter
+from dfa_router.rabbitmq.route import Route
+from dfa_router.rabbitmq.routing import TopologyRouter
 from dfa_router.rabbitmq.topology import Topology
 
 __all__ = [

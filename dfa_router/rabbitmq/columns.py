@@ -2,35 +2,37 @@
 
 No row is lost: a row that cannot be routed (no key, no such exchange) has no queues and a sentence in ``problem``; a row
 that is odd but can be routed (a key longer than AMQP carries, bytes that are no UTF-8) has both.
+
+The messages of a batch take few *routes*. So the answer is a route number for each row and a table of routes
+(:class:`RoutedBatch`); lists of names for each row are made of it at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from compiler.kernels.relay_tables import SLACK
+from compiler.kernels.tables import frozen
+from compiler.prepare import jit_enabled
+from compiler.values import Int32s, SetBatch
 from dfa_router.arrow import key_array
-from dfa_router.errors import MessagesError
-from dfa_router.rabbitmq.exchange_types import SIMULATED
-from dfa_router.rabbitmq.matching import ROUTING_KEY, MatchedColumns, Matcher
-from dfa_router.rabbitmq.names import Names
+from dfa_router.errors import CapacityError, MessagesError
+from dfa_router.rabbitmq.matching import ROUTING_KEY
 from dfa_router.rabbitmq.nodes import Node
-from dfa_router.rabbitmq.traversal import Ranks, Sets, Stop, compact, expand, walk
+from dfa_router.rabbitmq.places import Places
+from dfa_router.rabbitmq.problems import Problems, check_keys
 
-__all__ = ["CompiledTopology", "RoutedColumns", "route_columns"]
+__all__ = ["CompiledTopology", "RoutedBatch", "RoutedColumns", "Texts", "route_batch", "texts_of"]
 
-MAX_KEY_BYTES = 255
-
-_UTF8 = (
-    r"^(?:[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
-    r"|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})*$"
-)
-"""Well-formed UTF-8 (Unicode's table 3-7), for a regular expression engine that reads bytes."""
+MOST = 2**31 - 1
+"""The most names, and bytes of names, of a column of lists."""
 
 
 class RoutedColumns(NamedTuple):
@@ -46,65 +48,144 @@ class RoutedColumns(NamedTuple):
     """What was wrong with the row, or null."""
 
 
+class Texts(NamedTuple):
+    """Names as kernels read them: name n is ``data[offsets[n]:offsets[n + 1]]``."""
+
+    offsets: npt.NDArray[np.int64]
+    data: npt.NDArray[np.uint8]
+    """With SLACK bytes more."""
+
+
+def texts_of(names: Iterable[str]) -> Texts:
+    """Encode names."""
+    encoded = [name.encode() for name in names]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(name) for name in encoded], out=offsets[1:])
+    return Texts(frozen(offsets), frozen(np.frombuffer(b"".join(encoded) + bytes(SLACK), np.uint8)))
+
+
 class CompiledTopology(Protocol):
     """What routing asks of a compiled topology; :class:`dfa_router.rabbitmq.routing.TopologyRouter` is one."""
 
     @property
-    def names(self) -> Names:
-        """What there is in place of names that are not there."""
+    def places(self) -> Places:
+        """Where messages are published."""
 
     @property
     def queue_names(self) -> Sequence[str]:
-        """The names of the queues by number, sorted."""
+        """The names of the queues by number, sorted within a vhost."""
+
+    @property
+    def queue_texts(self) -> Texts:
+        """The same, as bytes."""
+
+    @property
+    def exchange_texts(self) -> Texts:
+        """The names of the exchanges by number, as bytes."""
 
     @property
     def nodes(self) -> Sequence[Node]:
         """The exchanges by number."""
 
-    @property
-    def node_numbers(self) -> Mapping[tuple[str, str], int]:
-        """The numbers of the exchanges by (vhost, name)."""
+    def send(self, starts: Int32s, columns: Mapping[str, Any]) -> SetBatch:
+        """Send each row from an exchange, or nowhere if that is below 0, and return what it gets to.
+
+        That are queues and, from their count upwards, exchanges that are not simulated; ascending.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RoutedBatch:
+    """Who gets each message of a batch, in compact form.
+
+    >>> from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+    >>> topology = topology_of(exchanges=[Exchange(name="x", type="topic")],
+    ...                        bindings=[Binding(source="x", destination="q", routing_key="a.#")])
+    >>> batch = topology.compile().route_batch(["x", "x", "x"], ["a.b", "b", "a"])
+    >>> [batch.queues[number].as_py() for number in batch.route_ids]
+    [['q'], [], ['q']]
+    """
+
+    topology: CompiledTopology
+    routes: SetBatch
+    """For each message the number of its route, and the routes as sets: of queues and, from their count upwards, of exchanges that
+    are not simulated. Equal routes may occur more than once."""
+    problem: pa.StringArray
+    """What was wrong with each row, or null."""
 
     @property
-    def ranks(self) -> Ranks:
-        """The order in which a batch visits the exchanges."""
+    def route_ids(self) -> Int32s:
+        """For each message the number of its route."""
+        return self.routes.set_ids
 
-    def matcher(self, number: int) -> Matcher | None:
-        """Return an exchange compiled, or None for one that is not simulated."""
+    @cached_property
+    def queues(self) -> pa.ListArray:
+        """list<string>: the queues of each route, sorted."""
+        count = len(self.topology.queue_names)
+        return self._lists(self.routes.positions < count, self.topology.queue_names.__getitem__)
+
+    @cached_property
+    def not_simulated(self) -> pa.ListArray:
+        """list<string>: the exchanges of each route whose type is not simulated."""
+        count = len(self.topology.queue_names)
+        return self._lists(self.routes.positions >= count, lambda number: self.topology.nodes[number - count].name)
+
+    @cached_property
+    def routed(self) -> npt.NDArray[np.bool_]:
+        """Whether each route leads to any queue."""
+        return np.asarray(np.diff(self.queues.offsets.to_numpy()) > 0)
+
+    def columns(self) -> RoutedColumns:
+        """Return a row per message."""
+        count = len(self.topology.queue_names)
+        if jit_enabled():
+            queues = self._named(0, self.topology.queue_texts)
+            unknown = self._named(count, self.topology.exchange_texts)
+        else:
+            ids = pa.array(self.route_ids)
+            queues, unknown = self.queues.take(ids), self.not_simulated.take(ids)
+        return RoutedColumns(queues, pa.array(np.diff(queues.offsets.to_numpy()) > 0), unknown, self.problem)
+
+    def _named(self, first: int, names: Texts) -> pa.ListArray:
+        """Return a list of names per message, made in one go by kernels: output ``first + n`` of a route has name n."""
+        from compiler.kernels.leading import copy_names, measure_names
+
+        ids, offsets, outputs = self.routes
+        sizes, totals = np.empty(3 * len(offsets), np.int64), np.empty(2, np.int64)
+        measure_names(ids, offsets, outputs, first, names.offsets, sizes, totals)
+        count, length = totals.tolist()
+        if max(count, length) > MOST:
+            raise CapacityError(
+                f"these {len(ids):,} messages have {count:,} names of {length:,} bytes in all, and Arrow's columns of text "
+                "have offsets of 32 bits: route fewer messages at a time, or take route_batch, which names each route once"
+            )
+        ends, starts, texts = (
+            np.zeros(len(ids) + 1, np.int32),
+            np.zeros(count + 1, np.int32),
+            np.empty(length + SLACK, np.uint8),
+        )
+        if count:
+            copy_names(ids, outputs, first, sizes, *names, ends, starts, texts)
+        values = pa.StringArray.from_buffers(count, pa.py_buffer(starts), pa.py_buffer(texts))
+        return pa.ListArray.from_buffers(pa.list_(pa.string()), len(ids), [None, pa.py_buffer(ends)], children=[values])
+
+    def _lists(self, which: npt.NDArray[np.bool_], name: Any) -> pa.ListArray:
+        """Return a list of names per route. Only names that occur are made into Arrow text: there may be far more queues."""
+        ends = np.concatenate(([0], np.cumsum(which, dtype=np.int32)))[self.routes.offsets]
+        used, places = np.unique(self.routes.positions[which], return_inverse=True)
+        names = pa.array(list(map(name, used.tolist())), pa.string())
+        return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), names.take(pa.array(places)))
 
 
-class _Problems:
-    """What is wrong with rows: a column of sentences per kind of problem, joined where a row has several."""
-
-    def __init__(self, rows: int) -> None:
-        self._rows = rows
-        self._columns: list[pa.StringArray] = []
-
-    def add(self, where: npt.NDArray[np.bool_], text: str) -> None:
-        if where.any():
-            self._columns.append(pc.if_else(pa.array(where), text, pa.scalar(None, pa.string())))
-
-    def add_column(self, texts: pa.StringArray) -> None:
-        if texts.null_count < len(texts):
-            self._columns.append(texts)
-
-    def column(self) -> pa.StringArray:
-        joined = pa.nulls(self._rows, pa.string())
-        for texts in self._columns:
-            # Not null_handling="skip" over all columns: pyarrow 26 leaves out the rows where each of them is null.
-            joined = pc.coalesce(pc.binary_join_element_wise(joined, texts, "; "), joined, texts)
-        return joined
-
-
-def route_columns(
-    router: CompiledTopology,
+def route_batch(
+    topology: CompiledTopology,
     exchanges: Any,
     keys: Any,
     vhosts: Any = None,
     *,
     vhost: str = "/",
     attributes: Mapping[str, Any] | None = None,
-) -> RoutedColumns:
+) -> RoutedBatch:
     """Route a batch of messages.
 
     ``exchanges``, ``keys`` and ``vhosts`` are Arrow columns of text or bytes (or lists) of one length; without
@@ -112,15 +193,6 @@ def route_columns(
     types read of a message besides its routing key.
 
     Raises :class:`MessagesError` for columns of different lengths, and :class:`KeyTypeError` for a column of another type.
-
-    >>> from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
-    >>> topology = topology_of(exchanges=[Exchange(name="x", type="topic")], queues=[Queue(name="q")],
-    ...                        bindings=[Binding(source="x", destination="q", routing_key="a.#")])
-    >>> columns = topology.compile().route_columns(["x", "x", "y"], ["a.b", None, "a"])
-    >>> columns.queues.to_pylist()
-    [['q'], [], []]
-    >>> columns.problem.to_pylist()[1]
-    'routing_key is null'
     """
     exchange_column, key_column = _bytes_array(exchanges), _bytes_array(keys)
     vhost_column = None if vhosts is None else _bytes_array(vhosts)
@@ -129,125 +201,12 @@ def route_columns(
     if any(len(column) != rows for column in (*columns.values(), *([] if vhost_column is None else [vhost_column]))):
         *most, last = ["exchanges", "keys", "vhosts", *(attributes or {})]
         raise MessagesError(f"{', '.join(most)} and {last} differ in length: expected one of each per message")
-    problems = _Problems(rows)
-    starts = _starts(router, exchange_column, vhost_column, vhost, problems)
-    starts[_check_keys(key_column, problems)] = -1
-    queue_count = len(router.queue_names)
-
-    def visit(number: int, at: npt.NDArray[np.int64]) -> Stop:
-        node = router.nodes[number]
-        matcher = router.matcher(number)
-        if (
-            matcher is None or node.type is None
-        ):  # collected beside the queues: values from queue_count upwards are nodes
-            alone = Sets(np.array([0, 1]), np.array([queue_count + number]))
-            return Stop(np.zeros(len(at), np.int64), alone, Sets(np.zeros(2, np.int64), np.empty(0, np.int64)))
-        read = {name: columns[name] for name in (ROUTING_KEY, *SIMULATED[node.type].reads) if name in columns}
-        if len(at) != rows:
-            read = {name: column.take(pa.array(at)) for name, column in read.items()}
-        return _stop(node, matcher.match_columns(read), queue_count)
-
-    def exchange_name(number: int) -> str:
-        return router.nodes[number].name
-
-    walked = walk(starts, router.ranks, visit, queue_count + len(router.nodes))
-    sizes = np.diff(walked.sets.offsets)
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    is_queue = walked.sets.values < queue_count
-    queues = _lists(owners[is_queue], walked.sets.values[is_queue], len(sizes), router.queue_names.__getitem__)
-    unknown = _lists(owners[~is_queue], walked.sets.values[~is_queue] - queue_count, len(sizes), exchange_name)
-    has_queue = np.bincount(owners[is_queue], minlength=len(sizes)) > 0
-    set_ids = pa.array(walked.set_ids)
-    return RoutedColumns(
-        queues.take(set_ids), pa.array(has_queue[walked.set_ids]), unknown.take(set_ids), problems.column()
-    )
-
-
-def _stop(node: Node, matched: MatchedColumns, queue_count: int) -> Stop:
-    """Turn sets of conditions that are met into what they lead to."""
-    sets = len(matched.sets.offsets) - 1
-    owners, matching = expand(np.arange(sets), matched.sets)
-    which, targets = expand(matching, Sets(node.offsets, node.targets))
-    owners = owners[which]
-    is_queue = targets < queue_count
-    onward_owners, onward = owners[~is_queue], targets[~is_queue] - queue_count
-    if node.alternate >= 0:
-        empty = np.setdiff1d(np.arange(sets), owners)
-        onward_owners = np.concatenate([onward_owners, empty])
-        onward = np.concatenate([onward, np.full(len(empty), node.alternate)])
-    return Stop(
-        matched.set_ids, _grouped(owners[is_queue], targets[is_queue], sets), _grouped(onward_owners, onward, sets)
-    )
-
-
-def _grouped(owners: npt.NDArray[np.int64], values: npt.NDArray[np.int64], sets: int) -> Sets:
-    """Return the distinct values of each owner."""
-    width = int(values.max(initial=0)) + 1
-    pairs = np.unique(owners * width + values)
-    offsets = np.searchsorted(pairs, np.arange(sets + 1) * width).astype(np.int64)
-    return Sets(offsets, pairs % width)
-
-
-def _lists(
-    owners: npt.NDArray[np.int64], values: npt.NDArray[np.integer[Any]], sets: int, name: Callable[[int], str]
-) -> pa.ListArray:
-    """Return a list of names per set. Only names that occur are made into Arrow text: there may be far more queues."""
-    offsets = np.zeros(sets + 1, np.int32)
-    np.cumsum(np.bincount(owners, minlength=sets), out=offsets[1:])
-    used, places = np.unique(values, return_inverse=True)
-    names = pa.array(list(map(name, used.tolist())), pa.string())
-    return pa.ListArray.from_arrays(pa.array(offsets), names.take(pa.array(places)))
-
-
-def _starts(
-    router: CompiledTopology,
-    exchanges: pa.Array,
-    vhosts: pa.Array | None,
-    vhost: str,
-    problems: _Problems,
-) -> npt.NDArray[np.int64]:
-    """Return the node that each row is published to, or -1, with the reason among the problems."""
-    names, exchange_ids = _coded(exchanges)
-    if vhosts is None:
-        places, vhost_ids = [vhost.encode()], np.zeros(len(exchanges), np.int64)
-    else:
-        places, vhost_ids = _coded(vhosts)
-        problems.add(vhost_ids < 0, "vhost is null")
-    problems.add(exchange_ids < 0, "exchange is null")
-    usable = (exchange_ids >= 0) & (vhost_ids >= 0)
-    starts = np.full(len(exchanges), -1, np.int64)
-    width = max(1, len(names))
-    pairs, which = compact((vhost_ids * width + exchange_ids)[usable], len(places) * width)
-    found = [_start(router, places[pair // width], names[pair % width]) for pair in pairs.tolist()]
-    starts[usable] = np.array([number for number, _ in found], np.int64)[which]
-    texts = np.full(len(exchanges), len(found), np.int64)
-    texts[usable] = which
-    problems.add_column(pa.array([text for _, text in found] + [None], pa.string()).take(pa.array(texts)))
-    return starts
-
-
-def _start(router: CompiledTopology, vhost: bytes, exchange: bytes) -> tuple[int, str | None]:
-    place = (vhost.decode(errors="replace"), exchange.decode(errors="replace"))
-    number = router.node_numbers.get(place)
-    if number is None:
-        return -1, router.names.no_exchange(place[1], place[0])
-    if router.nodes[number].internal:
-        return -1, f"exchange {place[1]!r} is internal: the broker lets no client publish to it"
-    return number, None
-
-
-def _check_keys(keys: pa.Array, problems: _Problems) -> npt.NDArray[np.bool_]:
-    """Add to the problems what is wrong with keys; return which are null."""
-    null: npt.NDArray[np.bool_] = keys.is_null().to_numpy(zero_copy_only=False)
-    problems.add(null, "routing_key is null")
-    too_long = pc.greater(pc.binary_length(keys), MAX_KEY_BYTES)
-    problems.add(pc.fill_null(too_long, False).to_numpy(zero_copy_only=False), "routing_key is over AMQP's 255 bytes")
-    try:
-        keys.view(pa.string()).validate(full=True)
-    except pa.ArrowInvalid:
-        valid = pc.fill_null(pc.match_substring_regex(keys, _UTF8), True)
-        problems.add(~valid.to_numpy(zero_copy_only=False), "routing_key is not valid UTF-8")
-    return null
+    problems = Problems(rows)
+    starts = topology.places.find(exchange_column, vhost_column, vhost, problems)
+    null = check_keys(key_column, problems)
+    if null is not None:
+        starts[null] = -1
+    return RoutedBatch(topology=topology, routes=topology.send(starts, columns), problem=problems.column())
 
 
 def _bytes_array(column: Any) -> pa.BinaryArray:
@@ -268,9 +227,3 @@ def _plain_array(column: Any) -> pa.Array:
     if isinstance(column, pa.ChunkedArray):
         return column.combine_chunks()
     return column if isinstance(column, pa.Array) else pa.array(column)
-
-
-def _coded(column: pa.Array) -> tuple[list[bytes], npt.NDArray[np.int64]]:
-    """Return the distinct values and for each row the number of its value, or -1 for null."""
-    encoded = column.dictionary_encode()
-    return encoded.dictionary.to_pylist(), pc.fill_null(encoded.indices, -1).to_numpy().astype(np.int64)

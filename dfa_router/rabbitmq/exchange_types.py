@@ -14,7 +14,7 @@ from dfa_router.language.dialects import AMQP, EXACT
 from dfa_router.rabbitmq.key_matching import key_type
 from dfa_router.rabbitmq.matching import ExchangeType
 
-__all__ = ["SIMULATED", "attributes_read"]
+__all__ = ["SIMULATED", "attributes_read", "check_attributes"]
 
 SIMULATED: dict[str, ExchangeType] = {
     "direct": key_type(EXACT, attrgetter("routing_key")),  # a literal * or # in a direct binding is no wildcard
@@ -31,3 +31,14 @@ def attributes_read(types: Iterable[str | None]) -> tuple[str, ...]:
     """
     simulated = [SIMULATED[kind] for kind in types if kind in SIMULATED]
     return tuple(sorted({name for kind in simulated for name in kind.reads}))
+
+
+def check_attributes(given: Iterable[str]) -> None:
+    """Raise ``TypeError``, as for any unknown argument, where no exchange type reads an attribute that was given."""
+    read = attributes_read(SIMULATED)
+    for name in given:
+        if name not in read:
+            raise TypeError(
+                f"unexpected argument {name!r}: besides the routing key, the simulated exchange types read "
+                f"{', '.join(read) or 'nothing'} of a message"
+            )

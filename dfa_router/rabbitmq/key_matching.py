@@ -1,4 +1,8 @@
-"""Exchange types that read the routing key: each binding is a pattern, and an exchange is a router over its patterns."""
+"""Exchange types that read the routing key: each binding is a pattern.
+
+With the engines that are automata, all exchanges of a topology share one (:mod:`dfa_router.rabbitmq.stations`), and an exchange
+asks it by its word. With the other engines, an exchange is a router over its patterns.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.values import CacheStats
-from dfa_router.build import compile, restored
+from compiler.automata.pattern import Pattern
+from compiler.values import CacheStats, Int32s
+from dfa_router.build import compile
+from dfa_router.engines.automaton import Automaton
+from dfa_router.language.bindings import pattern_bytes
 from dfa_router.language.dialects import Dialect
+from dfa_router.language.rules import tokens
 from dfa_router.rabbitmq.declared import Binding
 from dfa_router.rabbitmq.matching import ROUTING_KEY, Columns, ExchangeType, MatchedColumns, Message
 from dfa_router.rabbitmq.traversal import Sets
-from dfa_router.router import Router
-from dfa_router.storage.compiled import Compiled
+from dfa_router.router import Router, key_bytes
 
-__all__ = ["KeyMatcher", "key_type"]
+__all__ = ["KeyMatcher", "StationMatcher", "key_type"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +47,45 @@ class KeyMatcher:
         return self.router.stats()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StationMatcher:
+    """An exchange that asks the automaton of all exchanges, key by key.
+
+    Columns go through :class:`compiler.relay.relay.Relay` instead, where kernels are compiled; this is what it is held to.
+    """
+
+    machine: Automaton
+    word: bytes
+    """What stands in front of a key of this exchange."""
+    tags: Int32s
+    """The condition, of all exchanges, that each accept tag stands for."""
+    first: int
+    """The first condition of this exchange."""
+    last: int
+    """The condition behind its last one."""
+    constant: bool
+    """Whether every message meets all of its conditions; then the automaton has none of them."""
+
+    def match(self, message: Message) -> tuple[int, ...]:
+        """Return the numbers of the patterns that the routing key matches, ascending."""
+        key = key_bytes(message[ROUTING_KEY])
+        if self.constant:
+            return tuple(range(self.last - self.first))
+        met = self.tags[list(self.machine.match(self.word + b"." + key if key else self.word))]
+        return tuple(np.unique(met[(met >= self.first) & (met < self.last)] - self.first).tolist())
+
+    def match_columns(self, columns: Columns) -> MatchedColumns:
+        """Return the numbers of the patterns that each routing key matches."""
+        found = [self.match({ROUTING_KEY: key}) for key in columns[ROUTING_KEY].to_pylist()]
+        offsets = np.cumsum([0, *map(len, found)])
+        values = np.array([one for numbers in found for one in numbers], np.int64)
+        return MatchedColumns(np.arange(len(found)), Sets(offsets, values))
+
+    def stats(self) -> CacheStats:
+        """Describe the cache of the automaton."""
+        return self.machine.stats()
+
+
 def key_type(dialect: Dialect, pattern: Callable[[Binding], str]) -> ExchangeType:
     """Return the exchange type whose bindings are patterns of a dialect."""
 
@@ -47,10 +93,7 @@ def key_type(dialect: Dialect, pattern: Callable[[Binding], str]) -> ExchangeTyp
         bindings = [(pattern, "") for pattern in patterns]  # where they lead to is not the router's concern
         return KeyMatcher(compile(bindings, dialect=dialect, engine=engine, cache_bytes=cache_bytes))
 
-    def store(matcher: KeyMatcher) -> Compiled:
-        return matcher.router.compiled()
+    def as_tokens(text: str, position: int) -> Pattern:
+        return tokens(pattern_bytes(text, position, dialect), dialect)
 
-    def restore(stored: Compiled) -> KeyMatcher:
-        return KeyMatcher(restored(stored))
-
-    return ExchangeType(condition=pattern, compile=compiled, store=store, restore=restore)
+    return ExchangeType(condition=pattern, compile=compiled, tokens=as_tokens)

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from compiler.automata.pattern import Pattern
 from compiler.values import CacheStats
 from dfa_router.rabbitmq.declared import Binding
 from dfa_router.rabbitmq.traversal import Sets
-from dfa_router.storage.compiled import Compiled
 
 __all__ = ["ROUTING_KEY", "Columns", "ExchangeType", "MatchedColumns", "Matcher", "Message"]
 
@@ -72,10 +72,6 @@ class ExchangeType:
     """``compile(conditions, engine, cache_bytes)``: condition i has the number i. A type need not use the other two."""
     reads: tuple[str, ...] = ()
     """The attributes of a message that it reads besides the routing key."""
-    store: Callable[[Any], Compiled] | None = None
-    """Returns what a file holds of a matcher of this type, or raises :class:`OptionError` if its engine has no such form.
-
-    Without it, a matcher is pickled where others are written to a file.
-    """
-    restore: Callable[[Compiled], Matcher] | None = None
-    """Returns the matcher again; given together with ``store``."""
+    tokens: Callable[[Any, int], Pattern] | None = None
+    """Returns a condition, which has a number, as a pattern of the routing key, for a type that reads nothing else: then one automaton reads the keys
+    for all exchanges of such types, and ``compile`` serves the engines that are no automata."""

@@ -6,7 +6,7 @@ matches: a node holds the conditions that its type makes of its bindings (:mod:`
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from compiler.values import Int32s
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.exchange_types import SIMULATED
 
-__all__ = ["Node", "make_nodes", "queue_names_of"]
+__all__ = ["Node", "make_nodes", "queues_of"]
 
 
 class Node(NamedTuple):
@@ -31,7 +31,7 @@ class Node(NamedTuple):
     offsets: Int32s
     """Condition c leads to ``targets[offsets[c]:offsets[c + 1]]``."""
     targets: Int32s
-    """A queue's number in the router's sorted queue names, or, from their count upwards, the node of an exchange."""
+    """A queue's number in the router's sorted queues, or, from their count upwards, the node of an exchange."""
     alternate: int
     """The node of the alternate exchange, or -1."""
 
@@ -41,31 +41,31 @@ class Node(NamedTuple):
         return sum(len(str(condition)) + 1 for condition in self.conditions)
 
 
-def queue_names_of(declared: Declarations) -> tuple[str, ...]:
-    """Return the names of all queues that are declared or bound, sorted; queues of several vhosts may share a name."""
-    bound = {binding.destination for binding in declared.bindings if binding.destination_type == "queue"}
-    return tuple(sorted(bound.union(queue.name for queue in declared.queues)))
+def queues_of(declared: Declarations) -> tuple[tuple[str, str], ...]:
+    """Return vhost and name of all queues that are declared or bound, sorted."""
+    bound = {(one.vhost, one.destination) for one in declared.bindings if one.destination_type == "queue"}
+    return tuple(sorted(bound.union((queue.vhost, queue.name) for queue in declared.queues)))
 
 
-def make_nodes(declared: Declarations, queue_names: tuple[str, ...]) -> tuple[Node, ...]:
-    """Number the exchanges and lay out what each of their conditions leads to."""
-    queue_numbers = {name: number for number, name in enumerate(queue_names)}
+def make_nodes(declared: Declarations, queues: Sequence[tuple[str, str]]) -> tuple[Node, ...]:
+    """Number the exchanges and lay out what each of their conditions leads to; ``queues`` are those of :func:`queues_of`."""
+    queue_numbers = {place: number for number, place in enumerate(queues)}
     # By name, so that lists of names come out sorted.
     exchanges = sorted(declared.exchanges_by_name.items(), key=lambda item: (item[0][1], item[0][0]))
     places = {place: number for number, (place, _) in enumerate(exchanges)}
     types = {place: _simulated_type(place[1], exchange.type) for place, exchange in exchanges}
     rows: dict[tuple[str, str], dict[Hashable, set[int]]] = {place: {} for place in places}
     for queue in declared.queues:  # the default exchange knows each queue under its own name
-        rows[queue.vhost, ""][queue.name] = {queue_numbers[queue.name]}
+        rows[queue.vhost, ""][queue.name] = {queue_numbers[queue.vhost, queue.name]}
     for binding in declared.bindings:
         place = (binding.vhost, binding.source)
         kind = types[place]
         if kind is None or not binding.source:
             continue
         target = (
-            queue_numbers[binding.destination]
+            queue_numbers[binding.vhost, binding.destination]
             if binding.destination_type == "queue"
-            else len(queue_names) + places[binding.vhost, binding.destination]
+            else len(queues) + places[binding.vhost, binding.destination]
         )
         rows[place].setdefault(SIMULATED[kind].condition(binding), set()).add(target)
     nodes = []

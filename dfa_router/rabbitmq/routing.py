@@ -1,4 +1,4 @@
-"""A topology compiled: one matcher per exchange, and the walk from exchange to exchange.
+"""A topology compiled: who gets a message, or each message of a column.
 
 A message visits each exchange that it reaches once. The exchange's matcher tells which of its bindings' conditions the
 message meets; these lead to queues and to further exchanges; an exchange where none is met hands the message to its
@@ -9,16 +9,15 @@ declared queues by name and has no alternate.
 What this leaves out: CC and BCC headers (one key per message), federation, and exchange types that are not in
 :mod:`dfa_router.rabbitmq.exchange_types`.
 
-Rejected: one automaton for the whole topology. Its accept sets would multiply with every hop, while a walk per visited
-exchange costs nanoseconds.
+A single message goes from exchange to exchange here, step by step. Columns go through the relay of
+:mod:`dfa_router.rabbitmq.shared_automaton` where an engine is an automaton and kernels are compiled, and else through
+:mod:`dfa_router.rabbitmq.hops`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -26,47 +25,38 @@ from typing import Any
 
 import numpy as np
 
+from compiler.prepare import jit_enabled
+from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.build import DEFAULT_CACHE_BYTES, compile
+from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.errors import PublishRefusedError, UnknownNameError
-from dfa_router.rabbitmq.columns import RoutedColumns, route_columns
+from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns, Texts, route_batch, texts_of
 from dfa_router.rabbitmq.declared import Declarations
-from dfa_router.rabbitmq.exchange_types import SIMULATED, attributes_read
-from dfa_router.rabbitmq.matching import ROUTING_KEY, Matcher
+from dfa_router.rabbitmq.exchange_types import SIMULATED, check_attributes
+from dfa_router.rabbitmq.fingerprint import fingerprint_of
+from dfa_router.rabbitmq.hops import route_by_hops
+from dfa_router.rabbitmq.matching import ROUTING_KEY, Columns, Matcher
 from dfa_router.rabbitmq.names import Names, no_exchange
-from dfa_router.rabbitmq.nodes import Node, make_nodes, queue_names_of
+from dfa_router.rabbitmq.nodes import Node, make_nodes, queues_of
+from dfa_router.rabbitmq.places import Places
+from dfa_router.rabbitmq.route import Route
+from dfa_router.rabbitmq.shared_automaton import SharedAutomaton, compile_shared
+from dfa_router.rabbitmq.stations import Stations
 from dfa_router.rabbitmq.traversal import Ranks, order
-from dfa_router.storage.files import CompiledFile, write_several
 
-__all__ = ["Detached", "Route", "TopologyRouter"]
+__all__ = ["Detached", "TopologyRouter"]
 
 SMALLEST_SHARE = 256 << 10
 """The smallest bound on an exchange's cache, in bytes, unless the whole bound is smaller: a handful of states that most
 keys visit has to fit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
-    """Who gets one message."""
-
-    queues: tuple[str, ...]
-    """The queues that get a copy, sorted."""
-    not_simulated: tuple[str, ...] = ()
-    """Exchanges on the way whose type is not simulated, sorted: there may be more queues behind them."""
-    exchanges: tuple[str, ...] = ()
-    """The exchanges that the message visits, in order."""
-
-    @property
-    def routed(self) -> bool:
-        """Whether any queue gets the message, as far as it is simulated."""
-        return bool(self.queues)
-
-
 class TopologyRouter:
     """A compiled topology, for one message or for columns of them; made by :meth:`Topology.compile`.
 
-    ``engine`` is any of :func:`dfa_router.engines`; ``cache_bytes`` bounds the caches of all exchanges together (each
-    gets a share by the size of its patterns, but at least 256 KiB). Exchanges are compiled when a message first
-    reaches them; pickling compiles all, and leaves out what caches hold. Safe to use from several threads.
+    ``engine`` is any of :func:`dfa_router.engines`; ``cache_bytes`` bounds all caches together, but for 256 KiB that a large batch
+    may always have. With the engines that are automata, all exchanges share one. Exchanges are compiled when the first message
+    comes; pickling compiles all, and leaves out what caches hold. Safe to use from several threads.
     """
 
     def __init__(self, declared: Declarations, *, engine: str = "dfa", cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
@@ -74,50 +64,54 @@ class TopologyRouter:
         compile((), engine=engine, cache_bytes=cache_bytes)  # refuse wrong options now, not at the first message
         self.engine = engine
         self.cache_bytes = cache_bytes
-        self.fingerprint = _fingerprint(declared, engine, cache_bytes)
-        self.queue_names = queue_names_of(declared)
-        self.nodes = make_nodes(declared, self.queue_names)
+        self.fingerprint = fingerprint_of(declared, engine, cache_bytes)
+        self.queues = queues_of(declared)
+        self.nodes = make_nodes(declared, self.queues)
         self.node_numbers = {(node.vhost, node.name): number for number, node in enumerate(self.nodes)}
         self.vhosts = declared.vhosts
         self.source = declared.source
         self._matchers: list[Matcher | None] = [None] * len(self.nodes)
         self._weight = sum(node.weight for node in self.nodes)
-        self._file: CompiledFile | None = None
-        self._in_file: tuple[int, ...] = ()
+        self._automaton: SharedAutomaton | None = None
         self._lock = Lock()
 
     def __repr__(self) -> str:
-        compiled = sum(matcher is not None for matcher in self._matchers)
-        return (
-            f"<TopologyRouter {self.fingerprint[:12]}: {len(self.nodes)} exchanges, {compiled} compiled, {self.engine}>"
-        )
+        compiled = any(matcher is not None for matcher in (self._automaton, *self._matchers))
+        state = "compiled" if compiled else "not compiled yet"
+        return f"<TopologyRouter {self.fingerprint[:12]}: {len(self.nodes)} exchanges, {state}, {self.engine}>"
 
     def __getstate__(self) -> dict[str, Any]:
         for number in range(len(self.nodes)):
             self.matcher(number)
-        return {**self.__dict__, "_lock": None, "_file": None, "_in_file": ()}
+        own = [None if self._is_shared(number) else matcher for number, matcher in enumerate(self._matchers)]
+        made = (
+            "places",
+            "queue_names",
+            "queue_texts",
+            "exchange_texts",
+            "names",
+            "ranks",
+        )  # they are made again when they are needed
+        state = {name: value for name, value in self.__dict__.items() if name not in made}
+        return {**state, "_matchers": own, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = Lock()
 
     def detach(self, path: str | os.PathLike[str]) -> Detached:
-        """Compile every exchange, write the automata to a file, and return the rest: little, and quickly pickled.
+        """Compile every exchange, write the automaton to a file, and return the rest: little, and quickly pickled.
 
         Raises :class:`OptionError` for an engine without a compiled form, and ``OSError`` if the path cannot be written.
         """
-        stored = {}
-        for number, node in enumerate(self.nodes):
-            store = SIMULATED[node.type].store if node.type is not None else None
-            if store is not None:
-                stored[number] = store(self.matcher(number))
-        write_several(path, stored)
+        restorer(self.engine)
+        state = self.__getstate__()
+        shared = self._shared()
+        shared.write(path)
         nodes = tuple(
-            node._replace(conditions=()) if number in stored else node for number, node in enumerate(self.nodes)
+            node._replace(conditions=()) if self._is_shared(number) else node for number, node in enumerate(self.nodes)
         )
-        matchers = [None if number in stored else self.matcher(number) for number in range(len(nodes))]
-        rest = {"nodes": nodes, "_matchers": matchers, "_in_file": tuple(stored), "_lock": None, "_file": None}
-        return Detached({**self.__dict__, **rest})
+        return Detached({**state, "nodes": nodes, "_automaton": None}, shared.stations)
 
     def matcher(self, number: int) -> Matcher | None:
         """Return the matcher of a node, or None for an exchange that is not simulated."""
@@ -125,14 +119,51 @@ class TopologyRouter:
         node = self.nodes[number]
         if matcher is not None or node.type is None:
             return matcher
-        kind = SIMULATED[node.type]
+        shared = self._shared() if self._is_shared(number) else None
         with self._lock:
             if self._matchers[number] is None:
-                if number in self._in_file and self._file is not None and kind.restore is not None:
-                    self._matchers[number] = kind.restore(self._file.compiled(number))
-                else:
-                    self._matchers[number] = kind.compile(node.conditions, self.engine, self._share(node))
+                self._matchers[number] = (
+                    SIMULATED[node.type].compile(node.conditions, self.engine, self._share(node))
+                    if shared is None
+                    else shared.matcher(number)
+                )
             return self._matchers[number]
+
+    def _is_shared(self, number: int) -> bool:
+        """Tell whether an exchange asks the automaton of all exchanges."""
+        kind = self.nodes[number].type
+        return kind is not None and SIMULATED[kind].tokens is not None and self._is_automaton
+
+    @cached_property
+    def _is_automaton(self) -> bool:
+        return engine_spec(self.engine).restore is not None
+
+    def _shared(self) -> SharedAutomaton:
+        """Return the automaton of all exchanges, compiling it first if need be."""
+        with self._lock:
+            if self._automaton is None:
+                self._automaton = compile_shared(self.nodes, len(self.queues), self.engine, self.cache_bytes)
+            return self._automaton
+
+    @cached_property
+    def queue_names(self) -> tuple[str, ...]:
+        """The names of the queues by number, sorted within a vhost."""
+        return tuple(name for _, name in self.queues)
+
+    @cached_property
+    def queue_texts(self) -> Texts:
+        """The same, as bytes for kernels."""
+        return texts_of(self.queue_names)
+
+    @cached_property
+    def exchange_texts(self) -> Texts:
+        """The names of the exchanges by number, as bytes for kernels."""
+        return texts_of(node.name for node in self.nodes)
+
+    @cached_property
+    def places(self) -> Places:
+        """The exchanges that clients may publish to."""
+        return Places(self.nodes, self.node_numbers, self.names, jit=jit_enabled())
 
     @cached_property
     def names(self) -> Names:
@@ -144,13 +175,13 @@ class TopologyRouter:
         """The order in which a batch visits the exchanges."""
         onward = []
         for node in self.nodes:
-            targets = np.unique(node.targets[node.targets >= len(self.queue_names)]) - len(self.queue_names)
+            targets = np.unique(node.targets[node.targets >= len(self.queues)]) - len(self.queues)
             onward.append([*targets.tolist(), *([node.alternate] if node.alternate >= 0 else [])])
         return order(onward)
 
     def route(self, exchange: str, routing_key: str | bytes, vhost: str = "/", **attributes: Any) -> Route:
         """Tell who gets a message; see :meth:`Topology.route`."""
-        _check_attributes(attributes)
+        check_attributes(attributes)
         start = self.node_numbers.get((vhost, exchange))
         if start is None:
             raise UnknownNameError(no_exchange(exchange, vhost, self.vhosts, self.node_numbers, self.source))
@@ -170,11 +201,11 @@ class TopologyRouter:
                 unknown.add(self.nodes[number].name)
                 continue
             for target in self._targets(number, matcher.match(message)):
-                if target < len(self.queue_names):
+                if target < len(self.queues):
                     queues.add(self.queue_names[target])
-                elif target - len(self.queue_names) not in seen:
-                    seen.add(target - len(self.queue_names))
-                    visits.append(target - len(self.queue_names))
+                elif target - len(self.queues) not in seen:
+                    seen.add(target - len(self.queues))
+                    visits.append(target - len(self.queues))
         return Route(
             queues=tuple(sorted(queues)),
             not_simulated=tuple(sorted(unknown)),
@@ -184,19 +215,63 @@ class TopologyRouter:
     def route_columns(
         self, exchanges: Any, keys: Any, vhosts: Any = None, *, vhost: str = "/", **attributes: Any
     ) -> RoutedColumns:
-        """Tell who gets each message of a batch; see :func:`dfa_router.rabbitmq.columns.route_columns`.
+        """Tell who gets each message of a batch, as a row of Arrow columns for each.
 
-        Raises ``TypeError`` for an attribute that no exchange type reads.
+        The same as :meth:`route_batch` and :meth:`RoutedBatch.columns`.
+
+        >>> from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+        >>> topology = topology_of(exchanges=[Exchange(name="x", type="topic")], queues=[Queue(name="q")],
+        ...                        bindings=[Binding(source="x", destination="q", routing_key="a.#")])
+        >>> columns = topology.compile().route_columns(["x", "x", "y"], ["a.b", None, "a"])
+        >>> columns.queues.to_pylist()
+        [['q'], [], []]
+        >>> columns.problem.to_pylist()[1]
+        'routing_key is null'
         """
-        _check_attributes(attributes)
-        return route_columns(self, exchanges, keys, vhosts, vhost=vhost, attributes=attributes)
+        return self.route_batch(exchanges, keys, vhosts, vhost=vhost, **attributes).columns()
+
+    def route_batch(
+        self, exchanges: Any, keys: Any, vhosts: Any = None, *, vhost: str = "/", **attributes: Any
+    ) -> RoutedBatch:
+        """Tell who gets each message of a batch, in compact form: a route number per message, and each route once.
+
+        ``exchanges``, ``keys`` and ``vhosts`` are Arrow columns of text or bytes (or lists) of one length; without
+        ``vhosts`` all messages are of vhost ``vhost``. ``attributes`` are Arrow columns (or lists), by name, of what exchange
+        types read of a message besides its routing key.
+
+        Raises :class:`MessagesError` for columns of different lengths, :class:`KeyTypeError` for a column of another type, and
+        ``TypeError`` for an attribute that no exchange type reads.
+        """
+        check_attributes(attributes)
+        return route_batch(self, exchanges, keys, vhosts, vhost=vhost, attributes=attributes)
+
+    def send(self, starts: Int32s, columns: Columns) -> SetBatch:
+        """Send each message from an exchange; see :class:`dfa_router.rabbitmq.columns.CompiledTopology`."""
+        found = None
+        if self._is_automaton:
+            found = self._shared().send(starts, columns, self._asked)
+        if found is None:
+            found = route_by_hops(self.nodes, len(self.queues), self.ranks, self.matcher, starts, columns)
+        return found
+
+    def _asked(self, number: int) -> Matcher:
+        matcher = self.matcher(number)
+        assert matcher is not None
+        return matcher
+
+    def stats(self) -> CacheStats:
+        """Describe the caches of all exchanges, together."""
+        own = [
+            matcher.stats() for number, matcher in enumerate(self._matchers) if matcher and not self._is_shared(number)
+        ]
+        return sum(own, self._automaton.stats() if self._automaton is not None else CacheStats())
 
     def _targets(self, number: int, matching: Iterable[int]) -> Iterable[int]:
         """Return where a message goes from a node: where met conditions lead to, or else the alternate exchange."""
         node = self.nodes[number]
         targets = [int(one) for c in matching for one in node.targets[node.offsets[c] : node.offsets[c + 1]]]
         if not targets and node.alternate >= 0:
-            return [len(self.queue_names) + node.alternate]
+            return [len(self.queues) + node.alternate]
         return targets
 
     def _share(self, node: Node) -> int:
@@ -205,51 +280,17 @@ class TopologyRouter:
 
 @dataclass(frozen=True, slots=True)
 class Detached:
-    """A compiled topology without its automata, which lie in a file; made by :meth:`TopologyRouter.detach`."""
+    """A compiled topology without its automaton, which lies in a file; made by :meth:`TopologyRouter.detach`."""
 
     state: dict[str, Any]
+    stations: Stations
 
     def attach(self, path: str | os.PathLike[str]) -> TopologyRouter:
         """Return the router again, in whatever process; raises :class:`FileFormatError`.
 
-        The file is mapped: it must stay, and nobody may write into it. What an exchange needs of it is checked when a message first reaches it.
+        The file is checked and mapped: it must stay, and nobody may write into it.
         """
         router = TopologyRouter.__new__(TopologyRouter)
-        router.__setstate__({**self.state, "_file": CompiledFile(path, self.state["_in_file"])})
+        shared = SharedAutomaton.read(path, self.stations, self.state["engine"], self.state["cache_bytes"])
+        router.__setstate__({**self.state, "_automaton": shared})
         return router
-
-
-def _check_attributes(given: Iterable[str]) -> None:
-    """Raise ``TypeError``, as for any unknown argument, where no exchange type reads an attribute that was given."""
-    read = attributes_read(SIMULATED)
-    for name in given:
-        if name not in read:
-            raise TypeError(
-                f"unexpected argument {name!r}: besides the routing key, the simulated exchange types read "
-                f"{', '.join(read) or 'nothing'} of a message"
-            )
-
-
-def _fingerprint(declared: Declarations, engine: str, cache_bytes: int) -> str:
-    """Return a SHA-256 over everything that decides an answer; it does not depend on the order of declarations."""
-    exchanges = sorted(
-        (
-            exchange.vhost,
-            exchange.name,
-            exchange.type or "",
-            exchange.internal,
-            declared.alternate_exchange(exchange) or "",
-        )
-        for exchange in declared.exchanges_by_name.values()
-    )
-    queues = sorted((queue.vhost, queue.name) for queue in declared.queues)
-    bindings = sorted(
-        (one.vhost, one.source, one.destination_type, one.destination, one.routing_key, _canonical(one.arguments))
-        for one in declared.bindings
-    )
-    canonical = json.dumps([engine, cache_bytes, sorted(declared.vhosts), exchanges, queues, bindings])
-    return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def _canonical(arguments: Mapping[str, Any]) -> str:
-    return json.dumps(dict(arguments), sort_keys=True, default=str) if arguments else ""

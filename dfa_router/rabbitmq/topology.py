@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from compiler.notebook import mimebundle
 from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.rabbitmq.declared import Declarations
-from dfa_router.rabbitmq.routing import Route, TopologyRouter
+from dfa_router.rabbitmq.route import Route
+from dfa_router.rabbitmq.routing import TopologyRouter
 
 if TYPE_CHECKING:
     import networkx as nx

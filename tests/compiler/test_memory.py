@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.machine.prepare import jit_enabled
+from compiler.prepare import jit_enabled
 
 REPOSITORY = Path(__file__).parents[2]
 pytestmark = [

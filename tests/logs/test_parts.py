@@ -179,7 +179,7 @@ def test_a_damaged_page_is_an_error_with_the_file_and_leaves_nothing(tmp_path: P
 
 def test_a_router_that_fails_leaves_no_file(tmp_path: Path) -> None:
     class Failing:
-        def route_columns(self, *_: Any, **__: Any) -> Any:
+        def route_batch(self, *_: Any, **__: Any) -> Any:
             raise MemoryError
 
     pq.write_table(messages(10), tmp_path / "log.parquet")

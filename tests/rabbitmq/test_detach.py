@@ -41,7 +41,7 @@ def test_what_is_detached_and_attached_routes_as_before(engine: str, tmp_path: P
     router = TOPOLOGY.compile(engine=engine)
     detached = pickle.loads(pickle.dumps(router.detach(tmp_path / "file")))
     again = detached.attach(tmp_path / "file")
-    assert "0 compiled" in repr(again)
+    assert "exchanges, compiled" in repr(again)
     assert routed(again) == routed(router)
     assert again.route("market", "stock.usd") == router.route("market", "stock.usd")
     # What is attached can be pickled whole, and outlives its file.
@@ -50,11 +50,15 @@ def test_what_is_detached_and_attached_routes_as_before(engine: str, tmp_path: P
     assert routed(copy) == routed(again) == routed(router)
 
 
-def test_an_exchange_is_checked_when_a_message_first_reaches_it(tmp_path: Path) -> None:
-    attached = TOPOLOGY.compile().detach(tmp_path / "file").attach(tmp_path / "file")
+def test_the_file_is_mapped_and_nothing_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    router = TOPOLOGY.compile()
+    assert "not compiled yet" in repr(router)
+    detached = router.detach(tmp_path / "file")
+    monkeypatch.setattr("dfa_router.rabbitmq.routing.compile_shared", None)
+    attached = detached.attach(tmp_path / "file")
     assert str(tmp_path / "file") in Path("/proc/self/maps").read_text()
-    attached.route("direct", "x")
-    assert "1 compiled" in repr(attached)
+    assert attached.route("market", "forex.eur").queues == ("audit", "fx")
+    assert all(not node.conditions for node in attached.nodes if node.type is not None), "the file has them"
 
 
 def test_a_damaged_file_and_that_of_another_topology_are_refused(tmp_path: Path) -> None:

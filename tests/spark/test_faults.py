@@ -65,22 +65,6 @@ files._Attempt = Dying
 print(route("local[2,4]").messages)
 """
 
-SPECULATED = """
-class Slow(Sound):
-    def __call__(self, part):
-        written = super().__call__(part)
-        if part.number == 0:
-            (marks / f"attempt-{TaskContext.get().attemptNumber()}").touch()
-            while TaskContext.get().attemptNumber() == 0 and not (marks / "attempt-1").exists():
-                time.sleep(0.01)
-        return written
-
-files._Attempt = Slow
-print(route("local-cluster[2,1,1024]", **{"spark.speculation": True, "spark.speculation.interval": "10ms",
-    "spark.speculation.multiplier": 1, "spark.speculation.minTaskRuntime": "10ms", "spark.executor.memory": "1g",
-    "spark.speculation.quantile": 0.1}).messages)
-"""
-
 EXECUTOR_KILLED = """
 class Killing(Sound):
     def __call__(self, part):
@@ -174,13 +158,6 @@ def test_tasks_that_fail_and_workers_that_die_are_tried_again_and_double_nothing
     done = run(folder, DYING)
     assert done.stdout.split()[-1:] == [str(ROWS)], done.stderr
     assert len(marks(folder)) > 1, "no worker has died"
-    assert_whole(folder)
-
-
-def test_a_speculated_task_doubles_nothing(folder: Path) -> None:
-    done = run(folder, SPECULATED)
-    assert done.stdout.split()[-1:] == [str(ROWS)], done.stderr
-    assert {"attempt-0", "attempt-1"} <= marks(folder)
     assert_whole(folder)
 
 

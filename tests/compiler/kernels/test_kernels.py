@@ -315,7 +315,7 @@ from compiler.kernels.simulate_pairs import simulate
 from compiler.kernels.single import walk_one
 from compiler.kernels.walk import walk
 from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
-from compiler.machine.prepare import compile_kernels
+from compiler.prepare import compile_kernels
 
 compile_kernels()
 kernels = (screen, simulate_bits, simulate, walk_one, walk, fill_dense_rows, walk_dense_rows)

@@ -1,0 +1,126 @@
+"""From two columns of texts, a place and a name there, to a number: where each key of a batch begins.
+
+Both texts together are one entry of a hash table with linear probing, and a text of up to 16 bytes is compared in two steps: by
+its first and its last eight bytes. An entry is six numbers: these of the place and of the name, a number that stands for both
+lengths, and the row of the known texts plus 1, which is 0 in an empty entry.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.kernels._jit import folded_product, inlined, kernel, load64
+from compiler.kernels.tables import Int32s, Keys, Signed, Uint64s, Unsigned
+from compiler.kernels.unsigned import EIGHT, GOLDEN, ONE, TWO, UPPER_HALF, ZERO
+
+__all__ = ["fill_places", "find_places"]
+
+ENTRY = np.uint64(6)
+SHORT = np.uint64(16)
+FARTHEST = 255
+"""An entry may lie so many behind its home."""
+
+
+@kernel
+def fill_places(places: Keys, names: Keys, multiplier: Unsigned, table: Uint64s) -> bool:
+    """Enter all places and names there into an empty ``table``; False if too many meet in one part of it."""
+    mask = np.uint64(table.size // 6 - 1)
+    for i in range(names.offsets.size - 1):
+        first, last, begin, end = _ends(places, i)
+        name_first, name_last, name_begin, name_end = _ends(names, i)
+        lengths = (end - begin) << UPPER_HALF | (name_end - name_begin)
+        slot = _home(first, last, name_first, name_last, lengths, multiplier) & mask
+        passed = 0
+        while table[ENTRY * slot + np.uint64(5)] != ZERO:
+            slot = (slot + ONE) & mask
+            passed += 1
+            if passed > FARTHEST:
+                return False
+        at = ENTRY * slot
+        table[at], table[at + ONE] = first, last
+        table[at + TWO], table[at + np.uint64(3)] = name_first, name_last
+        table[at + np.uint64(4)], table[at + np.uint64(5)] = lengths, np.uint64(i + 1)
+    return True
+
+
+@kernel
+def find_places(
+    places: Keys,
+    names: Keys,
+    known_places: Keys,
+    known_names: Keys,
+    table: Uint64s,
+    multiplier: Unsigned,
+    rows: Signed,
+    stations: Int32s,
+    found: Int32s,
+) -> Signed:
+    """Write the station of each row, or -1, to ``found``; return how many rows have none.
+
+    One text in ``places`` is that of all rows. ``stations[i]`` is the station of ``known_places[i]`` and ``known_names[i]``; long
+    texts are compared with these.
+    """
+    missing: Signed = 0
+    mask = np.uint64(table.size // 6 - 1)
+    several = places.offsets.size > 2
+    for i in range(rows):
+        row = i if several else 0
+        station = np.int32(-1)
+        if (places.valid.size == 0 or places.valid[row]) and (names.valid.size == 0 or names.valid[i]):
+            first, last, begin, end = _ends(places, row)
+            name_first, name_last, name_begin, name_end = _ends(names, i)
+            lengths = (end - begin) << UPPER_HALF | (name_end - name_begin)
+            slot = _home(first, last, name_first, name_last, lengths, multiplier) & mask
+            while table[ENTRY * slot + np.uint64(5)] != ZERO:
+                at = ENTRY * slot
+                if (
+                    table[at] == first
+                    and table[at + ONE] == last
+                    and table[at + TWO] == name_first
+                    and table[at + np.uint64(3)] == name_last
+                    and table[at + np.uint64(4)] == lengths
+                ):
+                    known = np.int64(table[at + np.uint64(5)]) - 1
+                    if (end - begin <= SHORT or _same(known_places, known, places, row)) and (
+                        name_end - name_begin <= SHORT or _same(known_names, known, names, i)
+                    ):
+                        station = stations[known]
+                        break
+                slot = (slot + ONE) & mask
+        missing += station < 0
+        found[i] = station
+    return missing
+
+
+@inlined
+def _ends(texts: Keys, row: Signed) -> tuple[Unsigned, Unsigned, Unsigned, Unsigned]:
+    """Return the first and the last eight bytes of a text, or all of a shorter one twice, and where it begins and ends.
+
+    Lengths are mixed, so there is no branch on them.
+    """
+    begin, end = np.uint64(texts.offsets[row]), np.uint64(texts.offsets[row + 1])
+    length = end - begin
+    short = min(length, EIGHT)
+    mask = (TWO << (EIGHT * short - ONE & np.uint64(63))) - ONE
+    mask = mask if length != ZERO else ZERO
+    return load64(texts.data, begin) & mask, load64(texts.data, begin + (length - short)) & mask, begin, end
+
+
+@inlined
+def _home(
+    first: Unsigned, last: Unsigned, name_first: Unsigned, name_last: Unsigned, lengths: Unsigned, multiplier: Unsigned
+) -> Unsigned:
+    """Mix all numbers of an entry; the products do not wait for each other."""
+    mixed = folded_product(first ^ lengths, multiplier) ^ folded_product(last ^ GOLDEN, multiplier)
+    mixed ^= folded_product(name_first ^ (multiplier >> UPPER_HALF), multiplier ^ GOLDEN)
+    return mixed ^ folded_product(name_last ^ lengths, GOLDEN ^ (multiplier << ONE))
+
+
+@kernel
+def _same(known: Keys, number: Signed, texts: Keys, row: Signed) -> bool:
+    """Compare two texts of one length, byte by byte."""
+    at, other = np.int64(known.offsets[number]), np.int64(texts.offsets[row])
+    for i in range(known.offsets[number + 1] - at):
+        if known.data[at + i] != texts.data[other + i]:
+            return False
+    return True

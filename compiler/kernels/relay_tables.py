@@ -1,0 +1,98 @@
+"""The flat tables of a relay: where accept sets lead, and what of that has been found out.
+
+A *relay* sends keys from station to station (:mod:`compiler.relay`). Where a key has got to is its *itinerary*: the outputs that
+it has collected, the stations at which it waits, and those that it has visited. At a station the key has an accept set, and
+itinerary and set together decide the next itinerary, whatever the key is. So itineraries are the states of an automaton whose
+letters are accept sets; like a lazy DFA it is built as keys need it, kept in a cache, and cleared when that is full.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from compiler.kernels.tables import Bytes, Int32s, Int64s, Uint64s
+
+__all__ = ["SLACK", "Itineraries", "Network", "Scratch"]
+
+SLACK = 32
+"""How many bytes kernels may copy beyond the end of a text."""
+
+# --- Network.kinds -------------------------------------------------------------------------------------------------------
+
+ASKS, CONSTANT = 0, 1
+"""A station that asks for the key's accept set; and one all of whose conditions are met by every key."""
+
+# --- Itineraries.counts --------------------------------------------------------------------------------------------------
+
+SETS, VALUES, STATES, MEMBERS, STEPS = range(5)
+"""Slots of ``counts``: how many entries of each growing table are in use. SETS and STATES count the sentinel 0, too."""
+NEXT = 5
+"""The row at which a kernel that has stopped is to go on."""
+WANTED = 6
+"""How many entries the table that must grow needs in all."""
+EPOCH = 7
+"""The number of the last itinerary that was worked out: what a mark in ``Scratch`` must be equal to."""
+FOUND = 8
+"""How many rows such a kernel had found to wait somewhere."""
+COUNTS = 9
+"""The length of ``counts``."""
+
+# --- What a kernel returns when it stops -----------------------------------------------------------------------------------
+
+DONE = 0
+GROW_SETS, GROW_VALUES, GROW_STATES, GROW_MEMBERS, GROW_STEPS = 1, 2, 3, 4, 5
+"""This table is full. Helpers that return the number of a set or of an itinerary otherwise return minus this."""
+
+
+class Network(NamedTuple):
+    """Stations and where their conditions lead; immutable. Conditions are numbered station by station."""
+
+    kinds: Bytes
+    """For each station ASKS or CONSTANT."""
+    conditions: Int32s
+    """The conditions of station s are ``range(conditions[s], conditions[s + 1])``."""
+    offsets: Int32s
+    """Condition c leads to ``targets[offsets[c]:offsets[c + 1]]``."""
+    targets: Int32s
+    """An output, below the number of outputs, or that number plus a station."""
+    alternates: Int32s
+    """For each station that where keys go which meet none of its conditions, or -1."""
+    group_offsets: Int32s
+    """The accept set of a key that waits at station s tells also which conditions it meets at the stations
+    ``groups[group_offsets[s]:group_offsets[s + 1]]``, if it gets there."""
+    groups: Int32s
+    """Ascending for each station."""
+
+
+class Itineraries(NamedTuple):
+    """The cache: accept sets and itineraries that have occurred, and the steps between these. Numbers count from 1."""
+
+    counts: Int64s
+    begins: Int32s
+    """For each station the itinerary of keys that begin there, or 0 while it is not worked out."""
+    set_ends: Int32s
+    """Set s has the conditions ``values[set_ends[s - 1]:set_ends[s]]``."""
+    set_slots: Uint64s
+    """The hash table of sets: hash << 32 | set."""
+    values: Int32s
+    ends: Int32s
+    """Three entries for each itinerary: where in ``members`` its outputs, its waiting stations and its visited stations end.
+    All are ascending. One that waits nowhere does not say what it has visited."""
+    waits: Int32s
+    """For each itinerary the station at which the key's accept set is asked for next, or -1."""
+    slots: Uint64s
+    """The hash table of itineraries: hash << 32 | itinerary."""
+    members: Int32s
+    steps: Uint64s
+    """The hash table of steps, with linear probing: pairs of (itinerary << 32 | set) and the next itinerary."""
+
+
+class Scratch(NamedTuple):
+    """Room to work an itinerary out: lists, and marks that are set where they are equal to the epoch."""
+
+    outputs: Int32s
+    waiting: Int32s
+    visited: Int32s
+    agenda: Int32s
+    output_marks: Int32s
+    station_marks: Int32s

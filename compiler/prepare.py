@@ -1,0 +1,85 @@
+"""Compiling every kernel before it is needed.
+
+A kernel is compiled at its first call, fifteen seconds of processor time for all of them, and kept on disk. A process
+that is about to start others, or to measure, has them compiled first: the others then load them in a fraction of a
+second instead of compiling them all at the same time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.automata.nfa import build_nfa
+from compiler.automata.pattern import Wildcard
+from compiler.kernels.relay_tables import ASKS, SLACK, Network
+from compiler.kernels.tables import Keys, frozen
+from compiler.machine.columns import whole
+from compiler.machine.dense_rows import QUIET_KEYS
+from compiler.machine.lazy import LazyDfa, Simulator
+from compiler.machine.screen import Screen
+from compiler.relay.relay import Relay
+from compiler.relay.words import words_of
+from compiler.values import KeyColumn
+
+__all__ = ["compile_kernels", "jit_enabled"]
+
+
+def jit_enabled() -> bool:
+    """Tell whether kernels are compiled; imports numba."""
+    from compiler.kernels._jit import JIT
+
+    return JIT
+
+
+def compile_kernels() -> None:
+    """Compile all kernels, or load them from disk where that was done before."""
+    # The same keys often enough for the walk of settled ground.
+    keys = 2 * QUIET_KEYS // 200 * [b"word%d.a-rather-long-word" % i for i in range(200)]
+    offsets = np.concatenate(([0], np.cumsum([len(key) for key in keys]))).astype(np.int32)
+    column = KeyColumn(offsets, np.frombuffer(b"".join(keys), np.uint8), np.ones(len(keys), np.bool_))
+    small = build_nfa([[b"word%d" % i, Wildcard.ONE] for i in range(100)])
+    Screen(separator=b".", wrong=b"+").mask(column)
+    # A pattern of over 63 tokens keeps a set from being simulated as bits.
+    large = build_nfa([[b"word%d" % i, b"a-rather-long-word"] for i in range(100)] + [[b"a"] * 64])
+    _compile_relay(column)
+    for nfa in (small, large):
+        machine = LazyDfa(nfa, b".", 1 << 20)
+        machine.match_batch([column])
+        machine.match_batch([column])
+        machine.match(b"word1.x")
+        Simulator(nfa, b".").match_batch([column])
+
+
+def _compile_relay(column: KeyColumn) -> None:
+    from compiler.kernels.leading import copy_names, measure_names, screen_keys
+    from compiler.kernels.places import fill_places, find_places
+
+    numbers = np.arange(len(column.offsets) - 1, dtype=np.int32)
+    one = frozen(np.array([0, 1], np.int32))
+    network = Network(
+        kinds=frozen(np.array([ASKS], np.uint8)),
+        conditions=one,
+        offsets=one,
+        targets=frozen(np.zeros(1, np.int32)),
+        alternates=frozen(np.full(1, -1, np.int32)),
+        group_offsets=frozen(np.zeros(2, np.int32)),
+        groups=frozen(np.zeros(0, np.int32)),
+    )
+    words = words_of(1)
+    machine = LazyDfa(build_nfa([[b"0", b"word1", Wildcard.MANY]]), b".", 1 << 20)
+    relay = Relay(network, 1, machine, one[:1], words, 1 << 20, one[:0])
+    found = relay.run(column, np.zeros(len(numbers), np.int32), lambda _station, _rows: machine.match_batch([column]))
+    names = frozen(np.array([0, 1], np.int64)), frozen(np.zeros(1 + SLACK, np.uint8))
+    sizes, totals = np.empty(3 * len(found.offsets), np.int64), np.empty(2, np.int64)
+    measure_names(*found, 0, names[0], sizes, totals)
+    ends, starts, texts = (
+        np.zeros(len(numbers) + 1, np.int32),
+        np.zeros(totals[0] + 1, np.int32),
+        np.empty(totals[1] + SLACK, np.uint8),
+    )
+    copy_names(found.set_ids, found.positions, 0, sizes, *names, ends, starts, texts)
+    keys: Keys = whole(column._replace(valid=None))
+    screen_keys(keys)
+    table = np.zeros(6 << 10, np.uint64)
+    fill_places(keys, keys, np.uint64(1), table)
+    find_places(keys, keys, keys, keys, table, np.uint64(1), 1, numbers, numbers.copy())

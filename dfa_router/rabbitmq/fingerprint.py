@@ -1,0 +1,37 @@
+"""A name for everything in a compiled topology that decides an answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from dfa_router.rabbitmq.declared import Declarations
+
+__all__ = ["fingerprint_of"]
+
+
+def fingerprint_of(declared: Declarations, engine: str, cache_bytes: int) -> str:
+    """Return a SHA-256 over everything that decides an answer; it does not depend on the order of declarations."""
+    exchanges = sorted(
+        (
+            exchange.vhost,
+            exchange.name,
+            exchange.type or "",
+            exchange.internal,
+            declared.alternate_exchange(exchange) or "",
+        )
+        for exchange in declared.exchanges_by_name.values()
+    )
+    queues = sorted((queue.vhost, queue.name) for queue in declared.queues)
+    bindings = sorted(
+        (one.vhost, one.source, one.destination_type, one.destination, one.routing_key, _canonical(one.arguments))
+        for one in declared.bindings
+    )
+    canonical = json.dumps([engine, cache_bytes, sorted(declared.vhosts), exchanges, queues, bindings])
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _canonical(arguments: Mapping[str, Any]) -> str:
+    return json.dumps(dict(arguments), sort_keys=True, default=str) if arguments else ""

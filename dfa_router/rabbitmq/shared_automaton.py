@@ -1,0 +1,105 @@
+"""The automaton that all exchanges of a topology share, and the relay that sends whole columns through it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler import Nfa, build_nfa
+from compiler.kernels.relay_tables import CONSTANT
+from compiler.prepare import jit_enabled
+from compiler.relay.relay import Relay
+from compiler.storage.automata import read_automaton, write_automaton
+from compiler.values import CacheStats, Int32s, SetBatch
+from dfa_router.arrow import key_column, rows_of
+from dfa_router.engines.automaton import Automaton
+from dfa_router.engines.registry import engine_spec, restorer
+from dfa_router.language.dialects import AMQP
+from dfa_router.rabbitmq.key_matching import StationMatcher
+from dfa_router.rabbitmq.matching import ROUTING_KEY, Columns, Matcher
+from dfa_router.rabbitmq.nodes import Node
+from dfa_router.rabbitmq.stations import Stations, plan
+
+__all__ = ["SharedAutomaton", "compile_shared"]
+
+RELAY_SHARE = 4
+"""The relay's cache may have this part of the bytes of all caches."""
+
+
+class SharedAutomaton:
+    """An automaton, its cache, and the cache of what its accept sets lead to; immutable but for the caches.
+
+    Pickles without what the caches hold.
+    """
+
+    def __init__(self, nfa: Nfa, stations: Stations, engine: str, cache_bytes: int) -> None:
+        """Make ready for messages; ``cache_bytes`` bounds both caches together."""
+        self.nfa = nfa
+        self.stations = stations
+        self._engine, self._cache_bytes = engine, cache_bytes
+        spec = engine_spec(engine)
+        own = cache_bytes - cache_bytes // RELAY_SHARE
+        options = spec.options(cache_bytes=own) if "cache_bytes" in spec.info.options else spec.options()
+        self._machine: Automaton = restorer(engine)(nfa, AMQP, options)  # type: ignore[assignment]
+        self._relay: Relay | None = None
+        if jit_enabled():
+            self._relay = Relay(
+                stations.network,
+                stations.outputs,
+                self._machine,
+                stations.tags,
+                stations.words,
+                cache_bytes - own,
+                stations.asked,
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.nfa, self.stations, self._engine, self._cache_bytes)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], stations: Stations, engine: str, cache_bytes: int) -> SharedAutomaton:
+        """Map the file of an automaton, which nobody may change afterwards; raises :class:`FileFormatError`."""
+        return cls(read_automaton(path, mapped=True), stations, engine, cache_bytes)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the automaton to a file, atomically; raises ``OSError`` if the path cannot be written."""
+        write_automaton(path, self.nfa)
+
+    def matcher(self, number: int) -> StationMatcher:
+        """Return the matcher of an exchange."""
+        network = self.stations.network
+        first, last = network.conditions[number : number + 2].tolist()
+        return StationMatcher(
+            machine=self._machine,
+            word=self.stations.word(number),
+            tags=self.stations.tags,
+            first=first,
+            last=last,
+            constant=bool(network.kinds[number] == CONSTANT),
+        )
+
+    def send(self, starts: Int32s, columns: Columns, ask: Callable[[int], Matcher]) -> SetBatch | None:
+        """Send messages from exchanges; None where kernels are not compiled. ``ask`` returns the matcher of an exchange."""
+        if self._relay is None:
+            return None
+        conditions = self.stations.network.conditions
+
+        def met(number: int, rows: Int32s) -> SetBatch:
+            found = ask(number).match_columns(rows_of(columns, rows))
+            offsets, values = (np.asarray(array, np.int32) for array in found.sets)
+            return SetBatch(found.set_ids.astype(np.int32), offsets, values + conditions[number])
+
+        return self._relay.run(key_column(columns[ROUTING_KEY]), starts, met)
+
+    def stats(self) -> CacheStats:
+        """Describe the automaton's cache."""
+        return self._machine.stats()
+
+
+def compile_shared(nodes: Sequence[Node], queues: int, engine: str, cache_bytes: int) -> SharedAutomaton:
+    """Compile all exchanges whose type reads the routing key alone."""
+    stations, patterns = plan(nodes, queues)
+    return SharedAutomaton(build_nfa(patterns), stations, engine, cache_bytes)

@@ -1,0 +1,163 @@
+"""Whole columns through the relay, held to the walk from exchange to exchange with matchers that are no automata."""
+
+from __future__ import annotations
+
+import random
+import threading
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.relay import relay
+from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, stations, topology_of
+from tests.rabbitmq.test_columns import KEYS, topologies
+
+LIMITS = [("MOST_WAYS", 1), ("MOST_CONDITIONS", 2), ("MOST_NARROWED", 0), ("MOST_NARROWED", 3), ("MOST_WAYS", 8)]
+
+
+def rows(topology: Topology) -> list[tuple[str, str | None]]:
+    """Return every message to every exchange, some of which are not there, and keys that are null."""
+    names = [name for (_, name), exchange in topology.exchanges_by_name.items() if not exchange.internal]
+    return [(name, key) for name in [*names, "missing"] for key in [*KEYS, None]]
+
+
+def routed(topology: Topology, messages: list[Any], **options: Any) -> list[list[Any]]:
+    columns = topology.compile(**options).route_columns(*map(list, zip(*messages, strict=True)))
+    return [column.to_pylist() for column in columns]
+
+
+@settings(max_examples=150, deadline=None)
+@given(topologies(), st.sampled_from(LIMITS), st.sampled_from([0, 2000, 1 << 20]), st.sampled_from([1, 3, 1 << 15]))
+def test_the_relay_is_the_walk_from_exchange_to_exchange(
+    topology: Topology, limit: tuple[str, int], cache_bytes: int, chunk: int
+) -> None:
+    """However much is narrowed, however little room there is, and in chunks of any size."""
+    messages = rows(topology)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stations, *limit)
+        patch.setattr(relay, "CHUNK", chunk)
+        found = routed(topology, messages, cache_bytes=cache_bytes)
+    assert found == routed(topology, messages, engine="naive")
+
+
+def deep(seed: int) -> tuple[Topology, list[tuple[str, str]]]:
+    """Return exchanges in layers, with a queue for every binding, and messages whose routes hardly recur."""
+    chance = random.Random(seed)
+    layers = [[f"x{layer}.{number}" for number in range(4)] for layer in range(4)]
+    bindings = []
+    for upper, lower in zip(layers, [*layers[1:], []], strict=True):
+        for number, source in enumerate(upper):
+            for word in range(12):
+                key = chance.choice([f"#.w{word}.#", f"w{word}.#", f"#.w{word}", f"*.w{word}.#"])
+                bindings.append(Binding(source=source, destination=f"q{source}.{word}", routing_key=key))
+            for target in lower:
+                key = f"#.w{chance.randrange(12)}.#"
+                bindings.append(
+                    Binding(source=source, destination=target, destination_type="exchange", routing_key=key)
+                )
+            assert number < 4
+    exchanges = [Exchange(name=name, type="topic") for layer in layers for name in layer]
+    topology = topology_of(exchanges=exchanges, bindings=bindings)
+    messages = [
+        (chance.choice(exchanges).name, ".".join(f"w{chance.randrange(14)}" for _ in range(chance.randrange(7))))
+        for _ in range(3000)
+    ]
+    return topology, messages
+
+
+def test_a_cache_that_is_too_small_is_cleared_and_never_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    topology, messages = deep(1)
+    expected = routed(topology, messages, engine="trie")
+    monkeypatch.setattr(relay, "LEAST_BYTES", 20_000)
+    router = topology.compile(cache_bytes=80_000)
+    for _ in range(2):
+        columns = router.route_columns(*map(list, zip(*messages, strict=True)))
+        assert [column.to_pylist() for column in columns] == expected
+        automaton = router._automaton
+        assert automaton is not None
+        assert automaton._relay is not None
+        assert automaton._relay.clears > 3
+        assert automaton._relay.nbytes <= 20_000
+
+
+def test_a_message_that_alone_outgrows_the_cache_is_routed(monkeypatch: pytest.MonkeyPatch) -> None:
+    bindings = [Binding(source="x", destination=f"q{number:05}", routing_key="a.#") for number in range(9000)]
+    topology = topology_of(exchanges=[Exchange(name="x", type="topic")], bindings=bindings)
+    monkeypatch.setattr(relay, "LEAST_BYTES", 8192)
+    router = topology.compile(cache_bytes=1000)
+    columns = router.route_columns(["x"] * 3, ["a", "b", "a.b"])
+    assert [len(queues) for queues in columns.queues.to_pylist()] == [9000, 0, 9000]
+
+
+def test_a_tenants_patterns_are_met_by_its_own_keys_alone() -> None:
+    """Narrowed, the patterns of 200 tenants make as many accept sets as their own keys need."""
+    tenants = range(200)
+    bindings = [
+        Binding(source="in", destination=f"t{n}", destination_type="exchange", routing_key=f"t{n}.#") for n in tenants
+    ]
+    bindings += [
+        Binding(source=f"t{n}", destination=f"q{n}.{word}", routing_key=f"*.*.{word}")
+        for n in tenants
+        for word in "abcdef"
+    ]
+    names = ["in", *(f"t{n}" for n in tenants)]
+    router = topology_of(exchanges=[Exchange(name=name, type="topic") for name in names], bindings=bindings).compile()
+    keys = [f"t{n}.x.{word}" for n in tenants for word in "abcdef"]
+    queues = router.route_columns(["in"] * len(keys), keys).queues.to_pylist()
+    assert queues == [[f"q{n}.{word}"] for n in tenants for word in "abcdef"]
+    stats = router.stats()
+    assert stats.keys == len(keys), "each is read once"
+    assert stats.accept_sets <= len(keys) + len(tenants) + 10
+    assert stats.states < 5 * len(keys)
+
+
+def test_several_threads_route_at_once() -> None:
+    topology, messages = deep(2)
+    router = topology.compile(cache_bytes=1 << 18)
+    columns = list(map(list, zip(*messages, strict=True)))
+    expected = router.route_columns(*columns).queues
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        for turn in range(5):
+            first = 100 * (number + turn)
+            part = router.route_columns(*(column[first : first + 900] for column in columns))
+            if part.queues != expected[first : first + 900]:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_names_of_any_length_are_told_apart() -> None:
+    names = ["", "a", "b", "ab", "12345678", "123456789", "1234567812345678", "12345678X12345678", "12345678Y12345678"]
+    names += ["x" * size for size in (15, 16, 17, 31, 32, 33, 127)] + ["ü" * 9, "x" * 16 + "y", "x\0", "x"]
+    vhosts = ["/", "v", "a vhost of a longer name"]
+    topology = topology_of(
+        vhosts=vhosts,
+        exchanges=[Exchange(vhost=vhost, name=name, type="fanout") for vhost in vhosts for name in names if name],
+        bindings=[
+            Binding(vhost=vhost, source=name, destination=f"{number}")
+            for vhost in vhosts
+            for number, name in enumerate(names)
+            if name
+        ],
+        queues=[Queue(vhost=vhost, name="default") for vhost in vhosts],
+    )
+    router = topology.compile()
+    published = [(vhost, name) for vhost in vhosts for name in [*names, "xy", "x" * 18, "12345678Z12345678"]]
+    columns = router.route_columns(
+        [name for _, name in published], ["default"] * len(published), [vhost for vhost, _ in published]
+    )
+    for (_, name), queues, problem in zip(
+        published, columns.queues.to_pylist(), columns.problem.to_pylist(), strict=True
+    ):
+        known = name in names
+        assert queues == ([["default"], [str(names.index(name))]][bool(name)] if known else []), name
+        assert (problem is None) == known
