@@ -76,7 +76,6 @@ SLOW_SECONDS = 60.0
 @click.option(
     "--counts",
     metavar="FILE",
-    type=click.Path(dir_okay=False, writable=True),
     help="Write all counts to this Parquet file: kind, vhost, name, key, messages.",
 )
 @count_option("--top", 10, "Length of the summary's lists; 0 is all.", least=0)
@@ -118,7 +117,7 @@ def route(
     from dfa_router.spark.job import check_output, route_log
     from dfa_router.spark.logs import format_of
 
-    check_output(messages, out, overwrite=overwrite)
+    check_output(messages, out, overwrite=overwrite, counts=counts)
     kind = format_of(messages, kind)
     started = time.monotonic()
     with terminal.progress(units={"routing": "messages"}) as report, ExitStack() as cleaning:

@@ -28,7 +28,7 @@ from dfa_router.logs.planning import OtherWayError, Plan
 from dfa_router.logs.publishing import attempts_of, publish, staged_remotely
 from dfa_router.logs.ranking import counts_of, ranked
 from dfa_router.logs.routing import Written
-from dfa_router.logs.stores import Place, is_remote, place_of
+from dfa_router.logs.stores import STORE_ERRORS, Place, is_remote, place_of
 from dfa_router.logs.summary import Summary, limits, summary_of
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark.cancel import cancellable
@@ -44,8 +44,10 @@ __all__ = ["Summary", "check_output", "route_log"]
 _log = logging.getLogger(__name__)
 
 
-def check_output(messages: str, out: str, *, overwrite: bool) -> None:
-    """Raise :class:`MessagesError` where the result must not be written; looks at local paths only."""
+def check_output(messages: str, out: str, *, overwrite: bool, counts: str | None = None) -> None:
+    """Raise :class:`MessagesError` where the result, or a file of counts, must not be written; looks at local paths only."""
+    if counts is not None:
+        _check_counts(counts, out)
     if is_remote(out):
         return
     target = Path(out).absolute()
@@ -61,6 +63,18 @@ def check_output(messages: str, out: str, *, overwrite: bool) -> None:
         )
     if target.exists() and not target.is_dir():
         raise MessagesError(f"{out}: is a file, and the result is a folder; choose another name with --out")
+
+
+def _check_counts(counts: str, out: str) -> None:
+    if is_remote(counts):
+        raise MessagesError(f"{counts}: counts are written to a local file only; give a path with --counts")
+    path = Path(counts).absolute()
+    if not path.parent.is_dir():
+        raise MessagesError(f"{counts}: there is no folder {path.parent}; make it, or choose another with --counts")
+    if path.is_dir():
+        raise MessagesError(f"{counts}: is a folder, and the counts are a file; choose another name with --counts")
+    if not is_remote(out) and Path(out).absolute() in (path, *path.parents):
+        raise MessagesError(f"{counts}: lies in the result, which appears as a whole; choose another with --counts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +129,7 @@ def route_log(
     folder in which the result is. It can be interrupted (Ctrl-C): its Spark jobs are cancelled and what they wrote is removed,
     which may take seconds.
     """
-    check_output(messages, out, overwrite=overwrite)
+    check_output(messages, out, overwrite=overwrite, counts=counts)
     started = time.monotonic()
     job = _Job(
         session=session,
@@ -156,13 +170,14 @@ def _through_files(job: _Job, plan: Plan) -> Summary:
     def routed(attempts: Place, finish: Callable[[list[Written]], None]) -> Summary:
         with job.stage("routing", plan.rows), _failing():
             written = cancellable(job.session, lambda: run(attempts))
-        with job.stage("counting"):
+        with job.stage("counting"), _failing():
             totals, tables = counts_of(written, attempts)
             if totals.messages != plan.rows:
                 raise _other_rows(job, totals.messages, plan.rows)
             apart = "vhost" in plan.schema.names and len(job.topology.vhosts) > 1
             summary = summary_of(job.out, totals, ranked(tables, limits(job.top), job.counts), vhosts_apart=apart)
-        finish(written)
+        with _failing():
+            finish(written)
         return summary
 
     place = place_of(job.out) if is_remote(job.out) else None
@@ -220,3 +235,5 @@ def _failing() -> Iterator[None]:
         yield
     except SPARK_ERRORS as error:
         raise JobError(f"the Spark job failed: {cause(error)}") from error
+    except STORE_ERRORS as error:
+        raise JobError(f"counts could not be added up, or the result not be moved to its place: {error}") from error
