@@ -38,7 +38,7 @@ def pipeline(
 ) -> None:
     """Route a log of the demo's messages, Parquet to Parquet, and compare with a loop that reads and writes as much.
 
-    Processor time is that of all processes together; starting Java and Spark is measured apart, by a log of one message. Needs
+    Processor time is that of all processes together; starting Java and Spark is measured apart, by a log of a few messages. Needs
     Linux, Java and about five minutes for ten million messages.
 
     \b

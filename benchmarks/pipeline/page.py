@@ -17,7 +17,7 @@ __all__ = ["ratio", "write"]
 WHAT = {
     "route": "`dfa-router route`, with counts",
     "loop": "the plain loop",
-    "start": "`dfa-router route` of one message: starting Java, Spark and workers",
+    "start": "`dfa-router route` of a few messages: starting Java, Spark and workers",
 }
 METHOD = """\
 Parquet to Parquet, with the same columns, codec, row groups and number of files. The loop reads and writes, and adds lists that
