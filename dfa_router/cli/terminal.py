@@ -6,13 +6,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 __all__ = ["Terminal"]
 
@@ -34,39 +35,66 @@ class Terminal:
             self.console.print(what, soft_wrap=isinstance(what, str))
 
     @contextmanager
-    def progress(self, unit: str = "tasks") -> Iterator[Callable[[str, int, int], None] | None]:
-        """Yield a function of (what runs, units done, units known) that shows progress, or None where the user wants quiet."""
+    def progress(
+        self, unit: str = "tasks", units: Mapping[str, str] = MappingProxyType({})
+    ) -> Iterator[Callable[[str, int, int], None] | None]:
+        """Yield a function of (what runs, units done, units known) that shows progress, or None where the user wants quiet.
+
+        ``units`` names the unit of what runs where that is another; of those, it shows the rate and the time that is left.
+        """
         if self.quiet:
             yield None
         elif self.console.is_terminal:
-            with self._bar(unit) as bar:
-                task = bar.add_task("starting", total=None)
+            with self._bar() as bar:
+                task = bar.add_task("starting", total=None, tail=unit)
+                begun = _Begun()
 
                 def redraw(label: str, done: int, total: int) -> None:
-                    bar.update(task, description=label, completed=done, total=total or None)
+                    tail = begun.rate(label, done, total, units[label]) if label in units else unit
+                    bar.update(task, description=label, completed=done, total=total or None, tail=tail)
 
                 yield redraw
         else:
             said = time.monotonic()
             last = ""
+            begun = _Begun()
 
             def line(label: str, done: int, total: int) -> None:
                 nonlocal said, last
                 if label == last and time.monotonic() - said < _NOW_AND_THEN:
                     return
-                self.console.print(f"{label} ..." if label != last else f"{label}: {done} of {total} {unit}")
+                rate = begun.rate(label, done, total, units[label]) if label in units else unit
+                self.console.print(f"{label} ..." if label != last else f"{label}: {done:,} of {total:,} {rate}")
                 said, last = time.monotonic(), label
 
             yield line
 
-    def _bar(self, unit: str) -> Progress:
+    def _bar(self) -> Progress:
         return Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn(unit),
+            TextColumn("{task.fields[tail]}"),
             TimeElapsedColumn(),
             console=self.console,
             transient=True,
         )
+
+
+@dataclass(slots=True)
+class _Begun:
+    """When what runs began, and so how fast it is."""
+
+    label: str = ""
+    at: float = 0.0
+
+    def rate(self, label: str, done: int, total: int, unit: str) -> str:
+        """Return the unit with units per second and the seconds that are left, where these can be told."""
+        if label != self.label:
+            self.label, self.at = label, time.monotonic()
+        took = time.monotonic() - self.at
+        if not done or not took:
+            return unit
+        left = took * (total - done) / done
+        return f"{unit}, {done / took:,.0f}/s, {left // 60:.0f}:{left % 60:02.0f} left"

@@ -22,6 +22,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructField, StructType, VariantType
 
 from dfa_router.errors import MessagesError
+from dfa_router.logs.stores import is_pattern, is_remote
 from dfa_router.spark.csv_logs import csv_rows
 from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.spark.json_logs import json_rows
@@ -30,7 +31,7 @@ from dfa_router.spark.route import quoted
 from dfa_router.spark.table_logs import found_table, table_rows
 from dfa_router.tables import table_at
 
-__all__ = ["FORMATS", "MessageLog", "format_of", "is_remote", "read_messages", "reading", "writable"]
+__all__ = ["FORMATS", "MessageLog", "format_of", "read_messages", "reading", "writable"]
 
 FORMATS = {"parquet": (".parquet", ".pq"), "jsonl": (".jsonl", ".ndjson", ".json"), "csv": (".csv",)}
 """The formats, and the file names by which each is known."""
@@ -45,11 +46,6 @@ class MessageLog(NamedTuple):
     rows: int
 
 
-def is_remote(path: str) -> bool:
-    """Tell whether a path is a URI, such as ``s3a://bucket/log``, which only Spark can look at."""
-    return "://" in path
-
-
 def format_of(path: str, given: str | None = None) -> str:
     """Return the format of a log: the given one, or the one that its name or the names in its folder tell.
 
@@ -59,7 +55,7 @@ def format_of(path: str, given: str | None = None) -> str:
         if given not in {None, "parquet"}:
             raise MessagesError(f"{path}: is a table, whose files are Parquet: leave --format out")
         return "parquet"
-    if not is_remote(path) and not _is_pattern(path) and not Path(path).exists():
+    if not is_remote(path) and not is_pattern(path) and not Path(path).exists():
         raise MessagesError(f"{path}: there is no such file or folder; give a message log with --messages")
     if given is not None:
         return given
@@ -85,7 +81,7 @@ def read_messages(session: SparkSession, path: str, kind: str) -> MessageLog:
         lines = session.read.text(path).where(sf.col("value").rlike(r"\S"))
         if kind == "jsonl":
             return MessageLog(*json_rows(session, path, lines))
-        return MessageLog(*csv_rows(session, path, lines, is_pattern=_is_pattern(path)))
+        return MessageLog(*csv_rows(session, path, lines, is_pattern=is_pattern(path)))
 
 
 def writable(messages: DataFrame, kind: str) -> DataFrame:
@@ -116,7 +112,7 @@ def reading(path: str) -> Iterator[None]:
 
 def _names(path: str) -> Iterator[str]:
     """Yield the names that may tell a format: that of the path, or those of the data files in a folder."""
-    if is_remote(path) or _is_pattern(path) or not Path(path).is_dir():
+    if is_remote(path) or is_pattern(path) or not Path(path).is_dir():
         yield path
         return
     for file in Path(path).rglob("*"):
@@ -129,7 +125,3 @@ def _known(name: str) -> str | None:
     for ending in _COMPRESSED:
         plain = plain.removesuffix(ending)
     return next((kind for kind, endings in FORMATS.items() if plain.endswith(endings)), None)
-
-
-def _is_pattern(path: str) -> bool:
-    return any(character in path for character in "*?[{") and not Path(path).exists()

@@ -13,15 +13,18 @@ from pyspark.sql import SparkSession
 __all__ = ["Report", "watched"]
 
 Report = Callable[[str, int, int], None]
-"""Called with what runs, the number of finished tasks, and the number of tasks known by now."""
+"""Called with what runs, the number of finished tasks, and the number of tasks known by now; or of messages."""
 
 _SECONDS = 0.25
 """Between two looks at the tasks."""
 
 
 @contextmanager
-def watched(session: SparkSession, label: str, report: Report | None) -> Iterator[None]:
-    """Report the tasks of the jobs that run within, from a thread, a few times a second."""
+def watched(session: SparkSession, label: str, report: Report | None, rows: int | None = None) -> Iterator[None]:
+    """Report the tasks of the jobs that run within, from a thread, a few times a second.
+
+    With ``rows``, messages are reported: as large a part of so many as of the tasks is finished.
+    """
     if report is None:
         yield
         return
@@ -35,7 +38,7 @@ def watched(session: SparkSession, label: str, report: Report | None) -> Iterato
                 tasks = _tasks(context)
             except (Py4JError, ConnectionError):  # Java has ended, which the thread that waits for the job raises
                 return
-            report(label, *tasks)
+            report(label, *(tasks if rows is None else _share(rows, *tasks)))
 
     watcher = Thread(target=watch, name="dfa-router progress", daemon=True)
     watcher.start()
@@ -44,6 +47,10 @@ def watched(session: SparkSession, label: str, report: Report | None) -> Iterato
     finally:
         done.set()
         watcher.join()
+
+
+def _share(rows: int, finished: int, tasks: int) -> tuple[int, int]:
+    return rows * finished // max(1, tasks), rows
 
 
 def _tasks(context: SparkContext) -> tuple[int, int]:

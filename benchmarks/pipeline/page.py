@@ -1,0 +1,89 @@
+"""The result: a CSV file of all runs, a page with their medians, and a plot of processor time a message."""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from benchmarks.measure import machine
+from benchmarks.pipeline.runs import CONTESTANTS, Run
+from benchmarks.plotting import new_figure
+
+__all__ = ["ratio", "write"]
+
+WHAT = {
+    "route": "`dfa-router route`, with counts",
+    "loop": "the plain loop",
+    "start": "`dfa-router route` of a few messages: starting Java, Spark and workers",
+}
+METHOD = """\
+Parquet to Parquet, with the same columns, codec, row groups and number of files. The loop reads and writes, and adds lists that
+it has already; it routes and counts nothing, and has one process. Processor time is that of all processes, Java's and the
+workers' too, until the last has ended; the largest process is the peak of its resident memory. Medians of rounds in which all
+take turns."""
+
+
+def write(runs: Sequence[Run], folder: Path, *, command: str, recounted: int | None, plots: bool = True) -> list[Path]:
+    """Write ``pipeline.csv``, ``pipeline.md`` and ``pipeline.svg`` into a folder, which is made; return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / "pipeline.csv", folder / "pipeline.md"]
+    with paths[0].open("w", newline="", encoding="utf-8") as file:
+        out = csv.DictWriter(file, [field.name for field in fields(Run)], lineterminator="\n")
+        out.writeheader()
+        out.writerows(asdict(one) for one in runs)
+    if plots:
+        paths.append(_draw(runs, folder / "pipeline.svg"))
+    paths[1].write_text(_page(runs, command, recounted, plots=plots), "utf-8")
+    return paths
+
+
+def ratio(runs: Sequence[Run]) -> float:
+    """Return the processor time of the command, without starting, over that of the loop."""
+    return (_median(runs, "route", "cpu") - _median(runs, "start", "cpu")) / _median(runs, "loop", "cpu")
+
+
+def _median(runs: Sequence[Run], contestant: str, what: str) -> float:
+    return float(statistics.median(getattr(one, what) for one in runs if one.contestant == contestant))
+
+
+def _page(runs: Sequence[Run], command: str, recounted: int | None, *, plots: bool) -> str:
+    messages = max(one.messages for one in runs)
+    lines = ["| | seconds | processor seconds | largest process |", "|---|---:|---:|---:|"]
+    for name in CONTESTANTS:
+        seconds, cpu, largest = (_median(runs, name, what) for what in ("seconds", "cpu", "largest"))
+        lines.append(f"| {WHAT[name]} | {seconds:.1f} | {cpu:.1f} | {largest / 2**20:,.0f} MiB |")
+    starting, loop = _median(runs, "start", "cpu"), _median(runs, "loop", "cpu")
+    own = _median(runs, "route", "cpu") - starting
+    last = [one for one in runs if one.contestant == "route"][-1]
+    parts = [
+        f"# A log of {messages:,} messages",
+        f"Written by `{command}` on {machine()}.",
+        METHOD,
+        *(["![processor time a message](pipeline.svg)"] if plots else []),
+        "\n".join(lines),
+        (
+            f"Without starting, `route` takes {own / messages * 1e6:.2f} us of processors a message, the loop "
+            f"{loop / messages * 1e6:.2f}: {ratio(runs):.2f} times as much. The stages of the last run, in seconds: "
+            f"{last.stages}."
+        ),
+        *([f"DuckDB counted the last result once more: all {recounted:,} counts are equal."] if recounted else []),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _draw(runs: Sequence[Run], path: Path) -> Path:
+    messages = max(one.messages for one in runs)
+    figure = new_figure(5.0, 1.8)
+    panel = figure.subplots()
+    starting = _median(runs, "start", "cpu") / messages * 1e6
+    own = _median(runs, "route", "cpu") / messages * 1e6 - starting
+    loop = _median(runs, "loop", "cpu") / messages * 1e6
+    panel.barh(["plain loop", "route"], [loop, own], color="#0072b2")
+    panel.barh(["route"], [starting], left=[own], color="#56b4e9", label="starting Spark")
+    panel.set_xlabel("us of processors a message")
+    panel.legend(fontsize=7)
+    figure.savefig(path, metadata={"Date": None})
+    return path

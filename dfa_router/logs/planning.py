@@ -1,0 +1,239 @@
+"""What a Parquet log holds, from its footers alone: its columns, its rows, and the parts in which it is routed.
+
+The columns are those of all files, in the order in which they first occur; one that a file lacks is null there, and those that
+folders name (``day=1``) come last. A part is as many whole row groups, perhaps of several files, as make up a task's worth.
+
+Left to Spark, by :class:`OtherWayError`: columns whose types or cases differ among the files, which Spark merges or refuses,
+times of the old form of 96 bits beside others, and types that Spark alone knows. Rejected: merging those here as well. Spark's
+rules for it would stand twice, and such logs are rare.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dfa_router.logs.partitions import OtherWayError, partition_of, partition_types
+from dfa_router.logs.stores import STORE_ERRORS, Found, Place, found
+
+__all__ = ["OtherWayError", "Part", "Piece", "Plan", "planned", "with_column"]
+
+MOST_BYTES = 128 << 20
+"""Of a part, as its row groups are stored; Spark's own measure."""
+LEAST_BYTES = 2 << 20
+"""Of a part, where the log has as much for each: below it, starting a task costs more than its work."""
+OPENING_BYTES = 1 << 20
+"""What opening a file counts for, so that a part of many small files is not too long."""
+PARTS_PER_CORE = 4
+"""Parts for each core, if the log is large enough: the last ones to end leave few cores idle."""
+READERS = 16
+"""Footers that are read at a time."""
+SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
+"""Where Spark keeps its types in a file. It believes them, so they have to name our columns, too."""
+
+
+class Piece(NamedTuple):
+    """Row groups of one file."""
+
+    path: str
+    row_groups: tuple[int, ...]
+    rows: int
+    bytes: int
+    """Of the row groups when they are decoded, roughly."""
+    partition: tuple[Any, ...]
+    """The values of the columns that the file's folders name."""
+
+
+class Part(NamedTuple):
+    """What one task routes."""
+
+    number: int
+    pieces: tuple[Piece, ...]
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows the part has."""
+        return sum(piece.rows for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A log that Arrow reads."""
+
+    store: Any
+    """The ``pyarrow.fs.FileSystem`` of its files."""
+    schema: pa.Schema
+    """Of all files together, with the columns that folders name at the end."""
+    partitions: tuple[str, ...]
+    """The names of these last columns."""
+    old_times: bool
+    """Whether all its times are of the form of 96 bits; the result has them so, too."""
+    parts: tuple[Part, ...]
+    rows: int
+
+
+class _Footer(NamedTuple):
+    file: Found
+    schema: pa.Schema
+    rows: tuple[int, ...]
+    stored: tuple[int, ...]
+    decoded: tuple[int, ...]
+    old_times: bool
+    other_times: bool
+
+
+def planned(place: Place, *, pattern: bool, cores: int) -> Plan:
+    """Plan the log at a place, for so many cores; reads the footer of each file.
+
+    Raises :class:`OtherWayError` for a log that Spark has to read, if anybody: one that cannot be read at all is among these.
+    """
+    try:
+        files = list(found(place, pattern=pattern))
+    except STORE_ERRORS as error:
+        raise OtherWayError(str(error)) from error
+    if not files:
+        raise OtherWayError("there are no files")
+    partitions = [partition_of(file.folders) for file in files]
+    types = partition_types(partitions)
+    footers = _footers(place.store, files)
+    if any(footer.old_times for footer in footers) and any(footer.other_times for footer in footers):
+        raise OtherWayError("it has times of 96 bits beside others")
+    schema = _with_folders(_together(footers), {name: kind for name, (kind, _) in types.items()})
+    values = [tuple(types[name][1][text] for name, text in partition) for partition in partitions]
+    parts = tuple(_parts(footers, values, cores))
+    return Plan(
+        store=place.store,
+        schema=schema,
+        partitions=tuple(types),
+        old_times=any(footer.old_times for footer in footers),
+        parts=parts,
+        rows=sum(part.rows for part in parts),
+    )
+
+
+def _footers(store: Any, files: Sequence[Found]) -> list[_Footer]:
+    readers = ThreadPoolExecutor(min(READERS, len(files)))
+    try:
+        return list(readers.map(lambda file: _footer(store, file), files))
+    finally:
+        readers.shutdown(cancel_futures=True)  # after an error or an interrupt, nobody waits for the other footers
+
+
+def _footer(store: Any, file: Found) -> _Footer:
+    try:
+        with (
+            store.open_input_file(file.path) as source,
+            pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as opened,
+        ):
+            metadata, schema = opened.metadata, opened.schema_arrow
+            leaves = [opened.schema.column(number) for number in range(len(opened.schema))]
+    except (*STORE_ERRORS, ValueError) as error:
+        raise OtherWayError(f"{file.path}: {error}") from error
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    return _Footer(
+        file,
+        schema,
+        tuple(group.num_rows for group in groups),
+        tuple(sum(group.column(n).total_compressed_size for n in range(group.num_columns)) for group in groups),
+        tuple(group.total_byte_size for group in groups),
+        any(leaf.physical_type == "INT96" for leaf in leaves),
+        any(leaf.logical_type.type == "TIMESTAMP" for leaf in leaves),
+    )
+
+
+def _together(footers: Sequence[_Footer]) -> pa.Schema:
+    """Return the columns of all files; raises :class:`OtherWayError` where they do not go together as they are."""
+    fields: dict[str, pa.Field] = {}
+    holders: dict[str, int] = {}
+    cases: dict[str, str] = {}
+    for footer in footers:
+        names = footer.schema.names
+        if len({name.lower() for name in names}) < len(names):
+            raise OtherWayError(f"{footer.file.path} has columns whose names differ by their case alone, or not at all")
+        for field in footer.schema:
+            known = fields.setdefault(field.name, field)
+            if cases.setdefault(field.name.lower(), field.name) != field.name:
+                raise OtherWayError(f"its files write column {field.name!r} in several cases")
+            if known.type != field.type:
+                raise OtherWayError(f"column {field.name!r} is {known.type} in one file and {field.type} in another")
+            fields[field.name] = known.with_nullable(known.nullable or field.nullable)
+            holders[field.name] = holders.get(field.name, 0) + 1
+    merged = [field.with_nullable(field.nullable or holders[name] < len(footers)) for name, field in fields.items()]
+    return pa.schema(merged, _metadata([footer.schema for footer in footers]))
+
+
+def _metadata(schemas: Sequence[pa.Schema]) -> dict[bytes, bytes]:
+    """Return the first file's metadata; Spark's types only if all files have the same, and all are types of Arrow's, too."""
+    metadata = dict(schemas[0].metadata or {})
+    spark = {(schema.metadata or {}).get(SPARK_SCHEMA) for schema in schemas}
+    if any(text is not None and any(kind in text for kind in (b'"variant"', b'"udt"', b'"geo')) for text in spark):
+        raise OtherWayError("it has types that Spark alone knows")
+    if len(spark) > 1:
+        metadata.pop(SPARK_SCHEMA, None)
+    return metadata
+
+
+def _with_folders(schema: pa.Schema, types: dict[str, pa.DataType]) -> pa.Schema:
+    taken = {name.lower() for name in schema.names}
+    for name, kind in types.items():
+        if name.lower() in taken:
+            raise OtherWayError(f"column {name!r} is in its files and named by its folders")
+        schema = with_column(schema, pa.field(name, kind))
+    return schema
+
+
+def with_column(schema: pa.Schema, field: pa.Field) -> pa.Schema:
+    """Return a schema with a column more, which Spark's own account of the types, if there is one, gets as well."""
+    metadata = dict(schema.metadata or {})
+    extended = schema.append(field)
+    if SPARK_SCHEMA not in metadata:
+        return extended
+    told = json.loads(metadata[SPARK_SCHEMA])
+    kind = _SPARK_TYPES[str(field.type).replace("element: ", "").replace("item: ", "")]
+    told["fields"].append({"name": field.name, "type": kind, "nullable": True, "metadata": {}})
+    return extended.with_metadata(metadata | {SPARK_SCHEMA: json.dumps(told).encode()})
+
+
+_SPARK_TYPES: dict[str, Any] = {
+    "int32": "integer",
+    "int64": "long",
+    "double": "double",
+    "date32[day]": "date",
+    "string": "string",
+    "bool": "boolean",
+    "list<string>": {"type": "array", "elementType": "string", "containsNull": True},
+}
+"""The types of the columns that we add, as Spark writes them."""
+
+
+def _parts(footers: Sequence[_Footer], values: Sequence[tuple[Any, ...]], cores: int) -> Iterator[Part]:
+    """Divide the row groups, in their order, into parts of about equal size."""
+    stored = sum(sum(footer.stored) + OPENING_BYTES for footer in footers)
+    most = min(MOST_BYTES, max(LEAST_BYTES, -(-stored // (cores * PARTS_PER_CORE))))
+    pieces: list[Piece] = []
+    number = held = 0
+    for footer, partition in zip(footers, values, strict=True):
+        held += OPENING_BYTES if pieces else 0
+        groups: list[int] = []
+        for group, size in enumerate(footer.stored):
+            if (pieces or groups) and held + size > most:
+                pieces += _piece(footer, groups, partition)
+                yield Part(number, tuple(pieces))
+                number, held, pieces, groups = number + 1, 0, [], []
+            groups.append(group)
+            held += size
+        pieces += _piece(footer, groups, partition)
+    if pieces or not number:  # a log without rows has a result without rows, with its columns
+        yield Part(number, tuple(pieces))
+
+
+def _piece(footer: _Footer, groups: Sequence[int], partition: tuple[Any, ...]) -> Iterator[Piece]:
+    if groups:
+        rows, decoded = (sum(of[group] for group in groups) for of in (footer.rows, footer.decoded))
+        yield Piece(footer.file.path, tuple(groups), rows, decoded, partition)

@@ -1,0 +1,125 @@
+"""The counts of all parts added up: the longest queues, the most frequent problems, and all of them as a file.
+
+Rows that were spilled are read in passes, so many that each holds about :data:`PASS_ROWS`. What a kind has beyond the rows that
+are listed is counted, and not held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from dfa_router.logs.counting import CHECKSUM, COUNTS, KINDS, Totals, added_up, with_checksums
+from dfa_router.logs.routing import Written
+from dfa_router.logs.stores import Place
+
+__all__ = ["Ranked", "counts_of", "ranked"]
+
+PASS_ROWS = 1_000_000
+"""Rows of counts, not yet added up, that a pass reads."""
+
+_ORDER = [("messages", "descending"), ("name", "ascending"), ("key", "ascending"), ("vhost", "ascending")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """The counts of a kind."""
+
+    rows: pa.Table
+    """The most frequent, the first ones first."""
+    distinct: int
+    """How many there are, with those that are not listed."""
+    messages: int
+    """Of all of them."""
+
+
+def counts_of(written: Sequence[Written], attempts: Place) -> tuple[Totals, Iterator[pa.Table]]:
+    """Return the totals of what was written, and all counts added up, in tables of which no two have the same row."""
+    inline = [pa.ipc.open_stream(one.counts).read_all() for one in written]
+    spilled = [attempts.beside(one.spilled) for one in written if one.spilled is not None]
+    return sum((one.totals for one in written), Totals()), _in_passes(inline, spilled)
+
+
+def _in_passes(inline: Sequence[pa.Table], spilled: Sequence[Place]) -> Iterator[pa.Table]:
+    rows = sum(map(len, inline))
+    for place in spilled:
+        with place.store.open_input_file(place.path) as file:
+            rows += pq.read_metadata(file).num_rows
+    passes = -(-rows // PASS_ROWS)
+    if passes <= 1:
+        yield added_up([*inline, *(_read(place, 0, 1 << 32) for place in spilled)])
+        return
+    with_sums = with_checksums(pa.concat_tables([COUNTS.empty_table(), *inline]))
+    bounds = [(1 << 32) * number // passes for number in range(passes + 1)]
+    for first, end in pairwise(bounds):
+        here = pc.and_(pc.greater_equal(with_sums[CHECKSUM], first), pc.less(with_sums[CHECKSUM], end))
+        yield added_up([with_sums.filter(here).drop([CHECKSUM]), *(_read(place, first, end) for place in spilled)])
+
+
+def ranked(
+    tables: Iterable[pa.Table], limits: Mapping[str, int | None], counts: str | None = None
+) -> dict[str, Ranked]:
+    """Return the most frequent of each kind: as many as its limit says, or all.
+
+    ``counts`` is the path of a Parquet file for all rows; of kind ``unroutable`` it gets those that are listed. Raises
+    ``OSError`` where it cannot be written.
+
+    >>> rows = {"kind": ["queue"] * 2, "vhost": ["/"] * 2, "name": ["q", "p"], "key": pa.nulls(2, pa.binary())}
+    >>> found = ranked([pa.table({**rows, "messages": [2, 3]}, schema=COUNTS)], {"queue": 1})["queue"]
+    >>> found.rows["name"].to_pylist(), found.distinct, found.messages
+    (['p'], 2, 5)
+    """
+    best = dict.fromkeys(KINDS, COUNTS.empty_table())
+    distinct, messages = dict.fromkeys(KINDS, 0), dict.fromkeys(KINDS, 0)
+    with ExitStack() as closing:
+        write = None if counts is None else closing.enter_context(_CountsFile(counts))
+        for table in tables:
+            for kind in KINDS:
+                some = table.filter(pc.equal(table["kind"], kind))
+                distinct[kind] += len(some)
+                messages[kind] += pc.sum(some["messages"]).as_py() or 0
+                best[kind] = pa.concat_tables([best[kind], some]).sort_by(_ORDER)[: limits.get(kind)]
+                if write is not None and kind != "unroutable":
+                    write(some.sort_by(_ORDER))
+        if write is not None:
+            write(best["unroutable"])
+    return {kind: Ranked(rows=best[kind], distinct=distinct[kind], messages=messages[kind]) for kind in KINDS}
+
+
+def _read(place: Place, first: int, end: int) -> pa.Table:
+    here = (pc.field(CHECKSUM) >= first) & (pc.field(CHECKSUM) < end)
+    return pq.read_table(place.path, filesystem=place.store, columns=COUNTS.names, filters=here, use_threads=False)
+
+
+class _CountsFile:
+    """A Parquet file of counts, with keys as text; it appears when it is complete."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._draft = self._path.with_name(f".{self._path.name}.partial")
+        place = COUNTS.get_field_index("key")
+        self._schema = COUNTS.set(place, pa.field("key", pa.string()))
+
+    def __enter__(self) -> Self:
+        self._writer = pq.ParquetWriter(self._draft, self._schema)
+        return self
+
+    def __call__(self, rows: pa.Table) -> None:
+        keys = [None if key is None else key.decode(errors="replace") for key in rows["key"].to_pylist()]
+        columns = {**{name: rows[name] for name in COUNTS.names}, "key": pa.array(keys, pa.string())}
+        self._writer.write_table(pa.table(columns, schema=self._schema))
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._writer.close()
+        if kind is None:
+            self._draft.replace(self._path)
+        else:
+            self._draft.unlink(missing_ok=True)

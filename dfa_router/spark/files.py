@@ -1,0 +1,88 @@
+"""The routing job of Parquet logs: Spark hands parts of files to its workers, which read, match and write them with Arrow.
+
+No row crosses into Java. Spark schedules the tasks, tries again where one fails, and begins a second attempt where one is slow,
+as it does with any; what its workers send back is the name of a file and counts. Only files of attempts that came back are
+published (:mod:`dfa_router.logs.publishing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import NullType, StructField, StructType
+
+from dfa_router.logs.planning import OtherWayError, Part, Plan, planned
+from dfa_router.logs.routing import RoutePart, Written, work_of
+from dfa_router.logs.stores import STORE_ERRORS, Place, is_pattern, place_of
+from dfa_router.rabbitmq.topology import Topology
+from dfa_router.spark._worker import Shipped, router_for
+from dfa_router.spark.route import _key_columns, _ship
+from dfa_router.spark.table_logs import found_table
+
+__all__ = ["plan_of", "route_parts"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Attempt:
+    """What a worker calls for a part."""
+
+    shipped: Shipped
+    fingerprint: str
+    work: RoutePart
+
+    def __call__(self, part: Part) -> Written:
+        return self.work(router_for(self.fingerprint, self.shipped), part)
+
+
+def plan_of(session: SparkSession, messages: str) -> Plan:
+    """Plan a Parquet log; raises :class:`OtherWayError` for one that Spark has to read."""
+    if found_table(session, messages) is not None:
+        raise OtherWayError("it is a table: its log says which files it has")
+    try:
+        place = place_of(messages)
+    except STORE_ERRORS as error:
+        raise OtherWayError(str(error)) from error
+    if place is None:
+        raise OtherWayError(f"{messages.partition('://')[0]}:// is a store that Spark reaches, and Arrow does not")
+    return planned(place, pattern=is_pattern(messages), cores=session.sparkContext.defaultParallelism)
+
+
+def route_parts(
+    session: SparkSession,
+    plan: Plan,
+    topology: Topology,
+    *,
+    engine: str,
+    cache_bytes: int,
+    vhost: str,
+) -> Callable[[Place], list[Written]]:
+    """Return what routes all parts into a folder of attempts, and gives what they have written, in the log's order.
+
+    Raises :class:`MessagesError` for columns that are missing or of the wrong type, before anything is written.
+    """
+    keys = _key_columns(_spark_schema(plan.schema), topology)
+    router, shipped = _ship(session, topology, engine, cache_bytes)
+
+    def run(attempts: Place) -> list[Written]:
+        work = work_of(plan, attempts, keys=keys, vhost=vhost)
+        attempt = _Attempt(shipped=shipped, fingerprint=router.fingerprint, work=work)
+        return session.sparkContext.parallelize(plan.parts, len(plan.parts)).map(attempt).collect()
+
+    return run
+
+
+def _spark_schema(schema: pa.Schema) -> StructType:
+    """Return the columns as Spark would name their types; one that Spark has no type for is void."""
+
+    def field(one: pa.Field) -> StructField:
+        try:
+            return StructField(one.name, from_arrow_type(one.type))
+        except PySparkTypeError:
+            return StructField(one.name, NullType())
+
+    return StructType([field(one) for one in schema])

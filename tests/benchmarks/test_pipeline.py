@@ -1,0 +1,53 @@
+"""The pipeline's benchmark: every process counts, and a wrong count is found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks.pipeline import Run, recount, run, write
+from benchmarks.pipeline.page import ratio
+from benchmarks.pipeline.runs import CONTESTANTS
+
+
+def test_orphans_are_waited_for_and_counted() -> None:
+    busy = "import time\nwhile time.process_time() < 0.5: pass"
+    parent = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {busy!r}])"
+    line = [sys.executable, "-m", "benchmarks.pipeline.tree", sys.executable, "-c", parent]
+    cost = json.loads(subprocess.run(line, capture_output=True, check=True).stdout)
+    assert cost["cpu"] >= 0.5
+    assert cost["largest"] > 2**20
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_small_log_is_measured_and_recounted(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb", reason="needs DuckDB: pip install 'dfa-router[bench]'")
+    found = list(run(tmp_path, messages=20_000, rounds=1))
+    assert [one.contestant for one in found] == list(CONTESTANTS)
+    assert "routing" in found[0].stages
+    routed, counts = tmp_path / "routed", tmp_path / "log.counts"
+    assert recount(routed, counts) > 50
+    table = pq.read_table(counts)
+    wrong = pa.array([count + (row == 3) for row, count in enumerate(table["messages"].to_pylist())])
+    pq.write_table(table.set_column(4, "messages", wrong), counts)
+    with pytest.raises(AssertionError, match="by DuckDB"):
+        recount(routed, counts)
+
+
+def test_the_page_tells_starting_apart(tmp_path: Path) -> None:
+    runs = [
+        Run(contestant=name, messages=1_000_000, seconds=cpu, cpu=cpu, largest=2**20)
+        for name, cpu in (("route", 5.0), ("loop", 2.0), ("start", 2.0))
+    ]
+    assert ratio(runs) == 1.5
+    write(runs, tmp_path, command="it", recounted=7, plots=False)
+    page = (tmp_path / "pipeline.md").read_text()
+    assert "takes 3.00 us of processors a message, the loop 2.00: 1.50 times as much" in page
+    assert "all 7 counts are equal" in page

@@ -1,0 +1,33 @@
+"""What commands show while they run: how fast it goes, and how long it will take."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from dfa_router.cli import terminal
+
+
+@pytest.mark.parametrize("redrawn", [False, True])
+def test_what_has_a_unit_of_its_own_shows_its_rate_and_the_time_that_is_left(
+    monkeypatch: pytest.MonkeyPatch, *, redrawn: bool
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("dfa_router.cli.terminal.time.monotonic", lambda: now[0])
+    console = Console(file=io.StringIO(), force_terminal=redrawn, width=120)
+    shown = terminal.Terminal(console=console)
+    with shown.progress(units={"routing": "messages"}) as report:
+        assert report is not None
+        report("routing", 0, 0)
+        now[0] += 20
+        report("routing", 1_000, 4_000)
+    assert isinstance(console.file, io.StringIO)
+    said = console.file.getvalue()
+    assert "messages, 50/s, 1:00 left" in said
+
+
+def test_a_failed_start_of_the_clock_divides_by_nothing() -> None:
+    begun = terminal._Begun()
+    assert begun.rate("routing", 0, 10, "messages") == "messages"
