@@ -1,6 +1,6 @@
-"""Routing on Spark: DataFrames of messages in, DataFrames with their queues out.
+"""Routing on Spark: DataFrames of messages in, DataFrames with their queues out, and functions for SQL.
 
-Needs the extra ``dfa-router[spark]``.
+Needs the extra ``dfa-router[spark]``, for Spark Connect ``dfa-router[spark-connect]``.
 """
 
 from __future__ import annotations

@@ -273,6 +273,7 @@ def test_messages_of_another_shape_are_refused(spark: SparkSession) -> None:
         ("exchange string, routing_key string, vhost int", "'vhost' is int"),
         ("exchange string, routing_key string, Queues int", "a column 'queues', which the result adds.*Rename or drop"),
         ("exchange string, routing_key string, problem string", "'problem'"),
+        ("exchange string, EXCHANGE string, routing_key string", "two columns 'exchange' and 'EXCHANGE'"),
         ("exchange string, exchange string, routing_key string", "two columns 'exchange'"),
     ]:
         with pytest.raises(dr.MessagesError, match=expected):
@@ -284,7 +285,7 @@ def test_messages_of_another_shape_are_refused(spark: SparkSession) -> None:
 def test_a_topology_is_broadcast_once_and_let_go_with_it(spark: SparkSession) -> None:
     from dfa_router.spark import route
 
-    module = importlib.import_module("dfa_router.spark.route")
+    module = importlib.import_module("dfa_router.spark.shipping")
     messages = frame(spark)
     gc.collect()
     before = len(module._shipped)
@@ -325,14 +326,11 @@ def test_workers_keep_their_router_from_query_to_query(spark: SparkSession) -> N
 def test_the_worker_keeps_a_few_routers() -> None:
     from dfa_router.spark import _worker
 
-    class Shipped:
-        value = TOPOLOGY.compile()
-
     before = dict(_worker._routers)
     try:
         for number in range(_worker.KEPT + 2):
-            _worker.router_for(f"f{number}", Shipped)
-            _worker.router_for("f0", Shipped)
+            _worker.router_for(f"f{number}", TOPOLOGY.compile)
+            _worker.router_for("f0", TOPOLOGY.compile)
         assert len(_worker._routers) == _worker.KEPT
         assert "f0" in _worker._routers, "what is used stays"
         assert "f1" not in _worker._routers
