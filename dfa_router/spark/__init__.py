@@ -9,6 +9,8 @@ from dfa_router.spark.session import local_session, require_spark
 
 require_spark()
 
-from dfa_router.spark.route import route  # noqa: E402  (after the check, whose error names what to install)
+from dfa_router.spark.executors import check_executors  # noqa: E402  (after the check, whose error names what to install)
+from dfa_router.spark.route import route  # noqa: E402
+from dfa_router.spark.sql import register  # noqa: E402
 
-__all__ = ["local_session", "route"]
+__all__ = ["check_executors", "local_session", "register", "route"]

@@ -82,7 +82,7 @@ def route_batches(plan: Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.
 def route_keys(plan: Plan, columns: Iterable[Sequence[pa.Array]]) -> Iterator[pa.Array]:
     """For an Arrow UDF of the iterator form: the columns to route by, to a column of structs."""
     router = _router(plan)
-    for group in gathered(columns, plan.batch_rows, _of_columns):
+    for group in gathered(map(_several, columns), plan.batch_rows, _of_columns):
         keys = [pa.chunked_array(list(arrays)) for arrays in zip(*group, strict=True)]
         routed = pa.StructArray.from_arrays(list(_routed(router, plan, keys)), list(RoutedColumns._fields))
         lengths = [len(arrays[0]) for arrays in group]
@@ -92,7 +92,7 @@ def route_keys(plan: Plan, columns: Iterable[Sequence[pa.Array]]) -> Iterator[pa
 
 def route_series(plan: Plan, columns: Iterable[Sequence[Any]]) -> Iterator[Any]:
     """For a pandas UDF of the iterator form: columns as pandas' Series, to data frames."""
-    for struct in route_keys(plan, (tuple(map(_text, series)) for series in columns)):
+    for struct in route_keys(plan, (tuple(map(_text, _several(series))) for series in columns)):
         yield pa.Table.from_batches([pa.RecordBatch.from_struct_array(struct)]).to_pandas()
 
 
@@ -119,9 +119,18 @@ def _router(plan: Plan) -> TopologyRouter:
 
 
 def _routed(router: TopologyRouter, plan: Plan, columns: Sequence[pa.ChunkedArray]) -> RoutedColumns:
+    if len(columns) > len(plan.keys):
+        raise TypeError(f"{len(columns)} columns to route by: expected {', '.join(plan.keys)}")
     attributes = dict(zip(plan.keys, columns, strict=False))  # in SQL the columns are as many as were written
     exchanges, keys, vhosts = (attributes.pop(name, None) for name in ("exchange", "routing_key", "vhost"))
     return router.route_columns(exchanges, keys, vhosts, vhost=plan.vhost, **attributes)
+
+
+def _several(columns: Any) -> Any:
+    """Return the columns of a call in SQL; Spark hands a single one over as it is."""
+    if not isinstance(columns, tuple):
+        raise TypeError("one column to route by: expected exchange, routing_key and perhaps vhost")
+    return columns
 
 
 def _places(lengths: Iterable[int]) -> list[int]:

@@ -18,10 +18,7 @@ import dfa_router
 from dfa_router.spark._worker import Plan
 from dfa_router.spark.shapes import OUTPUT
 
-__all__ = ["MARK", "arrow_udf", "column_udf", "over_batches"]
-
-MARK = "dfa-router cannot run on this executor"
-"""How the error of a worker that lacks the package begins."""
+__all__ = ["arrow_udf", "column_udf", "over_batches", "worker_check"]
 
 
 def over_batches(plan: Plan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -64,31 +61,42 @@ def column_udf(plan: Plan) -> Any:
     return pandas_udf(route_series, OUTPUT, PandasUDFType.SCALAR_ITER)  # type: ignore[call-overload]
 
 
-def _guarded(entry: str, plan: Plan) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Return a call of a function of the module of workers; it holds plain values, and refers to nothing of this package."""
-    parts = _parts(plan)
-    expected, mark = dfa_router.__version__, MARK
+def worker_check() -> Callable[[], str | None]:
+    """Return a function that tells what the Python that calls it lacks, in a sentence, or None."""
+    expected = dfa_router.__version__
 
-    def call(items: Iterator[Any]) -> Iterator[Any]:
+    def lacking() -> str | None:
         import importlib
         import sys
 
-        place = f"{sys.executable} (Python {sys.version.split()[0]})"
         try:
             found = importlib.import_module("dfa_router").__version__
-            if found != expected:
-                raise ImportError(f"it has dfa-router {found}, and the driver {expected}")
-            worker = importlib.import_module("dfa_router.spark._worker")
-        except ImportError as error:
-            raise RuntimeError(
-                f"{mark}: {place} answers {str(error)!r}. Install dfa-router[spark] {expected} for the Python of each "
-                "executor, or point spark.pyspark.python to one that has it"
-            ) from None
+            importlib.import_module("dfa_router.spark._worker")
+            said = f"it has dfa-router {found}, and the driver {expected}" if found != expected else None
+        except Exception as error:  # noqa: BLE001  (a package that is there and broken may raise anything)
+            said = f"{type(error).__name__}: {error}"
+        if said is None:
+            return None
+        return (
+            f"an executor cannot route with {sys.executable} (Python {sys.version.split()[0]}): {said}. Install "
+            f"dfa-router[spark] {expected} for the Python of each executor, or point spark.pyspark.python to one that has it"
+        )
+
+    return lacking
+
+
+def _guarded(entry: str, plan: Plan) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return a call of a function of the module of workers; it holds plain values, and refers to nothing of this package."""
+    lacking = worker_check()
+    parts = {name: getattr(plan, name) for name in plan.__slots__}
+
+    def call(items: Iterator[Any]) -> Iterator[Any]:
+        import importlib
+
+        said = lacking()
+        if said is not None:
+            raise RuntimeError(said)
+        worker = importlib.import_module("dfa_router.spark._worker")
         return getattr(worker, entry)(worker.Plan(**parts), items)  # type: ignore[no-any-return]
 
     return call
-
-
-def _parts(plan: Plan) -> dict[str, Any]:
-    """Return the fields of a plan, as they are: broadcast variables must not be copied."""
-    return {name: getattr(plan, name) for name in plan.__slots__}
