@@ -92,11 +92,11 @@ def main(folder: Path) -> None:
 
 
 def keys_of_workers(session: SparkSession) -> list[int]:
-    """Return how many keys the router of each worker has matched after three queries of 500 rows, by its own counts."""
+    """Return how many keys the router of each worker has matched after eight queries of 500 rows, by its own counts."""
     own = topology()
     fingerprint = own.compile(cache_bytes=12_345_678).fingerprint
     many = session.createDataFrame([("x", "a.b")] * 500, "exchange string, routing_key string").coalesce(1)
-    for _ in range(3):
+    for _ in range(8):
         assert route(many, own, cache_bytes=12_345_678).where("routed").count() == 500
 
     def matched(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -108,7 +108,7 @@ def keys_of_workers(session: SparkSession) -> list[int]:
         matcher = router.matcher(router.node_numbers["/", "x"]) if router else None
         yield pa.RecordBatch.from_pydict({"keys": [matcher.stats().keys if matcher else 0]})
 
-    return [row.keys for row in session.range(2, numPartitions=2).mapInArrow(matched, "keys long").collect()]
+    return [row.keys for row in session.range(8, numPartitions=8).mapInArrow(matched, "keys long").collect()]
 
 
 if __name__ == "__main__":

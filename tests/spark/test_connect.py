@@ -72,8 +72,8 @@ def test_functions_of_sql(found: dict[str, Any]) -> None:
 
 
 def test_a_worker_unpacks_a_router_once(found: dict[str, Any]) -> None:
-    """Of three queries in a row, a worker has seen at least two: there are two workers."""
-    assert max(found["keys of workers"]) in {1000, 1500}
+    """Of eight queries of 500 rows, some worker has seen at least two: there are a few workers."""
+    assert max(found["keys of workers"]) >= 1000
 
 
 def test_streams(found: dict[str, Any]) -> None:

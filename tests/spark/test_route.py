@@ -317,7 +317,7 @@ def test_workers_keep_their_router_from_query_to_query(spark: SparkSession) -> N
 
     fingerprint = TOPOLOGY.compile(cache_bytes=12_345_678).fingerprint
     messages = spark.createDataFrame([("market", "a.b")] * 500, "exchange string, routing_key string").coalesce(1)
-    for _ in range(3):
+    for _ in range(8):
         assert route(messages, TOPOLOGY, cache_bytes=12_345_678).where("routed").count() == 500
 
     def matched(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -330,8 +330,8 @@ def test_workers_keep_their_router_from_query_to_query(spark: SparkSession) -> N
         matcher = router.matcher(router.node_numbers["/", "market"]) if router else None
         yield pa.RecordBatch.from_pydict({"keys": [matcher.stats().keys if matcher else 0]})
 
-    counts = [row.keys for row in spark.range(2, numPartitions=2).mapInArrow(matched, "keys long").collect()]
-    assert max(counts) in {1000, 1500}, f"two workers share three queries of 500 rows: {counts}"
+    counts = [row.keys for row in spark.range(8, numPartitions=8).mapInArrow(matched, "keys long").collect()]
+    assert max(counts) >= 1000, f"a few workers share eight queries of 500 rows: {counts}"
 
 
 def test_the_worker_keeps_a_few_routers() -> None:
