@@ -9,6 +9,7 @@ Before Spark 4.1, which brought Arrow UDFs, SQL's function is a pandas UDF, whic
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -58,7 +59,10 @@ def column_udf(plan: Plan) -> Any:
     def route_series(columns: Iterator[tuple[pd.Series, ...]]) -> Iterator[pd.DataFrame]:
         return call(columns)
 
-    return pandas_udf(route_series, OUTPUT, PandasUDFType.SCALAR_ITER)  # type: ignore[call-overload]
+    with warnings.catch_warnings():
+        # It asks for type hints in place of the kind. Those are read as values, and pandas is not imported for all.
+        warnings.filterwarnings("ignore", "In Python 3.6", UserWarning)
+        return pandas_udf(route_series, OUTPUT, PandasUDFType.SCALAR_ITER)  # type: ignore[call-overload]
 
 
 def worker_check() -> Callable[[], str | None]:

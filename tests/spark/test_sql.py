@@ -27,6 +27,11 @@ TOPOLOGY = topology_of(
 )
 
 
+def has_table_functions(spark: SparkSession) -> bool:
+    """Tell whether this Spark has functions written in SQL."""
+    return int(spark.version.split(".")[0]) >= 4
+
+
 @pytest.fixture
 def messages(spark: SparkSession) -> Iterator[SparkSession]:
     """Return the session with a view of messages and the functions."""
@@ -36,7 +41,7 @@ def messages(spark: SparkSession) -> Iterator[SparkSession]:
         [(1, "x", "a.b", "/"), (2, "x", "b", "/"), (3, "x", "a.b", "it's"), (4, None, "a", "/")],
         "number int, exchange string, routing_key string, vhost string",
     ).createOrReplaceTempView("messages")
-    assert register(spark, TOPOLOGY) == ("route", "route_table")
+    assert register(spark, TOPOLOGY) == (("route", "route_table") if has_table_functions(spark) else ("route",))
     yield spark
     spark.catalog.dropTempView("messages")
 
@@ -58,6 +63,8 @@ def test_a_function_of_columns(messages: SparkSession) -> None:
 
 
 def test_a_function_in_from(messages: SparkSession) -> None:
+    if not has_table_functions(messages):
+        pytest.skip("Spark has no functions written in SQL before 4.0")
     found = messages.sql("SELECT * FROM messages, LATERAL route_table(exchange, routing_key, vhost) ORDER BY number")
     assert found.columns[:4] == ["number", "exchange", "routing_key", "vhost"]
     assert found.columns[4:] == ["queues", "routed", "not_simulated", "problem"]
@@ -72,7 +79,12 @@ def test_a_function_in_from(messages: SparkSession) -> None:
 def test_the_default_vhost_and_a_second_function(messages: SparkSession) -> None:
     from dfa_router.spark import register
 
-    assert register(messages, TOPOLOGY, "there", vhost="it's") == ("there", "there_table")
+    names = register(messages, TOPOLOGY, "there", vhost="it's")
+    asked = "SELECT there(exchange, routing_key).queues FROM messages ORDER BY number"
+    assert [row.queues for row in messages.sql(asked).collect()] == [["s"], [], ["s"], []]
+    if not has_table_functions(messages):
+        return
+    assert names == ("there", "there_table")
     rows = messages.sql("""
         SELECT there(exchange, routing_key).queues AS one, t.queues AS two, route(exchange, routing_key).queues AS three
         FROM messages, LATERAL there_table(exchange, routing_key) AS t WHERE number = 1
