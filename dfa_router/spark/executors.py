@@ -31,7 +31,7 @@ def check_executors(session: SparkSession, *, tasks: int | None = None) -> None:
     Raises :class:`EnvironmentLacksError` with one sentence: what an executor's Python is, what it lacks, and the remedy.
 
     >>> from dfa_router.spark import check_executors, local_session
-    >>> check_executors(local_session("local[2]"))  # doctest: +SKIP
+    >>> check_executors(local_session("local[2]"))
     """
     from pyspark.sql.functions import udf
 

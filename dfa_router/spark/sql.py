@@ -48,8 +48,17 @@ def register(
     stand for a message of ``vhost``. A function of the same name is replaced. Options are those of
     :func:`dfa_router.spark.route`.
 
-    Where the result stands in WHERE as well as in SELECT, Spark may route a message for each; a sum over a column of a view
-    or a table that was written once does not.
+    The function is deterministic, as Spark asks of what stands in GROUP BY or in a lateral join. So Spark may call it twice for
+    a message where its result stands in WHERE as well as in SELECT; :func:`dfa_router.spark.route` routes once.
+
+    >>> from dfa_router.rabbitmq import Exchange, Queue, topology_of
+    >>> from dfa_router.spark import local_session, register
+    >>> session = local_session("local[2]")
+    >>> topology = topology_of(exchanges=[Exchange(name="", type="direct")], queues=[Queue(name="q")])
+    >>> register(session, topology, "to")[0]
+    'to'
+    >>> session.sql("SELECT to('', 'q').queues AS there").collect()
+    [Row(there=['q'])]
 
     Raises :class:`OptionError` for a name that is no plain identifier, and for other wrong options.
     """
