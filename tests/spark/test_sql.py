@@ -80,7 +80,7 @@ def test_the_default_vhost_and_a_second_function(messages: SparkSession) -> None
     from dfa_router.spark import register
 
     names = register(messages, TOPOLOGY, "there", vhost="it's")
-    asked = "SELECT there(exchange, routing_key).queues FROM messages ORDER BY number"
+    asked = "SELECT there(exchange, routing_key).queues AS queues FROM messages ORDER BY number"
     assert [row.queues for row in messages.sql(asked).collect()] == [["s"], [], ["s"], []]
     if not has_table_functions(messages):
         return
