@@ -72,10 +72,14 @@ try() (
     bin=$place/venv/bin
     rm -rf "$place/run"
     mkdir -p "$place/run"
-    [ -x "$bin/python" ] || run "$python" -m venv "$place/venv"
-    # Spark 3.5 and 4.0 are source archives whose build needs setuptools; where they lie in pip's cache, it takes a minute.
-    run "$bin/python" -m pip install --quiet --disable-pip-version-check --upgrade \
-        "$wheel[cli,spark-connect]" "pyspark==$1.*" "pytest>=9,<10" "pytest-timeout>=2.4" "hypothesis>=6.130"
+    if [ ! -e "$place/installed" ]; then
+        run "$python" -m venv --clear "$place/venv"
+        # PySpark comes as a source archive, of which pip makes a wheel.
+        case $1 in 3.*) extra=spark ;; *) extra=spark-connect ;; esac
+        run "$bin/python" -m pip install --quiet --disable-pip-version-check "$wheel[cli,$extra]" "pyspark==$1.*" \
+            "pytest>=9,<10" "pytest-timeout>=2.4" "hypothesis>=6.130"
+        touch "$place/installed"
+    fi
     run "$bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$wheel"
     export NUMBA_CACHE_DIR="$place/kernels"
     cp -r "$root/tests" "$root/conftest.py" "$root/pyproject.toml" "$root/scripts/spark_program.py" "$place/run/"
