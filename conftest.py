@@ -125,6 +125,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[GROUPS_FILE].unlink(missing_ok=True)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark examples in docstrings that use a session of Spark: they share it with the tests that do."""
+    if isinstance(item, pytest.DoctestItem) and item.name.startswith("dfa_router.spark."):
+        item.add_marker("spark")
+
+
 def _rank(item: pytest.Item) -> int:
     """Return when a test's turn comes: groups first, then slow tests, doctests last."""
     for rank, group in enumerate(GROUPS):

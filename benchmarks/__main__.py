@@ -11,6 +11,7 @@ from benchmarks.commands.ablations import ablations
 from benchmarks.commands.brokers import brokers
 from benchmarks.commands.engine import engine
 from benchmarks.commands.findings import findings
+from benchmarks.commands.frames import frames
 from benchmarks.commands.growth import growth
 from benchmarks.commands.pipeline import pipeline
 from benchmarks.commands.seeds import seeds
@@ -32,7 +33,7 @@ def benchmarks(context: click.Context, *, quiet: bool, verbose: bool, debug: boo
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (engine, seeds, growth, pipeline, ablations, soak, brokers, findings):
+for command in (engine, seeds, growth, frames, pipeline, ablations, soak, brokers, findings):
     benchmarks.add_command(command)
 
 

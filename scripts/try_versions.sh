@@ -27,15 +27,7 @@ uv=$(command -v .venv/bin/uv || command -v uv) || {
     echo "try_versions: uv is not installed: 'make check' sets up .venv with it" >&2
     exit 3
 }
-if [ -n "${WORK:-}" ]; then
-    mkdir -p "$WORK"
-    work=$(cd "$WORK" && pwd)
-else
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
-    trap 'exit 130' INT TERM
-fi
-unset PYTHONPATH || true
+. scripts/work_folder.sh
 [ -n "${UV_DEFAULT_INDEX:-}" ] || [ -z "${PIP_INDEX_URL:-}" ] || export UV_DEFAULT_INDEX="$PIP_INDEX_URL"
 
 "$uv" venv --quiet --clear --python "${PYTHON:-.venv/bin/python}" "$work/venv"

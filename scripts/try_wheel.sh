@@ -18,21 +18,7 @@ extras=${EXTRAS:-cli,fuzz,spark}
     exit 2
 }
 root=$(cd "$(dirname "$0")/.." && pwd)
-if [ -n "${WORK:-}" ]; then
-    mkdir -p "$WORK"
-    work=$(cd "$WORK" && pwd)
-else
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
-    trap 'exit 130' INT TERM
-fi
-# Nothing but the wheel may be found: no checkout on the path, and no kernels that another environment has compiled.
-unset PYTHONPATH VIRTUAL_ENV || true
-
-run() {
-    printf '+ %s\n' "$*"
-    "$@"
-}
+. "$root/scripts/work_folder.sh"
 
 # Run a command that must end with the exit code that is given first.
 expect() {
@@ -86,12 +72,17 @@ def wrong(patterns, key):
 END
     cat >"$place/run/sessions.py" <<'END'
 import doctest
+import importlib.util
 import pathlib
+import re
 import sys
 
 import dfa_router
 
 assert pathlib.Path(dfa_router.__file__).is_relative_to(sys.prefix), f"not the wheel's: {dfa_router.__file__}"
+if importlib.util.find_spec("pyspark") is None:
+    page = pathlib.Path("README.md")
+    page.write_text(re.sub(r"(?s)\n## On Spark\n.*?(?=\n## )", "", page.read_text("utf-8")), "utf-8")
 results = doctest.testfile("README.md", module_relative=False)
 print(f"Python {sys.version.split()[0]}: {results.attempted} examples of the README, {results.failed} failed")
 sys.exit(results.failed > 0 or results.attempted < 9)
@@ -110,11 +101,7 @@ END
     esac
 )
 
-# In an environment as well: the interpreters of some systems have no pip of their own.
-rm -rf "$work/wheel" "$work/build"
-run "$1" -m venv "$work/build"
-run "$work/build/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$work/wheel" "$root"
-wheel=$(ls "$work"/wheel/dfa_router-*.whl)
+build_wheel "$1" "$root"
 
 failed=
 number=0

@@ -10,7 +10,7 @@ The file's name has a random part, so that two attempts never write to one file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -83,8 +83,8 @@ class RoutePart:
     partitions: tuple[str, ...]
     """The columns that folders name."""
     old_times: bool
-    keys: tuple[str, ...]
-    """The names of the columns to route by: exchange, routing_key and, where there are such columns, vhost and attributes."""
+    keys: Mapping[str, str]
+    """The names of the columns of exchange, routing_key and, where there are such columns, vhost and attributes."""
     vhost: str
 
     def __call__(self, router: Router, part: Part) -> Written:
@@ -116,7 +116,7 @@ class RoutePart:
         return Written(part.number, name, tally.totals, _as_stream(rows), spilled)
 
     def _routed(self, router: Router, table: pa.Table, tally: Tally) -> RoutedColumns:
-        columns = {name: table[name] for name in self.keys}
+        columns: dict[str, Any] = {key: table[name] for key, name in self.keys.items()}
         exchanges, routing_keys, vhosts = (columns.pop(name, None) for name in ("exchange", "routing_key", "vhost"))
         batch = router.route_batch(exchanges, routing_keys, vhosts, vhost=self.vhost, **columns)
         tally.add(Keys(exchanges, routing_keys, vhosts, self.vhost), batch)
@@ -154,7 +154,7 @@ class RoutePart:
         return pa.table(columns, schema=pa.schema(fields))
 
 
-def work_of(plan: Plan, attempts: Place, *, keys: tuple[str, ...], vhost: str) -> RoutePart:
+def work_of(plan: Plan, attempts: Place, *, keys: Mapping[str, str], vhost: str) -> RoutePart:
     """Return how the parts of a plan are routed into a folder."""
     schema = plan.schema
     for column in ADDED:

@@ -1,111 +1,177 @@
-"""What a Python worker keeps from task to task: compiled topologies with their warm caches, by fingerprint.
+"""What a Python worker does and keeps: compiled topologies with their warm caches, by fingerprint, and batches gathered.
 
 Spark reuses its Python workers, but unpickles a task's function, and all that it holds, for each task; only the globals of
 an imported module stay. So routers are kept here, by content, and every batch, task and query that uses the same topology
-finds the caches as the one before it left them.
+finds the caches as the one before it left them. Tasks reach this module by name (:mod:`dfa_router.spark.functions`) and
+hand over plain values only: how the router is to be unpacked, and what to route by.
+
+Batches are as large as Spark's readers and settings make them, often 4,096 rows, and a call of the router has a cost of its
+own. So several are routed at once, and the result is cut into the lengths of the batches that came. Spark allows a function
+over iterators to read ahead. What is held is bounded in rows and bytes, and the end of the input ends the waiting: a
+micro-batch of a stream has an end as any other query.
 """
 
 from __future__ import annotations
 
+import pickle
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, TypeVar
 
 import pyarrow as pa
-from pyspark import SparkFiles
 
 from dfa_router.rabbitmq.columns import RoutedColumns
-from dfa_router.rabbitmq.routing import Detached, TopologyRouter
+from dfa_router.rabbitmq.routing import TopologyRouter
 
-__all__ = ["RouteBatches", "RouteKeys", "Shipped", "ShippedInFile", "router_for"]
+__all__ = ["Plan", "gathered", "route_batches", "route_keys", "route_series", "router_for", "router_of"]
 
 KEPT = 4
 """How many topologies a worker keeps; the least recently used is dropped first."""
 
+MOST_BYTES = 16 << 20
+"""Batches are gathered up to so many bytes, with all of their columns that came to Python."""
+
 _routers: OrderedDict[str, TopologyRouter] = OrderedDict()
 
-
-class Shipped(Protocol):
-    """A router on its way to the workers: a Spark broadcast variable, or anything that holds one."""
-
-    @property
-    def value(self) -> TopologyRouter:
-        """The router."""
+Item = TypeVar("Item")
 
 
-class ShippedRest(Protocol):
-    """A topology without its automata on its way to the workers: a Spark broadcast variable, or anything that holds one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How to route: made on the driver, unpickled by each task."""
 
-    @property
-    def value(self) -> Detached:
-        """All but the automata."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShippedInFile:
-    """A router whose automata are in a file that Spark copies to each executor once; its workers share the mapped pages."""
-
-    rest: ShippedRest
-    file: str
-    """The name by which Spark knows the file."""
-
-    @property
-    def value(self) -> TopologyRouter:
-        """The router, made anew."""
-        return self.rest.value.attach(SparkFiles.get(self.file))
+    fingerprint: str
+    packed: tuple[Any, ...]
+    """How the router travels, one of the names in ``_UNPACK``, and what its function is called with."""
+    keys: tuple[str, ...]
+    """What the columns to route by are, in the order in which they come: exchange, routing_key, vhost, attributes."""
+    vhost: str
+    """The vhost of messages without such a column."""
+    batch_rows: int
+    """Batches are gathered up to so many rows."""
+    columns: tuple[int, ...] = ()
+    """Where whole rows come: the positions of the columns to route by, as ``keys``."""
+    output: tuple[str, ...] = ()
+    """Where whole rows go: the names of all columns."""
 
 
-def router_for(fingerprint: str, shipped: Shipped) -> TopologyRouter:
+def router_for(fingerprint: str, unpack: Callable[[], TopologyRouter]) -> TopologyRouter:
     """Return this worker's router for the topology, unpacking the shipped one at its first use."""
     router = _routers.get(fingerprint)
     if router is None:
-        router = _routers[fingerprint] = shipped.value
+        router = _routers[fingerprint] = unpack()
         while len(_routers) > KEPT:
             _routers.popitem(last=False)
     _routers.move_to_end(fingerprint)
     return router
 
 
-@dataclass(frozen=True, kw_only=True)
-class RouteBatches:
+def route_batches(plan: Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """For ``mapInArrow``: each batch of messages with the columns of its routes appended."""
-
-    shipped: Shipped
-    fingerprint: str
-    keys: tuple[str, ...]
-    """The names of the columns to route by: exchange, routing_key and, where there are such columns, vhost and attributes."""
-    vhost: str
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Route batch by batch."""
-        router = router_for(self.fingerprint, self.shipped)
-        for batch in batches:
-            routed = _routed(router, self.keys, [batch.column(name) for name in self.keys], self.vhost)
-            yield pa.RecordBatch.from_arrays(
-                [*batch.columns, *routed], names=[*batch.schema.names, *RoutedColumns._fields]
-            )
+    router = router_of(plan.fingerprint, plan.packed)
+    for group in gathered(batches, plan.batch_rows, _of_batch):
+        keys = [pa.chunked_array([batch.column(place) for batch in group]) for place in plan.columns]
+        routed = _routed(router, plan, keys)
+        for batch, place in zip(group, _places(map(len, group)), strict=True):
+            added = [column.slice(place, len(batch)) for column in routed]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *added], names=plan.output)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RouteKeys:
+def route_keys(plan: Plan, columns: Iterable[Sequence[pa.Array]]) -> Iterator[pa.Array]:
     """For an Arrow UDF of the iterator form: the columns to route by, to a column of structs."""
-
-    shipped: Shipped
-    fingerprint: str
-    keys: tuple[str, ...]
-    """The names of the columns, as for :class:`RouteBatches`."""
-    vhost: str
-
-    def __call__(self, columns: Iterable[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        """Route batch by batch."""
-        router = router_for(self.fingerprint, self.shipped)
-        for arrays in columns:
-            routed = _routed(router, self.keys, arrays, self.vhost)
-            yield pa.StructArray.from_arrays(list(routed), list(RoutedColumns._fields))
+    router = router_of(plan.fingerprint, plan.packed)
+    for group in gathered(map(_several, columns), plan.batch_rows, _of_columns):
+        keys = [pa.chunked_array(list(arrays)) for arrays in zip(*group, strict=True)]
+        routed = pa.StructArray.from_arrays(list(_routed(router, plan, keys)), list(RoutedColumns._fields))
+        lengths = [len(arrays[0]) for arrays in group]
+        for length, place in zip(lengths, _places(lengths), strict=True):
+            yield routed.slice(place, length)
 
 
-def _routed(router: TopologyRouter, names: Sequence[str], columns: Sequence[Any], vhost: str) -> RoutedColumns:
-    attributes = dict(zip(names, columns, strict=True))
+def route_series(plan: Plan, columns: Iterable[Sequence[Any]]) -> Iterator[Any]:
+    """For a pandas UDF of the iterator form: columns as pandas' Series, to data frames."""
+    for struct in route_keys(plan, (tuple(map(_text, _several(series))) for series in columns)):
+        yield pa.Table.from_batches([pa.RecordBatch.from_struct_array(struct)]).to_pandas()
+
+
+def gathered(
+    items: Iterable[Item], most_rows: int, size: Callable[[Item], tuple[int, int]], most_bytes: int = MOST_BYTES
+) -> Iterator[list[Item]]:
+    """Yield the items in groups that reach a number of rows or of bytes, by the (rows, bytes) of each; the last may be smaller."""
+    group: list[Item] = []
+    rows = held = 0
+    for item in items:
+        more_rows, more_bytes = size(item)
+        group.append(item)
+        rows, held = rows + more_rows, held + more_bytes
+        if rows >= most_rows or held >= most_bytes:
+            yield group
+            group, rows, held = [], 0, 0
+    if group:
+        yield group
+
+
+def router_of(fingerprint: str, packed: tuple[Any, ...]) -> TopologyRouter:
+    """Return this worker's router for a topology, given how it travels."""
+    how, *what = packed
+    return router_for(fingerprint, lambda: _UNPACK[how](*what))
+
+
+def _routed(router: TopologyRouter, plan: Plan, columns: Sequence[pa.ChunkedArray]) -> RoutedColumns:
+    if len(columns) > len(plan.keys):
+        raise TypeError(f"{len(columns)} columns to route by: expected {', '.join(plan.keys)}")
+    attributes = dict(zip(plan.keys, columns, strict=False))  # in SQL the columns are as many as were written
     exchanges, keys, vhosts = (attributes.pop(name, None) for name in ("exchange", "routing_key", "vhost"))
-    return router.route_columns(exchanges, keys, vhosts, vhost=vhost, **attributes)
+    return router.route_columns(exchanges, keys, vhosts, vhost=plan.vhost, **attributes)
+
+
+def _several(columns: Any) -> Any:
+    """Return the columns of a call in SQL; Spark hands a single one over as it is."""
+    if not isinstance(columns, tuple):
+        raise TypeError("one column to route by: expected exchange, routing_key and perhaps vhost")
+    return columns
+
+
+def _places(lengths: Iterable[int]) -> list[int]:
+    places = [0]
+    for length in lengths:
+        places.append(places[-1] + length)
+    return places[:-1]
+
+
+def _of_batch(batch: pa.RecordBatch) -> tuple[int, int]:
+    return batch.num_rows, batch.nbytes
+
+
+def _of_columns(arrays: Sequence[pa.Array]) -> tuple[int, int]:
+    return len(arrays[0]), sum(array.nbytes for array in arrays)
+
+
+def _text(series: Any) -> pa.Array:
+    array = pa.Array.from_pandas(series)
+    return array.cast(pa.string()) if pa.types.is_null(array.type) else array
+
+
+def _spark_file(name: str) -> str:
+    from pyspark import SparkFiles  # the client of Spark Connect alone has none, and needs none
+
+    return str(SparkFiles.get(name))
+
+
+def _unpacked(path: str) -> Any:
+    return pickle.loads(Path(path).read_bytes())  # noqa: S301  (written by the driver, as the function that reads it was)
+
+
+_UNPACK: dict[str, Callable[..., TopologyRouter]] = {
+    "broadcast": lambda router: router.value,
+    "mapped": lambda rest, file: rest.value.attach(_spark_file(file)),
+    "closure": pickle.loads,
+    "artifacts": lambda rest, file: _unpacked(_spark_file(rest)).attach(_spark_file(file)),
+}
+"""By the name of a way from the driver: the function that makes the router of what came.
+
+A broadcast variable with the router; one with all but its automata, which are in a file that Spark copies to each executor
+once, so that its workers share the mapped pages; the bytes of the router; a file for each of the two parts.
+"""

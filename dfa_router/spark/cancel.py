@@ -54,7 +54,11 @@ def cancellable(session: SparkSession, work: Callable[[], T]) -> T:
         context.setJobGroup(group, "dfa-router", interruptOnCancel=True)
         return work()
 
-    inheriting = inheritable_thread_target(session)(grouped)
+    # Before Spark 4.0 it takes the function at once, and knows one session only.
+    if int(session.version.split(".")[0]) >= 4:
+        inheriting = inheritable_thread_target(session)(grouped)
+    else:
+        inheriting = inheritable_thread_target(grouped)
 
     def run() -> None:
         try:

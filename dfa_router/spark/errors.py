@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 __all__ = ["SPARK_ERRORS", "cause"]
 
-SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError)
+SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, ConnectionError)
 """What PySpark raises: its own exceptions, those of its bridge to Java for exceptions of Java that it does not translate,
-and connection errors where the Java process has ended."""
+and connection errors where the Java process has ended. The client of Spark Connect alone has no such bridge."""
+
+if find_spec("py4j") is not None:
+    from py4j.protocol import Py4JError
+
+    SPARK_ERRORS = (*SPARK_ERRORS, Py4JError)
 
 
 def cause(error: BaseException) -> str:

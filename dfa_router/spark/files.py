@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
@@ -19,9 +20,11 @@ from pyspark.sql.types import NullType, StructField, StructType
 from dfa_router.logs.planning import OtherWayError, Part, Plan, planned
 from dfa_router.logs.routing import RoutePart, Written, work_of
 from dfa_router.logs.stores import STORE_ERRORS, Place, is_pattern, place_of
+from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.topology import Topology
-from dfa_router.spark._worker import Shipped, router_for
-from dfa_router.spark.route import _key_columns, _ship
+from dfa_router.spark._worker import router_of
+from dfa_router.spark.shapes import OUTPUT, key_columns
+from dfa_router.spark.shipping import ship
 from dfa_router.spark.table_logs import found_table
 
 __all__ = ["plan_of", "route_parts"]
@@ -31,12 +34,13 @@ __all__ = ["plan_of", "route_parts"]
 class _Attempt:
     """What a worker calls for a part."""
 
-    shipped: Shipped
     fingerprint: str
+    packed: tuple[Any, ...]
+    """How the router travels."""
     work: RoutePart
 
     def __call__(self, part: Part) -> Written:
-        return self.work(router_for(self.fingerprint, self.shipped), part)
+        return self.work(router_of(self.fingerprint, self.packed), part)
 
 
 def plan_of(session: SparkSession, messages: str) -> Plan:
@@ -65,12 +69,14 @@ def route_parts(
 
     Raises :class:`MessagesError` for columns that are missing or of the wrong type, before anything is written.
     """
-    keys = _key_columns(_spark_schema(plan.schema), topology)
-    router, shipped = _ship(session, topology, engine, cache_bytes)
+    read = attributes_read(exchange.type for exchange in topology.exchanges)
+    found = key_columns(_spark_schema(plan.schema), read, added=OUTPUT.names)
+    fingerprint, packed = ship(session, topology, engine, cache_bytes)
+    keys = dict(zip(found.keys, found.names, strict=True))
 
     def run(attempts: Place) -> list[Written]:
         work = work_of(plan, attempts, keys=keys, vhost=vhost)
-        attempt = _Attempt(shipped=shipped, fingerprint=router.fingerprint, work=work)
+        attempt = _Attempt(fingerprint=fingerprint, packed=packed, work=work)
         return session.sparkContext.parallelize(plan.parts, len(plan.parts)).map(attempt).collect()
 
     return run

@@ -5,6 +5,8 @@ Each row crosses from Java to Python and back, and the result is read once more 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
@@ -18,9 +20,10 @@ from dfa_router.spark.csv_logs import NO_FIELDS
 from dfa_router.spark.json_logs import NO_JSON
 from dfa_router.spark.log_lines import READ_PROBLEM
 from dfa_router.spark.logs import MessageLog, writable
-from dfa_router.spark.route import OUTPUT, route
+from dfa_router.spark.route import route
+from dfa_router.spark.shapes import KEYS, OUTPUT
 
-__all__ = ["count_result", "routed_log", "write_result"]
+__all__ = ["count_result", "named_vhost", "routed_log", "write_result"]
 
 
 def routed_log(log: MessageLog, topology: Topology, engine: str, cache_bytes: int, vhost: str) -> DataFrame:
@@ -52,21 +55,31 @@ def write_result(routed: DataFrame, target: str, kind: str, *, overwrite: bool) 
             # Spark would trim blanks from values otherwise.
             writer.csv(target, header=True, escape='"', ignoreLeadingWhiteSpace=False, ignoreTrailingWhiteSpace=False)
     except AnalysisException as error:
-        if error.getCondition() != "PATH_ALREADY_EXISTS":
+        if "PATH_ALREADY_EXISTS" not in str(error):  # what asks for the condition has another name in each version
             raise
         raise MessagesError(f"{target}: exists already; choose another --out, or pass --overwrite") from None
 
 
 def count_result(
-    session: SparkSession, target: str, kind: str, *, with_vhost: bool, vhost: str, top: int
+    session: SparkSession, target: str, kind: str, *, names: Sequence[str], vhost: str, top: int
 ) -> tuple[Totals, pa.Table]:
-    """Read a result once more and count it; of keys that nobody gets, the ``top`` most frequent, or all for 0."""
-    rows = _read_back(session, target, kind, with_vhost=with_vhost)
-    return _counted(rows if with_vhost else rows.withColumn("vhost", sf.lit(vhost)), top)
+    """Read a result, with columns of these names, once more and count it.
+
+    Of keys that nobody gets, the ``top`` most frequent are counted, or all for 0.
+    """
+    spelt = {key: name for key in KEYS for name in names if name.lower() == key}
+    rows = _read_back(session, target, kind, list(spelt.values())).withColumnsRenamed(
+        {name: key for key, name in spelt.items()}
+    )
+    return _counted(rows if "vhost" in spelt else rows.withColumn("vhost", sf.lit(vhost)), top)
 
 
-def _read_back(session: SparkSession, target: str, kind: str, *, with_vhost: bool) -> DataFrame:
-    names = ["exchange", "routing_key"] + ["vhost"] * with_vhost
+def named_vhost(names: Iterable[str]) -> str | None:
+    """Return the column of vhosts, as a log spells it."""
+    return next((name for name in names if name.lower() == "vhost"), None)
+
+
+def _read_back(session: SparkSession, target: str, kind: str, names: Sequence[str]) -> DataFrame:
     keys = [StructField(name, StringType()) for name in names]
     if kind == "parquet":
         return session.read.parquet(target).withColumn("routing_key", sf.col("routing_key").cast(StringType()))

@@ -35,7 +35,7 @@ from dfa_router.spark.cancel import cancellable
 from dfa_router.spark.drafts import staged
 from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.spark.files import plan_of, route_parts
-from dfa_router.spark.frame_job import count_result, routed_log, write_result
+from dfa_router.spark.frame_job import count_result, named_vhost, routed_log, write_result
 from dfa_router.spark.logs import MessageLog, read_messages
 from dfa_router.spark.progress import Report, watched
 
@@ -174,7 +174,7 @@ def _through_files(job: _Job, plan: Plan) -> Summary:
             totals, tables = counts_of(written, attempts)
             if totals.messages != plan.rows:
                 raise _other_rows(job, totals.messages, plan.rows)
-            apart = "vhost" in plan.schema.names and len(job.topology.vhosts) > 1
+            apart = named_vhost(plan.schema.names) is not None and len(job.topology.vhosts) > 1
             summary = summary_of(job.out, totals, ranked(tables, limits(job.top), job.counts), vhosts_apart=apart)
         with _failing():
             finish(written)
@@ -203,8 +203,10 @@ def _through_frames(job: _Job, kind: str, out_kind: str, reason: str) -> Summary
         with job.stage("routing", log.rows), _failing():
             write_result(routed, target, out_kind, overwrite=job.overwrite)
         with job.stage("counting"), _failing():
-            known = "vhost" in routed.columns
-            totals, rows = count_result(job.session, target, out_kind, with_vhost=known, vhost=job.vhost, top=job.top)
+            known = named_vhost(routed.columns) is not None
+            totals, rows = count_result(
+                job.session, target, out_kind, names=routed.columns, vhost=job.vhost, top=job.top
+            )
             if totals.messages != log.rows:
                 raise _other_rows(job, totals.messages, log.rows)
             listed = ranked([rows], limits(job.top), job.counts)

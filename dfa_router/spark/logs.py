@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructField, StructType, VariantType
+from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructField, StructType
 
 from dfa_router.errors import MessagesError
 from dfa_router.logs.stores import is_pattern, is_remote
@@ -91,7 +91,7 @@ def writable(messages: DataFrame, kind: str) -> DataFrame:
 
     def column(field: StructField) -> Column:
         value = sf.col(quoted(field.name))
-        nested = isinstance(field.dataType, ArrayType | StructType | MapType | VariantType)
+        nested = isinstance(field.dataType, ArrayType | StructType | MapType) or field.dataType.typeName() == "variant"
         if kind == "csv" and nested:
             return sf.to_json(value).alias(field.name)
         if isinstance(field.dataType, BinaryType) and (kind == "csv" or field.name == "routing_key"):

@@ -141,9 +141,17 @@ def require_spark() -> None:
     if missing:
         raise EnvironmentLacksError(f"Spark support needs {' and '.join(missing)}: {_INSTALL}")
     for name, below in (("pyspark", 5), ("pandas", 3)):
-        version = importlib.metadata.version(name)
+        version = _version(name)
         if int(version.split(".")[0]) >= below:
             raise EnvironmentLacksError(f"{name} {version} is not supported, only versions below {below}: {_INSTALL}")
+
+
+def _version(name: str) -> str:
+    """Return a package's version; vendors install PySpark, or its client alone, under names of their own."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return str(importlib.import_module(name).__version__)
 
 
 def _settings(master: str, app_name: str, conf: Mapping[str, object]) -> dict[str, str]:

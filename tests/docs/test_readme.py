@@ -6,8 +6,12 @@ import doctest
 import re
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 REPOSITORY = Path(__file__).parents[2]
 README = REPOSITORY / "README.md"
@@ -20,11 +24,33 @@ PAGES = sorted(
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
 
 
+def sessions(text: str) -> doctest.TestResults:
+    """Run every ``>>>`` of a text, one after the other."""
+    runner = doctest.DocTestRunner()
+    runner.run(doctest.DocTestParser().get_doctest(text, {}, "README.md", str(README), 0))
+    return runner.summarize(verbose=False)
+
+
+def on_spark(text: str) -> tuple[str, str]:
+    """Return the README's section about Spark, and the rest: its session needs a JVM."""
+    before, section = text.split("\n## On Spark\n")
+    section, after = section.split("\n## ", 1)
+    return section, f"{before}\n## {after}"
+
+
 def test_the_python_sessions_are_real(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every ``>>>`` of the README gives the output that stands below it."""
     monkeypatch.chdir(REPOSITORY)
-    results = doctest.testfile(str(README), module_relative=False)
+    results = sessions(on_spark(README.read_text("utf-8"))[1])
     assert results.attempted >= 9
+    assert results.failed == 0
+
+
+@pytest.mark.spark
+def test_the_session_on_spark_is_real(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(REPOSITORY)
+    results = sessions(on_spark(README.read_text("utf-8"))[0])
+    assert results.attempted >= 10
     assert results.failed == 0
 
 

@@ -70,7 +70,7 @@ def test_counts_are_those_of_a_plain_recount(
     assert target is not None
     plan = planned(source, pattern=False, cores=2)
     attempts = attempts_of(target)
-    work = work_of(plan, attempts, keys=("exchange", "routing_key", "vhost"), vhost="/")
+    work = work_of(plan, attempts, keys={name: name for name in ("exchange", "routing_key", "vhost")}, vhost="/")
     written = [work(router, part) for part in plan.parts]
     assert any(one.spilled for one in written) == spilling
     totals, tables = counts_of(written, attempts)

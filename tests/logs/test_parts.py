@@ -27,7 +27,7 @@ ROUTER = topology_of(
     ],
 ).compile()
 
-KEYS = ("exchange", "routing_key")
+KEYS = {"exchange": "exchange", "routing_key": "routing_key"}
 ADDED_NAMES = [field.name for field in ADDED]
 
 
@@ -41,7 +41,7 @@ def plan(log: Path, cores: int = 2) -> Plan:
     return planned(local(log), pattern=False, cores=cores)
 
 
-def result(plan: Plan, out: Path, keys: tuple[str, ...] = KEYS) -> pa.Table:
+def result(plan: Plan, out: Path, keys: dict[str, str] = KEYS) -> pa.Table:
     """Route all parts, publish them, and read them in order."""
     out.mkdir()
     work = work_of(plan, attempts_of(local(out)), keys=keys, vhost="/")
@@ -120,7 +120,7 @@ def test_columns_that_a_file_lacks_are_null_and_folders_are_columns(tmp_path: Pa
         pq.write_table(pa.table({"exchange": ["x"], "routing_key": ["a"], **more}), log / folder / "f.parquet")
     (log / "_metadata").mkdir()
     (log / ".hidden.parquet").write_bytes(b"nothing")
-    table = result(plan(log), tmp_path / "out", (*KEYS, "vhost"))
+    table = result(plan(log), tmp_path / "out", KEYS | {"vhost": "vhost"})
     assert table.column_names == ["exchange", "routing_key", "extra", "vhost", "day", "shop", *ADDED_NAMES]
     assert table["extra"].to_pylist() == ["e", None, None]
     assert table["day"].to_pylist() == [1, 2, 3]

@@ -153,7 +153,14 @@ def test_half_a_character_is_marked_and_whole_ones_are_not(spark: SparkSession, 
 
 
 def test_a_vhost_column_of_another_case_is_not_passed_over(spark: SparkSession) -> None:
+    """It is the vhost where Spark does not tell cases apart, and refused where it does."""
     from dfa_router.spark import route
 
-    with pytest.raises(dr.MessagesError, match=r"column 'VHost' differs from 'vhost' by its case alone.*Rename it"):
-        route(spark.createDataFrame([], "exchange string, routing_key string, VHost string"), TOPOLOGY)
+    messages = spark.createDataFrame([("nobody", "a", "x")], "exchange string, routing_key string, VHost string")
+    assert "no vhost 'x'" in route(messages, TOPOLOGY).collect()[0].problem
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        with pytest.raises(dr.MessagesError, match=r"column 'VHost' differs from 'vhost' by its case alone.*Rename it"):
+            route(messages, TOPOLOGY)
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")

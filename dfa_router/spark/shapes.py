@@ -1,0 +1,139 @@
+"""Which columns of a DataFrame are routed by, and what columns come out; nothing here runs anything.
+
+Names of columns are found as Spark finds them: regardless of case, unless ``spark.sql.caseSensitive`` is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from dfa_router.errors import MessagesError, OptionError
+
+__all__ = ["FATE", "KEYS", "OUTPUT", "QUEUE", "KeyColumns", "free_name", "key_columns", "quoted"]
+
+OUTPUT = StructType(
+    [
+        StructField("queues", ArrayType(StringType())),
+        StructField("routed", BooleanType()),
+        StructField("not_simulated", ArrayType(StringType())),
+        StructField("problem", StringType()),
+    ]
+)
+"""The columns that routing adds, unless options say otherwise."""
+
+QUEUE = "queue"
+"""In place of ``queues``, where each copy has a row."""
+
+FATE = "fate"
+"""What became of a message, in a word."""
+
+KEYS = ("exchange", "routing_key", "vhost")
+"""What every message is routed by; ``vhost`` may be absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumns:
+    """The columns to route by."""
+
+    keys: tuple[str, ...]
+    """What they are to the router: exchange, routing_key and, where there are such columns, vhost and attributes."""
+    names: tuple[str, ...]
+    """Their names in the DataFrame."""
+
+
+def key_columns(
+    schema: StructType,
+    read: Iterable[str],
+    *,
+    added: Iterable[str],
+    given: Mapping[str, str] | None = None,
+    case_sensitive: bool = False,
+) -> KeyColumns:
+    """Return the columns to route by, after checking the schema against them and against the names that are added.
+
+    ``read`` are the attributes that the topology's exchanges read, ``given`` names for keys that differ from their own.
+    Raises :class:`MessagesError` for columns that do not fit, and :class:`OptionError` for a name given to no key.
+    """
+    given, read = dict(given or {}), tuple(read)
+    for key in given:
+        if key not in (*KEYS, *read):
+            raise OptionError(f"columns: {key!r} is no key of a message; expected {', '.join((*KEYS, *read))}")
+    listed = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema) or "none"
+    columns: dict[str, StructField] = {}
+    for field in schema:
+        seen = columns.setdefault(_folded(field.name, case_sensitive), field)
+        if seen is not field:
+            raise MessagesError(
+                f"the messages have two columns {seen.name!r}{'' if seen.name == field.name else f' and {field.name!r}'}; "
+                f"they have: {', '.join(schema.names)}. Rename one"
+            )
+    found: dict[str, StructField] = {}
+    for key in (*KEYS, *read):
+        name = given.get(key, key)
+        column = columns.get(_folded(name, case_sensitive))
+        if column is not None:
+            found[key] = column
+        elif key in given or key in KEYS[:2]:
+            raise MessagesError(
+                f"the messages have no column {name!r}; they have: {listed}. Rename one to it, or name it with "
+                f"columns={{{key!r}: ...}}"
+            )
+    for name in added:
+        if _folded(name, case_sensitive) in columns:
+            raise MessagesError(
+                f"the messages have a column {name!r}, which the result adds; they have: {listed}. "
+                "Rename or drop it first, or set a prefix for what is added"
+            )
+    if "vhost" not in found:
+        _check_other_case(schema, listed)
+    for key in KEYS:
+        if key in found:
+            _check_type(key, found[key], listed)
+    return KeyColumns(tuple(found), tuple(field.name for field in found.values()))
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Return the name, with underscores behind it where it is taken; Spark's column names ignore case."""
+    lower = {other.lower() for other in taken}
+    while name.lower() in lower:
+        name += "_"
+    return name
+
+
+def quoted(name: str) -> str:
+    """Return a column name as an expression may hold it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _folded(name: str, case_sensitive: bool) -> str:
+    return name if case_sensitive else name.lower()
+
+
+def _check_other_case(schema: StructType, listed: str) -> None:
+    """Pass over no column that may have been meant for the vhost: without one, all messages are of one vhost."""
+    other_case = next((name for name in schema.names if name.lower() == "vhost"), None)
+    if other_case is not None:
+        raise MessagesError(
+            f"column {other_case!r} differs from 'vhost' by its case alone; the messages have: {listed}. Rename it to "
+            "'vhost', or to something else if it is none"
+        )
+
+
+def _check_type(key: str, field: StructField, listed: str) -> None:
+    allowed: tuple[type[DataType], ...] = (StringType, BinaryType) if key == "routing_key" else (StringType,)
+    if not isinstance(field.dataType, allowed):
+        raise MessagesError(
+            f"column {field.name!r} is {field.dataType.simpleString()}: expected a string; the messages have: {listed}. "
+            "Cast it first"
+        )

@@ -1,0 +1,115 @@
+"""What test_connect.py runs: routes messages on Spark Connect, and writes what came out to found.json in a folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, topology_of
+from dfa_router.spark import check_executors, register, route, shipping
+
+SCHEMA = "exchange string, routing_key string, number int"
+MESSAGES = [("x", "a.b", 1), ("x", "b", 2), ("x", None, 3)]
+
+
+def topology() -> Topology:
+    """Return a topology; each is shipped by itself."""
+    return topology_of(
+        exchanges=[Exchange(name="x", type="topic")],
+        queues=[Queue(name="q")],
+        bindings=[Binding(source="x", destination="q", routing_key="a.#")],
+    )
+
+
+def listed(routed: DataFrame) -> list[list[Any]]:
+    """Return the rows in the order of the messages."""
+    rows = routed.select("exchange", "routing_key", "queues", "routed", "not_simulated", "problem").collect()
+    return [list(row) for row in sorted(rows, key=lambda row: (row.routing_key is None, row.routing_key))]
+
+
+def main(folder: Path) -> None:
+    """Ask everything of one session."""
+    builder = SparkSession.builder.remote("local[2]")
+    for name, value in {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    found: dict[str, Any] = {"session": type(session).__module__}
+    check_executors(session)
+    wide = session.createDataFrame(MESSAGES, SCHEMA)
+    narrow = wide.select("exchange", "routing_key")
+    largest = shipping.LARGEST_CLOSURE
+    for way, size, engine in [("closure", largest, "dfa"), ("artifacts", 0, "dfa"), ("broadcast", 0, "trie")]:
+        shipping.LARGEST_CLOSURE = size
+        own = topology()
+        found[f"{way} wide"] = listed(route(wide, own, engine=engine, cache_bytes=1_000_000 + size))
+        found[f"{way} narrow"] = listed(route(narrow, own, engine=engine, cache_bytes=1_000_000 + size))
+        how = next(iter(shipping._shipped[own].values()))[1][0]
+        assert how == ("artifacts" if way == "artifacts" else "closure"), how
+    shipping.LARGEST_CLOSURE = largest
+    own = topology()
+    options = route(wide, own, explode=True, fate=True, prefix="p_").orderBy("number")
+    found["options"] = [list(row) for row in options.select("p_queue", "p_fate").collect()]
+
+    names = register(session, own)
+    wide.createOrReplaceTempView("messages")
+    asked = session.sql("SELECT route(exchange, routing_key).queues AS queues FROM messages ORDER BY number")
+    found["sql function"] = [row.queues for row in asked.collect()]
+    found["sql table"] = "none before Spark 4.0"
+    if len(names) > 1:
+        asked = session.sql("SELECT queues FROM messages, LATERAL route_table(exchange, routing_key) ORDER BY number")
+        found["sql table"] = [row.queues for row in asked.collect()]
+
+    found["keys of workers"] = keys_of_workers(session)
+
+    log = str(folder / "log")
+    wide.coalesce(1).write.parquet(log)
+    messages = session.readStream.schema(SCHEMA).parquet(log)
+    query = (
+        route(messages, own)
+        .writeStream.option("checkpointLocation", str(folder / "kept"))
+        .trigger(availableNow=True)
+        .start(str(folder / "routed"), format="parquet")
+    )
+    query.awaitTermination()
+    found["stream to files"] = listed(session.read.parquet(str(folder / "routed")))
+    target = str(folder / "by function")
+
+    def write(batch: DataFrame, _: int) -> None:
+        route(batch, own).write.mode("append").parquet(target)
+
+    messages.writeStream.option("checkpointLocation", str(folder / "kept too")).trigger(availableNow=True).foreachBatch(
+        write
+    ).start().awaitTermination()
+    found["stream to a function"] = listed(session.read.parquet(target))
+    (folder / "found.json").write_text(json.dumps(found))
+    session.stop()
+
+
+def keys_of_workers(session: SparkSession) -> list[int]:
+    """Return how many keys the router of each worker has matched after eight queries of 500 rows, by its own counts."""
+    own = topology()
+    fingerprint = own.compile(cache_bytes=12_345_678).fingerprint
+    many = session.createDataFrame([("x", "a.b")] * 500, "exchange string, routing_key string").coalesce(1)
+    for _ in range(8):
+        assert route(many, own, cache_bytes=12_345_678).where("routed").count() == 500
+
+    def matched(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from dfa_router.spark import _worker
+
+        for _ in batches:
+            pass
+        router = _worker._routers.get(fingerprint)
+        matcher = router.matcher(router.node_numbers["/", "x"]) if router else None
+        yield pa.RecordBatch.from_pydict({"keys": [matcher.stats().keys if matcher else 0]})
+
+    return [row.keys for row in session.range(8, numPartitions=8).mapInArrow(matched, "keys long").collect()]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

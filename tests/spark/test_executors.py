@@ -1,0 +1,85 @@
+"""Executors that lack the package: one sentence that says so, in place of a hundred lines."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+HERE = Path(__file__).parent
+
+PROGRAM = """
+import sys
+from dfa_router.errors import EnvironmentLacksError
+from dfa_router.rabbitmq import Exchange, topology_of
+from dfa_router.spark import check_executors, route
+from pyspark.sql import SparkSession
+
+session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config(
+    "spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").getOrCreate()
+try:
+    check_executors(session)
+    print("CHECK", "nothing is lacking")
+except EnvironmentLacksError as error:
+    print("CHECK", error)
+messages = session.createDataFrame([("x", "a")], "exchange string, routing_key string")
+try:
+    route(messages, topology_of(exchanges=[Exchange(name="x", type="topic")])).collect()
+except Exception as error:
+    print("ROUTE", " ".join(str(error).split()))
+session.stop()
+"""
+
+
+def test_all_is_there(spark: SparkSession) -> None:
+    from dfa_router.spark import check_executors
+
+    check_executors(spark)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bare", [True, False], ids=["nothing", "arrow and pandas"])
+def test_a_python_without_the_package_is_named(tmp_path: Path, *, bare: bool) -> None:
+    from dfa_router.spark.java import find_java
+    from dfa_router.spark.session import _launch_environment
+
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
+    other = tmp_path / "venv" / "bin" / "python"
+    if not bare:
+        packages = next((tmp_path / "venv" / "lib").glob("python*/site-packages"))
+        (packages / "others.pth").write_text(str(Path(pa.__file__).parents[1]))
+        if (
+            subprocess.run(
+                [other, "-c", "import dfa_router"], cwd=tmp_path, capture_output=True, check=False
+            ).returncode
+            == 0
+        ):
+            pytest.skip("dfa-router lies beside pyarrow: it is not installed as a checkout is")
+    changes = _launch_environment("local[2]", find_java()) | {"PYSPARK_PYTHON": str(other), "PYTHONPATH": None}
+    environment = {name: value for name, value in {**os.environ, **changes}.items() if value is not None}
+    (tmp_path / "program.py").write_text(PROGRAM)
+    # By a path that Spark does not hand to its workers, as it does with PYTHONPATH.
+    run = f"import sys, runpy; sys.path.insert(0, {str(HERE.parents[1])!r}); runpy.run_path('program.py', run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", run],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = dict(line.split(" ", 1) for line in done.stdout.splitlines() if line.startswith(("CHECK", "ROUTE")))
+    expected = f"an executor cannot route with {other} (Python "
+    assert said["CHECK"].startswith(expected), done.stdout + done.stderr[-2000:]
+    assert "ModuleNotFoundError: No module named 'dfa_router'. Install dfa-router[spark]" in said["CHECK"]
+    assert ("pyarrow" if bare else expected) in said["ROUTE"].replace("PyArrow", "pyarrow")
