@@ -7,6 +7,7 @@ import itertools
 import random
 import tracemalloc
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -232,6 +233,15 @@ def test_every_form_of_an_arrow_column_is_taken() -> None:
         router.route_columns(names, keys[:2])
     with pytest.raises(dr.KeyTypeError):
         router.route_columns(names, pa.array([1, 2, 3, 4, 5]))
+
+
+def test_a_column_of_over_two_gigabytes_is_refused_with_the_remedy() -> None:
+    router, size = SMALL.compile(), (1 << 30) + 1
+    text = pa.py_buffer(np.zeros(size, np.uint8))  # never touched, so it takes no memory
+    offsets = np.array([0, size], np.int64)
+    one = pa.LargeStringArray.from_buffers(1, pa.py_buffer(offsets), text)
+    with pytest.raises(dr.CapacityError, match="2.0 GiB.*fewer messages at a time"):
+        router.route_columns(["x", "x"], pa.chunked_array([one, one]))
 
 
 @pytest.mark.parametrize(("most", "reads"), [(1 << 16, 1000), (0, 700 * 28 + 300 * 14)])
