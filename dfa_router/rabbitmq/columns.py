@@ -62,6 +62,10 @@ class RoutedColumns:
     problem: pa.StringArray
     """What was wrong with the row, or null."""
 
+    def __getitem__(self, place: int) -> pa.Array:
+        """Return a column by its place."""
+        return tuple(self)[place]
+
     def __iter__(self) -> Iterator[pa.Array]:
         """Yield the columns in this order."""
         return (getattr(self, name) for name in self._fields)
