@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
+from pyarrow.fs import FileSelector, FileSystem
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
@@ -19,13 +22,13 @@ from pyspark.sql.types import NullType, StructField, StructType
 
 from dfa_router.logs.planning import OtherWayError, Part, Plan, planned
 from dfa_router.logs.routing import RoutePart, Written, work_of
-from dfa_router.logs.stores import STORE_ERRORS, Place, is_pattern, place_of
+from dfa_router.logs.stores import STORE_ERRORS, Place, is_pattern, is_remote, place_of
 from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import router_of
 from dfa_router.spark.shapes import OUTPUT, key_columns
 from dfa_router.spark.shipping import ship
-from dfa_router.spark.table_logs import found_table
+from dfa_router.tables import Names, local_names, table_at
 
 __all__ = ["plan_of", "route_parts"]
 
@@ -45,15 +48,30 @@ class _Attempt:
 
 def plan_of(session: SparkSession, messages: str) -> Plan:
     """Plan a Parquet log; raises :class:`OtherWayError` for one that Spark has to read."""
-    if found_table(session, messages) is not None:
-        raise OtherWayError("it is a table: its log says which files it has")
     try:
         place = place_of(messages)
     except STORE_ERRORS as error:
         raise OtherWayError(str(error)) from error
     if place is None:
         raise OtherWayError(f"{messages.partition('://')[0]}:// is a store that Spark reaches, and Arrow does not")
+    names = _names_in(place.store) if is_remote(messages) else local_names
+    if (
+        table_at(messages.partition("?")[0] if is_remote(messages) else messages, names) is not None
+    ):  # "?" begins a store's options
+        raise OtherWayError("it is a table: its log says which files it has")
     return planned(place, pattern=is_pattern(messages), cores=session.sparkContext.defaultParallelism)
+
+
+def _names_in(store: FileSystem) -> Names:
+    """Return what tells which names of a pattern a folder of a store has, given the folder's URI without options."""
+
+    def names(folder: str, pattern: str) -> list[str]:
+        uri = urlsplit(folder)
+        path = uri.netloc.rpartition("@")[2] + unquote(uri.path)  # a key may stand in front of a store's name
+        found = store.get_file_info(FileSelector(path, allow_not_found=True))
+        return [one.base_name for one in found if fnmatchcase(one.base_name, pattern)]
+
+    return names
 
 
 def route_parts(

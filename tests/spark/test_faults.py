@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.own_java, pytest.mark.slow]
 
 ROWS = 40_000
 ROOT = Path(__file__).parents[2]
