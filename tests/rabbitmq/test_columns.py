@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dfa_router as dr
-from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, Topology, stations, topology_of
+from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, Topology, narrowing, topology_of
 
 WORDS = ["a", "b", ""]
 KEYS = ["", "a", "b", "a.b", "b.a", ".", "a.", "a.a.b", "b.b", "*", "#"]
@@ -249,7 +249,7 @@ def test_a_message_is_read_once_or_once_for_each_exchange_that_it_reaches(
     most: int, reads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """28 exchanges in a row, each with a queue, as in a delayed delivery: counted by the engine itself."""
-    monkeypatch.setattr(stations, "MOST_NARROWED", most)
+    monkeypatch.setattr(narrowing, "MOST_NARROWED", most)
     levels = [f"level{number:02}" for number in range(28)]
     bindings = [Binding(source=level, destination=level, routing_key="1.#") for level in levels]
     bindings += [
