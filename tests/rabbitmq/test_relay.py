@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.automata import pattern as pattern_module
 from compiler.relay import relay
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, narrowing, topology_of
 from tests.rabbitmq.test_columns import KEYS, topologies
@@ -172,7 +173,7 @@ def test_names_of_any_length_are_told_apart() -> None:
 def test_narrowing_has_limits_that_crafted_patterns_do_not_exceed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Patterns of over a hundred words, each with many ways to meet each other: counted in pairs of words."""
     steps: list[int] = []
-    counted = narrowing.intersection
+    counted = pattern_module.intersection
 
     def intersection(one: Any, other: Any, most: int) -> Any:
         steps.append((1 + len(one)) * (1 + len(other)))
