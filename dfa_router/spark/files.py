@@ -20,12 +20,14 @@ from pyspark.sql.types import NullType, StructField, StructType
 from dfa_router.logs.planning import OtherWayError, Part, Plan, planned
 from dfa_router.logs.routing import RoutePart, Written, work_of
 from dfa_router.logs.stores import STORE_ERRORS, Place, is_pattern, place_of
+from dfa_router.logs.table_planning import planned_table
 from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import router_of
 from dfa_router.spark.shapes import OUTPUT, key_columns
 from dfa_router.spark.shipping import ship
 from dfa_router.spark.table_logs import found_table
+from dfa_router.tables import read_table
 
 __all__ = ["plan_of", "route_parts"]
 
@@ -44,16 +46,20 @@ class _Attempt:
 
 
 def plan_of(session: SparkSession, messages: str) -> Plan:
-    """Plan a Parquet log; raises :class:`OtherWayError` for one that Spark has to read."""
-    if found_table(session, messages) is not None:
-        raise OtherWayError("it is a table: its log says which files it has")
+    """Plan a Parquet log or a table; raises :class:`OtherWayError` for one that Spark has to read, and :class:`MessagesError` for
+    a table that is refused.
+    """
+    cores = session.sparkContext.defaultParallelism
+    table = found_table(session, messages)
+    if table is not None:
+        return planned_table(read_table(table), cores=cores)
     try:
         place = place_of(messages)
     except STORE_ERRORS as error:
         raise OtherWayError(str(error)) from error
     if place is None:
         raise OtherWayError(f"{messages.partition('://')[0]}:// is a store that Spark reaches, and Arrow does not")
-    return planned(place, pattern=is_pattern(messages), cores=session.sparkContext.defaultParallelism)
+    return planned(place, pattern=is_pattern(messages), cores=cores)
 
 
 def route_parts(
