@@ -20,7 +20,7 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 python=${PYTHON:-python3.11}
 . "$root/scripts/work_folder.sh"
-rooms="route real_topologies options sql stream connect executors"
+rooms="route real_topologies options sql stream connect executors file logs job"
 tests=${TESTS:-$(for room in $rooms; do echo "tests/spark/test_$room.py"; done)}
 
 # A port of this machine that nobody listens on.

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from dfa_router.logs.partitions import OtherWayError, partition_of, partition_types
 from dfa_router.logs.stores import STORE_ERRORS, Found, Place, found
 
-__all__ = ["OtherWayError", "Part", "Piece", "Plan", "planned", "with_column"]
+__all__ = ["Footer", "OtherWayError", "Part", "Piece", "Plan", "divided", "footers_of", "planned", "with_column"]
 
 MOST_BYTES = 128 << 20
 """Of a part, as its row groups are stored; Spark's own measure."""
@@ -47,7 +47,7 @@ class Piece(NamedTuple):
     bytes: int
     """Of the row groups when they are decoded, roughly."""
     partition: tuple[Any, ...]
-    """The values of the columns that the file's folders name."""
+    """The values of the columns that the file's folders name, or the log of its table."""
 
 
 class Part(NamedTuple):
@@ -69,16 +69,18 @@ class Plan:
     store: Any
     """The ``pyarrow.fs.FileSystem`` of its files."""
     schema: pa.Schema
-    """Of all files together, with the columns that folders name at the end."""
+    """Of all files together, with the columns that folders name at the end; of a table, as its log has it."""
     partitions: tuple[str, ...]
-    """The names of these last columns."""
+    """The columns whose values are those of the pieces, and not of their files."""
     old_times: bool
     """Whether all its times are of the form of 96 bits; the result has them so, too."""
     parts: tuple[Part, ...]
     rows: int
 
 
-class _Footer(NamedTuple):
+class Footer(NamedTuple):
+    """What the end of a file says; the tuples have an entry for each row group."""
+
     file: Found
     schema: pa.Schema
     rows: tuple[int, ...]
@@ -101,23 +103,36 @@ def planned(place: Place, *, pattern: bool, cores: int) -> Plan:
         raise OtherWayError("there are no files")
     partitions = [partition_of(file.folders) for file in files]
     types = partition_types(partitions)
-    footers = _footers(place.store, files)
+    footers = footers_of(place.store, files)
     if any(footer.old_times for footer in footers) and any(footer.other_times for footer in footers):
         raise OtherWayError("it has times of 96 bits beside others")
     schema = _with_folders(_together(footers), {name: kind for name, (kind, _) in types.items()})
     values = [tuple(types[name][1][text] for name, text in partition) for partition in partitions]
+    return divided(place.store, footers, schema, tuple(types), values, cores)
+
+
+def divided(
+    store: Any,
+    footers: Sequence[Footer],
+    schema: pa.Schema,
+    partitions: tuple[str, ...],
+    values: Sequence[tuple[Any, ...]],
+    cores: int,
+) -> Plan:
+    """Return the plan of files with these footers; ``values`` are those of the columns ``partitions``, for each file."""
     parts = tuple(_parts(footers, values, cores))
     return Plan(
-        store=place.store,
+        store=store,
         schema=schema,
-        partitions=tuple(types),
+        partitions=partitions,
         old_times=any(footer.old_times for footer in footers),
         parts=parts,
         rows=sum(part.rows for part in parts),
     )
 
 
-def _footers(store: Any, files: Sequence[Found]) -> list[_Footer]:
+def footers_of(store: Any, files: Sequence[Found]) -> list[Footer]:
+    """Read the footer of each file; raises :class:`OtherWayError` for one that Arrow does not read."""
     readers = ThreadPoolExecutor(min(READERS, len(files)))
     try:
         return list(readers.map(lambda file: _footer(store, file), files))
@@ -125,7 +140,7 @@ def _footers(store: Any, files: Sequence[Found]) -> list[_Footer]:
         readers.shutdown(cancel_futures=True)  # after an error or an interrupt, nobody waits for the other footers
 
 
-def _footer(store: Any, file: Found) -> _Footer:
+def _footer(store: Any, file: Found) -> Footer:
     try:
         with (
             store.open_input_file(file.path) as source,
@@ -136,7 +151,7 @@ def _footer(store: Any, file: Found) -> _Footer:
     except (*STORE_ERRORS, ValueError) as error:
         raise OtherWayError(f"{file.path}: {error}") from error
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    return _Footer(
+    return Footer(
         file,
         schema,
         tuple(group.num_rows for group in groups),
@@ -147,7 +162,7 @@ def _footer(store: Any, file: Found) -> _Footer:
     )
 
 
-def _together(footers: Sequence[_Footer]) -> pa.Schema:
+def _together(footers: Sequence[Footer]) -> pa.Schema:
     """Return the columns of all files; raises :class:`OtherWayError` where they do not go together as they are."""
     fields: dict[str, pa.Field] = {}
     holders: dict[str, int] = {}
@@ -212,7 +227,7 @@ _SPARK_TYPES: dict[str, Any] = {
 """The types of the columns that we add, as Spark writes them."""
 
 
-def _parts(footers: Sequence[_Footer], values: Sequence[tuple[Any, ...]], cores: int) -> Iterator[Part]:
+def _parts(footers: Sequence[Footer], values: Sequence[tuple[Any, ...]], cores: int) -> Iterator[Part]:
     """Divide the row groups, in their order, into parts of about equal size."""
     stored = sum(sum(footer.stored) + OPENING_BYTES for footer in footers)
     most = min(MOST_BYTES, max(LEAST_BYTES, -(-stored // (cores * PARTS_PER_CORE))))
@@ -233,7 +248,7 @@ def _parts(footers: Sequence[_Footer], values: Sequence[tuple[Any, ...]], cores:
         yield Part(number, tuple(pieces))
 
 
-def _piece(footer: _Footer, groups: Sequence[int], partition: tuple[Any, ...]) -> Iterator[Piece]:
+def _piece(footer: Footer, groups: Sequence[int], partition: tuple[Any, ...]) -> Iterator[Piece]:
     if groups:
         rows, decoded = (sum(of[group] for group in groups) for of in (footer.rows, footer.decoded))
         yield Piece(footer.file.path, tuple(groups), rows, decoded, partition)

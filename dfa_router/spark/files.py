@@ -23,12 +23,13 @@ from pyspark.sql.types import NullType, StructField, StructType
 from dfa_router.logs.planning import OtherWayError, Part, Plan, planned
 from dfa_router.logs.routing import RoutePart, Written, work_of
 from dfa_router.logs.stores import STORE_ERRORS, Place, is_pattern, is_remote, place_of
+from dfa_router.logs.table_planning import planned_table
 from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import router_of
 from dfa_router.spark.shapes import OUTPUT, key_columns
 from dfa_router.spark.shipping import ship
-from dfa_router.tables import Names, local_names, table_at
+from dfa_router.tables import Names, local_names, read_table, table_at
 
 __all__ = ["plan_of", "route_parts"]
 
@@ -47,19 +48,24 @@ class _Attempt:
 
 
 def plan_of(session: SparkSession, messages: str) -> Plan:
-    """Plan a Parquet log; raises :class:`OtherWayError` for one that Spark has to read."""
+    """Plan a Parquet log or a table; raises :class:`OtherWayError` for one that Spark has to read, and :class:`MessagesError` for
+    a table that is refused.
+    """
     try:
         place = place_of(messages)
     except STORE_ERRORS as error:
         raise OtherWayError(str(error)) from error
     if place is None:
         raise OtherWayError(f"{messages.partition('://')[0]}:// is a store that Spark reaches, and Arrow does not")
-    names = _names_in(place.store) if is_remote(messages) else local_names
-    if (
-        table_at(messages.partition("?")[0] if is_remote(messages) else messages, names) is not None
-    ):  # "?" begins a store's options
-        raise OtherWayError("it is a table: its log says which files it has")
-    return planned(place, pattern=is_pattern(messages), cores=session.sparkContext.defaultParallelism)
+    cores = session.sparkContext.defaultParallelism
+    remote = is_remote(messages)
+    names = _names_in(place.store) if remote else local_names
+    table = table_at(messages.partition("?")[0] if remote else messages, names)  # "?" begins a store's options
+    if table is None:
+        return planned(place, pattern=is_pattern(messages), cores=cores)
+    if remote and place.store.type_name != "local":
+        raise OtherWayError("it is a table in a store: its log says which files it has")
+    return planned_table(read_table(table), cores=cores)
 
 
 def _names_in(store: FileSystem) -> Names:

@@ -38,6 +38,7 @@ from dfa_router.spark.files import plan_of, route_parts
 from dfa_router.spark.frame_job import count_result, named_vhost, routed_log, write_result
 from dfa_router.spark.logs import MessageLog, read_messages
 from dfa_router.spark.progress import Report, watched
+from dfa_router.tables import table_at
 
 __all__ = ["Summary", "check_output", "route_log"]
 
@@ -45,14 +46,18 @@ _log = logging.getLogger(__name__)
 
 
 def check_output(messages: str, out: str, *, overwrite: bool, counts: str | None = None) -> None:
-    """Raise :class:`MessagesError` where the result, or a file of counts, must not be written; looks at local paths only."""
+    """Raise :class:`MessagesError` where the result, or a file of counts, must not be written; looks at local paths only.
+
+    What :func:`~dfa_router.tables.table_at` refuses of ``messages`` is refused as well.
+    """
     if counts is not None:
         _check_counts(counts, out)
     if is_remote(out):
         return
     target = Path(out).absolute()
     if not is_remote(messages):
-        source = Path(messages).absolute()
+        table = table_at(messages)  # "table@v3" is no path, and a table's metadata are only a part of it
+        source = Path(messages if table is None else table.root).absolute()
         if target == source or target in source.parents or source in target.parents:
             raise MessagesError(
                 f"{out}: lies in, or holds, the messages in {messages}; choose another folder with --out"

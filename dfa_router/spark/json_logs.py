@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
 from dfa_router.errors import MessagesError
-from dfa_router.spark.log_lines import CORRUPT, NO_UTF8, READ_PROBLEM, UNREADABLE
+from dfa_router.spark.log_lines import CORRUPT, NO_UTF8, READ_PROBLEM, UNREADABLE, is_utf8
 from dfa_router.spark.route import free_name
 
 __all__ = ["NO_JSON", "json_rows"]
@@ -58,7 +58,7 @@ def json_rows(session: SparkSession, path: str, lines: DataFrame) -> tuple[DataF
         odd.append((sf.size(keys) > sf.size(sf.array_distinct(keys)), _TWICE))
     if dropped:
         odd.append((sf.arrays_overlap(keys, sf.array(*map(sf.lit, dropped))), _OTHER_CASE))
-    problems = [(~sf.is_valid_utf8("value"), NO_UTF8), *odd]
+    problems = [(~is_utf8(sf.col("value")), NO_UTF8), *odd]
     if any_half:
         problems.append((sf.col("half"), _NO_CHARACTER))
     problem = sf.when(broken, NO_JSON).otherwise(

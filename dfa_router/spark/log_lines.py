@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField
 
-__all__ = ["CORRUPT", "NO_UTF8", "READ_PROBLEM", "UNREADABLE", "as_path", "shown"]
+__all__ = ["CORRUPT", "NO_UTF8", "READ_PROBLEM", "UNREADABLE", "as_path", "is_utf8", "shown"]
 
 READ_PROBLEM = "read problem"
 """The column that says what was wrong with a line; it is dropped once its text is part of ``problem``."""
@@ -29,6 +31,15 @@ def as_path(uri: str) -> str:
     file:///logs/day 1/\[x\].csv
     """
     return re.sub(r"([*?{}\[\]\\])", r"\\\1", unquote(uri))
+
+
+def is_utf8(line: Column) -> Column:
+    """Return whether the bytes of a line, which Spark takes for text as they are, are text."""
+    if hasattr(sf, "is_valid_utf8"):
+        return sf.is_valid_utf8(line)
+    # Before Spark 4.0, whose decode() raises at them, bad bytes are read as U+FFFD, and so come back as others.
+    held = line.cast("binary")
+    return sf.encode(sf.decode(held, "UTF-8"), "UTF-8") == held
 
 
 def shown(uri: str) -> str:

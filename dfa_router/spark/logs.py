@@ -29,7 +29,7 @@ from dfa_router.spark.json_logs import json_rows
 from dfa_router.spark.parquet_logs import parquet_rows
 from dfa_router.spark.route import quoted
 from dfa_router.spark.table_logs import found_table, table_rows
-from dfa_router.tables import table_at
+from dfa_router.tables import read_table, table_at
 
 __all__ = ["FORMATS", "MessageLog", "format_of", "read_messages", "reading", "writable"]
 
@@ -49,11 +49,15 @@ class MessageLog(NamedTuple):
 def format_of(path: str, given: str | None = None) -> str:
     """Return the format of a log: the given one, or the one that its name or the names in its folder tell.
 
-    Raises :class:`MessagesError` where there is nothing at that path or the names do not tell.
+    Raises :class:`MessagesError` where there is nothing at that path or the names do not tell, and for a table that is refused.
     """
-    if not is_remote(path) and table_at(path) is not None:
+    table = None if is_remote(path) else table_at(path)
+    if table is not None:
         if given not in {None, "parquet"}:
             raise MessagesError(f"{path}: is a table, whose files are Parquet: leave --format out")
+        read_table(
+            table
+        )  # once more than it is needed, so that nobody waits for Spark to be told that a table is refused
         return "parquet"
     if not is_remote(path) and not is_pattern(path) and not Path(path).exists():
         raise MessagesError(f"{path}: there is no such file or folder; give a message log with --messages")

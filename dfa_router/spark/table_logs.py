@@ -49,12 +49,19 @@ def table_rows(session: SparkSession, found: Found) -> DataFrame:
     if not names:
         return rows
     place = free_name("file", table.schema.names)
-    parts = session.createDataFrame(_partitions(table, names, place, rows.inputFiles()))
+    parts = _frame(session, _partitions(table, names, place, rows.inputFiles()))
     # Two equal names would be two columns: those of the partition have another until the end.
     parts = parts.withColumnsRenamed({name: f"{place}.{name}" for name in names})
     placed = rows.withColumn(place, sf.regexp_replace("_metadata.file_path", "^file:/+", "/"))
     joined = placed.join(sf.broadcast(parts), place, "left")
     return joined.select(*(_column(name, place, is_partition=name in names) for name in table.schema.names))
+
+
+def _frame(session: SparkSession, rows: pa.Table) -> DataFrame:
+    columns = from_arrow_schema(rows.schema, prefer_timestamp_ntz=True)
+    if int(session.version.split(".")[0]) >= 4:  # before, no table of Arrow is taken
+        return session.createDataFrame(rows, columns)
+    return session.createDataFrame([tuple(row.values()) for row in rows.to_pylist()], columns)
 
 
 def _column(name: str, place: str, *, is_partition: bool) -> Column:

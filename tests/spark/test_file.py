@@ -32,18 +32,20 @@ def test_a_topology_travels_with_every_engine(spark: SparkSession, engine: str) 
 
 
 def test_workers_map_the_file(spark: SparkSession) -> None:
-    from dfa_router.spark import route
+    from dfa_router.spark._worker import router_of
+    from dfa_router.spark.shipping import ship
 
-    router = TOPOLOGY.compile(cache_bytes=7_654_321)
-    messages = spark.createDataFrame([("market", "forex.eur")] * 100, "exchange string, routing_key string")
-    assert route(messages, TOPOLOGY, cache_bytes=7_654_321).where("routed").count() == 100
+    fingerprint, packed = ship(spark, TOPOLOGY, "dfa", 7_654_321)
 
+    # Whoever gets a task of the next query may be another worker, so each task asks for the router itself.
     def mapped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             pass
+        queues = router_of(fingerprint, packed).route("market", "forex.eur").queues
         maps = Path("/proc/self/maps").read_text().splitlines()
-        files = {line.split("/", 1)[1] for line in maps if line.endswith(".dfar")}
-        yield pa.RecordBatch.from_pydict({"file": sorted(files)})
+        files = {line.split("/", 1)[1] for line in maps if line.endswith(".dfar") and fingerprint[:16] in line}
+        yield pa.RecordBatch.from_pydict({"queues": [list(queues)], "files": [sorted(files)]})
 
-    files = {row.file for row in spark.range(2, numPartitions=2).mapInArrow(mapped, "file string").collect()}
-    assert len([file for file in files if router.fingerprint[:16] in file]) == 1
+    found = spark.range(2, numPartitions=2).mapInArrow(mapped, "queues array<string>, files array<string>").collect()
+    assert [row.queues for row in found] == [["fx"]] * 2
+    assert len({tuple(row.files) for row in found}) == len(found[0].files) == 1

@@ -39,14 +39,14 @@ ODD = pa.table({
 ADDED = ["queues", "routed", "not_simulated", "problem"]
 
 
-def routed(spark: SparkSession, log: object, out: Path) -> pa.Table:
+def routed(spark: SparkSession, log: object, out: Path, way: str = "files") -> pa.Table:
     from dfa_router.spark.job import route_log
     from dfa_router.spark.logs import format_of
 
     summary = route_log(spark, TOPOLOGY, str(log), str(out), kind=format_of(str(log)), out_kind="parquet")
     rows = pq.read_table(out)
-    assert len(rows) == summary.messages
-    if "at" not in rows.column_names:
+    assert (len(rows), summary.way) == (summary.messages, way)
+    if way == "files" or "at" not in rows.column_names:
         return rows
     # Spark writes an instant as Parquet's oldest type has it, without a zone.
     instants = pc.assume_timezone(rows["at"].cast(pa.timestamp("us")), "UTC")
@@ -97,6 +97,17 @@ def test_an_iceberg_table_whose_partitions_came_late(spark: SparkSession, tmp_pa
     assert in_order(rows.select(ODD.column_names).to_pylist()) == in_order(ODD.to_pylist())
 
 
+def test_files_with_columns_of_other_types_are_read_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    deltalake.write_deltalake(log, ODD, partition_by=["text [é]", "day", "at"])
+    for file in log.rglob("*.parquet"):
+        part = pq.ParquetFile(file).read()
+        number = part.column_names.index("number")
+        pq.write_table(part.set_column(number, "number", part["number"].cast(pa.int32())), file)
+    rows = routed(spark, log, tmp_path / "out", way="frames")
+    assert in_order(rows.select(ODD.column_names).to_pylist()) == in_order(ODD.to_pylist())
+
+
 def test_a_table_without_rows_has_a_result_without_rows(spark: SparkSession, tmp_path: Path) -> None:
     deltalake.DeltaTable.create(tmp_path / "log", ODD.schema)
     rows = routed(spark, tmp_path / "log", tmp_path / "out")
@@ -127,3 +138,26 @@ def test_a_table_is_not_read_as_another_format(tmp_path: Path) -> None:
     with pytest.raises(MessagesError, match="give the folder of the table"):
         format_of(f"{tmp_path}/log/day=1")
     assert format_of(f"{tmp_path}/log@v0") == "parquet"
+
+
+def test_a_table_is_refused_before_spark_starts(tmp_path: Path) -> None:
+    from dfa_router.spark.logs import format_of
+
+    deltalake.write_deltalake(tmp_path / "log", messages(0, 1))
+    with pytest.raises(MessagesError, match="has no version 7; its newest is 0"):
+        format_of(f"{tmp_path}/log@v7")
+    (file,) = (tmp_path / "log").glob("*.parquet")
+    file.unlink()
+    with pytest.raises(MessagesError, match="which is not there: the table was moved"):
+        format_of(f"{tmp_path}/log")
+
+
+@pytest.mark.parametrize("named", ["log", "log/", "log@v0"])
+def test_no_result_is_written_into_a_table(tmp_path: Path, named: str) -> None:
+    from dfa_router.spark.job import check_output
+
+    deltalake.write_deltalake(tmp_path / "log", messages(0, 1))
+    for out in ("log/out", "log", "."):
+        with pytest.raises(MessagesError, match="lies in, or holds, the messages"):
+            check_output(f"{tmp_path}/{named}", f"{tmp_path}/{out}", overwrite=True)
+    check_output(f"{tmp_path}/{named}", f"{tmp_path}/out", overwrite=True)
