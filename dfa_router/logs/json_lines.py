@@ -13,15 +13,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
+import pyarrow as pa
+from pyarrow import json as arrow_json
+
+from dfa_router.logs.blocks import BLANK, Block, Mark, is_utf8, java_text, with_line_feeds
 from dfa_router.logs.marks import NO_CHARACTER, NO_JSON, NO_UTF8, TWICE
 from dfa_router.logs.partitions import OtherWayError
 
-__all__ = ["Block", "Mark", "line_by_line", "plain_block"]
-
-_BLANK = b" \t\n\x0b\f\r"
-"""What a blank line consists of, as Java's regular expressions have it."""
+__all__ = ["json_columns", "json_line_by_line", "plain_json"]
 
 _RISKY = "'NI+-"
 """Where a value, or a name, should begin and one of these stands, Spark may read on: ``'text'``, NaN, INF, +INF."""
@@ -31,55 +32,35 @@ _ESCAPES = re.compile(
 )
 """Escapes; half of a character by itself is the group."""
 
-_SURROGATES = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
-"""Half of a character in bytes: bad ones are replaced alike by Java and Python, but these are a single one to Java."""
 
-
-class Mark(NamedTuple):
-    """What is to be said of a row."""
-
-    row: int
-    problem: str
-    line: bytes | None
-    """The line, where it could not be read in full."""
-
-
-class Block(NamedTuple):
-    """Lines that are objects, each with its end."""
-
-    data: bytes
-    rows: int
-    marks: tuple[Mark, ...] = ()
-
-
-def plain_block(data: bytes) -> Block | None:
+def plain_json(data: bytes) -> Block | None:
     r"""Return a block if its lines seem to be nothing but objects, one in each.
 
-    >>> plain_block(b'{"a": 1}\r\n{"a": 2}')
+    >>> plain_json(b'{"a": 1}\r\n{"a": 2}')
     Block(data=b'{"a": 1}\n{"a": 2}\n', rows=2, marks=())
-    >>> plain_block(b'{"a": 1} {"a": 2}\n{"a": 3\n}') is None
+    >>> plain_json(b'{"a": 1} {"a": 2}\n{"a": 3\n}') is None
     True
     """
-    lines = _with_line_feeds(data).strip(_BLANK) + b"\n"
+    lines = with_line_feeds(data).strip(BLANK) + b"\n"
     rows = lines.count(b"\n")
     # Between two objects, and nowhere within one, stands a brace before a line feed and one behind it.
     plain = lines[:1] == b"{" and lines.endswith(b"}\n") and lines.count(b"}\n{") == rows - 1
-    if not plain or b"\0" in lines or b"\\ud" in lines or b"\\uD" in lines or not _is_utf8(lines):
+    if not plain or b"\0" in lines or b"\\ud" in lines or b"\\uD" in lines or not is_utf8(lines):
         return None
     return Block(lines, rows)
 
 
-def line_by_line(data: bytes) -> Block:
+def json_line_by_line(data: bytes) -> Block:
     r"""Return a block with a row for each line that is not blank; raises :class:`OtherWayError`.
 
-    >>> block = line_by_line(b'{"a": 1}\n\n{"a": \n')
+    >>> block = json_line_by_line(b'{"a": 1}\n\n{"a": \n')
     >>> block.data, block.marks
     (b'{"a": 1}\n{}\n', (Mark(row=1, problem='the line is no JSON object', line=b'{"a": '),))
     """
     lines: list[bytes] = []
     marks: list[Mark] = []
-    for raw in _with_line_feeds(data).split(b"\n"):
-        if raw.strip(_BLANK):
+    for raw in with_line_feeds(data).split(b"\n"):
+        if raw.strip(BLANK):
             text, problems, kept = _read(raw)
             if problems:
                 marks.append(Mark(len(lines), "; ".join(problems), raw if kept else None))
@@ -89,7 +70,7 @@ def line_by_line(data: bytes) -> Block:
 
 def _read(raw: bytes) -> tuple[str, list[str], bool]:
     """Return a line as Arrow can read it, what was wrong with it, and whether the line is to be kept."""
-    line = _SURROGATES.sub("\ufffd".encode(), raw).decode(errors="replace")
+    line = java_text(raw)
     text = _ESCAPES.sub(lambda escape: r"\ufffd" if escape[1] else escape[0], line)
     found: list[list[tuple[str, Any]]] = []
 
@@ -102,7 +83,7 @@ def _read(raw: bytes) -> tuple[str, list[str], bool]:
     value = _parsed(text, pairs)
     if value is None:
         return "{}", [NO_JSON], True
-    problems = [] if _is_utf8(raw) else [NO_UTF8]
+    problems = [] if is_utf8(raw) else [NO_UTF8]
     if found:
         _check_twice(found, value)
         problems.append(TWICE)
@@ -145,13 +126,17 @@ def _constant(name: str) -> Any:
     raise OtherWayError(f"it has the number {name}")
 
 
-def _with_line_feeds(data: bytes) -> bytes:
-    """Return lines with one sort of end: Spark ends a line at a carriage return, too."""
-    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        return data.isascii() or data.decode() is not None
-    except UnicodeDecodeError:
-        return False
+def json_columns(block: Block, schema: pa.Schema | None) -> pa.Table:
+    """Return a block's columns: those of a schema, or those that Arrow finds; raises ``ArrowInvalid``."""
+    if not block.rows:
+        return pa.schema([]).empty_table() if schema is None else schema.empty_table()
+    table = arrow_json.read_json(
+        pa.BufferReader(block.data),
+        arrow_json.ReadOptions(use_threads=False, block_size=len(block.data) + 1),
+        arrow_json.ParseOptions(
+            explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "error"
+        ),
+    )
+    if len(table) != block.rows:
+        raise pa.ArrowInvalid(f"{block.rows} lines were read as {len(table)} rows")
+    return table

@@ -6,7 +6,7 @@ What this leaves out: codecs of Hadoop's own form (``.lz4``, ``.snappy``, ``.def
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from dfa_router.logs.parts import TextPiece
@@ -22,7 +22,7 @@ CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 _BOM = b"\xef\xbb\xbf"
 
 
-def blocks(store: Any, piece: TextPiece) -> Iterator[bytes]:
+def blocks(store: Any, piece: TextPiece) -> Generator[bytes, None, None]:
     """Yield the lines of a piece, in order; the file's last line may lack its end. Raises ``OSError`` and Arrow's errors."""
     codec = next((codec for ending, codec in CODECS.items() if piece.path.lower().endswith(ending)), None)
     opened = store.open_input_file(piece.path) if codec is None else store.open_input_stream(piece.path, codec)

@@ -42,6 +42,8 @@ class TextPiece(NamedTuple):
     """0 until the lines were counted."""
     bytes: int
     """When they are decoded, roughly."""
+    names: tuple[str, ...] = ()
+    """In CSV: what the file's header names."""
 
 
 SomePiece = TypeVar("SomePiece", Piece, TextPiece)

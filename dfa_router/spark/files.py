@@ -17,12 +17,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import NullType, StructField, StructType
 
-from dfa_router.logs.json_reading import SeeJson
 from dfa_router.logs.parts import Part
 from dfa_router.logs.planning import OtherWayError, Plan, planned
 from dfa_router.logs.routing import RoutePart, Written, work_of
 from dfa_router.logs.stores import STORE_ERRORS, Place, is_pattern, place_of
-from dfa_router.logs.text_planning import json_plan, text_parts
+from dfa_router.logs.text_planning import text_parts, text_plan
+from dfa_router.logs.text_reading import SeeText
 from dfa_router.logs.writing import writable
 from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.topology import Topology
@@ -63,9 +63,9 @@ def plan_of(session: SparkSession, messages: str, kind: str, out_kind: str) -> P
     pattern, cores = is_pattern(messages), session.sparkContext.defaultParallelism
     if kind == "parquet":
         return planned(place, pattern=pattern, cores=cores)
-    parts = text_parts(place, pattern=pattern, cores=cores)
-    seen = session.sparkContext.parallelize(parts, len(parts)).map(SeeJson(place.store)).collect()
-    plan = json_plan(place, parts, seen)
+    parts = text_parts(place, kind, pattern=pattern, cores=cores)
+    seen = session.sparkContext.parallelize(parts, len(parts)).map(SeeText(place.store, kind)).collect()
+    plan = text_plan(place, kind, parts, seen)
     if not writable(plan.schema, out_kind):
         raise OtherWayError(f"it has columns that are not written as {out_kind} there")
     return plan

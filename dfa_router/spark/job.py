@@ -1,6 +1,6 @@
 """The routing job of the command line: a log in, a routed log and its summary out.
 
-There are two ways. A log of Parquet or JSON lines that Arrow reads as Spark does is routed where it is read: Spark's workers read,
+There are two ways. A log that Arrow reads as Spark does is routed where it is read: Spark's workers read,
 match and write parts of files by themselves (:mod:`dfa_router.spark.files`). Every other log goes through DataFrames
 (:mod:`dfa_router.spark.frame_job`). Both give the same rows, counts and errors.
 
@@ -153,7 +153,7 @@ def route_log(
 
 def _plan(job: _Job, kind: str, out_kind: str) -> tuple[Plan | None, str]:
     """Return the plan of a log, or None and the reason, if it is worth a word, why Spark has to read or write it."""
-    if kind == "csv" or (kind, out_kind) in {("parquet", "jsonl"), ("parquet", "csv")}:
+    if kind == "parquet" and out_kind != "parquet":
         return None, ""
     if is_remote(job.out) and place_of(job.out) is None:
         return None, f"{job.out.partition('://')[0]}:// is a store that Arrow does not write to"

@@ -1,20 +1,22 @@
-"""A part of a log in JSON lines, read with Arrow: first to see what it holds, then its rows.
+"""A part of a log of text, read with Arrow: first to see what it holds, then its rows.
 
 Each block is read as a whole where it is plain, and otherwise once its odd lines were replaced
-(:mod:`~dfa_router.logs.json_lines`). Both passes see the same blocks, so what the first one has seen is what the second one reads.
+(:mod:`~dfa_router.logs.json_lines`, :mod:`~dfa_router.logs.csv_lines`). Both passes see the same blocks, so what the first one has seen is what the second one reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyarrow import json as arrow_json
 
 from dfa_router.errors import MessagesError
-from dfa_router.logs.json_lines import Block, Mark, line_by_line, plain_block
+from dfa_router.logs.blocks import BLANK, Block, Mark
+from dfa_router.logs.csv_lines import csv_columns, csv_line_by_line, plain_csv, without_header
+from dfa_router.logs.json_lines import json_columns, json_line_by_line, plain_json
 from dfa_router.logs.json_types import check_numbers, merged
 from dfa_router.logs.lines import blocks
 from dfa_router.logs.marks import READ_PROBLEM
@@ -22,14 +24,14 @@ from dfa_router.logs.partitions import OtherWayError
 from dfa_router.logs.parts import Part, TextPiece
 from dfa_router.logs.stores import STORE_ERRORS
 
-__all__ = ["ReadJson", "Seen", "SeeJson"]
+__all__ = ["ReadText", "Seen", "SeeText"]
 
 
 class Seen(NamedTuple):
     """What a part holds."""
 
     kind: pa.DataType
-    """A struct of the keys."""
+    """A struct of the columns."""
     rows: tuple[int, ...]
     """Of each piece."""
     unread: bool
@@ -39,11 +41,13 @@ class Seen(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SeeJson:
+class SeeText:
     """Looks at parts of a log; it can be pickled."""
 
     store: Any
     """The ``pyarrow.fs.FileSystem`` of the log."""
+    kind: str
+    """Its format, ``jsonl`` or ``csv``."""
 
     def __call__(self, part: Part[TextPiece]) -> Seen:
         """Tell what a part holds, or why the log is left to Spark."""
@@ -54,8 +58,7 @@ class SeeJson:
             for piece in part.pieces:
                 path = piece.path
                 rows.append(0)
-                for data in blocks(self.store, piece):
-                    block, table = _read(data, None)
+                for block, table in _tables(self.store, self.kind, piece, None):
                     check_numbers(table.columns, block.data)
                     kinds.add(pa.struct(table.schema))
                     rows[-1] += block.rows
@@ -68,11 +71,13 @@ class SeeJson:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadJson:
+class ReadText:
     """Reads parts of a log; it can be pickled."""
 
     store: Any
     """The ``pyarrow.fs.FileSystem`` of the log."""
+    kind: str
+    """Its format, ``jsonl`` or ``csv``."""
     schema: pa.Schema
     """Of the log."""
     unreadable: str | None
@@ -83,9 +88,8 @@ class ReadJson:
         known = self.schema if self.unreadable is None else self.schema.remove(len(self.schema) - 1)
         for piece in part.pieces:
             try:
-                for data in blocks(self.store, piece):
-                    block, table = _read(data, known)
-                    table = self._marked(table.select(known.names), block.marks)
+                for block, found in _tables(self.store, self.kind, piece, known):
+                    table = self._marked(_with_all_columns(found, known), block.marks)
                     for first in range(0, len(table), rows):
                         yield table.slice(first, rows)
             except (*STORE_ERRORS, OtherWayError) as error:
@@ -104,31 +108,37 @@ class ReadJson:
         return table.append_column(READ_PROBLEM, said)
 
 
-def _read(data: bytes, schema: pa.Schema | None) -> tuple[Block, pa.Table]:
-    """Return the block that was read, and its columns: those of a schema, or those that Arrow finds."""
-    block = plain_block(data)
+def _with_all_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    held = set(table.schema.names)
+    columns = [table[one.name] if one.name in held else pa.nulls(len(table), one.type) for one in schema]
+    return pa.table(columns, schema=schema)
+
+
+def _tables(store: Any, kind: str, piece: TextPiece, schema: pa.Schema | None) -> Iterator[tuple[Block, pa.Table]]:
+    """Yield the blocks of a piece and their columns: those of a schema, or those that are found."""
+    headed = kind == "csv" and not piece.start
+    for data in blocks(store, piece):
+        lines = without_header(data) if headed else data
+        headed = headed and not lines and not data.strip(BLANK)
+        yield _csv(lines, piece) if kind == "csv" else _json(lines, schema)
+
+
+def _json(data: bytes, schema: pa.Schema | None) -> tuple[Block, pa.Table]:
+    block = plain_json(data)
     if block is not None:
-        try:
-            return block, _table(block, schema)
-        except pa.ArrowInvalid:  # such as for a key that stands twice
-            pass
-    block = line_by_line(data)
+        with suppress(pa.ArrowInvalid):  # such as for a key that stands twice
+            return block, json_columns(block, schema)
+    block = json_line_by_line(data)
     try:
-        return block, _table(block, schema)
+        return block, json_columns(block, schema)
     except pa.ArrowInvalid as error:
         raise OtherWayError(str(error)) from error
 
 
-def _table(block: Block, schema: pa.Schema | None) -> pa.Table:
-    if not block.rows:
-        return pa.schema([]).empty_table() if schema is None else schema.empty_table()
-    table = arrow_json.read_json(
-        pa.BufferReader(block.data),
-        arrow_json.ReadOptions(use_threads=False, block_size=len(block.data) + 1),
-        arrow_json.ParseOptions(
-            explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "error"
-        ),
-    )
-    if len(table) != block.rows:
-        raise pa.ArrowInvalid(f"{block.rows} lines were read as {len(table)} rows")
-    return table
+def _csv(data: bytes, piece: TextPiece) -> tuple[Block, pa.Table]:
+    block = plain_csv(data)
+    if block is not None:
+        with suppress(pa.ArrowInvalid):  # for a line with another number of fields
+            return block, csv_columns(block, piece.names)
+    block = csv_line_by_line(data, len(piece.names))
+    return block, csv_columns(block, piece.names)
