@@ -127,9 +127,8 @@ class RoutePart:
             tally.add(keys, batch)
         else:
             unread = pc.is_in(said, UNREAD)
-            both = pc.binary_join_element_wise(said, added[-1], "; ", null_handling="skip")
-            some = pc.or_(said.is_valid(), added[-1].is_valid())
-            added[-1] = pc.if_else(unread, said, pc.if_else(some, both, pa.scalar(None, pa.string())))
+            both = pc.binary_join_element_wise(said, added[-1], "; ")  # null where either is
+            added[-1] = pc.if_else(unread, said, pc.coalesce(both, said, added[-1]))
             tally.add(keys, batch, added[-1], unread)
         return pa.table([*table.columns, *added], schema=self.schema)
 
