@@ -39,7 +39,7 @@ import numpy as np
 from compiler.kernels._jit import inlined, kernel, ones, prefetch
 from compiler.kernels._vectors import mix_eight, step_eight
 from compiler.kernels.determinize import build, build_start
-from compiler.kernels.key_slots import look_up, remember, slot_of, slot_shift
+from compiler.kernels.key_cache import look_up, remember, slot_of, slot_shift
 from compiler.kernels.reading import clear_behind, enter_keys, is_read, leave, look_ahead, read_words, word_at
 from compiler.kernels.tables import (
     DEFERRED,

@@ -21,7 +21,7 @@ __all__ = ["KeyCache", "KeyCacheMode", "KeyCachePolicy", "key_table"]
 KeyCacheMode = Literal["auto", "on", "off"]
 
 SLOT = 8
-"""Numbers of a slot: a line of the processor's cache. See :mod:`compiler.kernels.key_slots` for what is in it."""
+"""Numbers of a slot: a line of the processor's cache. See :mod:`compiler.kernels.key_cache` for what is in it."""
 SLOTS = 1 << 14
 """The most keys that are kept in mind, in 1 MiB: it should stay in the second-level cache."""
 SHARE = 16

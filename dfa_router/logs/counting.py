@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from dfa_router.rabbitmq.columns import RoutedBatch
 
-__all__ = ["CHECKSUM", "COUNTS", "KINDS", "Tally", "Totals", "added_up", "with_checksums"]
+__all__ = ["CHECKSUM", "COUNTS", "KINDS", "Tally", "Totals", "added_up", "text_of", "with_checksums"]
 
 Int64s = npt.NDArray[np.int64]
 
@@ -88,8 +88,13 @@ class Tally:
         self._rows: list[pa.Table] = []
         self._count = 0
 
-    def add(self, keys: Keys, batch: RoutedBatch) -> None:
-        """Count a batch: by route, of which there are few, where that is possible."""
+    def add(self, keys: Keys, batch: RoutedBatch, problem: Any = None, unread: Any = None) -> None:
+        """Count a batch: by route, of which there are few, where that is possible.
+
+        ``problem`` is that of each row, where it is not the batch's alone; rows for which ``unread`` is true are not listed among
+        the keys that nobody gets.
+        """
+        problem = batch.problem if problem is None else problem
         places, at = _coded_vhosts(keys, len(batch.route_ids))
         pairs, messages = _pairs(at, batch.route_ids.astype(np.int64), len(places), len(batch.queues))
         at_route, route = np.divmod(pairs, max(1, len(batch.queues)))
@@ -98,21 +103,24 @@ class Tally:
             some = lists.take(pa.array(route))
             of = pc.list_parent_indices(some).to_numpy()
             self._hold(_counted(kind, places, at_route[of], some.flatten(), messages[of]))
-        exchanges, routing_keys = _text(keys.exchanges), _plain(keys.routing_keys).cast(pa.binary())
+        exchanges, routing_keys = text_of(keys.exchanges), _plain(keys.routing_keys).cast(pa.binary())
         self._hold(_counted("exchange", places, at, exchanges))
-        if batch.problem.null_count < len(batch.problem):
-            self._hold(_counted("problem", [None], np.zeros(len(at), np.int64), batch.problem))
+        if problem.null_count < len(problem):
+            self._hold(_counted("problem", [None], np.zeros(len(at), np.int64), problem))
         nobody = ~(batch.routed | undecided)
         rows = pa.array(np.flatnonzero(nobody[batch.route_ids]))
+        unroutable_rows = len(rows)
+        if unread is not None:
+            rows = rows.filter(pc.invert(unread.take(rows)))
         vhosts = pa.array(places, pa.string()).take(pa.array(at).take(rows))
         unroutable = pa.table({"name": exchanges.take(rows), "key": routing_keys.take(rows), "vhost": vhosts})
         self._hold(_grouped(unroutable.drop_null(), "unroutable"))
         self.totals += Totals(
             messages=len(at),
             routed=int(messages[batch.routed[route]].sum()),
-            unroutable=len(rows),
+            unroutable=unroutable_rows,
             undecided=int(messages[(undecided & ~batch.routed)[route]].sum()),
-            problem_rows=len(at) - batch.problem.null_count,
+            problem_rows=len(at) - problem.null_count,
             copies=int((messages * np.diff(batch.queues.offsets.to_numpy())[route]).sum()),
         )
 
@@ -200,12 +208,12 @@ def _coded_vhosts(keys: Keys, rows: int) -> tuple[list[str | None], Int64s]:
     """Return the distinct vhosts, null at the end, and the number of each row's."""
     if keys.vhosts is None:
         return [keys.vhost], np.zeros(rows, np.int64)
-    coded = _text(keys.vhosts).dictionary_encode()
+    coded = text_of(keys.vhosts).dictionary_encode()
     places = [*coded.dictionary.to_pylist(), None]
     return places, pc.fill_null(coded.indices, len(places) - 1).to_numpy().astype(np.int64)
 
 
-def _text(column: Any) -> Any:
+def text_of(column: Any) -> Any:
     """Return a column of text as one array of well-formed text: files may hold anything."""
     array = _plain(column).cast(pa.string())
     try:

@@ -19,63 +19,36 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dfa_router.logs import parts
+from dfa_router.logs.parquet_reading import ReadParquet
 from dfa_router.logs.partitions import OtherWayError, partition_of, partition_types
+from dfa_router.logs.parts import Part, Piece, Read, part_bytes
 from dfa_router.logs.stores import STORE_ERRORS, Found, Place, found
 
-__all__ = ["Footer", "OtherWayError", "Part", "Piece", "Plan", "divided", "footers_of", "planned", "with_column"]
+__all__ = ["Footer", "OtherWayError", "Plan", "divided", "footers_of", "planned", "with_column"]
 
-MOST_BYTES = 128 << 20
-"""Of a part, as its row groups are stored; Spark's own measure."""
-LEAST_BYTES = 2 << 20
-"""Of a part, where the log has as much for each: below it, starting a task costs more than its work."""
-OPENING_BYTES = 1 << 20
-"""What opening a file counts for, so that a part of many small files is not too long."""
-PARTS_PER_CORE = 4
-"""Parts for each core, if the log is large enough: the last ones to end leave few cores idle."""
 READERS = 16
 """Footers that are read at a time."""
 SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 """Where Spark keeps its types in a file. It believes them, so they have to name our columns, too."""
 
 
-class Piece(NamedTuple):
-    """Row groups of one file."""
-
-    path: str
-    row_groups: tuple[int, ...]
-    rows: int
-    bytes: int
-    """Of the row groups when they are decoded, roughly."""
-    partition: tuple[Any, ...]
-    """The values of the columns that the file's folders name, or the log of its table."""
-
-
-class Part(NamedTuple):
-    """What one task routes."""
-
-    number: int
-    pieces: tuple[Piece, ...]
-
-    @property
-    def rows(self) -> int:
-        """Return how many rows the part has."""
-        return sum(piece.rows for piece in self.pieces)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """A log that Arrow reads."""
 
-    store: Any
-    """The ``pyarrow.fs.FileSystem`` of its files."""
     schema: pa.Schema
     """Of all files together, with the columns that folders name at the end; of a table, as its log has it."""
-    partitions: tuple[str, ...]
-    """The columns whose values are those of the pieces, and not of their files."""
-    old_times: bool
+    read: Read
+    """How a part is read."""
+    parts: tuple[Part[Any], ...]
+    old_times: bool = False
     """Whether all its times are of the form of 96 bits; the result has them so, too."""
-    parts: tuple[Part, ...]
-    rows: int
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows the log has."""
+        return sum(part.rows for part in self.parts)
 
 
 class Footer(NamedTuple):
@@ -120,14 +93,11 @@ def divided(
     cores: int,
 ) -> Plan:
     """Return the plan of files with these footers; ``values`` are those of the columns ``partitions``, for each file."""
-    parts = tuple(_parts(footers, values, cores))
     return Plan(
-        store=store,
         schema=schema,
-        partitions=partitions,
+        read=ReadParquet(store=store, schema=schema, partitions=partitions),
         old_times=any(footer.old_times for footer in footers),
-        parts=parts,
-        rows=sum(part.rows for part in parts),
+        parts=tuple(_parts(footers, values, cores)),
     )
 
 
@@ -227,14 +197,14 @@ _SPARK_TYPES: dict[str, Any] = {
 """The types of the columns that we add, as Spark writes them."""
 
 
-def _parts(footers: Sequence[Footer], values: Sequence[tuple[Any, ...]], cores: int) -> Iterator[Part]:
+def _parts(footers: Sequence[Footer], values: Sequence[tuple[Any, ...]], cores: int) -> Iterator[Part[Piece]]:
     """Divide the row groups, in their order, into parts of about equal size."""
-    stored = sum(sum(footer.stored) + OPENING_BYTES for footer in footers)
-    most = min(MOST_BYTES, max(LEAST_BYTES, -(-stored // (cores * PARTS_PER_CORE))))
+    stored = sum(sum(footer.stored) + parts.OPENING_BYTES for footer in footers)
+    most = part_bytes(stored, cores)
     pieces: list[Piece] = []
     number = held = 0
     for footer, partition in zip(footers, values, strict=True):
-        held += OPENING_BYTES if pieces else 0
+        held += parts.OPENING_BYTES if pieces else 0
         groups: list[int] = []
         for group, size in enumerate(footer.stored):
             if (pieces or groups) and held + size > most:

@@ -1,9 +1,8 @@
 """A part of a log, routed: read with Arrow, matched, and written to a file of its own, with its counts.
 
-Row groups are read one after the other, in slices of at most :data:`MOST_ROWS` rows, or :data:`MOST_BYTES`; small ones are
-gathered, as a matcher is fastest on many rows. A slice becomes a row group of the result. The columns of the log are handed
-through as they are, with their types and metadata, and those of the result follow. Pages are compressed by snappy, as Spark
-compresses its own: the fastest that every reader has.
+It is read in slices of at most :data:`MOST_ROWS` rows, or :data:`MOST_BYTES`; small ones are gathered, as a matcher is fastest
+on many rows. A slice becomes a row group of the result. The columns of the log are handed through as they are, with their types
+and metadata, and those of the result follow. What was wrong with a line of text becomes part of ``problem``.
 
 The file's name has a random part, so that two attempts never write to one file.
 """
@@ -17,13 +16,16 @@ from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dfa_router.errors import MessagesError
 from dfa_router.logs.counting import CHECKSUM, COUNTS, Keys, Tally, Totals
-from dfa_router.logs.planning import Part, Piece, Plan, with_column
-from dfa_router.logs.stores import STORE_ERRORS, Place
-from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns
+from dfa_router.logs.marks import NO_FIELDS, NO_JSON, READ_PROBLEM
+from dfa_router.logs.parts import Part, Read
+from dfa_router.logs.planning import Plan, with_column
+from dfa_router.logs.stores import Place
+from dfa_router.logs.writing import ENDINGS, opened
+from dfa_router.rabbitmq.columns import RoutedBatch
 
 __all__ = ["ADDED", "RoutePart", "Written", "work_of"]
 
@@ -35,8 +37,6 @@ INLINE_ROWS = 1_000
 """Counts that come back with the task; more are written to a file."""
 SPILLED_GROUP = 8_192
 """Rows of a row group of spilled counts: what a pass need not read is left out by the row group."""
-BUFFER = 1 << 20
-"""Bytes that are read of a local file's column at a time."""
 
 ADDED = [
     pa.field("queues", pa.list_(pa.string())),
@@ -45,6 +45,9 @@ ADDED = [
     pa.field("problem", pa.string()),
 ]
 """The columns that the result has behind those of the log."""
+
+UNREAD = pa.array([NO_JSON, NO_FIELDS])
+"""What is said of lines that have no columns, or not all: that these are absent is not worth a word."""
 
 
 class Router(Protocol):
@@ -74,38 +77,34 @@ class Written(NamedTuple):
 class RoutePart:
     """How the parts of a plan are routed; it can be pickled, and is called with a router and a part."""
 
-    source: Any
-    """The ``pyarrow.fs.FileSystem`` of the log."""
+    read: Read
     attempts: Place
     """The folder that attempts write to; it exists."""
     schema: pa.Schema
     """Of the result."""
-    partitions: tuple[str, ...]
-    """The columns that folders name."""
     old_times: bool
+    kind: str
+    """The format of the result, one of :data:`~dfa_router.logs.writing.ENDINGS`."""
     keys: Mapping[str, str]
     """The names of the columns of exchange, routing_key and, where there are such columns, vhost and attributes."""
     vhost: str
 
-    def __call__(self, router: Router, part: Part) -> Written:
+    def __call__(self, router: Router, part: Part[Any]) -> Written:
         """Route a part; raises :class:`MessagesError` for a file that cannot be read, and ``OSError`` where the
         result cannot be written; its own file is removed then.
         """
-        name = f"part-{part.number:05}-{uuid4().hex}.parquet"
-        spill = _Spill(self.attempts.beside(name.replace("part-", "counts-")))
+        name = f"part-{part.number:05}-{uuid4().hex}.{ENDINGS[self.kind]}"
+        spill = _Spill(self.attempts.beside(f"counts-{name}.parquet"))
         tally = Tally(spill)
         place = self.attempts.beside(name)
         try:
             with (
                 place.store.open_output_stream(place.path) as sink,
-                pq.ParquetWriter(
-                    sink, self.schema, compression="snappy", use_deprecated_int96_timestamps=self.old_times
-                ) as writer,
+                opened(self.kind, sink, self.schema, old_times=self.old_times) as write,
             ):
-                for table in _gathered(self._tables(part), _most_rows(part)):
-                    routed = self._routed(router, table, tally)
-                    columns = [*table.columns, *routed]
-                    writer.write_table(pa.table(columns, schema=self.schema), row_group_size=max(1, len(table)))
+                most = _most_rows(part)
+                for table in _gathered(self.read(part, most), most):
+                    write(self._routed(router, table, tally))
             rows = tally.rows(INLINE_ROWS)
             spilled = spill.close()
         except BaseException:
@@ -115,64 +114,44 @@ class RoutePart:
             raise
         return Written(part.number, name, tally.totals, _as_stream(rows), spilled)
 
-    def _routed(self, router: Router, table: pa.Table, tally: Tally) -> RoutedColumns:
+    def _routed(self, router: Router, table: pa.Table, tally: Tally) -> pa.Table:
+        said = None
+        if READ_PROBLEM in table.schema.names:
+            said = table[READ_PROBLEM].combine_chunks()
+            table = table.drop([READ_PROBLEM])
         columns: dict[str, Any] = {key: table[name] for key, name in self.keys.items()}
         exchanges, routing_keys, vhosts = (columns.pop(name, None) for name in ("exchange", "routing_key", "vhost"))
         batch = router.route_batch(exchanges, routing_keys, vhosts, vhost=self.vhost, **columns)
-        tally.add(Keys(exchanges, routing_keys, vhosts, self.vhost), batch)
-        return batch.columns()
-
-    def _tables(self, part: Part) -> Iterator[pa.Table]:
-        rows = _most_rows(part)
-        for piece in part.pieces:
-            local = self.source.type_name == "local"
-            try:
-                with (
-                    self.source.open_input_file(piece.path) as file,
-                    pq.ParquetFile(
-                        file, coerce_int96_timestamp_unit="us", buffer_size=BUFFER if local else 0, pre_buffer=not local
-                    ) as opened,
-                ):
-                    for group in piece.row_groups:
-                        for batch in opened.iter_batches(rows, row_groups=[group], use_threads=False):
-                            yield self._with_all_columns(batch, piece)
-            except (*STORE_ERRORS, ValueError) as error:
-                raise MessagesError(f"{piece.path}: cannot be read: {error}") from error
-
-    def _with_all_columns(self, batch: pa.RecordBatch, piece: Piece) -> pa.Table:
-        fields = list(self.schema)[: -len(ADDED)]
-        named = dict(zip(self.partitions, piece.partition, strict=True))
-        held = dict(zip(batch.schema.names, batch.columns, strict=True))
-        columns = [
-            pa.repeat(pa.scalar(named[one.name], one.type), len(batch))
-            if one.name in named
-            else held[one.name]
-            if one.name in held
-            else pa.nulls(len(batch), one.type)
-            for one in fields
-        ]
-        return pa.table(columns, schema=pa.schema(fields))
+        keys, added = Keys(exchanges, routing_keys, vhosts, self.vhost), list(batch.columns())
+        if said is None or said.null_count == len(said):
+            tally.add(keys, batch)
+        else:
+            unread = pc.is_in(said, UNREAD)
+            both = pc.binary_join_element_wise(said, added[-1], "; ", null_handling="skip")
+            some = pc.or_(said.is_valid(), added[-1].is_valid())
+            added[-1] = pc.if_else(unread, said, pc.if_else(some, both, pa.scalar(None, pa.string())))
+            tally.add(keys, batch, added[-1], unread)
+        return pa.table([*table.columns, *added], schema=self.schema)
 
 
-def work_of(plan: Plan, attempts: Place, *, keys: Mapping[str, str], vhost: str) -> RoutePart:
+def work_of(plan: Plan, attempts: Place, *, keys: Mapping[str, str], vhost: str, kind: str = "parquet") -> RoutePart:
     """Return how the parts of a plan are routed into a folder."""
     schema = plan.schema
     for column in ADDED:
         schema = with_column(schema, column)
     return RoutePart(
-        source=plan.store,
+        read=plan.read,
         attempts=attempts,
         schema=schema,
-        partitions=plan.partitions,
         old_times=plan.old_times,
+        kind=kind,
         keys=keys,
         vhost=vhost,
     )
 
 
-def _most_rows(part: Part) -> int:
-    decoded = sum(piece.bytes for piece in part.pieces)
-    return max(1, min(MOST_ROWS, MOST_BYTES * part.rows // max(1, decoded)))
+def _most_rows(part: Part[Any]) -> int:
+    return max(1, min(MOST_ROWS, MOST_BYTES * part.rows // max(1, part.bytes)))
 
 
 def _gathered(tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:

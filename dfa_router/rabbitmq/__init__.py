@@ -15,6 +15,7 @@ and a destination, from which ``dfa_router.compile`` makes a router.
 
 from __future__ import annotations
 
+from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns
 from dfa_router.rabbitmq.declared import Binding, Exchange, Policy, Queue, TopologyWarning
 from dfa_router.rabbitmq.definitions import load_definitions, topology_of
 from dfa_router.rabbitmq.route import Route
@@ -27,6 +28,8 @@ __all__ = [
     "Policy",
     "Queue",
     "Route",
+    "RoutedBatch",
+    "RoutedColumns",
     "Topology",
     "TopologyRouter",
     "TopologyWarning",

@@ -62,6 +62,10 @@ class RoutedColumns:
     problem: pa.StringArray
     """What was wrong with the row, or null."""
 
+    def __getitem__(self, place: int) -> pa.Array:
+        """Return a column by its place."""
+        return tuple(self)[place]
+
     def __iter__(self) -> Iterator[pa.Array]:
         """Yield the columns in this order."""
         return (getattr(self, name) for name in self._fields)
@@ -217,7 +221,8 @@ def route_batch(
     another library that has Arrow's PyCapsule interface, or lists; without ``vhosts`` all messages are of vhost ``vhost``.
     ``attributes`` are such columns, by name, of what exchange types read of a message besides its routing key.
 
-    Raises :class:`MessagesError` for columns of different lengths, and :class:`KeyTypeError` for a column of another type.
+    Raises :class:`MessagesError` for columns of different lengths, :class:`KeyTypeError` for a column of another type, and
+    :class:`CapacityError` for one of over 2 GiB.
     """
     exchange_column, key_column = _bytes_array(exchanges), _bytes_array(keys)
     vhost_column = None if vhosts is None else _bytes_array(vhosts)
@@ -236,7 +241,13 @@ def route_batch(
 
 def _bytes_array(column: Any) -> pa.BinaryArray:
     """Return a text or binary column as one array of bytes with 32-bit offsets."""
-    array = decoded(key_array(column)).combine_chunks()
+    chunks = decoded(key_array(column))
+    if chunks.nbytes > MOST:
+        raise CapacityError(
+            f"a column of messages has {chunks.nbytes / 2**30:.1f} GiB, and is routed as one array with offsets of 32 bits: route "
+            "fewer messages at a time"
+        )
+    array = chunks.combine_chunks()
     if pa.types.is_string(array.type):
         return array.view(pa.binary())
     if pa.types.is_large_string(array.type):

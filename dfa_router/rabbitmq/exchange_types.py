@@ -35,8 +35,8 @@ def attributes_read(types: Iterable[str | None]) -> tuple[str, ...]:
 
 def check_attributes(given: Iterable[str]) -> None:
     """Raise ``TypeError``, as for any unknown argument, where no exchange type reads an attribute that was given."""
-    read = attributes_read(SIMULATED)
     for name in given:
+        read = attributes_read(SIMULATED)
         if name not in read:
             raise TypeError(
                 f"unexpected argument {name!r}: besides the routing key, the simulated exchange types read "

@@ -13,12 +13,11 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from dfa_router.errors import MessagesError
-from dfa_router.spark.log_lines import CORRUPT, NO_UTF8, READ_PROBLEM, UNREADABLE, as_path
-from dfa_router.spark.route import free_name, quoted
+from dfa_router.logs.marks import NO_FIELDS, NO_UTF8, READ_PROBLEM, UNREADABLE, free_name
+from dfa_router.spark.log_lines import CORRUPT, as_path
+from dfa_router.spark.route import quoted
 
-__all__ = ["NO_FIELDS", "csv_rows"]
-
-NO_FIELDS = "the line has another number of fields than the header, or a stray quotation mark"
+__all__ = ["csv_rows"]
 
 _OPTIONS: dict[str, bool | str] = {"header": True, "quote": '"', "escape": '"', "encoding": "UTF-8"}
 """CSV as RFC 4180 writes it: Spark's own default escapes quotation marks with a backslash."""

@@ -1,4 +1,4 @@
-"""The routing job of Parquet logs: Spark hands parts of files to its workers, which read, match and write them with Arrow.
+"""The routing job of files: Spark hands parts of files to its workers, which read, match and write them with Arrow.
 
 No row crosses into Java. Spark schedules the tasks, tries again where one fails, and begins a second attempt where one is slow,
 as it does with any; what its workers send back is the name of a file and counts. Only files of attempts that came back are
@@ -9,25 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
+from pyarrow.fs import FileSelector, FileSystem
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import NullType, StructField, StructType
 
-from dfa_router.logs.planning import OtherWayError, Part, Plan, planned
+from dfa_router.logs.parts import Part
+from dfa_router.logs.planning import OtherWayError, Plan, planned
 from dfa_router.logs.routing import RoutePart, Written, work_of
-from dfa_router.logs.stores import STORE_ERRORS, Place, is_pattern, place_of
+from dfa_router.logs.stores import STORE_ERRORS, Place, is_pattern, is_remote, place_of
 from dfa_router.logs.table_planning import planned_table
+from dfa_router.logs.text_planning import text_parts, text_plan
+from dfa_router.logs.text_reading import SeeText
+from dfa_router.logs.writing import writable
 from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import router_of
 from dfa_router.spark.shapes import OUTPUT, key_columns
 from dfa_router.spark.shipping import ship
-from dfa_router.spark.table_logs import found_table
-from dfa_router.tables import read_table
+from dfa_router.tables import Names, local_names, read_table, table_at
 
 __all__ = ["plan_of", "route_parts"]
 
@@ -41,25 +47,54 @@ class _Attempt:
     """How the router travels."""
     work: RoutePart
 
-    def __call__(self, part: Part) -> Written:
+    def __call__(self, part: Part[Any]) -> Written:
         return self.work(router_of(self.fingerprint, self.packed), part)
 
 
-def plan_of(session: SparkSession, messages: str) -> Plan:
-    """Plan a Parquet log or a table; raises :class:`OtherWayError` for one that Spark has to read, and :class:`MessagesError` for
-    a table that is refused.
+def plan_of(session: SparkSession, messages: str, kind: str, out_kind: str) -> Plan:
+    """Plan a log of a format, or a table, for a result of a format; raises :class:`OtherWayError` for one that Spark has to read
+    or write, and :class:`MessagesError` for a table that is refused.
+
+    What text holds is seen by Spark's workers, in a job of its own.
     """
-    cores = session.sparkContext.defaultParallelism
-    table = found_table(session, messages)
-    if table is not None:
-        return planned_table(read_table(table), cores=cores)
     try:
         place = place_of(messages)
     except STORE_ERRORS as error:
         raise OtherWayError(str(error)) from error
     if place is None:
         raise OtherWayError(f"{messages.partition('://')[0]}:// is a store that Spark reaches, and Arrow does not")
-    return planned(place, pattern=is_pattern(messages), cores=cores)
+    pattern, cores = is_pattern(messages), session.sparkContext.defaultParallelism
+    if kind == "parquet":
+        return _parquet_plan(place, messages, cores)
+    parts = text_parts(place, kind, pattern=pattern, cores=cores)
+    seen = session.sparkContext.parallelize(parts, len(parts)).map(SeeText(place.store, kind)).collect()
+    plan = text_plan(place, kind, parts, seen)
+    if not writable(plan.schema, out_kind):
+        raise OtherWayError(f"it has columns that are not written as {out_kind} there")
+    return plan
+
+
+def _parquet_plan(place: Place, messages: str, cores: int) -> Plan:
+    remote = is_remote(messages)
+    names = _names_in(place.store) if remote else local_names
+    table = table_at(messages.partition("?")[0] if remote else messages, names)  # "?" begins a store's options
+    if table is None:
+        return planned(place, pattern=is_pattern(messages), cores=cores)
+    if remote and place.store.type_name != "local":
+        raise OtherWayError("it is a table in a store: its log says which files it has")
+    return planned_table(read_table(table), cores=cores)
+
+
+def _names_in(store: FileSystem) -> Names:
+    """Return what tells which names of a pattern a folder of a store has, given the folder's URI without options."""
+
+    def names(folder: str, pattern: str) -> list[str]:
+        uri = urlsplit(folder)
+        path = uri.netloc.rpartition("@")[2] + unquote(uri.path)  # a key may stand in front of a store's name
+        found = store.get_file_info(FileSelector(path, allow_not_found=True))
+        return [one.base_name for one in found if fnmatchcase(one.base_name, pattern)]
+
+    return names
 
 
 def route_parts(
@@ -70,8 +105,9 @@ def route_parts(
     engine: str,
     cache_bytes: int,
     vhost: str,
+    kind: str,
 ) -> Callable[[Place], list[Written]]:
-    """Return what routes all parts into a folder of attempts, and gives what they have written, in the log's order.
+    """Return what routes all parts into a folder of attempts, as files of a format, and gives what they have written, in the log's order.
 
     Raises :class:`MessagesError` for columns that are missing or of the wrong type, before anything is written.
     """
@@ -81,7 +117,7 @@ def route_parts(
     keys = dict(zip(found.keys, found.names, strict=True))
 
     def run(attempts: Place) -> list[Written]:
-        work = work_of(plan, attempts, keys=keys, vhost=vhost)
+        work = work_of(plan, attempts, keys=keys, vhost=vhost, kind=kind)
         attempt = _Attempt(fingerprint=fingerprint, packed=packed, work=work)
         return session.sparkContext.parallelize(plan.parts, len(plan.parts)).map(attempt).collect()
 

@@ -15,10 +15,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from dfa_router.errors import MessagesError
 from dfa_router.logs.counting import COUNTS, Totals
+from dfa_router.logs.marks import NO_FIELDS, NO_JSON, READ_PROBLEM
 from dfa_router.rabbitmq.topology import Topology
-from dfa_router.spark.csv_logs import NO_FIELDS
-from dfa_router.spark.json_logs import NO_JSON
-from dfa_router.spark.log_lines import READ_PROBLEM
 from dfa_router.spark.logs import MessageLog, writable
 from dfa_router.spark.route import route
 from dfa_router.spark.shapes import KEYS, OUTPUT

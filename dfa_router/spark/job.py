@@ -1,7 +1,7 @@
 """The routing job of the command line: a log in, a routed log and its summary out.
 
-There are two ways. A Parquet log that Arrow reads as Spark does is routed where it is read: Spark's workers read, match and
-write parts of files by themselves (:mod:`dfa_router.spark.files`). Every other log goes through DataFrames
+There are two ways. A log that Arrow reads as Spark does is routed where it is read: Spark's workers read,
+match and write parts of files by themselves (:mod:`dfa_router.spark.files`). Every other log goes through DataFrames
 (:mod:`dfa_router.spark.frame_job`). Both give the same rows, counts and errors.
 
 A local result is a draft (:mod:`dfa_router.spark.drafts`) until it is complete and holds as many rows as the input. So a
@@ -149,28 +149,36 @@ def route_log(
         counts=counts,
         report=report,
     )
-    plan, reason = _plan(job, out_kind) if kind == "parquet" else (None, "")
-    summary = _through_frames(job, kind, out_kind, reason) if plan is None else _through_files(job, plan)
+    plan, reason = _plan(job, kind, out_kind)
+    summary = _through_frames(job, kind, out_kind, reason) if plan is None else _through_files(job, plan, out_kind)
     known = sum(job.stages.values())
     seconds = time.monotonic() - started
     return replace(summary, seconds=seconds, stages={**job.stages, "committing": seconds - known})
 
 
-def _plan(job: _Job, out_kind: str) -> tuple[Plan | None, str]:
-    """Return the plan of a Parquet log, or None and the reason why Spark has to read or write it."""
-    if out_kind != "parquet":
+def _plan(job: _Job, kind: str, out_kind: str) -> tuple[Plan | None, str]:
+    """Return the plan of a log, or None and the reason, if it is worth a word, why Spark has to read or write it."""
+    if kind == "parquet" and out_kind != "parquet":
         return None, ""
     if is_remote(job.out) and place_of(job.out) is None:
         return None, f"{job.out.partition('://')[0]}:// is a store that Arrow does not write to"
     try:
-        with job.stage("planning"):
-            return plan_of(job.session, job.messages), ""
+        with job.stage("planning"), _failing():
+            return cancellable(job.session, lambda: plan_of(job.session, job.messages, kind, out_kind)), ""
     except OtherWayError as error:
         return None, str(error)
 
 
-def _through_files(job: _Job, plan: Plan) -> Summary:
-    run = route_parts(job.session, plan, job.topology, engine=job.engine, cache_bytes=job.cache_bytes, vhost=job.vhost)
+def _through_files(job: _Job, plan: Plan, out_kind: str) -> Summary:
+    run = route_parts(
+        job.session,
+        plan,
+        job.topology,
+        engine=job.engine,
+        cache_bytes=job.cache_bytes,
+        vhost=job.vhost,
+        kind=out_kind,
+    )
 
     def routed(attempts: Place, finish: Callable[[list[Written]], None]) -> Summary:
         with job.stage("routing", plan.rows), _failing():

@@ -17,15 +17,10 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
 from dfa_router.errors import MessagesError
-from dfa_router.spark.log_lines import CORRUPT, NO_UTF8, READ_PROBLEM, UNREADABLE, is_utf8
-from dfa_router.spark.route import free_name
+from dfa_router.logs.marks import NO_CHARACTER, NO_JSON, NO_UTF8, OTHER_CASE, READ_PROBLEM, TWICE, UNREADABLE, free_name
+from dfa_router.spark.log_lines import CORRUPT, is_utf8
 
-__all__ = ["NO_JSON", "json_rows"]
-
-NO_JSON = "the line is no JSON object"
-_NO_CHARACTER = r"the line has half of a character (\ud800 to \udfff): it was read as U+FFFD"
-_TWICE = "a key stands twice in the line: its last value was read"
-_OTHER_CASE = "a key of the line differs from one of the log by its case alone: it was not read"
+__all__ = ["json_rows"]
 
 _KEYS = ("exchange", "routing_key", "vhost")
 
@@ -55,12 +50,12 @@ def json_rows(session: SparkSession, path: str, lines: DataFrame) -> tuple[DataF
     odd: list[tuple[Column, str]] = []
     keys = sf.json_object_keys("text")
     if len({field.name for field in inferred}) < len(inferred):
-        odd.append((sf.size(keys) > sf.size(sf.array_distinct(keys)), _TWICE))
+        odd.append((sf.size(keys) > sf.size(sf.array_distinct(keys)), TWICE))
     if dropped:
-        odd.append((sf.arrays_overlap(keys, sf.array(*map(sf.lit, dropped))), _OTHER_CASE))
+        odd.append((sf.arrays_overlap(keys, sf.array(*map(sf.lit, dropped))), OTHER_CASE))
     problems = [(~is_utf8(sf.col("value")), NO_UTF8), *odd]
     if any_half:
-        problems.append((sf.col("half"), _NO_CHARACTER))
+        problems.append((sf.col("half"), NO_CHARACTER))
     problem = sf.when(broken, NO_JSON).otherwise(
         sf.nullif(sf.concat_ws("; ", *(sf.when(where, text) for where, text in problems)), sf.lit(""))
     )

@@ -1,4 +1,4 @@
-"""What the readers of message logs share: the columns that they add, and the names of files as Spark gives and takes them."""
+"""What the readers of message logs share: the column that Spark adds, and the names of files as Spark gives and takes them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,11 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField
 
-__all__ = ["CORRUPT", "NO_UTF8", "READ_PROBLEM", "UNREADABLE", "as_path", "is_utf8", "shown"]
-
-READ_PROBLEM = "read problem"
-"""The column that says what was wrong with a line; it is dropped once its text is part of ``problem``."""
-
-UNREADABLE = "unreadable_line"
-"""The column that keeps the text of lines that could not be read in full; a log without such lines does not get it."""
+__all__ = ["CORRUPT", "as_path", "is_utf8", "shown"]
 
 CORRUPT = StructField("line that Spark cannot parse", StringType())
 """The column in which Spark keeps the text of such lines while it reads. No log should have a column of this name, as Spark
 would not read it as one of the log's."""
-
-NO_UTF8 = "the line is not valid UTF-8: each bad byte was read as U+FFFD"
 
 
 def as_path(uri: str) -> str:

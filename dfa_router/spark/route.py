@@ -25,14 +25,15 @@ from pyspark.sql.types import StructField, StructType
 
 from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.errors import OptionError
+from dfa_router.logs.marks import free_name
 from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import Plan
 from dfa_router.spark.functions import arrow_udf, over_batches
-from dfa_router.spark.shapes import FATE, OUTPUT, QUEUE, free_name, key_columns, quoted
+from dfa_router.spark.shapes import FATE, OUTPUT, QUEUE, key_columns, quoted
 from dfa_router.spark.shipping import is_connect, ship
 
-__all__ = ["BATCH_ROWS", "OUTPUT", "free_name", "quoted", "route"]
+__all__ = ["BATCH_ROWS", "OUTPUT", "quoted", "route"]
 
 BATCH_ROWS = 100_000
 """How many rows are routed at once, unless another number is asked for."""

@@ -20,7 +20,7 @@ from pyspark.sql.types import (
 
 from dfa_router.errors import MessagesError, OptionError
 
-__all__ = ["FATE", "KEYS", "OUTPUT", "QUEUE", "KeyColumns", "free_name", "key_columns", "quoted"]
+__all__ = ["FATE", "KEYS", "OUTPUT", "QUEUE", "KeyColumns", "key_columns", "quoted"]
 
 OUTPUT = StructType(
     [
@@ -101,14 +101,6 @@ def key_columns(
         if key in found:
             _check_type(key, found[key], listed)
     return KeyColumns(tuple(found), tuple(field.name for field in found.values()))
-
-
-def free_name(name: str, taken: Iterable[str]) -> str:
-    """Return the name, with underscores behind it where it is taken; Spark's column names ignore case."""
-    lower = {other.lower() for other in taken}
-    while name.lower() in lower:
-        name += "_"
-    return name
 
 
 def quoted(name: str) -> str:

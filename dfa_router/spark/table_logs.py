@@ -17,7 +17,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from dfa_router.spark.route import free_name, quoted
+from dfa_router.logs.marks import free_name
+from dfa_router.spark.route import quoted
 from dfa_router.tables import Found, Table, read_table, table_at
 
 __all__ = ["found_table", "table_rows"]

@@ -26,6 +26,7 @@ def test_orphans_are_waited_for_and_counted() -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.own_java
 @pytest.mark.slow
 def test_a_small_log_is_measured_and_recounted(tmp_path: Path) -> None:
     pytest.importorskip("duckdb", reason="needs DuckDB: pip install 'dfa-router[bench]'")

@@ -191,6 +191,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 
 @pytest.mark.spark
+@pytest.mark.own_java
 @pytest.mark.timeout(HANGING)
 def test_a_log_is_routed(files: Path, start: Callable[..., subprocess.Popen[str]]) -> None:
     process = start(*arguments(files, "--json", "--fail-on", "unroutable", "--master", "local[1]"))
@@ -235,6 +236,7 @@ def draft_of(files: Path) -> Path | None:
 
 
 @pytest.mark.spark
+@pytest.mark.own_java
 @pytest.mark.timeout(HANGING)
 @pytest.mark.parametrize(
     ("signals", "code", "said"),
@@ -276,6 +278,7 @@ def java_of(process: subprocess.Popen[str]) -> Path | None:
 
 
 @pytest.mark.spark
+@pytest.mark.own_java
 @pytest.mark.timeout(HANGING)
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for the processes of a process in /proc")
 @pytest.mark.parametrize("kernels", ["compiled", "not compiled"])

@@ -70,6 +70,8 @@ def everything_guarded(side: str) -> Iterator[None]:
     """Have all tables of all machines beside unreadable pages: those that are made from nothing, and those that are frozen."""
     import compiler.kernels.tables
     import compiler.machine
+    import compiler.relay
+    import dfa_router.rabbitmq
 
     plain = compiler.kernels.tables.frozen
 
@@ -80,7 +82,8 @@ def everything_guarded(side: str) -> Iterator[None]:
         return guarded_buffer(size, side)
 
     with contextlib.ExitStack() as stack:
-        names = [f"compiler.machine.{found.name}" for found in pkgutil.iter_modules(compiler.machine.__path__)]
+        wings = compiler.machine, compiler.relay, dfa_router.rabbitmq
+        names = [f"{wing.__name__}.{one.name}" for wing in wings for one in pkgutil.iter_modules(wing.__path__)]
         for name in [*names, "compiler.kernels.work", "compiler.kernels.tables"]:
             module = importlib.import_module(name)
             if hasattr(module, "np"):
@@ -203,8 +206,49 @@ def run(side: str) -> None:
                     keys, screen.mask(beside(keys)), (screen.passes(key or b"") for key in keys), strict=True
                 )
             ]
+        run_relay(chance, side)
     if left_out := never_run():
         sys.exit(f"these kernels were never run beside unreadable memory: {left_out}")
+
+
+def run_relay(chance: random.Random, side: str) -> None:
+    """Route messages through exchanges with names of all lengths, and compare with the walk from exchange to exchange."""
+    import pyarrow as pa
+
+    from compiler.relay import relay
+    from dfa_router.rabbitmq import Binding, Exchange, topology_of
+    from tests.compiler.machines import column
+
+    names = ["x" * length for length in (1, 7, 8, 9, 16, 17, 40)]
+    words = ["a", "b", "w7", "longer-than-8", "*", "#"]
+    bindings = [
+        Binding(source=name, destination=f"{'q' * chance.randrange(1, 70)}{number}", routing_key=".".join(key))
+        for name in names
+        for number in range(40)
+        if (key := chance.choices(words, k=chance.randrange(4))) is not None
+    ]
+    bindings += [
+        Binding(source=source, destination=chance.choice(names), destination_type="exchange", routing_key=key)
+        for source in names
+        for key in ("#.a.#", "b.*", "#")
+    ]
+    declared = [Exchange(name=name, type="topic", arguments={"alternate-exchange": names[0]}) for name in names]
+    topology = topology_of(exchanges=declared, bindings=bindings)
+    keys = [key for key in keys_of(chance, 300) if key is None or len(key) < 255]
+    published = [chance.choice([*names, "x" * 41, ""]).encode() for _ in keys]
+
+    def beside(texts: list[bytes | None]) -> pa.Array:
+        offsets, data, valid = column(texts)
+        bits = pa.array(valid, pa.bool_()).buffers()[1]
+        buffers = [bits, pa.py_buffer(guarded(offsets, side)), pa.py_buffer(guarded(data, side))]
+        return pa.Array.from_buffers(pa.binary(), len(texts), buffers)
+
+    expected = topology.compile(engine="naive").route_columns(published, keys)
+    for least in (1 << 20, 4096):
+        with patch.object(relay, "LEAST_BYTES", least):
+            router = topology.compile(cache_bytes=1000 if least == 4096 else 1 << 20)
+            for _ in range(2):
+                assert router.route_columns(beside([*published]), beside(keys)) == expected
 
 
 if __name__ == "__main__":

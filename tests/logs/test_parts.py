@@ -62,10 +62,10 @@ def messages(rows: int, first: int = 0) -> pa.Table:
 def test_every_row_is_there_once_and_in_order_however_the_log_is_divided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int, most: int
 ) -> None:
-    from dfa_router.logs import planning
+    from dfa_router.logs import parts
 
-    monkeypatch.setattr(planning, "LEAST_BYTES", 40_000)
-    monkeypatch.setattr(planning, "OPENING_BYTES", 1_000)
+    monkeypatch.setattr(parts, "LEAST_BYTES", 40_000)
+    monkeypatch.setattr(parts, "OPENING_BYTES", 1_000)
     monkeypatch.setattr(routing, "MOST_ROWS", most)
     log = tmp_path / "log"
     log.mkdir()

@@ -10,11 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.automata import pattern as pattern_module
 from compiler.relay import relay
-from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, stations, topology_of
+from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, narrowing, topology_of
 from tests.rabbitmq.test_columns import KEYS, topologies
 
-LIMITS = [("MOST_WAYS", 1), ("MOST_CONDITIONS", 2), ("MOST_NARROWED", 0), ("MOST_NARROWED", 3), ("MOST_WAYS", 8)]
+LIMITS = [
+    ("MOST_STEPS", 40),
+    ("MOST_WAYS", 1),
+    ("MOST_CONDITIONS", 2),
+    ("MOST_NARROWED", 0),
+    ("MOST_NARROWED", 3),
+    ("MOST_WAYS", 8),
+]
 
 
 def rows(topology: Topology) -> list[tuple[str, str | None]]:
@@ -36,7 +44,7 @@ def test_the_relay_is_the_walk_from_exchange_to_exchange(
     """However much is narrowed, however little room there is, and in chunks of any size."""
     messages = rows(topology)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stations, *limit)
+        patch.setattr(narrowing, *limit)
         patch.setattr(relay, "CHUNK", chunk)
         found = routed(topology, messages, cache_bytes=cache_bytes)
     assert found == routed(topology, messages, engine="naive")
@@ -160,3 +168,33 @@ def test_names_of_any_length_are_told_apart() -> None:
         known = name in names
         assert queues == ([["default"], [str(names.index(name))]][bool(name)] if known else []), name
         assert (problem is None) == known
+
+
+def test_narrowing_has_limits_that_crafted_patterns_do_not_exceed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patterns of over a hundred words, each with many ways to meet each other: counted in pairs of words."""
+    steps: list[int] = []
+    counted = pattern_module.intersection
+
+    def intersection(one: Any, other: Any, most: int) -> Any:
+        steps.append((1 + len(one)) * (1 + len(other)))
+        return counted(one, other, most)
+
+    monkeypatch.setattr(narrowing, "intersection", intersection)
+    chance = random.Random(5)
+    words = ["a", "b", "*", "#"]
+
+    def pattern() -> str:
+        return ".".join(chance.choice(words) for _ in range(120))
+
+    names = [f"x{number}" for number in range(6)]
+    bindings = [
+        Binding(source=source, destination=target, destination_type="exchange", routing_key=pattern())
+        for place, source in enumerate(names)
+        for target in names[place + 1 :]
+        for _ in range(8)
+    ]
+    bindings += [Binding(source=name, destination=f"q{n}", routing_key=pattern()) for name in names for n in range(60)]
+    topology = topology_of(exchanges=[Exchange(name=name, type="topic") for name in names], bindings=bindings)
+    messages = [(name, ".".join("ab" * length)) for name in names for length in (1, 30, 60)]
+    assert routed(topology, messages) == routed(topology, messages, engine="trie")
+    assert 0 < sum(steps) <= narrowing.MOST_STEPS

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.own_java]
 
 pyspark = pytest.importorskip("pyspark", reason="needs PySpark: pip install 'dfa-router[spark]'")
 

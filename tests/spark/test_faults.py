@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.own_java, pytest.mark.slow]
 
 ROWS = 40_000
 ROOT = Path(__file__).parents[2]
@@ -22,12 +22,12 @@ PROGRAM = """
 import os, resource, signal, sys, time
 from pathlib import Path
 from pyspark import TaskContext
-from dfa_router.logs import planning
+from dfa_router.logs import parts
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 from dfa_router.spark import files, job
 from dfa_router.spark.session import local_session, stop
 
-planning.LEAST_BYTES, planning.OPENING_BYTES = 10_000, 1_000  # a dozen parts
+parts.LEAST_BYTES, parts.OPENING_BYTES = 10_000, 1_000  # a dozen parts
 folder, marks = Path(sys.argv[1]), Path(sys.argv[2])
 topology = topology_of(exchanges=[Exchange(name="x", type="topic")], queues=[Queue(name="q")],
                        bindings=[Binding(source="x", destination="q", routing_key="a.#")])

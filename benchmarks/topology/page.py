@@ -1,0 +1,82 @@
+"""The result: a CSV file of all figures, a page with a table and the targets, and a plot."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from benchmarks.measure import machine
+from benchmarks.plotting import new_figure
+from benchmarks.topology.figures import BATCHES, TARGETS, Figure
+
+__all__ = ["write"]
+
+MOST_RATIO = 2.5
+"""The most that a message may cost, over matching its key."""
+
+
+def write(figures: Sequence[Figure], folder: Path, *, command: str, plots: bool = True) -> list[Path]:
+    """Write ``topology.csv``, ``topology.md`` and ``topology.svg`` into a folder, which is made; return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / "topology.csv", folder / "topology.md"]
+    with paths[0].open("w", newline="", encoding="utf-8") as file:
+        out = csv.DictWriter(file, [field.name for field in fields(Figure)], lineterminator="\n")
+        out.writeheader()
+        out.writerows(asdict(figure) for figure in figures)
+    paths[1].write_text(_page(figures, command, plots=plots), "utf-8")
+    if plots:
+        paths.append(_draw(figures, folder / "topology.svg"))
+    return paths
+
+
+def _page(figures: Sequence[Figure], command: str, *, plots: bool) -> str:
+    rows = []
+    for one in figures:
+        most = f"{one.columns / 1000:.2f} of {TARGETS[one.batch]:.2f}" if one.family.startswith("demo") else "-"
+        rows.append(
+            f"| {one.family} | {one.queues:.1f} | {one.batch:,} | {one.columns:,.0f} | {one.routes:,.0f} | "
+            f"{one.matching:,.0f} | {one.columns / one.matching:.2f} | {most} |"
+        )
+    heading = "| messages | queues each | batch | columns, ns | routes, ns | matching, ns | columns / matching | us, of at most |"
+    parts = [
+        "# From exchange to queues",
+        (
+            f"Written by `{command}` on {machine()}. Nanoseconds of processor time of one thread for each message, by medians of "
+            "rounds in which all take turns, with warm caches. *Columns* is `route_columns`, with lists of the names of queues; "
+            "*routes* is `route_batch`, a route number for each message; *matching* is `match_batch` of the same keys against "
+            f"one router that has all patterns of all exchanges, and {MOST_RATIO} times that is the target of columns. A "
+            "sample of each family is held to the reference trie, exchange by exchange."
+        ),
+        *(["![cost of a message](topology.svg)"] if plots else []),
+        "\n".join([heading, "|---|---:|---:|---:|---:|---:|---:|---:|", *rows]),
+        (
+            "One router is asked less than a topology: no vhost and no exchange is looked up, and no name is copied. Batches are "
+            "slices of one column."
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _draw(figures: Sequence[Figure], path: Path) -> Path:
+    figure = new_figure(2.4 * len(BATCHES), 3.2)
+    panels = figure.subplots(1, len(BATCHES))
+    for panel, batch in zip(panels, BATCHES, strict=True):
+        some = [one for one in figures if one.batch == batch]
+        places = range(len(some))
+        for shift, what, color in (
+            (-0.27, "columns", "#0072b2"),
+            (0, "routes", "#56b4e9"),
+            (0.27, "matching", "#999999"),
+        ):
+            panel.bar(
+                [place + shift for place in places], [getattr(one, what) for one in some], 0.27, label=what, color=color
+            )
+        panel.set_xticks(list(places), [one.family for one in some], rotation=35, ha="right", fontsize=7)
+        panel.set_title(f"batches of {batch:,}", fontsize=8)
+        panel.grid(visible=True, axis="y", linewidth=0.3)
+    panels[0].set_ylabel("ns per message")
+    panels[0].legend(fontsize=7)
+    figure.savefig(path, metadata={"Date": None})
+    return path

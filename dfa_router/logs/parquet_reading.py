@@ -1,0 +1,61 @@
+"""A part of a Parquet log, read with Arrow: row groups one after the other, with the columns of all files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dfa_router.errors import MessagesError
+from dfa_router.logs.parts import Part, Piece
+from dfa_router.logs.stores import STORE_ERRORS
+
+__all__ = ["ReadParquet"]
+
+BUFFER = 1 << 20
+"""Bytes that are read of a local file's column at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadParquet:
+    """Reads parts of a log."""
+
+    store: Any
+    """The ``pyarrow.fs.FileSystem`` of the log."""
+    schema: pa.Schema
+    """Of all files together, with the columns that folders name at the end."""
+    partitions: tuple[str, ...]
+    """The names of these last columns."""
+
+    def __call__(self, part: Part[Piece], rows: int) -> Iterator[pa.Table]:
+        """Yield a part's rows, at most so many at a time; raises :class:`MessagesError` for a file that cannot be read."""
+        local = self.store.type_name == "local"
+        for piece in part.pieces:
+            try:
+                with (
+                    self.store.open_input_file(piece.path) as file,
+                    pq.ParquetFile(
+                        file, coerce_int96_timestamp_unit="us", buffer_size=BUFFER if local else 0, pre_buffer=not local
+                    ) as opened,
+                ):
+                    for group in piece.row_groups:
+                        for batch in opened.iter_batches(rows, row_groups=[group], use_threads=False):
+                            yield self._with_all_columns(batch, piece)
+            except (*STORE_ERRORS, ValueError) as error:
+                raise MessagesError(f"{piece.path}: cannot be read: {error}") from error
+
+    def _with_all_columns(self, batch: pa.RecordBatch, piece: Piece) -> pa.Table:
+        named = dict(zip(self.partitions, piece.partition, strict=True))
+        held = dict(zip(batch.schema.names, batch.columns, strict=True))
+        columns = [
+            pa.repeat(pa.scalar(named[one.name], one.type), len(batch))
+            if one.name in named
+            else held[one.name]
+            if one.name in held
+            else pa.nulls(len(batch), one.type)
+            for one in self.schema
+        ]
+        return pa.table(columns, schema=self.schema)

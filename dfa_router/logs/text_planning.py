@@ -1,0 +1,125 @@
+"""What a log of text holds: the parts of its files, and the columns that were seen in them.
+
+Files are divided at any byte. So the parts are known from names and sizes, and what is in them is seen by those who will read
+them: the lines are read twice, once for the columns and once for the rows, as a column may first occur in the last line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+
+from dfa_router.logs import parts
+from dfa_router.logs.blocks import BLANK
+from dfa_router.logs.csv_lines import header_of
+from dfa_router.logs.json_types import columns_of, merged
+from dfa_router.logs.lines import CODECS, blocks
+from dfa_router.logs.marks import READ_PROBLEM, UNREADABLE, free_name
+from dfa_router.logs.partitions import OtherWayError, partition_of, partition_types
+from dfa_router.logs.parts import Part, TextPiece, part_bytes
+from dfa_router.logs.planning import READERS, Plan
+from dfa_router.logs.stores import STORE_ERRORS, Found, Place, found
+from dfa_router.logs.text_reading import ReadText, Seen
+
+__all__ = ["text_parts", "text_plan"]
+
+HADOOPS = (".lz4", ".snappy", ".deflate")
+"""Endings of files that Spark reads by codecs of Hadoop's own form."""
+INFLATED = 8
+"""How many times larger a compressed file is when it is decoded, roughly."""
+
+
+def text_parts(place: Place, kind: str, *, pattern: bool, cores: int) -> tuple[Part[TextPiece], ...]:
+    """Divide the files of a log into parts, for so many cores; raises :class:`OtherWayError` for those that Spark has to read."""
+    try:
+        files = list(found(place, pattern=pattern))
+    except STORE_ERRORS as error:
+        raise OtherWayError(str(error)) from error
+    if not files:
+        raise OtherWayError("there are no files")
+    for file in files:
+        if file.path.lower().endswith(HADOOPS):
+            raise OtherWayError(f"{file.path} is compressed in a form of Hadoop's own")
+    if kind == "csv" and any(file.folders for file in files):
+        raise OtherWayError("its folders name columns")
+    partition_types([partition_of(file.folders) for file in files])  # JSON lines get no column of them, as with Spark
+    most = part_bytes(sum(file.size + parts.OPENING_BYTES for file in files), cores)
+    headers = _headers(place.store, files) if kind == "csv" else {}
+    return tuple(_parts(files, most, headers))
+
+
+def text_plan(place: Place, kind: str, divided: Sequence[Part[TextPiece]], seen: Sequence[Seen]) -> Plan:
+    """Plan a log of a format by what was seen in its parts; raises :class:`OtherWayError`."""
+    for one in seen:
+        if one.reason is not None:
+            raise OtherWayError(one.reason)
+    schema = columns_of(merged(one.kind for one in seen)) if kind == "jsonl" else _of_headers(divided)
+    unreadable = free_name(UNREADABLE, schema.names) if any(one.unread for one in seen) else None
+    if unreadable is not None:
+        schema = schema.append(pa.field(unreadable, pa.string()))
+    return Plan(
+        schema=schema,
+        read=ReadText(store=place.store, kind=kind, schema=schema, unreadable=unreadable),
+        parts=tuple(_counted(part, one.rows) for part, one in zip(divided, seen, strict=True)),
+    )
+
+
+def _headers(store: Any, files: Sequence[Found]) -> dict[str, tuple[str, ...]]:
+    """Return what the first line of each file names, but for files without a line."""
+
+    def header(file: Found) -> tuple[str, ...]:
+        try:
+            with closing(blocks(store, TextPiece(file.path, 0, None, 0, 0))) as found:
+                return next((header_of(data) for data in found if data.strip(BLANK)), ())
+        except STORE_ERRORS as error:
+            raise OtherWayError(f"{file.path}: {error}") from error
+
+    readers = ThreadPoolExecutor(min(READERS, len(files)))
+    try:
+        return dict(zip([file.path for file in files], readers.map(header, files), strict=True))
+    finally:
+        readers.shutdown(cancel_futures=True)
+
+
+def _of_headers(divided: Sequence[Part[TextPiece]]) -> pa.Schema:
+    """Return the columns of all files, in the order in which they first occur."""
+    names = dict.fromkeys(name for part in divided for piece in part.pieces for name in piece.names)
+    if not names:
+        raise OtherWayError("no file has a header")
+    if len({name.lower() for name in names}) < len(names) or READ_PROBLEM in names:
+        raise OtherWayError("it has columns whose names differ by their case alone")
+    return pa.schema([(name, pa.string()) for name in names])
+
+
+def _counted(part: Part[TextPiece], rows: Sequence[int]) -> Part[TextPiece]:
+    pieces = zip(part.pieces, rows, strict=True)
+    return Part(part.number, tuple(piece._replace(rows=count) for piece, count in pieces))
+
+
+def _parts(files: Sequence[Found], most: int, headers: Mapping[str, tuple[str, ...]]) -> Iterator[Part[TextPiece]]:
+    """Divide files into parts of about equal size: large ones into ranges, small ones joined."""
+    held: list[TextPiece] = []
+    size = number = 0
+    for piece in (piece for file in files for piece in _pieces(file, most, headers.get(file.path, ()))):
+        more = piece.bytes + parts.OPENING_BYTES
+        if held and size + more > most:
+            yield Part(number, tuple(held))
+            number, held, size = number + 1, [], 0
+        held.append(piece)
+        size += more
+    yield Part(number, tuple(held))
+
+
+def _pieces(file: Found, most: int, names: tuple[str, ...]) -> Iterator[TextPiece]:
+    if file.path.lower().endswith(tuple(CODECS)):
+        yield TextPiece(file.path, 0, None, 0, file.size * INFLATED, names)
+        return
+    count = max(1, -(-file.size // most))
+    bounds = [file.size * number // count for number in range(count + 1)]
+    for start, end in pairwise(bounds):
+        yield TextPiece(file.path, start, end, 0, end - start, names)

@@ -1,0 +1,144 @@
+"""A part of a log of text, read with Arrow: first to see what it holds, then its rows.
+
+Each block is read as a whole where it is plain, and otherwise once its odd lines were replaced
+(:mod:`~dfa_router.logs.json_lines`, :mod:`~dfa_router.logs.csv_lines`). Both passes see the same blocks, so what the first one has seen is what the second one reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from dfa_router.errors import MessagesError
+from dfa_router.logs.blocks import BLANK, Block, Mark
+from dfa_router.logs.csv_lines import csv_columns, csv_line_by_line, plain_csv, without_header
+from dfa_router.logs.json_lines import json_columns, json_line_by_line, plain_json
+from dfa_router.logs.json_types import check_numbers, merged
+from dfa_router.logs.lines import blocks
+from dfa_router.logs.marks import READ_PROBLEM
+from dfa_router.logs.partitions import OtherWayError
+from dfa_router.logs.parts import Part, TextPiece
+from dfa_router.logs.stores import STORE_ERRORS
+
+__all__ = ["ReadText", "Seen", "SeeText"]
+
+
+class Seen(NamedTuple):
+    """What a part holds."""
+
+    kind: pa.DataType
+    """A struct of the columns."""
+    rows: tuple[int, ...]
+    """Of each piece."""
+    unread: bool
+    """Whether lines have to be kept, as they could not be read in full."""
+    reason: str | None = None
+    """Why the log is left to Spark."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeeText:
+    """Looks at parts of a log; it can be pickled."""
+
+    store: Any
+    """The ``pyarrow.fs.FileSystem`` of the log."""
+    kind: str
+    """Its format, ``jsonl`` or ``csv``."""
+
+    def __call__(self, part: Part[TextPiece]) -> Seen:
+        """Tell what a part holds, or why the log is left to Spark."""
+        kinds: set[pa.DataType] = set()
+        rows: list[int] = []
+        unread, path = False, ""
+        try:
+            for piece in part.pieces:
+                path = piece.path
+                rows.append(0)
+                for block, table in _tables(self.store, self.kind, piece, None):
+                    check_numbers(table.columns, block.data)
+                    kinds.add(pa.struct(table.schema))
+                    rows[-1] += block.rows
+                    unread |= any(mark.line is not None for mark in block.marks)
+            return Seen(merged(sorted(kinds, key=str)), tuple(rows), unread)
+        except OtherWayError as error:
+            return Seen(pa.null(), (), unread, str(error))
+        except STORE_ERRORS as error:
+            return Seen(pa.null(), (), unread, f"{path}: {error}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadText:
+    """Reads parts of a log; it can be pickled."""
+
+    store: Any
+    """The ``pyarrow.fs.FileSystem`` of the log."""
+    kind: str
+    """Its format, ``jsonl`` or ``csv``."""
+    schema: pa.Schema
+    """Of the log."""
+    unreadable: str | None
+    """The last column, which keeps lines that could not be read in full, if there is such a line."""
+
+    def __call__(self, part: Part[TextPiece], rows: int) -> Iterator[pa.Table]:
+        """Yield the rows of a part and their problems, at most so many at a time."""
+        known = self.schema if self.unreadable is None else self.schema.remove(len(self.schema) - 1)
+        for piece in part.pieces:
+            try:
+                for block, found in _tables(self.store, self.kind, piece, known):
+                    table = self._marked(_with_all_columns(found, known), block.marks)
+                    for first in range(0, len(table), rows):
+                        yield table.slice(first, rows)
+            except (*STORE_ERRORS, OtherWayError) as error:
+                raise MessagesError(f"{piece.path}: cannot be read: {error}") from error
+
+    def _marked(self, table: pa.Table, marks: tuple[Mark, ...]) -> pa.Table:
+        problems: list[str | None] = [None] * len(table)
+        lines: list[bytes | None] = [None] * len(table)
+        for mark in marks:
+            problems[mark.row], lines[mark.row] = mark.problem, mark.line
+        if self.unreadable is not None:
+            # As the line is, even if that is no UTF-8.
+            kept = pa.array(lines, pa.binary()) if marks else pa.nulls(len(table), pa.binary())
+            table = table.append_column(self.unreadable, kept.view(pa.string()))
+        said = pa.array(problems, pa.string()) if marks else pa.nulls(len(table), pa.string())
+        return table.append_column(READ_PROBLEM, said)
+
+
+def _with_all_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    held = set(table.schema.names)
+    columns = [table[one.name] if one.name in held else pa.nulls(len(table), one.type) for one in schema]
+    return pa.table(columns, schema=schema)
+
+
+def _tables(store: Any, kind: str, piece: TextPiece, schema: pa.Schema | None) -> Iterator[tuple[Block, pa.Table]]:
+    """Yield the blocks of a piece and their columns: those of a schema, or those that are found."""
+    headed = kind == "csv" and not piece.start
+    for data in blocks(store, piece):
+        lines = without_header(data) if headed else data
+        headed = headed and not lines and not data.strip(BLANK)
+        yield _csv(lines, piece) if kind == "csv" else _json(lines, schema)
+
+
+def _json(data: bytes, schema: pa.Schema | None) -> tuple[Block, pa.Table]:
+    block = plain_json(data)
+    if block is not None:
+        with suppress(pa.ArrowInvalid):  # such as for a key that stands twice
+            return block, json_columns(block, schema)
+    block = json_line_by_line(data)
+    try:
+        return block, json_columns(block, schema)
+    except pa.ArrowInvalid as error:
+        raise OtherWayError(str(error)) from error
+
+
+def _csv(data: bytes, piece: TextPiece) -> tuple[Block, pa.Table]:
+    block = plain_csv(data)
+    if block is not None:
+        with suppress(pa.ArrowInvalid):  # for a line with another number of fields
+            return block, csv_columns(block, piece.names)
+    block = csv_line_by_line(data, len(piece.names))
+    return block, csv_columns(block, piece.names)

@@ -1,0 +1,80 @@
+"""Files of a result: Parquet, or JSON lines and CSV with the fields that Spark would write.
+
+Pages of Parquet are compressed by snappy, as Spark compresses its own: the fastest that every reader has. In JSON lines each
+row has all fields, null ones too. In CSV each file has a header, null is an empty field, text stands in quotation marks, and
+lists and objects are JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv as arrow_csv
+
+from dfa_router.logs.counting import text_of
+from dfa_router.logs.json_text import is_written, json_lines, json_texts
+
+__all__ = ["ENDINGS", "opened", "writable"]
+
+ENDINGS = {"parquet": "parquet", "jsonl": "json", "csv": "csv"}
+"""The endings of the files of each format, as Spark names them."""
+
+Write = Callable[[pa.Table], None]
+
+
+def writable(schema: pa.Schema, kind: str) -> bool:
+    """Tell whether columns can be written in a format; doubles in CSV are left to Spark, which writes 1.0E20.
+
+    >>> writable(pa.schema([("n", pa.float64())]), "jsonl"), writable(pa.schema([("n", pa.float64())]), "csv")
+    (True, False)
+    """
+    if kind == "parquet":
+        return True
+    return all(is_written(field.type) and not (kind == "csv" and "double" in str(field.type)) for field in schema)
+
+
+@contextmanager
+def opened(kind: str, sink: Any, schema: pa.Schema, *, old_times: bool = False) -> Iterator[Write]:
+    """Yield what writes tables of a schema to a file, each as a row group where there are such."""
+    if kind == "parquet":
+        with pq.ParquetWriter(
+            sink, schema, compression="snappy", use_deprecated_int96_timestamps=old_times
+        ) as parquet_writer:
+            yield lambda table: parquet_writer.write_table(table, row_group_size=max(1, len(table)))
+    elif kind == "jsonl":
+        yield lambda table: _write_text(sink, json_lines(_well_formed(table)))
+    else:
+        texts = pa.schema([(field.name, _in_csv(field.type)) for field in schema])
+        with arrow_csv.CSVWriter(sink, texts) as csv_writer:
+            yield lambda table: csv_writer.write_table(_without_nesting(_well_formed(table), texts))
+
+
+def _in_csv(kind: pa.DataType) -> pa.DataType:
+    return pa.string() if pa.types.is_nested(kind) else kind
+
+
+def _without_nesting(table: pa.Table, texts: pa.Schema) -> pa.Table:
+    columns = [
+        pa.compute.if_else(column.is_valid(), json_texts(column.combine_chunks()), pa.scalar(None, pa.string()))
+        if pa.types.is_nested(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, schema=texts)
+
+
+def _well_formed(table: pa.Table) -> pa.Table:
+    """Return a table whose text is text: of unreadable lines, the bytes are kept as they are."""
+    columns = [text_of(column) if pa.types.is_string(column.type) else column for column in table.columns]
+    return pa.table(columns, schema=table.schema)
+
+
+def _write_text(sink: Any, lines: pa.Array) -> None:
+    offsets, data = lines.buffers()[1:]
+    if len(lines):
+        first, last = (pa.Array.from_buffers(pa.int32(), len(lines) + 1, [None, offsets])[n].as_py() for n in (0, -1))
+        sink.write(data.slice(first, last - first))
