@@ -45,7 +45,9 @@ def key_array(keys: Any) -> pa.ChunkedArray:
     column = column_of(keys, "keys")
     if column is None:
         if not isinstance(keys, Iterable) or isinstance(keys, str | bytes):
-            raise KeyTypeError(f"keys is {_described(keys)}: expected an Arrow array of strings or a list of str")
+            raise KeyTypeError(
+                f"keys is {_described(keys)}: expected an Arrow array of strings or a list of str{_remedy(keys)}"
+            )
         column = pa.chunked_array([_from_python(keys)])
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (_is_text(kind) or pa.types.is_null(kind)):
@@ -277,6 +279,13 @@ def _is_text(kind: pa.DataType) -> bool:
             pa.types.is_binary_view,
         )
     )
+
+
+def _remedy(keys: Any) -> str:
+    """Return what to do with what will be a column later: lazy frames of polars and others, and their expressions."""
+    if hasattr(keys, "collect"):
+        return "; collect it first"
+    return "; within an expression, columns are handed over by its map_batches" if hasattr(keys, "map_batches") else ""
 
 
 def _described(value: object) -> str:

@@ -3,11 +3,16 @@
 The end of a file's name tells its format, with or without that of a compressed file (``keys.csv.gz``). A file of any other
 name is text with a key per line; an empty line is the empty key. Keys are bytes, valid UTF-8 or not. A byte-order mark at
 the beginning of a file is no part of a key.
+
+Keys of a folder, or of a pattern of names, are those of its files, one after the other; those of a Delta or Iceberg table are
+what its log says. Folders that are columns (``day=1``) hold no keys: only what a file holds is read.
 """
 
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable
+from glob import glob, has_magic
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,21 +23,45 @@ import pyarrow.parquet as pq
 
 from dfa_router.errors import MessagesError
 from dfa_router.strict_json import RepeatedKeyError, loads
+from dfa_router.tables import DataFile, Found, read_table, table_at
 
 __all__ = ["distinct_count", "read_keys"]
 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 
 
-def read_keys(path: Path, column: str = "routing_key") -> pa.ChunkedArray:
-    """Return the keys of a file in its order, as bytes; ``column`` says where they are in a table.
+def read_keys(path: Path | str, column: str = "routing_key") -> pa.ChunkedArray:
+    """Return the keys of a file, a folder with all below it, a pattern such as ``logs/*.parquet``, or a table, as bytes.
 
-    Raises :class:`MessagesError` for a file that cannot be read or has no such column; the text names file, line and remedy.
+    They come in the order of the files' names, or of the table's log, which ``@v3`` behind the folder asks for at version 3.
+    ``column`` says where they are in a table. Raises :class:`MessagesError` for what cannot be read or has no such column; the
+    text names file, line and remedy. A table whose library is not installed is an :class:`EnvironmentLacksError`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name, text in {"1.txt": "a.b", "2.txt": "c"}.items():
+    ...         _ = Path(folder, name).write_text(text)
+    ...     read_keys(folder).to_pylist()
+    [b'a.b', b'c']
     """
-    name = path.name.lower()
-    for ending in _COMPRESSED:
-        name = name.removesuffix(ending)
-    read = _READERS.get(name.rpartition(".")[2], _from_text)
+    table = table_at(str(path))
+    if table is not None:
+        return _of_table(table, column)
+    place = Path(path)
+    if place.is_dir():
+        files = sorted(file for file in place.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(place)))
+        return _joined([_of_file(file, column) for file in _of_one_format(place, files)])
+    if has_magic(str(path)) and not place.exists():
+        found = sorted(map(Path, glob(str(path))))  # noqa: PTH207  (Path's own takes no absolute pattern)
+        return _joined([read_keys(one, column) for one in _of_one_format(place, found)])
+    return _of_file(place, column)
+
+
+def _of_file(path: Path, column: str) -> pa.ChunkedArray:
+    return _read(path, column, _READERS.get(_ending(path), _from_text))
+
+
+def _read(path: Path, column: str, read: Callable[[Path, str], pa.ChunkedArray]) -> pa.ChunkedArray:
     try:
         keys = read(path, column)
     except FileNotFoundError:
@@ -40,6 +69,60 @@ def read_keys(path: Path, column: str = "routing_key") -> pa.ChunkedArray:
     except OSError as error:
         raise MessagesError(f"{path}: cannot be read: {error}; name a readable file of routing keys") from error
     return keys.cast(_BYTES.get(keys.type, keys.type))
+
+
+def _of_table(found: Found, column: str) -> pa.ChunkedArray:
+    table = read_table(found)
+    _check_column(Path(found.root), column, table.schema.names)
+    _check_text(Path(found.root), column, table.schema.field(column).type)
+
+    def of_data_file(file: DataFile) -> pa.ChunkedArray:
+        def read(path: Path, column: str) -> pa.ChunkedArray:
+            if column in file.partition or column not in pq.read_schema(path).names:
+                constant = file.partition.get(column, pa.scalar(None, pa.binary()))
+                return pa.chunked_array([pa.repeat(constant, pq.read_metadata(path).num_rows)])
+            return _from_parquet(path, column)
+
+        if "://" in file.path:
+            raise MessagesError(f"{found.root}: its file {file.path} is not on this machine; name a table that is")
+        return _read(Path(file.path), column, read)
+
+    return _joined([of_data_file(file) for file in table.files])
+
+
+def _joined(columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+    """Return one column of those of several files, which may have made other types of their keys."""
+    kinds = {column.type for column in columns}
+    kind = kinds.pop() if len(kinds) == 1 else pa.large_binary()
+    return pa.chunked_array([chunk for column in columns for chunk in column.cast(kind).chunks], kind)
+
+
+def _of_one_format(path: Path, files: list[Path]) -> list[Path]:
+    """Return the files; raises :class:`MessagesError` where there are none, or some of another format than the rest."""
+    if not files:
+        raise MessagesError(
+            f"{path}: there are no files; name a file of routing keys, or a folder or a pattern of files"
+        )
+    readers: dict[Callable[[Path, str], pa.ChunkedArray], Path] = {}
+    for file in files:
+        if file.is_file():
+            readers.setdefault(_READERS.get(_ending(file), _from_text), file)
+    if len(readers) > 1:
+        one, other, *_ = readers.values()
+        raise MessagesError(f"{path}: {one} and {other} are of several formats; name files of one format, by a pattern")
+    return files
+
+
+def _ending(path: Path) -> str:
+    name = path.name.lower()
+    for ending in _COMPRESSED:
+        name = name.removesuffix(ending)
+    return name.rpartition(".")[2] if "." in name else ""
+
+
+def _is_hidden(path: Path) -> bool:
+    """Tell whether a path in a folder is no data, as what writes such folders has it: ``_SUCCESS``, ``.part-0.crc``."""
+    return any(part.startswith((".", "_")) and "=" not in part for part in path.parts)
 
 
 def distinct_count(keys: pa.ChunkedArray) -> int:
@@ -93,9 +176,13 @@ def _from_parquet(path: Path, column: str) -> pa.ChunkedArray:
     except pa.ArrowInvalid as error:
         raise MessagesError(f"{path}: {_sentence(error)}; is it a Parquet file?") from None
     kind = keys.type.value_type if pa.types.is_dictionary(keys.type) else keys.type
-    if not any(check(kind) for check in (pa.types.is_string, pa.types.is_binary, *_LARGE)):
-        raise MessagesError(f"{path}: the column {column!r} holds {keys.type}; name one of text with --key-column")
+    _check_text(path, column, kind)
     return keys.cast(kind)
+
+
+def _check_text(path: Path, column: str, kind: pa.DataType) -> None:
+    if not any(check(kind) for check in (pa.types.is_string, pa.types.is_binary, *_LARGE)):
+        raise MessagesError(f"{path}: the column {column!r} holds {kind}; name one of text with --key-column")
 
 
 _LARGE = (pa.types.is_large_string, pa.types.is_large_binary, pa.types.is_string_view, pa.types.is_binary_view)

@@ -25,7 +25,7 @@ def frames(context: click.Context, *, out: Path, messages: int, quick: bool, rou
     """Measure spark.route(df), written to Parquet, beside an Arrow UDF and a mapInArrow of the same form that return
     constant columns, in a classic session and on Spark Connect.
 
-    Processor time of Java and of the Python workers, read from /proc: Linux only. Takes about four minutes.
+    Processor time of Java and of the Python workers, read from /proc: Linux only. Takes about six minutes.
 
     \b
     Example:

@@ -51,7 +51,7 @@ def _page(figures: Sequence[Figure], command: str, *, plots: bool) -> str:
                 (
                     f"Written by `{command}` on {machine()}, Spark {figures[0].spark} with `local[2]`. Messages of the demo are "
                     "read from Parquet and written to Parquet, with their queues. Processor time is that of Java and of the "
-                    "Python workers together, per message; medians of rounds in which all take turns, after a round that is "
+                    "Python workers together, per message; medians of rounds in which all take turns, after rounds that are "
                     "not counted. The constant functions return columns of the same types, with lists of the same lengths, and "
                     "route nothing."
                 ),

@@ -36,7 +36,12 @@ _ENGINES = [name for name in engines() if not engine_info(name).needs_topics]
     help="The bindings: text, .csv, .jsonl, or .json as 'rabbitmqctl export_definitions' writes it.",
 )
 @click.option(
-    "--keys", "keys_file", required=True, metavar="FILE", help="The routing keys: text, .csv, .jsonl or .parquet."
+    "--keys",
+    "keys_file",
+    required=True,
+    metavar="PATH",
+    help="The routing keys: text, .csv, .jsonl or .parquet; a file, a folder, a pattern such as 'logs/*.jsonl', or a Delta or "
+    "Iceberg table ('table@v3' for a version of it).",
 )
 @click.option(
     "--key-column",
@@ -92,6 +97,7 @@ def measure(
     Keys:
       .csv, .jsonl, .ndjson, .json, .parquet, .pq, with --key-column
       others           a key per line
+      a folder, a pattern such as 'logs/*.csv', or a Delta or Iceberg table: the keys of its files
 
     Exit codes: 0 measured, 1 engines differ in their answers, 2 wrong usage or input.
 
@@ -107,7 +113,7 @@ def measure(
     language = dialect or found.dialect or "amqp"
     for name in names:
         compile((), engine=name, dialect=language, cache_bytes=cache_bytes)  # refuse what does not fit before measuring
-    keys = read_keys(Path(keys_file), key_column)
+    keys = read_keys(keys_file, key_column)
     if not len(keys):
         raise MessagesError(f"{keys_file}: has no keys; name a file with at least one")
     request = Request(

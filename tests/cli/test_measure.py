@@ -256,7 +256,7 @@ def test_files_that_are_not_there_and_options_that_do_not_fit(write: Write, run:
         refused(run(str(tmp_path / missing), keys), missing)
     for missing in ("none", "none.csv", "none.jsonl", "none.parquet"):
         refused(run(patterns, str(tmp_path / missing)), f"{missing}: there is no such file")
-    refused(run(patterns, str(tmp_path)), "is a directory")
+    refused(run(patterns, str(tmp_path)), "are of several formats")
     refused(run(patterns, keys, "--exchange", "x"), "--exchange chooses from a definitions file")
     in_v = (exchanges, keys, "--vhost", "v")
     refused(run(*in_v), "choose one with --exchange: 'x'")

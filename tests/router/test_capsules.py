@@ -166,9 +166,11 @@ def test_a_table_of_two_columns_is_an_error_that_says_what_to_hand_over(table: A
         (pl.DataFrame(), "keys is a table or struct of 0 columns .none.: hand over a column of text"),
         (pd.Series(["a", 3]), r"keys\[1\] is 3 \(int\): expected str, bytes or None"),
         (pd.Series(["\ud800"], dtype=object), r"keys\[0\] is '\\ud800', with a lone surrogate at character 0"),
-        (object(), "keys is object: expected an Arrow array of strings or a list of str"),
+        (object(), "keys is object: expected an Arrow array of strings or a list of str$"),
+        (pl.LazyFrame({"key": ["a"]}), "keys is LazyFrame: .*; collect it first$"),
+        (pl.col("key"), "keys is Expr: .*; within an expression, columns are handed over by its map_batches$"),
     ],
-    ids=["numbers", "no column", "mixed objects", "half a character", "anything"],
+    ids=["numbers", "no column", "mixed objects", "half a character", "anything", "a lazy frame", "an expression"],
 )
 def test_what_holds_no_keys_is_an_error_that_says_so(keys: Any, told: str) -> None:
     with pytest.raises(dr.KeyTypeError, match=told):

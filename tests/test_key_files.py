@@ -1,0 +1,65 @@
+"""Routing keys of folders, patterns and tables, through the same door as those of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dfa_router as dr
+from dfa_router.key_files import read_keys
+
+
+@pytest.mark.parametrize("ending", ["txt", "jsonl", "parquet", "csv"])
+def test_keys_of_a_folder_or_a_pattern_are_those_of_its_files(tmp_path: Path, ending: str) -> None:
+    folder = tmp_path / "keys"
+    for number, key in enumerate(["b", "c", "a"]):
+        file = folder / f"day={number}/part.{ending}"
+        file.parent.mkdir(parents=True)
+        if ending == "parquet":
+            pq.write_table(
+                pa.table({"routing_key": pa.array([key], pa.large_string() if number else pa.string())}), file
+            )
+        else:
+            file.write_text(
+                {"txt": key, "jsonl": f'{{"routing_key": "{key}"}}', "csv": f"routing_key\n{key}\n"}[ending]
+            )
+    (folder / "_SUCCESS").touch()
+    (folder / f".part.{ending}.crc").write_bytes(b"\xff")
+    for path in (folder, str(folder), f"{tmp_path}/k*/day=*"):
+        assert read_keys(path).to_pylist() == [b"b", b"c", b"a"]
+    assert read_keys(f"{folder}/day=[02]/*.{ending}").to_pylist() == [b"b", b"a"]
+
+
+def test_folders_that_say_no_keys(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "mixed").mkdir()
+    (tmp_path / "mixed/1.csv").write_text("routing_key\na\n")
+    (tmp_path / "mixed/2.jsonl").write_text('{"routing_key": "a"}')
+    said = {
+        "empty": "there are no files",
+        "none-*": "there are no files",
+        "mixed": "1.csv and .*2.jsonl are of several",
+    }
+    for name, text in said.items():
+        with pytest.raises(dr.MessagesError, match=text):
+            read_keys(tmp_path / name)
+
+
+def test_keys_of_a_table_are_what_its_log_says(tmp_path: Path) -> None:
+    deltalake = pytest.importorskip("deltalake")
+    for keys in (["old"], ["a", "b"]):
+        deltalake.write_deltalake(
+            tmp_path / "log", pa.table({"routing_key": keys, "n": [1] * len(keys)}), mode="overwrite"
+        )
+    deltalake.write_deltalake(tmp_path / "log", pa.table({"n": [1]}), mode="append", schema_mode="merge")
+    assert sorted(map(str, read_keys(tmp_path / "log").to_pylist())) == ["None", "b'a'", "b'b'"]
+    assert read_keys(f"{tmp_path}/log@v0").to_pylist() == [b"old"]
+    deltalake.write_deltalake(
+        tmp_path / "apart", pa.table({"routing_key": ["k", "k"], "n": [1, 2]}), partition_by=["routing_key"]
+    )
+    assert read_keys(tmp_path / "apart").to_pylist() == [b"k", b"k"]
+    with pytest.raises(dr.MessagesError, match="holds int64; name one of text"):
+        read_keys(tmp_path / "log", "n")
