@@ -11,7 +11,7 @@ The file's name has a random part, so that two attempts never write to one file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
@@ -21,11 +21,12 @@ import pyarrow.parquet as pq
 
 from dfa_router.errors import MessagesError
 from dfa_router.logs.counting import CHECKSUM, COUNTS, Keys, Tally, Totals
+from dfa_router.logs.encoding import ADDED, Encoding, added_columns
 from dfa_router.logs.planning import Part, Piece, Plan, with_column
 from dfa_router.logs.stores import STORE_ERRORS, Place
-from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns
+from dfa_router.rabbitmq.columns import RoutedBatch
 
-__all__ = ["ADDED", "RoutePart", "Written", "work_of"]
+__all__ = ["RoutePart", "Written", "work_of"]
 
 MOST_ROWS = 122_880
 """Of a row group of the result; DuckDB's number, which is a multiple of every vector's length."""
@@ -37,14 +38,6 @@ SPILLED_GROUP = 8_192
 """Rows of a row group of spilled counts: what a pass need not read is left out by the row group."""
 BUFFER = 1 << 20
 """Bytes that are read of a local file's column at a time."""
-
-ADDED = [
-    pa.field("queues", pa.list_(pa.string())),
-    pa.field("routed", pa.bool_()),
-    pa.field("not_simulated", pa.list_(pa.string())),
-    pa.field("problem", pa.string()),
-]
-"""The columns that the result has behind those of the log."""
 
 
 class Router(Protocol):
@@ -98,14 +91,19 @@ class RoutePart:
         try:
             with (
                 place.store.open_output_stream(place.path) as sink,
-                pq.ParquetWriter(
-                    sink, self.schema, compression="snappy", use_deprecated_int96_timestamps=self.old_times
-                ) as writer,
+                ExitStack() as closing,
             ):
+                encoding = Encoding(self.schema, old_times=self.old_times)
+                writer: pq.ParquetWriter | None = None
                 for table in _gathered(self._tables(part), _most_rows(part)):
-                    routed = self._routed(router, table, tally)
-                    columns = [*table.columns, *routed]
-                    writer.write_table(pa.table(columns, schema=self.schema), row_group_size=max(1, len(table)))
+                    if writer is None:
+                        writer = closing.enter_context(encoding.writer(sink, table))
+                    for rows, added in added_columns(self._routed(router, table, tally)):
+                        some = table.slice(rows.start, rows.stop - rows.start)
+                        whole = pa.table([*some.columns, *added], schema=encoding.schema)
+                        writer.write_table(whole, row_group_size=max(1, len(whole)))
+                if writer is None:
+                    closing.enter_context(encoding.writer(sink, None))
             rows = tally.rows(INLINE_ROWS)
             spilled = spill.close()
         except BaseException:
@@ -115,12 +113,12 @@ class RoutePart:
             raise
         return Written(part.number, name, tally.totals, _as_stream(rows), spilled)
 
-    def _routed(self, router: Router, table: pa.Table, tally: Tally) -> RoutedColumns:
+    def _routed(self, router: Router, table: pa.Table, tally: Tally) -> RoutedBatch:
         columns: dict[str, Any] = {key: table[name] for key, name in self.keys.items()}
         exchanges, routing_keys, vhosts = (columns.pop(name, None) for name in ("exchange", "routing_key", "vhost"))
         batch = router.route_batch(exchanges, routing_keys, vhosts, vhost=self.vhost, **columns)
         tally.add(Keys(exchanges, routing_keys, vhosts, self.vhost), batch)
-        return batch.columns()
+        return batch
 
     def _tables(self, part: Part) -> Iterator[pa.Table]:
         rows = _most_rows(part)
