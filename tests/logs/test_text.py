@@ -63,6 +63,7 @@ def test_columns_are_those_of_all_lines_sorted_and_what_is_nothing_but_null_is_t
         (['{"a": {"k": 1, "k": 2}}'], "twice"),
         (['{"a": 1, "a": 2}'], "twice"),
         (['{"a": {}}'], "empty objects"),
+        (['{"": 1}'], "empty text"),
         (["{'a': 1}"], "strict"),
         (['{"a": 1} {"a": 2}'], "strict"),
         (['{"a": +INF}'], "strict"),
