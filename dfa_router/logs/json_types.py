@@ -107,6 +107,8 @@ def _settled(kind: pa.DataType) -> Any:
     names = [field.name for field in kind]
     if not names:
         raise OtherWayError("it has columns of nothing but empty objects")
+    if "" in names:
+        raise OtherWayError("it has a key that is the empty text")
     if len({name.lower() for name in names}) < len(names):
         raise OtherWayError("it has keys that differ by their case alone")
     fields = sorted(kind, key=lambda field: field.name.encode("utf-16-be", "surrogatepass"))

@@ -58,7 +58,9 @@ def text_plan(place: Place, kind: str, divided: Sequence[Part[TextPiece]], seen:
     for one in seen:
         if one.reason is not None:
             raise OtherWayError(one.reason)
-    schema = columns_of(merged(one.kind for one in seen)) if kind == "jsonl" else _of_headers(divided)
+    schema = _of_headers(divided) if kind == "csv" else columns_of(merged(one.kind for one in seen))
+    if kind == "jsonl" and schema != columns_of(merged(kind for one in seen for kind in (one.kind, one.damaged))):
+        raise OtherWayError("lines that are no UTF-8 have columns, or types, of their own")
     unreadable = free_name(UNREADABLE, schema.names) if any(one.unread for one in seen) else None
     if unreadable is not None:
         schema = schema.append(pa.field(unreadable, pa.string()))

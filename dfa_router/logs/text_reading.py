@@ -19,7 +19,7 @@ from dfa_router.logs.csv_lines import csv_columns, csv_line_by_line, plain_csv, 
 from dfa_router.logs.json_lines import json_columns, json_line_by_line, plain_json
 from dfa_router.logs.json_types import check_numbers, merged
 from dfa_router.logs.lines import blocks
-from dfa_router.logs.marks import READ_PROBLEM
+from dfa_router.logs.marks import NO_UTF8, READ_PROBLEM
 from dfa_router.logs.partitions import OtherWayError
 from dfa_router.logs.parts import Part, TextPiece
 from dfa_router.logs.stores import STORE_ERRORS
@@ -32,6 +32,8 @@ class Seen(NamedTuple):
 
     kind: pa.DataType
     """A struct of the columns."""
+    damaged: pa.DataType
+    """The same of all lines; those that are no UTF-8 tell Spark no columns."""
     rows: tuple[int, ...]
     """Of each piece."""
     unread: bool
@@ -52,6 +54,7 @@ class SeeText:
     def __call__(self, part: Part[TextPiece]) -> Seen:
         """Tell what a part holds, or why the log is left to Spark."""
         kinds: set[pa.DataType] = set()
+        every: set[pa.DataType] = set()
         rows: list[int] = []
         unread, path = False, ""
         try:
@@ -60,14 +63,19 @@ class SeeText:
                 rows.append(0)
                 for block, table in _tables(self.store, self.kind, piece, None):
                     check_numbers(table.columns, block.data)
-                    kinds.add(pa.struct(table.schema))
+                    whole = pa.struct(table.schema)
+                    every.add(whole)
+                    if self.kind == "jsonl" and any(mark.problem.startswith(NO_UTF8) for mark in block.marks):
+                        whole, unread = pa.struct(json_columns(_without_damaged(block), None).schema), True
+                    kinds.add(whole)
                     rows[-1] += block.rows
                     unread |= any(mark.line is not None for mark in block.marks)
-            return Seen(merged(sorted(kinds, key=str)), tuple(rows), unread)
+            kind, damaged = (merged(sorted(some, key=str)) for some in (kinds, every))
+            return Seen(kind, damaged, tuple(rows), unread)
         except OtherWayError as error:
-            return Seen(pa.null(), (), unread, str(error))
+            return Seen(pa.null(), pa.null(), (), unread, str(error))
         except STORE_ERRORS as error:
-            return Seen(pa.null(), (), unread, f"{path}: {error}")
+            return Seen(pa.null(), pa.null(), (), unread, f"{path}: {error}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +114,13 @@ class ReadText:
             table = table.append_column(self.unreadable, kept.view(pa.string()))
         said = pa.array(problems, pa.string()) if marks else pa.nulls(len(table), pa.string())
         return table.append_column(READ_PROBLEM, said)
+
+
+def _without_damaged(block: Block) -> Block:
+    """Return a block with empty objects in place of lines that were no UTF-8."""
+    damaged = {mark.row for mark in block.marks if mark.problem.startswith(NO_UTF8)}
+    lines = [b"{}" if row in damaged else line for row, line in enumerate(block.data.split(b"\n")[:-1])]
+    return Block(b"".join(line + b"\n" for line in lines), block.rows)
 
 
 def _with_all_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:

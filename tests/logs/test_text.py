@@ -63,6 +63,8 @@ def test_columns_are_those_of_all_lines_sorted_and_what_is_nothing_but_null_is_t
         (['{"a": {"k": 1, "k": 2}}'], "twice"),
         (['{"a": 1, "a": 2}'], "twice"),
         (['{"a": {}}'], "empty objects"),
+        (['{"": 1}'], "empty text"),
+        (['{"a": 1}', '{"a": 1, "b\udcff": 1}'], "UTF-8"),
         (["{'a': 1}"], "strict"),
         (['{"a": 1} {"a": 2}'], "strict"),
         (['{"a": +INF}'], "strict"),
@@ -74,7 +76,7 @@ def test_columns_are_those_of_all_lines_sorted_and_what_is_nothing_but_null_is_t
 )
 def test_what_spark_reads_otherwise_is_left_to_it(tmp_path: Path, lines: list[str], reason: str) -> None:
     log = tmp_path / "log.jsonl"
-    log.write_text("\n".join(lines))
+    log.write_bytes("\n".join(lines).encode(errors="surrogateescape"))
     with pytest.raises(OtherWayError, match=reason):
         planned(log)
 
