@@ -6,14 +6,16 @@ renamed as a whole.
 Stores of objects cannot rename. There attempts write below ``OUT/_temporary/``, which readers pass over; the commit removes
 an old result, beginning with its ``_SUCCESS``, copies the files to their places within the store, and writes ``_SUCCESS`` last.
 A process that is killed before the commit leaves ``_temporary`` and nothing else; one that is killed during the commit
-leaves some of the files and no ``_SUCCESS``. Either is replaced by the next run with ``--overwrite``; a run without it refuses
-the latter.
+leaves some of the files and no ``_SUCCESS``. The next run removes attempts whose owner has ended, which it can tell of a
+process of its own system (:mod:`dfa_router.logs.owners`); with ``--overwrite`` all but those whose owner is known to live. A run
+without it refuses what half a commit left.
 
 Rejected: Spark's committers. They commit what Java writes.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -23,6 +25,7 @@ from uuid import uuid4
 from pyarrow import fs
 
 from dfa_router.errors import JobError, MessagesError
+from dfa_router.logs.owners import has_ended, mark
 from dfa_router.logs.routing import Written
 from dfa_router.logs.stores import STORE_ERRORS, Place
 
@@ -30,6 +33,8 @@ __all__ = ["attempts_of", "publish", "staged_remotely"]
 
 SUCCESS = "_SUCCESS"
 ATTEMPTS = "_temporary"
+_log = logging.getLogger(__name__)
+
 COPIES = 16
 """Files that are copied at a time."""
 
@@ -56,11 +61,12 @@ class RemoteDraft:
     def __init__(self, out: str, target: Place, *, overwrite: bool) -> None:
         """Refuse a target that holds something already."""
         self._out, self._target, self._overwrite = out, target, overwrite
-        self.attempts = target.beside(f"{ATTEMPTS}/{uuid4().hex}")
+        self.attempts = target.beside(f"{ATTEMPTS}/{mark()}-{uuid4().hex}")
         held = _held(target)
         if held and not overwrite:
             what = "exists already" if SUCCESS in held else "holds files, but no complete result"
             raise MessagesError(f"{out}: {what}; choose another folder with --out, or pass --overwrite to replace it")
+        self._remove_abandoned()
         target.store.create_dir(self.attempts.path, recursive=True)
 
     def publish(self, written: Sequence[Written]) -> None:
@@ -86,12 +92,23 @@ class RemoteDraft:
             )
 
     def clean(self) -> None:
-        """Remove this run's attempts; with ``--overwrite`` those of killed runs as well."""
-        folder = self._target.beside(ATTEMPTS) if self._overwrite else self.attempts
+        """Remove this run's attempts, and the folder of all attempts if it is empty then."""
+        folder = self._target.beside(ATTEMPTS)
         with suppress(*STORE_ERRORS):
-            folder.store.delete_dir(folder.path)
-            if not self._overwrite and not _names(self._target.beside(ATTEMPTS)):
-                folder.store.delete_dir(self._target.beside(ATTEMPTS).path)
+            folder.store.delete_dir(self.attempts.path)
+            if not _names(folder):
+                folder.store.delete_dir(folder.path)
+
+    def _remove_abandoned(self) -> None:
+        """Remove attempts of runs that were killed; with ``--overwrite`` also where that cannot be told."""
+        folder = self._target.beside(ATTEMPTS)
+        for name in sorted(_names(folder)):
+            ended = has_ended(name.rpartition("-")[0])
+            if ended or (ended is None and self._overwrite):
+                _log.warning("removing %s, the unfinished result of a run that was killed", folder.beside(name).path)
+                _delete(folder.beside(name))
+            elif ended is None:
+                _log.warning("%s is left by a run elsewhere: if that was killed, remove it", folder.beside(name).path)
 
 
 @contextmanager

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
-from pyarrow.fs import FileSelector, FileSystem
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
@@ -33,7 +30,8 @@ from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import router_of
 from dfa_router.spark.shapes import OUTPUT, key_columns
 from dfa_router.spark.shipping import ship
-from dfa_router.tables import Names, local_names, read_table, table_at
+from dfa_router.spark.table_logs import found_table
+from dfa_router.tables import read_table
 
 __all__ = ["plan_of", "route_parts"]
 
@@ -65,7 +63,7 @@ def plan_of(session: SparkSession, messages: str, kind: str, out_kind: str) -> P
         raise OtherWayError(f"{messages.partition('://')[0]}:// is a store that Spark reaches, and Arrow does not")
     pattern, cores = is_pattern(messages), session.sparkContext.defaultParallelism
     if kind == "parquet":
-        return _parquet_plan(place, messages, cores)
+        return _parquet_plan(session, place, messages, cores)
     parts = text_parts(place, kind, pattern=pattern, cores=cores)
     seen = session.sparkContext.parallelize(parts, len(parts)).map(SeeText(place.store, kind)).collect()
     plan = text_plan(place, kind, parts, seen)
@@ -74,27 +72,13 @@ def plan_of(session: SparkSession, messages: str, kind: str, out_kind: str) -> P
     return plan
 
 
-def _parquet_plan(place: Place, messages: str, cores: int) -> Plan:
-    remote = is_remote(messages)
-    names = _names_in(place.store) if remote else local_names
-    table = table_at(messages.partition("?")[0] if remote else messages, names)  # "?" begins a store's options
+def _parquet_plan(session: SparkSession, place: Place, messages: str, cores: int) -> Plan:
+    table = found_table(session, messages)
     if table is None:
         return planned(place, pattern=is_pattern(messages), cores=cores)
-    if remote and place.store.type_name != "local":
+    if is_remote(messages) and place.store.type_name != "local":
         raise OtherWayError("it is a table in a store: its log says which files it has")
     return planned_table(read_table(table), cores=cores)
-
-
-def _names_in(store: FileSystem) -> Names:
-    """Return what tells which names of a pattern a folder of a store has, given the folder's URI without options."""
-
-    def names(folder: str, pattern: str) -> list[str]:
-        uri = urlsplit(folder)
-        path = uri.netloc.rpartition("@")[2] + unquote(uri.path)  # a key may stand in front of a store's name
-        found = store.get_file_info(FileSelector(path, allow_not_found=True))
-        return [one.base_name for one in found if fnmatchcase(one.base_name, pattern)]
-
-    return names
 
 
 def route_parts(

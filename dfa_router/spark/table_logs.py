@@ -8,16 +8,19 @@ Rejected: Spark's own readers for these tables. They are packages of the JVM, wh
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Sequence
 from urllib.parse import unquote
 
 import pyarrow as pa
+from pyarrow import fs
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from dfa_router.logs.marks import free_name
+from dfa_router.logs.stores import STORE_ERRORS, is_remote, place_of
 from dfa_router.spark.route import quoted
 from dfa_router.tables import Found, Table, read_table, table_at
 
@@ -25,9 +28,19 @@ __all__ = ["found_table", "table_rows"]
 
 
 def found_table(session: SparkSession, path: str) -> Found | None:
-    """Return the table at a path or URI, which Spark looks at; raises :class:`MessagesError` as :func:`table_at` does."""
-    if "://" not in path:
+    """Return the table at a path or URI; raises :class:`MessagesError` as :func:`table_at` does.
+
+    In a store that Arrow knows, Arrow looks: plain Spark has no connector for most of them. Else Spark does.
+    """
+    if not is_remote(path):
         return table_at(path)
+    try:
+        known = place_of(path) is not None
+    except STORE_ERRORS:
+        known = False
+    if known:
+        uri, mark, options = path.partition("?")
+        return table_at(uri, lambda folder, pattern: _names_in_store(folder + mark + options, pattern))
     jvm, configuration = session._jvm, session._jsc.hadoopConfiguration()  # noqa: SLF001
 
     assert jvm is not None
@@ -37,6 +50,19 @@ def found_table(session: SparkSession, path: str) -> Found | None:
         return [status.getPath().getName() for status in place.getFileSystem(configuration).globStatus(place) or ()]
 
     return table_at(path, names)
+
+
+def _names_in_store(folder: str, pattern: str) -> Sequence[str]:
+    """Return the names in a folder that a pattern has; none where the folder may not be looked at, as above a log."""
+    place = place_of(folder)
+    assert place is not None, "of the scheme of the log"
+    try:
+        if "*" not in pattern:
+            return [pattern] * (place.store.get_file_info(place.beside(pattern).path).type != fs.FileType.NotFound)
+        infos = place.store.get_file_info(fs.FileSelector(place.path, allow_not_found=True))
+    except STORE_ERRORS:
+        return []
+    return fnmatch.filter([info.base_name for info in infos], pattern)
 
 
 def table_rows(session: SparkSession, found: Found) -> DataFrame:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,6 +14,7 @@ import pytest
 from pyarrow import fs
 
 import dfa_router as dr
+from dfa_router.logs.owners import mark
 from dfa_router.logs.publishing import staged_remotely
 from dfa_router.logs.stores import Place, place_of
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
@@ -99,6 +103,20 @@ def test_a_log_in_a_store_is_routed_to_the_store(spark: SparkSession, store: Sto
     assert not set(store.names("bucket/out")) & set(names) - {"out/_SUCCESS"}
 
 
+def test_a_table_in_a_store_is_no_log_of_files(spark: SparkSession, store: Store) -> None:
+    from dfa_router.spark.table_logs import found_table
+
+    write_log(store)
+    assert found_table(spark, store.uri("log")) is None
+    with store.fs.open_output_stream("bucket/log/_delta_log/0.json") as file:
+        file.write(b"{}")
+    found = found_table(spark, store.uri("log"))
+    assert found is not None
+    assert found.format == "delta"
+    with pytest.raises(dr.MessagesError, match="lies in the Delta table"):
+        found_table(spark, store.uri("log/day=1"))
+
+
 def test_a_failed_run_leaves_nothing_in_the_store(spark: SparkSession, store: Store) -> None:
     write_log(store)
     store.fs.create_dir("bucket/keyless")
@@ -123,6 +141,22 @@ def test_what_a_killed_run_left_is_mended_by_overwriting(spark: SparkSession, st
             route(spark, store.uri("log"), store.uri("out"))
     assert route(spark, store.uri("log"), store.uri("out"), overwrite=True).messages == 8
     assert not set(names) & set(store.names())
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are told apart by /proc")
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_attempts_of_a_process_that_has_ended_are_removed_and_those_of_others_stay(
+    store: Store, *, overwrite: bool
+) -> None:
+    line = [sys.executable, "-c", "from dfa_router.logs.owners import mark; print(mark())"]
+    ended = subprocess.run(line, capture_output=True, text=True, check=True).stdout.strip()
+    for owner in (ended, mark(), "0123456789abcdef-1-1"):
+        with store.fs.open_output_stream(f"bucket/out/_temporary/{owner}-{'0' * 32}/part") as file:
+            file.write(b"half")
+    with staged_remotely("out", store.place("out"), overwrite=overwrite) as draft:
+        draft.publish([])
+    left = {name.split("/")[2].rpartition("-")[0] for name in store.names("bucket/out") if "_temporary" in name}
+    assert left == ({mark()} if overwrite else {mark(), "0123456789abcdef-1-1"})
 
 
 def test_what_appeared_meanwhile_is_left_as_it_is(spark: SparkSession, store: Store) -> None:
