@@ -13,7 +13,7 @@ ROUTED := build/demo/routed.parquet
 help:  ## list the recipes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: .venv/.ready-demo $(LOG)  ## route a million messages through a RabbitMQ topology on Spark
+demo: .venv/.ready-demo $(LOG)  ## route ten million messages through a RabbitMQ topology on Spark
 	rm -rf $(ROUTED)
 	$(BIN)/dfa-router route --definitions $(DEMO)/definitions.json --messages $(LOG) --out $(ROUTED)
 

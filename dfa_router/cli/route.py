@@ -105,7 +105,8 @@ def route(
     (exchanges on the way whose type is not simulated) and problem (what was wrong with this row). In CSV, lists are
     JSON text. No row is dropped: a line that cannot be read is kept, and says so in problem.
 
-    Parquet to Parquet is fastest: Spark's workers read and write the files themselves. Other formats go through Spark's rows.
+    Spark's workers read and write the files themselves where they can: Parquet to Parquet, and JSON lines and CSV to any format.
+    What is left goes through Spark's rows, which takes several times as long, and a warning says why.
 
     Exit codes: 0 routed, 1 what --fail-on names was found, 2 wrong usage or input, 3 the machine lacks something, the job
     failed, or something appeared at --out meanwhile (then the result is kept beside it, and the message says where), 130
@@ -183,7 +184,7 @@ def _parts(summary: Summary, starting: float) -> Iterator[RenderableType]:
     rate = f"{summary.messages_per_second:,.0f} messages/s"
     yield f"\n{rate} ({summary.seconds:.1f} s: {stages}; starting Spark took {starting:.1f} s before)"
     if summary.way == "frames" and summary.seconds > SLOW_SECONDS:
-        yield "Spark read and wrote each row: Parquet to Parquet takes a fraction of the time"
+        yield "Spark read and wrote each row, which takes several times as long as reading and writing files"
     yield f"the result lies in {summary.out}"
 
 

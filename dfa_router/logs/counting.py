@@ -11,7 +11,6 @@ as of publishers with numbers in their keys, estimates of noise.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
@@ -44,6 +43,8 @@ COUNTS = pa.schema(
 
 CHECKSUM = "checksum"
 """The column of spilled rows by which they are divided into passes."""
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 MOST_ROWS = 50_000
 """Rows that a tally holds before it spills."""
@@ -159,9 +160,28 @@ def added_up(tables: Sequence[pa.Table]) -> pa.Table:
 
 def with_checksums(rows: pa.Table) -> pa.Table:
     """Return the rows with a checksum of what they are about, and sorted by it."""
-    columns = (rows[name].to_pylist() for name in COUNTS.names[:-1])
-    sums = [zlib.crc32(repr(about).encode(errors="replace")) for about in zip(*columns, strict=True)]
-    return rows.append_column(CHECKSUM, pa.array(sums, pa.int64())).sort_by(CHECKSUM)
+    names, keys = (_polynomials(rows[name]) for name in ("name", "key"))
+    mixed = (names ^ (keys * _ODD)) * _ODD
+    sums = ((mixed ^ (mixed >> 29)) * _ODD) >> 32
+    return rows.append_column(CHECKSUM, pa.array(sums.astype(np.int64))).sort_by(CHECKSUM)
+
+
+def _polynomials(column: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
+    """Return a number for each text, made of all its bytes and their places; null is as the empty text.
+
+    Python's own checksums, a row at a time, took a tenth of the time of routing.
+    """
+    array = pc.fill_null(_plain(column).cast(pa.large_binary()), b"")
+    _, offsets, data = array.buffers()
+    ends = np.frombuffer(offsets, np.int64, len(array) + 1, 8 * array.offset) if len(array) else np.zeros(1, np.int64)
+    lengths = np.diff(ends)
+    if not lengths.any():
+        return np.zeros(len(array), np.uint64)
+    powers = np.cumprod(np.full(lengths.max(), _ODD))
+    places = np.arange(ends[0], ends[-1]) - np.repeat(ends[:-1], lengths)
+    terms = (np.frombuffer(data, np.uint8)[ends[0] : ends[-1]] + np.uint64(1)) * powers[places]
+    sums = np.concatenate(([np.uint64(0)], np.cumsum(terms)))
+    return np.asarray(sums[ends[1:] - ends[0]] - sums[ends[:-1] - ends[0]])
 
 
 def _counted(

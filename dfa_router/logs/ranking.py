@@ -6,12 +6,11 @@ are listed is counted, and not held.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +20,7 @@ from dfa_router.logs.counting import CHECKSUM, COUNTS, KINDS, Totals, added_up, 
 from dfa_router.logs.routing import Written
 from dfa_router.logs.stores import Place
 
-__all__ = ["Ranked", "counts_of", "ranked"]
+__all__ = ["Ranked", "counts_file", "counts_of", "ranked"]
 
 PASS_ROWS = 1_000_000
 """Rows of counts, not yet added up, that a pass reads."""
@@ -65,12 +64,11 @@ def _in_passes(inline: Sequence[pa.Table], spilled: Sequence[Place]) -> Iterator
 
 
 def ranked(
-    tables: Iterable[pa.Table], limits: Mapping[str, int | None], counts: str | None = None
+    tables: Iterable[pa.Table], limits: Mapping[str, int | None], write: Callable[[pa.Table], None] | None = None
 ) -> dict[str, Ranked]:
     """Return the most frequent of each kind: as many as its limit says, or all.
 
-    ``counts`` is the path of a Parquet file for all rows; of kind ``unroutable`` it gets those that are listed. Raises
-    ``OSError`` where it cannot be written.
+    ``write`` is called with all rows, a kind at a time; of kind ``unroutable`` it gets those that are listed.
 
     >>> rows = {"kind": ["queue"] * 2, "vhost": ["/"] * 2, "name": ["q", "p"], "key": pa.nulls(2, pa.binary())}
     >>> found = ranked([pa.table({**rows, "messages": [2, 3]}, schema=COUNTS)], {"queue": 1})["queue"]
@@ -79,18 +77,16 @@ def ranked(
     """
     best = dict.fromkeys(KINDS, COUNTS.empty_table())
     distinct, messages = dict.fromkeys(KINDS, 0), dict.fromkeys(KINDS, 0)
-    with ExitStack() as closing:
-        write = None if counts is None else closing.enter_context(_CountsFile(counts))
-        for table in tables:
-            for kind in KINDS:
-                some = table.filter(pc.equal(table["kind"], kind))
-                distinct[kind] += len(some)
-                messages[kind] += pc.sum(some["messages"]).as_py() or 0
-                best[kind] = pa.concat_tables([best[kind], some]).sort_by(_ORDER)[: limits.get(kind)]
-                if write is not None and kind != "unroutable":
-                    write(some.sort_by(_ORDER))
-        if write is not None:
-            write(best["unroutable"])
+    for table in tables:
+        for kind in KINDS:
+            some = table.filter(pc.equal(table["kind"], kind))
+            distinct[kind] += len(some)
+            messages[kind] += pc.sum(some["messages"]).as_py() or 0
+            best[kind] = pa.concat_tables([best[kind], some]).sort_by(_ORDER)[: limits.get(kind)]
+            if write is not None and kind != "unroutable":
+                write(some.sort_by(_ORDER))
+    if write is not None:
+        write(best["unroutable"])
     return {kind: Ranked(rows=best[kind], distinct=distinct[kind], messages=messages[kind]) for kind in KINDS}
 
 
@@ -99,27 +95,32 @@ def _read(place: Place, first: int, end: int) -> pa.Table:
     return pq.read_table(place.path, filesystem=place.store, columns=COUNTS.names, filters=here, use_threads=False)
 
 
-class _CountsFile:
-    """A Parquet file of counts, with keys as text; it appears when it is complete."""
+@contextmanager
+def counts_file(path: str | None) -> Iterator[Callable[[pa.Table], None] | None]:
+    """Yield what writes rows to a Parquet file of counts, with keys as text, or None where there is no path.
 
-    def __init__(self, path: str) -> None:
-        self._path = Path(path)
-        self._draft = self._path.with_name(f".{self._path.name}.partial")
-        place = COUNTS.get_field_index("key")
-        self._schema = COUNTS.set(place, pa.field("key", pa.string()))
+    The file appears at the end, in place of an old one, if nothing was raised within: so the result has to be in its place
+    by then. Raises ``OSError`` where it cannot be written.
+    """
+    if path is None:
+        yield None
+        return
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.partial")
+    schema = COUNTS.set(COUNTS.get_field_index("key"), pa.field("key", pa.string()))
+    try:
+        with ExitStack() as closing:
+            writers: list[pq.ParquetWriter] = []
 
-    def __enter__(self) -> Self:
-        self._writer = pq.ParquetWriter(self._draft, self._schema)
-        return self
+            def write(rows: pa.Table) -> None:
+                if not writers:  # not before there are counts: a killed process would leave the draft
+                    writers.append(closing.enter_context(pq.ParquetWriter(draft, schema)))
+                keys = [None if key is None else key.decode(errors="replace") for key in rows["key"].to_pylist()]
+                columns = {**{name: rows[name] for name in COUNTS.names}, "key": pa.array(keys, pa.string())}
+                writers[0].write_table(pa.table(columns, schema=schema))
 
-    def __call__(self, rows: pa.Table) -> None:
-        keys = [None if key is None else key.decode(errors="replace") for key in rows["key"].to_pylist()]
-        columns = {**{name: rows[name] for name in COUNTS.names}, "key": pa.array(keys, pa.string())}
-        self._writer.write_table(pa.table(columns, schema=self._schema))
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self._writer.close()
-        if kind is None:
-            self._draft.replace(self._path)
-        else:
-            self._draft.unlink(missing_ok=True)
+            yield write
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dfa_router.logs.counting import CHECKSUM, COUNTS, Keys, Tally, Totals
+from dfa_router.logs.encoding import ADDED
 from dfa_router.logs.marks import NO_FIELDS, NO_JSON, READ_PROBLEM
 from dfa_router.logs.parts import Part, Read
 from dfa_router.logs.planning import Plan, with_column
@@ -27,7 +28,7 @@ from dfa_router.logs.stores import Place
 from dfa_router.logs.writing import ENDINGS, opened
 from dfa_router.rabbitmq.columns import RoutedBatch
 
-__all__ = ["ADDED", "RoutePart", "Written", "work_of"]
+__all__ = ["RoutePart", "Written", "work_of"]
 
 MOST_ROWS = 122_880
 """Of a row group of the result; DuckDB's number, which is a multiple of every vector's length."""
@@ -37,14 +38,6 @@ INLINE_ROWS = 1_000
 """Counts that come back with the task; more are written to a file."""
 SPILLED_GROUP = 8_192
 """Rows of a row group of spilled counts: what a pass need not read is left out by the row group."""
-
-ADDED = [
-    pa.field("queues", pa.list_(pa.string())),
-    pa.field("routed", pa.bool_()),
-    pa.field("not_simulated", pa.list_(pa.string())),
-    pa.field("problem", pa.string()),
-]
-"""The columns that the result has behind those of the log."""
 
 UNREAD = pa.array([NO_JSON, NO_FIELDS])
 """What is said of lines that have no columns, or not all: that these are absent is not worth a word."""
@@ -104,7 +97,7 @@ class RoutePart:
             ):
                 most = _most_rows(part)
                 for table in _gathered(self.read(part, most), most):
-                    write(self._routed(router, table, tally))
+                    write(*self._routed(router, table, tally))
             rows = tally.rows(INLINE_ROWS)
             spilled = spill.close()
         except BaseException:
@@ -114,7 +107,8 @@ class RoutePart:
             raise
         return Written(part.number, name, tally.totals, _as_stream(rows), spilled)
 
-    def _routed(self, router: Router, table: pa.Table, tally: Tally) -> pa.Table:
+    def _routed(self, router: Router, table: pa.Table, tally: Tally) -> tuple[pa.Table, RoutedBatch]:
+        """Return the columns of the log, and what became of each row."""
         said = None
         if READ_PROBLEM in table.schema.names:
             said = table[READ_PROBLEM].combine_chunks()
@@ -122,16 +116,15 @@ class RoutePart:
         columns: dict[str, Any] = {key: table[name] for key, name in self.keys.items()}
         exchanges, routing_keys, vhosts = (columns.pop(name, None) for name in ("exchange", "routing_key", "vhost"))
         batch = router.route_batch(exchanges, routing_keys, vhosts, vhost=self.vhost, **columns)
-        keys, added = Keys(exchanges, routing_keys, vhosts, self.vhost), list(batch.columns())
+        keys = Keys(exchanges, routing_keys, vhosts, self.vhost)
         if said is None or said.null_count == len(said):
             tally.add(keys, batch)
-        else:
-            unread = pc.is_in(said, UNREAD)
-            both = pc.binary_join_element_wise(said, added[-1], "; ", null_handling="skip")
-            some = pc.or_(said.is_valid(), added[-1].is_valid())
-            added[-1] = pc.if_else(unread, said, pc.if_else(some, both, pa.scalar(None, pa.string())))
-            tally.add(keys, batch, added[-1], unread)
-        return pa.table([*table.columns, *added], schema=self.schema)
+            return table, batch
+        unread = pc.is_in(said, UNREAD)
+        both = pc.binary_join_element_wise(said, batch.problem, "; ")  # null where either is
+        problem = pc.if_else(unread, said, pc.coalesce(both, said, batch.problem))
+        tally.add(keys, batch, problem, unread)
+        return table, replace(batch, problem=problem)
 
 
 def work_of(plan: Plan, attempts: Place, *, keys: Mapping[str, str], vhost: str, kind: str = "parquet") -> RoutePart:

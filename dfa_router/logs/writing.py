@@ -8,7 +8,7 @@ lists and objects are JSON.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -16,14 +16,17 @@ import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
 from dfa_router.logs.counting import text_of
+from dfa_router.logs.encoding import Encoding, added_columns
 from dfa_router.logs.json_text import is_written, json_lines, json_texts
+from dfa_router.rabbitmq.columns import RoutedBatch
 
 __all__ = ["ENDINGS", "opened", "writable"]
 
 ENDINGS = {"parquet": "parquet", "jsonl": "json", "csv": "csv"}
 """The endings of the files of each format, as Spark names them."""
 
-Write = Callable[[pa.Table], None]
+Write = Callable[[pa.Table, RoutedBatch], None]
+"""Takes columns of a log, and what became of each row."""
 
 
 def writable(schema: pa.Schema, kind: str) -> bool:
@@ -39,18 +42,35 @@ def writable(schema: pa.Schema, kind: str) -> bool:
 
 @contextmanager
 def opened(kind: str, sink: Any, schema: pa.Schema, *, old_times: bool = False) -> Iterator[Write]:
-    """Yield what writes tables of a schema to a file, each as a row group where there are such."""
+    """Yield what writes rows of a result with a schema to a file, each call's as row groups where there are such."""
     if kind == "parquet":
-        with pq.ParquetWriter(
-            sink, schema, compression="snappy", use_deprecated_int96_timestamps=old_times
-        ) as parquet_writer:
-            yield lambda table: parquet_writer.write_table(table, row_group_size=max(1, len(table)))
+        with ExitStack() as closing:
+            encoding = Encoding(schema, old_times=old_times)
+            writers: list[pq.ParquetWriter] = []
+
+            def write(table: pa.Table, batch: RoutedBatch) -> None:
+                if not writers:
+                    writers.append(closing.enter_context(encoding.writer(sink, table)))
+                for rows, added in added_columns(batch):
+                    some = table.slice(rows.start, rows.stop - rows.start)
+                    whole = pa.table([*some.columns, *added], schema=encoding.schema)
+                    writers[0].write_table(whole, row_group_size=max(1, len(whole)))
+
+            yield write
+            if not writers:
+                closing.enter_context(encoding.writer(sink, None))
     elif kind == "jsonl":
-        yield lambda table: _write_text(sink, json_lines(_well_formed(table)))
+        yield lambda table, batch: _write_text(sink, json_lines(_well_formed(_joined(table, batch, schema))))
     else:
         texts = pa.schema([(field.name, _in_csv(field.type)) for field in schema])
         with arrow_csv.CSVWriter(sink, texts) as csv_writer:
-            yield lambda table: csv_writer.write_table(_without_nesting(_well_formed(table), texts))
+            yield lambda table, batch: csv_writer.write_table(
+                _without_nesting(_well_formed(_joined(table, batch, schema)), texts)
+            )
+
+
+def _joined(table: pa.Table, batch: RoutedBatch, schema: pa.Schema) -> pa.Table:
+    return pa.table([*table.columns, *batch.columns()], schema=schema)
 
 
 def _in_csv(kind: pa.DataType) -> pa.DataType:

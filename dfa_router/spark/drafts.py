@@ -13,7 +13,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
@@ -47,8 +47,16 @@ def staged(out: str, *, overwrite: bool) -> Iterator[str]:
                 target.replace(old)
             _place(draft, target, out)
         finally:
-            _clean(draft, old, target)
-            lock.unlink(missing_ok=True)
+            _in_any_case(lambda: _clean(draft, old, target, lock))
+
+
+def _in_any_case(clean: Callable[[], None]) -> None:
+    """Clean up, and let an interrupt that comes meanwhile wait for it."""
+    try:
+        clean()
+    except KeyboardInterrupt:
+        _in_any_case(clean)  # which may raise the next one
+        raise
 
 
 def _place(draft: Path, target: Path, out: str) -> None:
@@ -63,13 +71,15 @@ def _place(draft: Path, target: Path, out: str) -> None:
         ) from None
 
 
-def _clean(draft: Path, old: Path, target: Path) -> None:
+def _clean(draft: Path, old: Path, target: Path, lock: Path) -> None:
     """Remove what is not needed any more; an old result comes back where there is no new one."""
     if old.exists() and not target.exists():
         with suppress(OSError):  # a result of another run has just taken the place
             old.replace(target)
     for leftover in (draft, old):
         shutil.rmtree(leftover, ignore_errors=True)
+    if not draft.exists():  # tasks that still end, as those of a killed run, write into it until then
+        lock.unlink(missing_ok=True)
 
 
 def _remove_abandoned(target: Path) -> None:
@@ -82,6 +92,4 @@ def _remove_abandoned(target: Path) -> None:
             draft, old = lock.with_suffix(_DRAFT), lock.with_suffix(_OLD)
             if draft.exists():
                 _log.warning("removing %s, the unfinished result of a run that was killed", draft)
-            _clean(draft, old, target)
-            if not draft.exists():  # tasks of the killed run may still end, and write into it until then
-                lock.unlink(missing_ok=True)
+            _clean(draft, old, target, lock)

@@ -20,13 +20,14 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.errors import JobError, MessagesError
 from dfa_router.logs.planning import OtherWayError, Plan
 from dfa_router.logs.publishing import attempts_of, publish, staged_remotely
-from dfa_router.logs.ranking import counts_of, ranked
+from dfa_router.logs.ranking import counts_file, counts_of, ranked
 from dfa_router.logs.routing import Written
 from dfa_router.logs.stores import STORE_ERRORS, Place, is_remote, place_of
 from dfa_router.logs.summary import Summary, limits, summary_of
@@ -41,6 +42,8 @@ from dfa_router.spark.progress import Report, watched
 from dfa_router.tables import table_at
 
 __all__ = ["Summary", "check_output", "route_log"]
+
+WriteCounts = Callable[[pa.Table], None] | None
 
 _log = logging.getLogger(__name__)
 
@@ -95,7 +98,6 @@ class _Job:
     vhost: str
     overwrite: bool
     top: int
-    counts: str | None
     report: Report | None
     stages: dict[str, float] = field(default_factory=dict)
 
@@ -146,11 +148,14 @@ def route_log(
         vhost=vhost,
         overwrite=overwrite,
         top=top,
-        counts=counts,
         report=report,
     )
     plan, reason = _plan(job, kind, out_kind)
-    summary = _through_frames(job, kind, out_kind, reason) if plan is None else _through_files(job, plan, out_kind)
+    with _failing(), counts_file(counts) as write:  # appears behind the result, or not at all
+        if plan is None:
+            summary = _through_frames(job, kind, out_kind, reason, write)
+        else:
+            summary = _through_files(job, plan, out_kind, write)
     known = sum(job.stages.values())
     seconds = time.monotonic() - started
     return replace(summary, seconds=seconds, stages={**job.stages, "committing": seconds - known})
@@ -169,7 +174,7 @@ def _plan(job: _Job, kind: str, out_kind: str) -> tuple[Plan | None, str]:
         return None, str(error)
 
 
-def _through_files(job: _Job, plan: Plan, out_kind: str) -> Summary:
+def _through_files(job: _Job, plan: Plan, out_kind: str, write_counts: WriteCounts) -> Summary:
     run = route_parts(
         job.session,
         plan,
@@ -188,9 +193,8 @@ def _through_files(job: _Job, plan: Plan, out_kind: str) -> Summary:
             if totals.messages != plan.rows:
                 raise _other_rows(job, totals.messages, plan.rows)
             apart = named_vhost(plan.schema.names) is not None and len(job.topology.vhosts) > 1
-            summary = summary_of(job.out, totals, ranked(tables, limits(job.top), job.counts), vhosts_apart=apart)
-        with _failing():
-            finish(written)
+            summary = summary_of(job.out, totals, ranked(tables, limits(job.top), write_counts), vhosts_apart=apart)
+        finish(written)
         return summary
 
     place = place_of(job.out) if is_remote(job.out) else None
@@ -202,7 +206,7 @@ def _through_files(job: _Job, plan: Plan, out_kind: str) -> Summary:
         return routed(attempts_of(local), lambda written: publish(local, written))
 
 
-def _through_frames(job: _Job, kind: str, out_kind: str, reason: str) -> Summary:
+def _through_frames(job: _Job, kind: str, out_kind: str, reason: str, write_counts: WriteCounts) -> Summary:
     def read() -> tuple[MessageLog, DataFrame]:
         with job.stage("reading"):
             log = read_messages(job.session, job.messages, kind)
@@ -222,7 +226,7 @@ def _through_frames(job: _Job, kind: str, out_kind: str, reason: str) -> Summary
             )
             if totals.messages != log.rows:
                 raise _other_rows(job, totals.messages, log.rows)
-            listed = ranked([rows], limits(job.top), job.counts)
+            listed = ranked([rows], limits(job.top), write_counts)
             apart = known and len(job.topology.vhosts) > 1
             return replace(summary_of(job.out, totals, listed, vhosts_apart=apart), way="frames")
 
@@ -251,4 +255,6 @@ def _failing() -> Iterator[None]:
     except SPARK_ERRORS as error:
         raise JobError(f"the Spark job failed: {cause(error)}") from error
     except STORE_ERRORS as error:
-        raise JobError(f"counts could not be added up, or the result not be moved to its place: {error}") from error
+        raise JobError(
+            f"counts could not be added up or written, or the result not be moved to its place: {error}"
+        ) from error

@@ -18,6 +18,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +35,8 @@ OUT = Path("build/demo/messages.parquet")
 START = np.datetime64("2025-03-03T00:00:00", "us")
 DAY = 24 * 60 * 60 * 1_000_000
 ROWS_PER_GROUP = 100_000
-"""Spark reads a file with a task per row group: ten for a million rows."""
+ROWS_AT_A_TIME = 1_000_000
+"""Messages that are held in memory: some 300 MB."""
 
 
 class Draw:
@@ -185,8 +187,26 @@ def streams(definitions: dict[str, Any]) -> list[Stream]:
     return found
 
 
-def make_log(definitions: dict[str, Any], messages: int, seed: int) -> pa.Table:
-    """Return a log of that many messages."""
+def write_log(
+    definitions: dict[str, Any], messages: int, seed: int, out: Path, at_a_time: int = ROWS_AT_A_TIME
+) -> None:
+    """Write a log of that many messages to a Parquet file, a part of the day after the other."""
+    starts = range(0, messages, at_a_time)
+    with ExitStack() as closing:
+        writer: pq.ParquetWriter | None = None
+        for number, first in enumerate(starts):
+            rows = min(at_a_time, messages - first)
+            hours = (DAY * first // messages, DAY * (first + rows) // messages)
+            part = make_log(definitions, rows, [seed, number] if number else seed, hours)
+            if writer is None:
+                writer = closing.enter_context(pq.ParquetWriter(out, part.schema))
+            writer.write_table(part, row_group_size=ROWS_PER_GROUP)
+
+
+def make_log(
+    definitions: dict[str, Any], messages: int, seed: int | list[int], hours: tuple[int, int] = (0, DAY)
+) -> pa.Table:
+    """Return a log of that many messages, published between two times of the day, in microseconds."""
     rng = np.random.default_rng(seed)
     publishers = streams(definitions)
     weights = np.array([publisher.weight for publisher in publishers])
@@ -200,7 +220,7 @@ def make_log(definitions: dict[str, Any], messages: int, seed: int) -> pa.Table:
     chosen = pa.array(publisher_of)
     return pa.table(
         {
-            "timestamp": pa.array(START + np.sort(rng.integers(0, DAY, messages)), pa.timestamp("us", "UTC")),
+            "timestamp": pa.array(START + np.sort(rng.integers(*hours, messages)), pa.timestamp("us", "UTC")),
             "message_id": message_ids(rng, messages),
             "vhost": pa.array([publisher.vhost for publisher in publishers]).take(chosen),
             "exchange": pa.array([publisher.exchange for publisher in publishers]).take(chosen),
@@ -220,7 +240,7 @@ def message_ids(rng: np.random.Generator, n: int) -> pa.Array:
 def main() -> int:
     """Run the command and return its exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--messages", type=int, default=1_000_000, help="how many (default: %(default)s)")
+    parser.add_argument("--messages", type=int, default=10_000_000, help="how many (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=2011, help="(default: %(default)s)")
     parser.add_argument("--definitions", type=Path, default=DEFINITIONS, help="(default: %(default)s)")
     parser.add_argument("--out", type=Path, default=OUT, help="a Parquet file, replaced (default: %(default)s)")
@@ -228,14 +248,15 @@ def main() -> int:
     if options.messages < 1:
         parser.error("--messages must be at least 1")
     started = time.perf_counter()
-    log = make_log(json.loads(options.definitions.read_bytes()), options.messages, options.seed)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     # The file gets its name when it is complete, so that an interrupted run leaves no part of a log under that name.
     draft = options.out.with_name(options.out.name + ".part")
-    pq.write_table(log, draft, row_group_size=ROWS_PER_GROUP)
+    write_log(json.loads(options.definitions.read_bytes()), options.messages, options.seed, draft)
     draft.replace(options.out)
     seconds = time.perf_counter() - started
-    print(f"{options.out}: {log.num_rows:,} messages of seed {options.seed}, made in {seconds:.1f} s", file=sys.stderr)
+    print(
+        f"{options.out}: {options.messages:,} messages of seed {options.seed}, made in {seconds:.1f} s", file=sys.stderr
+    )
     return 0
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from examples.demo.deployment import BINDINGS, EXCHANGES, QUEUES, VHOSTS, queue_arguments
-from examples.demo.make_log import make_log
+from examples.demo.make_log import make_log, write_log
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "examples" / "demo" / "definitions.json"
@@ -90,6 +91,17 @@ def test_a_running_broker_exports_the_same_file(tmp_path: Path) -> None:
 def test_equal_seeds_make_equal_logs(definitions: dict[str, Any], log: pa.Table) -> None:
     assert make_log(definitions, 20_000, seed=1) == log
     assert make_log(definitions, 20_000, seed=2)["routing_key"] != log["routing_key"]
+
+
+def test_a_log_is_written_part_by_part_over_the_whole_day(definitions: dict[str, Any], tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        write_log(definitions, 2_500, 1, tmp_path / name, at_a_time=1_000)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+    log = pq.read_table(tmp_path / "one")
+    assert log.num_rows == len(pc.unique(log["message_id"])) == 2_500
+    times = log["timestamp"].to_pylist()
+    assert times == sorted(times)
+    assert [times[row].hour for row in (0, 999, 1_999, 2_499)] == [0, 9, 19, 23]
 
 
 def test_the_log_has_its_columns_and_no_nulls(log: pa.Table) -> None:

@@ -13,7 +13,7 @@ import pytest
 from dfa_router.logs import counting, ranking, routing
 from dfa_router.logs.planning import planned
 from dfa_router.logs.publishing import attempts_of
-from dfa_router.logs.ranking import counts_of, ranked
+from dfa_router.logs.ranking import counts_file, counts_of, ranked
 from dfa_router.logs.routing import work_of
 from dfa_router.logs.stores import place_of
 from dfa_router.logs.summary import limits, summary_of
@@ -74,7 +74,8 @@ def test_counts_are_those_of_a_plain_recount(
     written = [work(router, part) for part in plan.parts]
     assert any(one.spilled for one in written) == spilling
     totals, tables = counts_of(written, attempts)
-    found = ranked(tables, limits(0), str(tmp_path / "counts.parquet"))
+    with counts_file(str(tmp_path / "counts.parquet")) as write:
+        found = ranked(tables, limits(0), write)
 
     expected: Counter[tuple[str, str | None, str, bytes | None]] = Counter()
     fates: Counter[str] = Counter()

@@ -12,9 +12,10 @@ import pytest
 
 import dfa_router as dr
 from dfa_router.logs import routing
+from dfa_router.logs.encoding import ADDED
 from dfa_router.logs.planning import SPARK_SCHEMA, OtherWayError, Plan, planned
 from dfa_router.logs.publishing import attempts_of, publish
-from dfa_router.logs.routing import ADDED, Written, work_of
+from dfa_router.logs.routing import Written, work_of
 from dfa_router.logs.stores import Place, place_of
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import threading
 from typing import Any
 
@@ -140,6 +141,33 @@ def test_several_threads_route_at_once() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_signal_handler_may_route_while_a_batch_is_routed() -> None:
+    topology, messages = deep(3)
+    router = topology.compile(cache_bytes=1 << 18)
+    columns = list(map(list, zip(*messages, strict=True)))
+    expected = router.route_columns(*columns).queues
+    few = [column[:40] for column in columns]
+    within: list[bool] = []
+    running = False
+
+    def handler(_signal: int, _frame: Any) -> None:
+        within.append(running)
+        assert router.route_columns(*few).queues == expected[:40]
+
+    before = signal.signal(signal.SIGALRM, handler)
+    chance = random.Random(4)
+    try:
+        while sum(within) < 20:
+            running = True
+            signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.0001, 0.01))  # one signal, as a handler may take long
+            found = router.route_columns(*columns).queues
+            running = False
+            assert found == expected
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_names_of_any_length_are_told_apart() -> None:

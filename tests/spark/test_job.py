@@ -101,7 +101,7 @@ def test_json_lines_keep_every_line(spark: SparkSession, tmp_path: Path) -> None
     assert summary.problems["the line is no JSON object"] == 3
     assert summary.problem_rows == 5
     assert summary.not_simulated == {"h": 1}
-    assert {"reading", "routing", "counting"} <= set(calls)
+    assert {"planning", "reading", "routing", "counting"} <= set(calls)
 
 
 def test_csv_keeps_every_line_and_holds_lists_as_json(spark: SparkSession, tmp_path: Path) -> None:
@@ -176,18 +176,21 @@ def test_vhosts_are_told_apart_in_the_summary(spark: SparkSession, tmp_path: Pat
         assert summary.problems == {"vhost is null": 1}
 
 
+@pytest.mark.parametrize(("before", "after"), [((0, 0, 0), (0, 0)), ((0, 7, 0), (0, 7, 0, 0))], ids=["files", "frames"])
 def test_a_result_with_other_rows_than_the_input_is_not_kept(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, before: tuple[int, ...], after: tuple[int, ...]
 ) -> None:
-    """As when a log is still being written to while it is routed."""
-    from dfa_router.spark import job, logs
-
+    """As when a log is replaced while it is routed; lines that are added are not read where files are."""
     log = tmp_path / "log.jsonl"
-    log.write_bytes(JSON_LINES[0])
-    read = logs.read_messages
-    monkeypatch.setattr(job, "read_messages", lambda *arguments: read(*arguments)._replace(rows=2))
-    with pytest.raises(dr.JobError, match=r"1 rows were written, but .* holds 2; nothing was kept"):
-        run(spark, log, tmp_path / "out", "jsonl", "jsonl")
+    log.write_bytes(b"".join(JSON_LINES[line] + b"\n" for line in before))
+
+    def change(label: str, _done: int, _total: int) -> None:
+        if label == "routing":
+            log.write_bytes(b"".join(JSON_LINES[line] + b"\n" for line in after))
+
+    said = rf"{len(after)} rows were written, but .* holds {len(before)}; nothing was kept"
+    with pytest.raises(dr.JobError, match=said):
+        run(spark, log, tmp_path / "out", "jsonl", "jsonl", report=change)
     assert left(tmp_path) == ["log.jsonl"]
 
 

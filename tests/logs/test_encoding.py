@@ -1,0 +1,108 @@
+"""How results are encoded: every reader gets lists of text and the values that were routed, and dictionaries stand where they pay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dfa_router.logs import encoding
+from dfa_router.logs.encoding import ADDED, Encoding, added_columns
+from dfa_router.logs.planning import planned
+from dfa_router.logs.publishing import attempts_of, publish
+from dfa_router.logs.routing import work_of
+from dfa_router.logs.stores import place_of
+from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+
+ROWS = 4_000
+ROUTER = topology_of(
+    exchanges=[Exchange(name="x", type="topic"), Exchange(name="h", type="headers")],
+    queues=[Queue(name="q"), Queue(name="ü")],
+    bindings=[
+        Binding(source="x", destination="q", routing_key="#.a.#"),
+        Binding(source="x", destination="ü", routing_key="*"),
+    ],
+).compile()
+COLUMNS: dict[str, Any] = {
+    "exchange": ["x", "x", "h", None] * (ROWS // 4),
+    "routing_key": [("a", "b", "a.b", "c.c", None)[number % 5] for number in range(ROWS)],
+    "id": [f"{number:032}" for number in range(ROWS)],
+    "a.b": np.arange(ROWS) * 7,
+    "few": np.arange(ROWS) % 3,
+    "nested": [{"id": str(number), "l": [number]} for number in range(ROWS)],
+}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a result of one file."""
+    folder = tmp_path_factory.mktemp("encoding")
+    pq.write_table(pa.table(COLUMNS), folder / "log.parquet")
+    source, out = place_of(str(folder / "log.parquet")), place_of(str(folder / "out"))
+    assert source is not None
+    assert out is not None
+    plan = planned(source, pattern=False, cores=1)
+    work = work_of(plan, attempts_of(out), keys={name: name for name in ("exchange", "routing_key")}, vhost="/")
+    publish(out, [work(ROUTER, plan.parts[0])])
+    (made,) = (folder / "out").glob("part-*")
+    return made
+
+
+def expected() -> dict[str, list[Any]]:
+    routed = ROUTER.route_columns(COLUMNS["exchange"], COLUMNS["routing_key"])
+    return {field.name: column.to_pylist() for field, column in zip(ADDED, routed, strict=True)}
+
+
+def test_arrow_reads_lists_of_text(file: Path) -> None:
+    table = pq.read_table(file)
+    assert [table.schema.field(one.name).type for one in ADDED] == [one.type for one in ADDED]
+    assert table.select([one.name for one in ADDED]).to_pydict() == expected()
+
+
+def test_duckdb_reads_lists_of_text(file: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as connection:
+        relation = connection.read_parquet(str(file))
+        types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        assert (types["queues"], types["not_simulated"]) == ("VARCHAR[]", "VARCHAR[]")
+        rows = connection.sql(f"select queues, routed, not_simulated, problem from '{file}'").fetchall()
+    assert rows == list(zip(*expected().values(), strict=True))
+
+
+def test_columns_of_values_that_occur_once_have_no_dictionary(file: Path) -> None:
+    group = pq.read_metadata(file).row_group(0)
+    coded = {
+        group.column(number).path_in_schema: "RLE_DICTIONARY" in group.column(number).encodings
+        for number in range(group.num_columns)
+    }
+    assert {path for path, is_coded in coded.items() if not is_coded} == {"id", "a.b", "routed"}
+    assert coded["nested.id"], "parts of nested columns are not looked at"
+    assert coded["queues.list.element"]
+
+
+def test_a_slice_of_many_copies_is_written_in_several_row_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = ROUTER.route_batch(COLUMNS["exchange"], COLUMNS["routing_key"])
+    monkeypatch.setattr(encoding, "MOST_NAMES", 100)
+    runs = list(added_columns(batch))
+    assert len(runs) > 10
+    assert [rows.start for rows, _ in runs] == [0, *(rows.stop for rows, _ in runs[:-1])]
+    assert runs[-1][0].stop == ROWS
+    for _, (queues, _, not_simulated, _) in runs:
+        assert len(queues.flatten()) + len(not_simulated.flatten()) <= 100
+    columns = zip(*(added for _, added in runs), strict=True)
+    assert [[value for part in column for value in part.to_pylist()] for column in columns] == list(expected().values())
+
+
+def test_names_and_metadata_of_the_log_are_those_of_the_file() -> None:
+    schema = pa.schema([pa.field("n", pa.large_string(), metadata={"unit": "m"}), *ADDED], {"origin": "a test"})
+    sink = pa.BufferOutputStream()
+    with Encoding(schema).writer(sink, None):
+        pass
+    found = pq.read_schema(pa.BufferReader(sink.getvalue()))
+    assert found.metadata == {b"origin": b"a test"}
+    assert found.field("n").type == pa.large_string()
+    assert found.field("n").metadata[b"unit"] == b"m"

@@ -1,0 +1,130 @@
+"""Logs of text: what is read as it stands, what is marked, and what is left to Spark, which would read something else."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from dfa_router.logs.csv_lines import csv_line_by_line, header_of, plain_csv
+from dfa_router.logs.json_lines import json_line_by_line, plain_json
+from dfa_router.logs.json_text import json_lines
+from dfa_router.logs.partitions import OtherWayError
+from dfa_router.logs.planning import Plan
+from dfa_router.logs.stores import place_of
+from dfa_router.logs.text_planning import text_parts, text_plan
+from dfa_router.logs.text_reading import SeeText
+
+
+def planned(log: Path, kind: str = "jsonl") -> Plan:
+    place = place_of(str(log))
+    assert place is not None
+    divided = text_parts(place, kind, pattern=False, cores=2)
+    return text_plan(place, kind, divided, [SeeText(place.store, kind)(part) for part in divided])
+
+
+def rows(plan: Plan, most: int = 1_000) -> list[dict[str, Any]]:
+    tables = [table for part in plan.parts for table in plan.read(part, most)]
+    assert all(len(table) <= most for table in tables)
+    found: list[dict[str, Any]] = pa.concat_tables(tables).to_pylist()
+    return found
+
+
+def test_columns_are_those_of_all_lines_sorted_and_what_is_nothing_but_null_is_text(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text(
+        '{"z": 1, "exchange": "x", "at": "2024-01-01"}\n{"b": {"d": [], "c": null}, "z": 0.5, "never": null}\n'
+    )
+    plan = planned(log)
+    assert [(field.name, str(field.type)) for field in plan.schema] == [
+        ("at", "string"),
+        ("b", "struct<c: string, d: list<item: string>>"),
+        ("exchange", "string"),
+        ("never", "string"),
+        ("z", "double"),
+    ]
+    assert [row["z"] for row in rows(plan, 1)] == [1.0, 0.5]
+    assert plan.rows == 2
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (['{"a": 1}', '{"a": "x"}'], "string"),
+        (['{"a": {"b": 1}}', '{"a": [1]}'], "object|struct"),
+        (['{"a": 9223372036854775808}'], "more than 64 bits"),
+        (['{"a": -0}', '{"a": 0.5}'], "-0"),
+        (['{"a": NaN}'], "NaN|none"),
+        (['{"a": 1, "A": 2}'], "case"),
+        (['{"a": {"k": 1, "k": 2}}'], "twice"),
+        (['{"a": 1, "a": 2}'], "twice"),
+        (['{"a": {}}'], "empty objects"),
+        (["{'a': 1}"], "strict"),
+        (['{"a": 1} {"a": 2}'], "strict"),
+        (['{"a": +INF}'], "strict"),
+        (['[{"a": 1}]'], "arrays"),
+        (["null"], "null"),
+        (['{"exchange": 5}'], "exchange"),
+        (["nothing", "at all"], "no line"),
+    ],
+)
+def test_what_spark_reads_otherwise_is_left_to_it(tmp_path: Path, lines: list[str], reason: str) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text("\n".join(lines))
+    with pytest.raises(OtherWayError, match=reason):
+        planned(log)
+
+
+def test_two_blocks_may_look_alike_and_only_one_be_plain() -> None:
+    """An object over two lines, and two objects in one, are as many rows as lines to Arrow."""
+    assert plain_json(b'{"a": "}"}\n{"a": "{"}\n') is not None
+    assert plain_json(b'{"a": 1}{"a": 2}\n{"a":\n3}\n') is None
+    assert plain_json(b'{"a": "\xff"}\n') is None
+    assert plain_json(b'{"a": "\\ud83d\\ude00"}\n') is None
+    broken = json_line_by_line(b'{"a":\n3}\n')
+    assert (broken.data, [mark.line for mark in broken.marks]) == (b"{}\n{}\n", [b'{"a":', b"3}"])
+
+
+@pytest.mark.parametrize("line", [b'x"y', b'"a"b', b'a, "b"', b'"a', b'a""', b"\0a"])
+def test_stray_quotation_marks_are_left_to_spark(line: bytes) -> None:
+    assert plain_csv(line + b",c\n" + line + b"\n") is None
+    with pytest.raises(OtherWayError, match="stray"):
+        csv_line_by_line(line + b"\n", 1)
+
+
+@pytest.mark.parametrize("header", [b"a,A", b"a,,b", b" a,b", b'a,b"', b"a,\xff"])
+def test_headers_that_spark_would_change_are_left_to_it(header: bytes) -> None:
+    with pytest.raises(OtherWayError, match="header"):
+        header_of(header + b"\n1,2\n")
+
+
+def test_json_is_written_so_that_it_is_read_back() -> None:
+    texts = ["", '"', "\\", "a\\u0041", *map(chr, range(128)), "ä\u2028\U0001f600", None]
+    numbers = [0.0, -0.0, 3.0, 1e300, 5e-324, 0.1, None]
+    made = [
+        {
+            'k"\\': text,
+            "n": numbers[place % len(numbers)],
+            "whole": (-(2**63), 2**63 - 1, None)[place % 3],
+            "flag": (True, False, None)[place % 3],
+            "lists": ([], None, [text, None])[place % 3],
+            "nested": {"a": [{"b": text}], "c": None} if place % 4 else None,
+        }
+        for place, text in enumerate(texts)
+    ]
+    table = pa.Table.from_pylist(made).slice(3)
+    index = table.schema.get_field_index("nested")
+    kind = pa.struct([("a", pa.list_(pa.struct([("b", pa.string())]))), ("c", pa.string())])
+    table = table.set_column(index, "nested", table["nested"].cast(kind))
+    lines = json_lines(table).to_pylist()
+    assert all(line.endswith("}\n") and line.count("\n") == 1 for line in lines)
+    read = [json.loads(line) for line in lines]
+    assert read == made[3:]
+    assert [math.copysign(1, row["n"]) for row in read if row["n"] == 0] == [
+        math.copysign(1, row["n"]) for row in made[3:] if row["n"] == 0
+    ]
+    assert isinstance(next(row["n"] for row in read if row["n"] == 3), float), "a double stays one"
