@@ -9,6 +9,10 @@ Batches are as large as Spark's readers and settings make them, often 4,096 rows
 own. So several are routed at once, and the result is cut into the lengths of the batches that came. Spark allows a function
 over iterators to read ahead. What is held is bounded in rows and bytes, and the end of the input ends the waiting: a
 micro-batch of a stream has an end as any other query.
+
+Rejected: making the lists of each batch that came by itself, from the numbers of its routes. Taking them out of a table of
+routes costs a third more, all in all, than making the lists of all rows in one go and cutting these; making them batch by
+batch costs a twentieth more.
 """
 
 from __future__ import annotations

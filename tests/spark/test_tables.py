@@ -98,6 +98,8 @@ def test_an_iceberg_table_whose_partitions_came_late(spark: SparkSession, tmp_pa
 
 
 def test_files_with_columns_of_other_types_are_read_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    if int(spark.version.split(".")[0]) < 4:
+        pytest.skip("Spark 3.5 reads no int as a bigint, and says so")
     log = tmp_path / "log"
     deltalake.write_deltalake(log, ODD, partition_by=["text [é]", "day", "at"])
     for file in log.rglob("*.parquet"):
