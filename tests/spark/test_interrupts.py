@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dfa_router.logs import planning
+from dfa_router.logs import parts
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def interrupts() -> Iterator[Interrupts]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder with a log of several parts, an old result and old counts."""
-    monkeypatch.setattr(planning, "LEAST_BYTES", 2_000)
-    monkeypatch.setattr(planning, "OPENING_BYTES", 100)
+    monkeypatch.setattr(parts, "LEAST_BYTES", 2_000)
+    monkeypatch.setattr(parts, "OPENING_BYTES", 100)
     key = ".".join(["a"] * 60)
     table = pa.table({"exchange": ["x"] * ROWS, "routing_key": [key] * ROWS, "n": range(ROWS)})
     pq.write_table(table, tmp_path / "log.parquet", row_group_size=ROWS // 20)
