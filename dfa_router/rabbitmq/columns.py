@@ -242,9 +242,10 @@ def route_batch(
 def _bytes_array(column: Any) -> pa.BinaryArray:
     """Return a text or binary column as one array of bytes with 32-bit offsets."""
     chunks = decoded(key_array(column))
-    if chunks.nbytes > MOST:
+    size = sum(chunk.nbytes for chunk in chunks.chunks if len(chunk))
+    if size > MOST:
         raise CapacityError(
-            f"a column of messages has {chunks.nbytes / 2**30:.1f} GiB, and is routed as one array with offsets of 32 bits: route "
+            f"a column of messages has {size / 2**30:.1f} GiB, and is routed as one array with offsets of 32 bits: route "
             "fewer messages at a time"
         )
     array = chunks.combine_chunks()

@@ -81,6 +81,9 @@ def end_java(session: SparkSession) -> None:
     """End the Java process of a session at once, and all that runs in it; does nothing if another program started it."""
     process = _java_process(session)
     if process is not None:
+        server: Any = getattr(session.sparkContext, "_accumulatorServer", None)
+        if server is not None:  # it would print a traceback for each connection that ends with Java
+            server.handle_error = lambda *_: None
         process.kill()
 
 
