@@ -20,25 +20,31 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 
+from compiler.criteria.vocabulary import Vocabulary
 from compiler.prepare import jit_enabled
 from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.build import DEFAULT_CACHE_BYTES, compile
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.errors import PublishRefusedError, UnknownNameError
 from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns, Texts, route_batch, texts_of
+from dfa_router.rabbitmq.copies import BCC, CC, further_keys
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.exchange_types import SIMULATED, check_attributes
 from dfa_router.rabbitmq.fingerprint import fingerprint_of
 from dfa_router.rabbitmq.hops import route_by_hops
-from dfa_router.rabbitmq.matching import ROUTING_KEY, Columns, Matcher
+from dfa_router.rabbitmq.headers.columns import HeaderRows
+from dfa_router.rabbitmq.headers.matching import HeadersMatcher
+from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ROUTING_KEY, Candidate, Columns, Matcher, Message
 from dfa_router.rabbitmq.names import Names, no_exchange
-from dfa_router.rabbitmq.nodes import Node, make_nodes, queues_of
+from dfa_router.rabbitmq.nodes import Node, Numbering, make_nodes, queues_of
 from dfa_router.rabbitmq.places import Places
-from dfa_router.rabbitmq.route import Route
+from dfa_router.rabbitmq.route import OneOf, Route
+from dfa_router.rabbitmq.rules import rules_of
 from dfa_router.rabbitmq.shared_automaton import SharedAutomaton, compile_shared
 from dfa_router.rabbitmq.stations import Stations
 from dfa_router.rabbitmq.traversal import Ranks, order
@@ -58,14 +64,25 @@ class TopologyRouter:
     comes; pickling compiles all, and leaves out what caches hold. Safe to use from several threads.
     """
 
-    def __init__(self, declared: Declarations, *, engine: str = "dfa", cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
+    def __init__(
+        self,
+        declared: Declarations,
+        *,
+        engine: str = "dfa",
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
+        broker: str | None = None,
+    ) -> None:
         """Lay the topology out; raises :class:`OptionError` for options that are wrong."""
         compile((), engine=engine, cache_bytes=cache_bytes)  # refuse wrong options now, not at the first message
         self.engine = engine
         self.cache_bytes = cache_bytes
-        self.fingerprint = fingerprint_of(declared, engine, cache_bytes)
+        self.broker = declared.broker if broker is None else broker
+        rules = rules_of(self.broker)
+        self.fingerprint = fingerprint_of(declared, engine, cache_bytes, rules)
         self.queues = queues_of(declared)
-        self.nodes = make_nodes(declared, self.queues)
+        self.nodes = make_nodes(declared, self.queues, rules)
+        self.numbering = Numbering(len(self.queues), len(self.nodes))
+        self.strict_values = rules.strict_values
         self.node_numbers = {(node.vhost, node.name): number for number, node in enumerate(self.nodes)}
         self.vhosts = declared.vhosts
         self.source = declared.source
@@ -115,6 +132,8 @@ class TopologyRouter:
             return matcher
         if self._is_shared(number):
             made: Matcher = self._shared().matcher(number)
+        elif SIMULATED[node.type].strict is not None:
+            made = HeadersMatcher(self.vocabulary, cast("Any", node.conditions), strict=self.strict_values)
         else:
             made = SIMULATED[node.type].compile(node.conditions, self.engine, self._share(node))
         # No lock: several threads may make one, and all use the first.
@@ -135,6 +154,13 @@ class TopologyRouter:
             made = compile_shared(self.nodes, len(self.queues), self.engine, self.cache_bytes)
             self._automata.setdefault(0, made)  # no lock, as above
         return self._automata[0]
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The criteria of all headers exchanges."""
+        kinds = [(node, SIMULATED[node.type]) for node in self.nodes if node.type is not None]
+        demands = [cast("Any", one) for node, kind in kinds if kind.strict is not None for one in node.conditions]
+        return Vocabulary(demands)
 
     @cached_property
     def queue_names(self) -> tuple[str, ...]:
@@ -166,7 +192,8 @@ class TopologyRouter:
         """The order in which a batch visits the exchanges."""
         onward = []
         for node in self.nodes:
-            targets = np.unique(node.targets[node.targets >= len(self.queues)]) - len(self.queues)
+            outputs = self.numbering.outputs
+            targets = np.unique(node.targets[node.targets >= outputs]) - outputs
             onward.append([*targets.tolist(), *([node.alternate] if node.alternate >= 0 else [])])
         return order(onward)
 
@@ -238,12 +265,26 @@ class TopologyRouter:
 
     def send(self, starts: Int32s, columns: Columns) -> SetBatch:
         """Send each message from an exchange; see :class:`dfa_router.rabbitmq.columns.CompiledTopology`."""
+        headers = columns.get(HEADERS)
+        if isinstance(headers, HeaderRows):
+            columns = {**columns, HEADERS: self._combined(headers)}
         found = None
         if self._is_automaton:
             found = self._shared().send(starts, columns, self._asked)
         if found is None:
-            found = route_by_hops(self.nodes, len(self.queues), self.ranks, self.matcher, starts, columns)
+            found = route_by_hops(self.nodes, self.numbering, self.ranks, self.matcher, starts, columns)
         return found
+
+    def _combined(self, headers: HeaderRows) -> pa.DictionaryArray:
+        """Return for each message the criteria that it meets, null where its headers are not known."""
+        combined = self.vocabulary.combine(headers.fields)
+        unknown = np.zeros(len(combined.ids), np.bool_)
+        unknown[list(headers.unknown)] = True
+        ids = pa.array(combined.ids, mask=unknown if headers.unknown else None)
+        if headers.entries is not None:
+            ids = ids.take(pa.array(headers.entries))
+        met = pa.ListArray.from_arrays(pa.array(combined.ends), pa.array(combined.members))
+        return pa.DictionaryArray.from_arrays(ids, met)
 
     def _asked(self, number: int) -> Matcher:
         matcher = self.matcher(number)
