@@ -65,8 +65,11 @@ class Demands:
 
         if not JIT:
             sets = [self.satisfied(members[ends[one] : ends[one + 1]].tolist()) for one in used.tolist()]
-            offsets = np.cumsum([0, *map(len, sets)]).astype(np.int32)
-            return SetBatch(np.arange(len(used), dtype=np.int32), offsets, np.array([n for one in sets for n in one], np.int32))
+            return SetBatch(
+                np.arange(len(used), dtype=np.int32),
+                np.cumsum([0, *map(len, sets)]).astype(np.int32),
+                np.array([n for one in sets for n in one], np.int32),
+            )
         from compiler.kernels.calling import direct
         from compiler.kernels.criteria import count_hits
 

@@ -23,7 +23,7 @@ import numpy as np
 from compiler.kernels.relay_tables import Network
 from compiler.kernels.tables import PADDING, Bytes, Keys, frozen
 from compiler.leases import Lease, Leases
-from compiler.machine.columns import readable
+from compiler.machine.columns import end_of_bytes, readable
 from compiler.relay.steps import FullError, Steps
 from compiler.relay.unions import FurtherKeys, united
 from compiler.values import Int32s, KeyColumn, SetBatch
@@ -136,7 +136,7 @@ class Relay:
         keys = _Keys(list(readable(column)), further, [] if further is None else list(readable(further.column)))
         first, size = 0, CHUNK
         while first < len(stations):
-            stop = self._end(column.offsets, first, size)
+            stop = end_of_bytes(column.offsets, first, min(len(stations), first + size), CHUNK_BYTES)
             steps.limit = None if stop - first == 1 else self._capacity
             try:
                 itineraries = self._chunk(keys, first, stations[first:stop], ask)
@@ -158,13 +158,6 @@ class Relay:
         steps.forget_numbers()
         return SetBatch(route_ids, np.concatenate(offsets), np.concatenate(values))
 
-    @staticmethod
-    def _end(offsets: Int32s, first: int, size: int) -> int:
-        stop = min(len(offsets) - 1, first + size)
-        if int(offsets[stop]) - int(offsets[first]) > CHUNK_BYTES:
-            stop = max(first + 1, int(np.searchsorted(offsets, int(offsets[first]) + CHUNK_BYTES)))
-        return stop
-
     def _clear(self) -> None:
         self._steps.clear()
         self._clears += 1
@@ -179,9 +172,7 @@ class Relay:
             count = self._steps.still_waiting(itineraries, rows, at)
         return itineraries
 
-    def _advance(
-        self, keys: _Keys, first: int, itineraries: Int32s, rows: Int32s, at: Int32s, ask: Ask
-    ) -> None:
+    def _advance(self, keys: _Keys, first: int, itineraries: Int32s, rows: Int32s, at: Int32s, ask: Ask) -> None:
         """Ask for the accept set of each waiting row, and take it one step further."""
         if self._asks:
             special = self._asked[at]

@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from compiler.relay.unions import FurtherKeys
+from dfa_router.arrow import key_column
 from dfa_router.errors import PublishRefusedError
 
-__all__ = ["BCC", "CC", "COPIES", "Copies", "further_keys"]
+__all__ = ["BCC", "CC", "COPIES", "Copies", "further_keys", "keys_of_column"]
 
 CC, BCC = "cc", "bcc"
 """Names of columns that have what the headers have."""
@@ -49,15 +52,22 @@ def _both(headers: Mapping[Any, Any] | None, cc: Any, bcc: Any) -> tuple[list[by
 
 def _keys(value: Any, name: str) -> list[bytes]:
     if isinstance(value, str | bytes) and value.lstrip()[:1] in ("[", b"["):
-        try:
+        with suppress(ValueError):  # it stays the text that it is
             value = json.loads(value)
-        except ValueError:
-            pass
     if not isinstance(value, list | tuple):
         raise PublishRefusedError(
             f"the header {name} is {str(value)[:60]!r}, and no array of texts: the broker refuses the message"
         )
-    return [one.encode(errors="surrogatepass") if isinstance(one, str) else one for one in value if isinstance(one, str | bytes)]
+    return [
+        one.encode(errors="surrogatepass") if isinstance(one, str) else one
+        for one in value
+        if isinstance(one, str | bytes)
+    ]
+
+
+def keys_of_column(column: pa.ListArray) -> FurtherKeys:
+    """Return a column of further keys, as :meth:`Copies.column` gives it, as arrays."""
+    return FurtherKeys(column.offsets.to_numpy(), key_column(column.values))
 
 
 class Copies:

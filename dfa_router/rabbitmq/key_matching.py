@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from compiler.automata.pattern import Pattern
-from compiler.relay.unions import FurtherKeys, united
+from compiler.relay.unions import united
 from compiler.values import CacheStats, Int32s, SetBatch
-from dfa_router.arrow import key_column
 from dfa_router.build import compile
 from dfa_router.engines.automaton import Automaton
 from dfa_router.language.bindings import pattern_bytes
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.rules import tokens
+from dfa_router.rabbitmq.copies import keys_of_column
 from dfa_router.rabbitmq.declared import Binding
 from dfa_router.rabbitmq.matching import (
     FURTHER_KEYS,
@@ -34,7 +34,7 @@ from dfa_router.rabbitmq.matching import (
 from dfa_router.rabbitmq.traversal import Sets
 from dfa_router.router import Router, key_bytes
 
-__all__ = ["KeyMatcher", "StationMatcher", "further_keys", "key_type"]
+__all__ = ["KeyMatcher", "StationMatcher", "key_type"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,11 @@ class KeyMatcher:
         found = self._matched(columns[ROUTING_KEY])
         further = columns.get(FURTHER_KEYS)
         if further is not None:
-            rows = np.arange(len(further), dtype=np.int32)
-            owners, at = further_keys(further).of(rows)
-            found = united(found, owners, self._matched(further.values.take(pa.array(at))))
+            owners, _ = keys_of_column(further).of(np.arange(len(further), dtype=np.int32))
+            found = united(found, owners, self._matched(further.flatten()))
         return MatchedColumns(found.set_ids.astype(np.int64), Sets(found.offsets, found.positions))
 
-    def _matched(self, keys: pa.Array) -> SetBatch:
+    def _matched(self, keys: Any) -> SetBatch:
         matches = self.router.match_batch(keys)
         parts = matches.set_ids, matches.sets.offsets, matches.sets.values
         return SetBatch(*(part.to_numpy(zero_copy_only=False) for part in parts))
@@ -91,9 +90,9 @@ class StationMatcher:
 
     def match(self, message: Message) -> tuple[int, ...]:
         """Return the numbers of the patterns that any of the routing keys matches, ascending."""
+        keys = list(map(key_bytes, keys_of(message)))
         if self.constant:
             return tuple(range(self.last - self.first))
-        keys = map(key_bytes, keys_of(message))
         tags = [tag for key in keys for tag in self.machine.match(self.word + b"." + key if key else self.word)]
         met = self.tags[tags]
         return tuple(np.unique(met[(met >= self.first) & (met < self.last)] - self.first).tolist())
@@ -102,7 +101,9 @@ class StationMatcher:
         """Return the numbers of the patterns that any routing key of each message matches."""
         keys = columns[ROUTING_KEY].to_pylist()
         further = columns[FURTHER_KEYS].to_pylist() if FURTHER_KEYS in columns else [()] * len(keys)
-        found = [self.match({ROUTING_KEY: key, FURTHER_KEYS: more or ()}) for key, more in zip(keys, further, strict=True)]
+        found = [
+            self.match({ROUTING_KEY: key, FURTHER_KEYS: more or ()}) for key, more in zip(keys, further, strict=True)
+        ]
         offsets = np.cumsum([0, *map(len, found)])
         values = np.array([one for numbers in found for one in numbers], np.int64)
         return MatchedColumns(np.arange(len(found)), Sets(offsets, values))
@@ -123,8 +124,3 @@ def key_type(dialect: Dialect, pattern: Callable[[Binding], str]) -> ExchangeTyp
         return tokens(pattern_bytes(text, position, dialect), dialect)
 
     return ExchangeType(condition=pattern, compile=compiled, tokens=as_tokens, reads=(FURTHER_KEYS,))
-
-
-def further_keys(column: pa.ListArray) -> FurtherKeys:
-    """Return the further keys of a column of messages as arrays."""
-    return FurtherKeys(column.offsets.to_numpy(), key_column(column.values))

@@ -23,13 +23,13 @@ import numpy.typing as npt
 from compiler.automata.pattern import Pattern
 from compiler.values import CacheStats
 from dfa_router.rabbitmq.declared import Binding
+from dfa_router.rabbitmq.route import Candidate
 from dfa_router.rabbitmq.traversal import Sets
 
 __all__ = [
     "FURTHER_KEYS",
     "HEADERS",
     "ROUTING_KEY",
-    "Candidate",
     "Columns",
     "ExchangeType",
     "MatchedColumns",
@@ -61,16 +61,6 @@ def keys_of(message: Message) -> tuple[str | bytes, ...]:
     ('a', b'b')
     """
     return message[ROUTING_KEY], *message.get(FURTHER_KEYS, ())
-
-
-class Candidate(NamedTuple):
-    """One of the destinations of which an exchange takes one for each message."""
-
-    destination: str
-    destination_type: str
-    """``queue`` or ``exchange``."""
-    share: float
-    """The part of many messages that it gets; the shares of an exchange add up to 1."""
 
 
 class MatchedColumns(NamedTuple):

@@ -7,14 +7,15 @@ matches: a node holds the conditions that its type makes of its bindings (:mod:`
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from compiler.values import Int32s
 from dfa_router.rabbitmq.declared import Binding, Declarations, Exchange
 from dfa_router.rabbitmq.exchange_types import SIMULATED, simulated_type
-from dfa_router.rabbitmq.matching import Candidate, ExchangeType
+from dfa_router.rabbitmq.matching import ExchangeType
+from dfa_router.rabbitmq.route import Candidate
 from dfa_router.rabbitmq.rules import BrokerRules
 
 __all__ = ["Node", "Numbering", "make_nodes", "queues_of"]
@@ -62,6 +63,11 @@ class Node(NamedTuple):
     candidates: tuple[Candidate, ...] = ()
     """The destinations of which it takes one, for a type of which nobody can tell which."""
 
+    def onward(self, outputs: int) -> list[int]:
+        """Return the exchanges that messages may go on to, ascending, the alternate one included; ``outputs`` is the numbering's."""
+        found = set((np.unique(self.targets[self.targets >= outputs]) - outputs).tolist())
+        return sorted(found | ({self.alternate} if self.alternate >= 0 else set()))
+
     @property
     def weight(self) -> int:
         """How large its conditions are, as text: the share of the caches' bytes that it gets depends on it."""
@@ -72,7 +78,7 @@ class _Rows:
     """What the conditions of one exchange lead to: targets, and the first binding that leads to each."""
 
     def __init__(self) -> None:
-        self.conditions: dict[Hashable, dict[int, int]] = {}
+        self.conditions: dict[Any, dict[int, int]] = {}
         self.candidates: tuple[Candidate, ...] = ()
 
     def add(self, condition: Hashable, target: int, position: int) -> None:
@@ -136,7 +142,7 @@ def _lay_out(
     for condition, binding in arranged:
         position, end = known[id(binding)]
         rows.add(condition, end, position)
-    if kind.strict is not None and bindings:
+    if kind.strict is not None and any(condition.criteria for condition in rows.conditions):
         rows.add(None, numbering.unsimulated(number), -1)
 
 

@@ -18,7 +18,8 @@ from dfa_router.arrow import key_column, rows_of
 from dfa_router.engines.automaton import Automaton
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.language.dialects import AMQP
-from dfa_router.rabbitmq.key_matching import StationMatcher, further_keys
+from dfa_router.rabbitmq.copies import keys_of_column
+from dfa_router.rabbitmq.key_matching import StationMatcher
 from dfa_router.rabbitmq.matching import FURTHER_KEYS, ROUTING_KEY, Columns, Matcher
 from dfa_router.rabbitmq.nodes import Node
 from dfa_router.rabbitmq.stations import Stations, plan
@@ -92,7 +93,7 @@ class SharedAutomaton:
             offsets, values = (np.asarray(array, np.int32) for array in found.sets)
             return SetBatch(found.set_ids.astype(np.int32), offsets, values + conditions[number])
 
-        further = further_keys(columns[FURTHER_KEYS]) if FURTHER_KEYS in columns else None
+        further = keys_of_column(columns[FURTHER_KEYS]) if FURTHER_KEYS in columns else None
         return self._relay.run(key_column(columns[ROUTING_KEY]), starts, met, further)
 
     def stats(self) -> CacheStats:

@@ -68,7 +68,9 @@ def plan(nodes: Sequence[Node], queues: int) -> Plan:
     np.cumsum([1 if node.type is None else len(node.offsets) - 1 for node in nodes], out=conditions[1:])
     tokens = [_tokens(node) for node in nodes]
     constant = [_is_constant(node, own) for node, own in zip(nodes, tokens, strict=True)]
-    behind = narrowed(Layout(nodes=nodes, outputs=numbering.outputs, conditions=conditions, tokens=tokens, constant=constant))
+    behind = narrowed(
+        Layout(nodes=nodes, outputs=numbering.outputs, conditions=conditions, tokens=tokens, constant=constant)
+    )
     group_offsets = np.zeros(len(nodes) + 1, np.int32)
     np.cumsum([len(one.group) for one in behind], out=group_offsets[1:])
     targets = [

@@ -15,27 +15,28 @@ by the others.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-import pyarrow as pa
 
 from compiler.values import CacheStats
 from dfa_router.arrow import key_column
+from dfa_router.rabbitmq.copies import keys_of_column
 from dfa_router.rabbitmq.declared import Binding
 from dfa_router.rabbitmq.hashing.phash2 import phash2, phash2_column
 from dfa_router.rabbitmq.matching import (
     FURTHER_KEYS,
     ROUTING_KEY,
-    Candidate,
     Columns,
     ExchangeType,
     MatchedColumns,
     Message,
     keys_of,
 )
+from dfa_router.rabbitmq.route import Candidate
 from dfa_router.rabbitmq.traversal import Sets
 from dfa_router.router import key_bytes
 
@@ -70,11 +71,9 @@ def each_destination(bindings: Sequence[Binding]) -> list[Candidate]:
 
 def weight_of(binding: Binding) -> int | None:
     """Return the weight that a binding of an ``x-consistent-hash`` has; None where the broker refuses it."""
-    try:
-        weight = int(binding.routing_key)
-    except ValueError:
+    if not re.fullmatch(r"\+?[0-9]+", binding.routing_key, re.ASCII):
         return None
-    return weight if weight > 0 else None
+    return int(binding.routing_key) or None
 
 
 def _end(binding: Binding) -> tuple[str, str]:
@@ -107,11 +106,9 @@ class ModulusMatcher:
         hashes = phash2_column(offsets, data)
         further = columns.get(FURTHER_KEYS)
         if further is not None:
-            several = np.flatnonzero(pa.compute.fill_null(pa.compute.list_value_length(further), 0).to_numpy() > 0)
-            at = pa.array(several)
-            rows = zip(several.tolist(), keys.take(at).to_pylist(), further.take(at).to_pylist(), strict=True)
-            for row, key, more in rows:
-                hashes[row] = phash2(chain([key or b""], more))
+            several = np.flatnonzero(np.diff(keys_of_column(further).offsets))
+            for row in several.tolist():
+                hashes[row] = phash2(chain([keys[row].as_py() or b""], further[row].as_py()))
         return MatchedColumns(hashes % self.count, Sets(np.arange(self.count + 1), np.arange(self.count)))
 
     def stats(self) -> CacheStats:

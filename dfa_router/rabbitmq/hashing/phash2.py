@@ -47,7 +47,7 @@ def phash2(binaries: Iterable[bytes]) -> int:
         hashed = _hashed(binary, start) if binary else start
     if not hashed:
         return NOTHING % RANGE
-    return _mixed((OF_END + END) & MASK, OF_END, hashed)[2] % RANGE
+    return int(_mixed((OF_END + END) & MASK, OF_END, hashed)[2]) % RANGE
 
 
 def phash2_column(offsets: npt.NDArray[np.int32], data: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
@@ -82,7 +82,7 @@ def _hashed(binary: bytes, start: int) -> int:
     for at in range(0, rest, BLOCK):
         a, b, c = _mixed(*((old + new) & MASK for old, new in zip((a, b, c), _three(binary[at:]), strict=True)))
     first, second, third = _three(binary[rest:])
-    return _mixed((a + first) & MASK, (b + second) & MASK, (c + (third << 8) + len(binary)) & MASK)[2]
+    return int(_mixed((a + first) & MASK, (b + second) & MASK, (c + (third << 8) + len(binary)) & MASK)[2])
 
 
 def _three(binary: bytes) -> tuple[int, int, int]:

@@ -15,7 +15,7 @@ longstr, and numbers and truth values are what they are (:mod:`dfa_router.rabbit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compiler.criteria.demands import PRESENCE, Field
-from compiler.criteria.vocabulary import FieldColumns
+from compiler.criteria.vocabulary import FieldColumns, Vocabulary
 from compiler.kernels.tables import Keys
 from compiler.machine.columns import whole
 from compiler.values import Int32s
@@ -36,7 +36,7 @@ from dfa_router.rabbitmq.copies import COPIES, Copies
 from dfa_router.rabbitmq.headers.values import FALSE, INTEGER, TEXT, TRUE, fields_of, value_of
 from dfa_router.strict_json import loads
 
-__all__ = ["HeaderRows", "read_headers"]
+__all__ = ["HeaderRows", "met_criteria", "read_headers"]
 
 Bools = npt.NDArray[np.bool_]
 
@@ -51,6 +51,11 @@ class HeaderRows:
     """The entry of each message; None where entry i is that of message i."""
     unknown: dict[int, str] = field(default_factory=dict)
     """Entries that cannot be read, and why."""
+
+    def problems(self) -> pa.StringArray:
+        """Return for each message why its headers are not known, or null."""
+        texts = pa.array([self.unknown.get(entry) for entry in range(len(self.fields.offsets) - 1)], pa.string())
+        return texts if self.entries is None else texts.take(pa.array(self.entries))
 
 
 def read_headers(column: Any, copies: Copies, *, strict: bool) -> HeaderRows:
@@ -68,7 +73,8 @@ def read_headers(column: Any, copies: Copies, *, strict: bool) -> HeaderRows:
     if pa.types.is_map(kind):
         return _of_pairs(array, array.keys, array.items, copies, strict=strict)
     if pa.types.is_list(kind) and pa.types.is_struct(kind.value_type) and kind.value_type.num_fields == 2:
-        return _of_pairs(array, *array.values.flatten(), copies, strict=strict)
+        names, values = array.values.flatten()
+        return _of_pairs(array, names, values, copies, strict=strict)
     if pa.types.is_struct(kind):
         return _of_struct(array, copies, strict=strict)
     if pa.types.is_null(kind):
@@ -79,6 +85,18 @@ def read_headers(column: Any, copies: Copies, *, strict: bool) -> HeaderRows:
         f"headers is a column of {kind}: expected a map, a struct, a list of (key, value), or text with a JSON object for each "
         "message; cast it first, or leave it out"
     )
+
+
+def met_criteria(headers: HeaderRows, vocabulary: Vocabulary) -> pa.DictionaryArray:
+    """Return for each message the numbers of the criteria that it meets, null where its headers are not known."""
+    combined = vocabulary.combine(headers.fields)
+    unknown = np.zeros(len(combined.ids), np.bool_)
+    unknown[list(headers.unknown)] = True
+    ids = pa.array(combined.ids, mask=unknown if headers.unknown else None)
+    if headers.entries is not None:
+        ids = ids.take(pa.array(headers.entries))
+    met = pa.ListArray.from_arrays(pa.array(combined.ends), pa.array(combined.members))
+    return pa.DictionaryArray.from_arrays(ids, met)
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -95,11 +113,15 @@ def _of_pairs(array: pa.Array, names: pa.Array, values: pa.Array, copies: Copies
     names, values = bytes_array(names.slice(first, last - first)), values.slice(first, last - first)
     ends: Int32s = (offsets - first).astype(np.int32)
     texts, kinds = _typed(values, strict=strict)
-    special = np.flatnonzero(pc.is_in(names, pa.array([name.encode() for name in COPIES])).to_numpy(zero_copy_only=False))
+    special = np.flatnonzero(
+        pc.is_in(names, pa.array([name.encode() for name in COPIES])).to_numpy(zero_copy_only=False)
+    )
     if len(special):
         rows = np.searchsorted(ends, special, side="right") - 1
         at = pa.array(special)
-        for row, name, value in zip(rows.tolist(), names.take(at).to_pylist(), values.take(at).to_pylist(), strict=True):
+        for row, name, value in zip(
+            rows.tolist(), names.take(at).to_pylist(), values.take(at).to_pylist(), strict=True
+        ):
             copies.add([row], {name: value})
         kept = np.ones(len(names), np.bool_)
         kept[special] = np.array(names.take(at).to_pylist()) != b"BCC"  # which the broker takes away
@@ -205,10 +227,12 @@ def _typed(values: pa.Array, *, strict: bool) -> tuple[pa.BinaryArray, npt.NDArr
     return pa.array([text for _, text in found], pa.binary()), np.array([one for one, _ in found], np.uint8)
 
 
-def _python(values: pa.Array) -> Iterator[Any]:
-    """Yield values, maps as dicts."""
-    for value in values.to_pylist(maps_as_pydicts="lossy") if pa.types.is_nested(values.type) else values.to_pylist():
-        yield value
+def _python(values: pa.Array) -> list[Any]:
+    """Return values, maps as dicts."""
+    found: list[Any] = (
+        values.to_pylist(maps_as_pydicts="lossy") if pa.types.is_nested(values.type) else values.to_pylist()
+    )
+    return found
 
 
 def _kinds(kind: int, count: int, null: Bools | None) -> npt.NDArray[np.uint8]:

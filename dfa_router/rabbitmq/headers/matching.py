@@ -55,13 +55,14 @@ def refusal_of(binding: Binding) -> str | None:
 
 
 class HeadersMatcher:
-    """The demands of one exchange; condition i is demand i, and the one behind the last says that the headers are not known."""
+    """The demands of one exchange; condition i is demand i, and the one behind the last says that the headers are not known, if any demand asks for one."""
 
     def __init__(self, vocabulary: Vocabulary, demands: Sequence[Demand], *, strict: bool) -> None:
         """Take the demands, whose criteria are in the vocabulary."""
         self._vocabulary, self._strict = vocabulary, strict
         self._demands = Demands(vocabulary, demands)
-        self._unknown = (*self._demands.always, len(demands))
+        asks = any(demand.criteria for demand in demands)
+        self._unknown = (*self._demands.always, *([len(demands)] if asks else []))
 
     def match(self, message: Message) -> tuple[int, ...]:
         """Return the demands that the message's headers, a mapping, satisfy."""

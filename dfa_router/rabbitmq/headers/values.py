@@ -77,4 +77,6 @@ def _as_text(value: object) -> str:
         return value.decode(errors="surrogateescape")
     if isinstance(value, date | Decimal):
         return str(value)
-    raise MessagesError(f"a header holds a value of type {type(value).__name__} in a list or dict: no broker carries it")
+    raise MessagesError(
+        f"a header holds a value of type {type(value).__name__} in a list or dict: no broker carries it"
+    )
