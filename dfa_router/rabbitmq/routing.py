@@ -80,9 +80,7 @@ class TopologyRouter:
         self.nodes = make_nodes(declared, self.queues, rules)
         self.numbering = Numbering(len(self.queues), len(self.nodes))
         self.strict_values = rules.strict_values
-        self.unheld = frozenset(
-            number for number, place in enumerate(self.queues) if declared.limits(*place).message_ttl == 0
-        )
+        self.unheld = frozenset(place for place in self.queues if declared.limits(*place).message_ttl == 0)
         """Queues that hold no message: what is not consumed at once expires."""
         self.node_numbers = {(node.vhost, node.name): number for number, node in enumerate(self.nodes)}
         self.vhosts = declared.vhosts
@@ -232,14 +230,16 @@ class TopologyRouter:
         unsimulated, chosen = (
             [self.nodes[one - rest.start] for one in sorted(found) if one in rest] for rest in remarks
         )
-        queues = sorted(one for one in found if one < number_of.queues)
+        queues = [self.queue_names[one] for one in sorted(found) if one < number_of.queues]
+        chances = [one for node in chosen for one in node.candidates if one.destination_type == "queue"]
+        reached = {*queues, *(one.destination for one in chances)}
         return Route(
-            queues=tuple(self.queue_names[one] for one in queues),
+            queues=tuple(queues),
             not_simulated=tuple(node.name for node in unsimulated),
             exchanges=tuple(self.nodes[number].name for number in visits),
             bindings=tuple(sorted(bindings - {-1})),
             one_of=tuple(OneOf(exchange=node.name, candidates=node.candidates) for node in chosen),
-            unheld=tuple(self.queue_names[one] for one in queues if one in self.unheld),
+            unheld=tuple(name for name in sorted(reached) if (vhost, name) in self.unheld),
         )
 
     def route_columns(
