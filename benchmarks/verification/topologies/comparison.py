@@ -20,7 +20,7 @@ from benchmarks.verification.topologies.drawing import (
 )
 from benchmarks.verification.topologies.live import Live
 from dfa_router.brokers.address import Address
-from dfa_router.rabbitmq import Route
+from dfa_router.rabbitmq import Policy, Route
 
 __all__ = ["Compared", "Difference", "compare"]
 
@@ -90,6 +90,7 @@ def compare(
     with _live(address) as live:
         found = Compared(product=f"RabbitMQ {live.version}", types=tuple(live.types), seed=seed)
         found.features.update(dict.fromkeys((*FEATURES, *live.types), 0))
+        policies: list[Policy] = []
         for number in range(first, first + topologies):
             if number % TOGETHER == 0 or number == first:
                 policies = draw_policies(random.Random(f"{seed} {number // TOGETHER}"), live.vhosts, live.tag)

@@ -203,7 +203,7 @@ def _has(text: str) -> Any:
 
 
 def _names(drawn: Drawn) -> list[str]:
-    return [one.name for one in (*drawn.topology.queues, *_own(drawn))]
+    return [one.name for one in drawn.topology.queues] + [one.name for one in _own(drawn)]
 
 
 def _own(drawn: Drawn) -> list[Exchange]:
