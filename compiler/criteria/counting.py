@@ -1,7 +1,7 @@
 """Demands as bitmaps: which of them a combination of criteria satisfies; one object for each matcher.
 
 Bitmaps are kept without their empty words, so the room is in proportion to the criteria of all demands, however many there are:
-at most a word and a place, 12 bytes, for each.
+at most a word and a place, 12 bytes, for each. Those of few demands are kept whole, too, in at most 512 bytes for each criterion.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.criteria.demands import Demand
+from compiler.criteria.demands import PRESENCE, Demand
 from compiler.criteria.vocabulary import Vocabulary
 from compiler.errors import CapacityError
 from compiler.kernels.tables import Int32s, Int64s, Uint64s, frozen
@@ -20,6 +20,8 @@ from compiler.values import SetBatch
 __all__ = ["Demands"]
 
 MOST_VALUES = 2**31 - 1
+NARROW, FEW_NAMES = 32, 24
+"""Of so many words, for 2,048 demands, and with criteria on so many fields, bitmaps are kept whole, for the way without counting."""
 ROOM = 1 << 16
 """For so many demands, and twice what one combination may satisfy, there is room at a time."""
 
@@ -41,6 +43,14 @@ class Demands:
         """The demands that every message satisfies."""
         owners = [(vocabulary.numbers[one], n) for n, demand in enumerate(demands) for one in demand.criteria]
         self._owners: Int32s = np.array(sorted(owners), np.int32).reshape(-1, 2)
+        self._criteria = len(vocabulary.criteria)
+        own = [vocabulary.criteria[number][:2] for number in np.unique(self._owners[:, 0]).tolist()]
+        names = {name: number for number, name in enumerate(dict.fromkeys(name for name, _ in own))}
+        self._names = len(names)
+        self._single = all(len({name for name, _, _ in one.criteria}) == len(one.criteria) for one in demands)
+        """Whether each demand has one criterion on a field, at most."""
+        self._fields = np.array([names[name] for name, _ in own], np.int32)
+        self._presence = np.array([kind == PRESENCE for _, kind in own], np.bool_)
 
     def __len__(self) -> int:
         return len(self._needs)
@@ -74,13 +84,14 @@ class Demands:
         from compiler.kernels.criteria import count_hits
 
         bitmaps = self._tables()
-        counters, marks = np.zeros_like(bitmaps.needs), np.zeros_like(bitmaps.certain)
+        counters, chosen = np.zeros_like(bitmaps.needs), np.empty(self._names, np.int64)
+        marks = np.zeros_like(bitmaps.certain)
         offsets, found = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
         done = 0
         while done < len(used):
             room = np.empty(max(ROOM, 128 * len(bitmaps.always)), np.int32)
             last = np.zeros(len(used) - done + 1, np.int32)
-            stop = int(direct(count_hits, bitmaps, ends, members, used, done, counters, marks, last, room))
+            stop = int(direct(count_hits, bitmaps, ends, members, used, done, counters, marks, chosen, last, room))
             ended = last[1 : stop - done + 1].astype(np.int64)
             offsets.append(ended + offsets[-1][-1])
             found.append(room[: int(last[stop - done])].copy())
@@ -111,16 +122,44 @@ class Demands:
         np.bitwise_or.at(words, of_cell, np.uint64(1) << (places % 64).astype(np.uint64))
         own, starts = np.unique(cells // width, return_index=True)
         always = _bitmap(np.array(self.always, np.int64), width)
+        every = _bitmap(np.flatnonzero(needs > 0), width)
+        whole: Uint64s = np.zeros((len(own), width), np.uint64)
+        few = width <= NARROW and 0 < self._names <= FEW_NAMES and self._single
+        if few:
+            whole[np.searchsorted(own, cells // width), cells % width] = words
+        blocks, hits = self._ruled_out(whole, every) if few else (whole[:0], whole[:0])
+        sparse = self._criteria > 16 * len(own)
+        place_of = np.full(0 if sparse else self._criteria, -1, np.int32)
+        if not sparse:
+            place_of[own] = np.arange(len(own))
         return Bitmaps(
             criteria=frozen(own.astype(np.int32)),
             starts=frozen(np.append(starts, len(cells)).astype(np.int64)),
             places=frozen((cells % width).astype(np.int32)),
             words=frozen(words),
             needs=frozen(upright),
-            every=frozen(_bitmap(np.flatnonzero(needs > 0), width)),
+            every=frozen(every),
             always=frozen(always),
             certain=frozen(_bitmap(np.flatnonzero(always), -(-width // 64))),
+            own=frozen(place_of),
+            fields=frozen((2 * self._fields + ~self._presence).astype(np.int32)),
+            blocks=frozen(blocks.ravel()),
+            hits=frozen(hits.ravel()),
         )
+
+    def _ruled_out(self, whole: Uint64s, every: Uint64s) -> tuple[Uint64s, Uint64s]:
+        """Return which demands on all each criterion rules out, and then each field that is not there; and those on any it satisfies.
+
+        Whoever meets a criterion on a value meets that of the field's presence, too.
+        """
+        asked: Uint64s = np.zeros((self._names, whole.shape[1]), np.uint64)
+        np.bitwise_or.at(asked, self._fields, whole)
+        present = np.zeros_like(asked)
+        present[self._fields[self._presence]] = whole[self._presence]
+        satisfied = whole | present[self._fields]
+        blocks = np.concatenate([asked[self._fields] & ~satisfied, asked]) & every
+        hits = np.concatenate([satisfied, np.zeros_like(asked)]) & ~every
+        return blocks, hits if hits.any() else hits[:0]
 
 
 def _bitmap(bits: Int64s, width: int) -> Uint64s:

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from compiler.automata.nfa import Symbols
 from compiler.criteria.demands import PRESENCE, Criterion, Demand, Field, criteria_of
-from compiler.kernels.tables import Bytes, Int32s, Keys, frozen
+from compiler.kernels.tables import PADDING, Bytes, Int32s, Keys, Uint64s, frozen
 from compiler.machine.hashing import word_table
 from compiler.values import KeyColumn
 
 __all__ = ["Combined", "FieldColumns", "Vocabulary"]
+
+FIELDS_BEFORE = 16
+"""Of so many fields of a message the names are expected to be those of the message before."""
 
 
 class FieldColumns(NamedTuple):
@@ -81,6 +85,7 @@ class Vocabulary:
             members=np.empty(2 * int(fields.offsets[-1]), np.int32),
             slots=np.zeros(1 << (2 * rows + 1).bit_length(), np.uint64),
             scratch=np.empty(2 * int(np.diff(fields.offsets).max(initial=0)), np.int32),
+            before=np.tile(np.array([0, -1, 0]), FIELDS_BEFORE),  # of no length,
         )
         ids = np.empty(rows, np.int32)
         count = int(direct(combine_fields, Fields(*fields), self._tables, found, ids))
@@ -96,33 +101,44 @@ class Vocabulary:
     @cached_property
     def _tables(self) -> Any:
         """What the kernel reads."""
-        from compiler.kernels.criteria import Criteria, fill_pairs
+        from compiler.kernels.criteria import Criteria
 
         names = {name: symbol for symbol, name in enumerate(dict.fromkeys(one[0] for one in self.criteria), 1)}
-        given = dict.fromkeys(value for _, kind, value in self.criteria if kind != PRESENCE)
-        values = {value: symbol for symbol, value in enumerate(given, 1)}
         presence = np.full(len(names) + 1, -1, np.int32)
-        keys = np.zeros(len(self.criteria), np.uint64)
-        for number, (name, kind, value) in enumerate(self.criteria):
+        labels = np.zeros(len(self.criteria), np.uint64)
+        for number, (name, kind, _) in enumerate(self.criteria):
             if kind == PRESENCE:
                 presence[names[name]] = number
             else:
-                keys[number] = names[name] << 40 | kind << 32 | values[value]
-        pairs = np.zeros(2 << (2 * len(keys) + 1).bit_length(), np.uint64)
-        fill_pairs(keys, pairs)
-        name_table, value_table = (word_table(_symbols(texts)) for texts in (names, values))
-        numbers = [name_table.shift, int(name_table.multiplier), value_table.shift, int(value_table.multiplier)]
+                labels[number] = names[name] << 40 | kind << 32
+        name_table = word_table(_symbols(names))
+        texts = _symbols(value for _, _, value in self.criteria)
+        multiplier, values = _value_table(texts, labels)
+        numbers = [name_table.shift, int(name_table.multiplier), int(multiplier)]
         return Criteria(
             numbers=frozen(np.array(numbers, np.uint64)),
             names=frozen(name_table.words),
             name_data=name_table.data,
             name_offsets=frozen(_symbols(names).offsets),
-            values=frozen(value_table.words),
-            value_data=value_table.data,
-            value_offsets=frozen(_symbols(values).offsets),
             presence=frozen(presence),
-            pairs=frozen(pairs),
+            values=frozen(values),
+            value_data=frozen(np.concatenate([texts.data, np.zeros(PADDING, np.uint8)])),
+            value_offsets=frozen(texts.offsets),
         )
+
+
+def _value_table(texts: Symbols, labels: Uint64s) -> tuple[np.uint64, Uint64s]:
+    """Fill the table of values, with a multiplier that nobody can choose values against; it is quarter full, at most."""
+    from compiler.kernels.criteria import fill_values
+
+    data = np.concatenate([texts.data, np.zeros(PADDING, np.uint8)])
+    content = blake2b(texts.offsets.tobytes() + texts.data.tobytes(), digest_size=8)
+    size = 4 << (2 * len(labels) + 1).bit_length()
+    while True:
+        multiplier, values = np.uint64(int.from_bytes(content.digest(), "little") | 1), np.zeros(size, np.uint64)
+        if fill_values(labels, data, texts.offsets, multiplier, values):
+            return multiplier, values
+        content.update(b"another")
 
 
 def _symbols(texts: Iterable[bytes]) -> Symbols:

@@ -176,7 +176,7 @@ class Relay:
         """Ask for the accept set of each waiting row, and take it one step further."""
         if self._asks:
             special = self._asked[at]
-            for station in np.unique(at[special]).tolist():
+            for station in np.flatnonzero(np.bincount(at[special])).tolist():
                 there = rows[at == station]
                 self._steps.advance(itineraries, there, ask(station, there + np.int32(first)), self._conditions)
             rows, at = rows[~special], at[~special]

@@ -145,7 +145,7 @@ class FieldMatcher:
                     yield BitMap.union(*rows)
 
 
-def parse_fields(text: str) -> dict[str, str | None | tuple[str | None, ...]]:
+def parse_fields(text: str) -> dict[str, str | tuple[str | None, ...] | None]:
     """Read fields in the notation of the whitepaper; a field that comes with several values has a tuple of them.
 
     >>> parse_fields("currency=JPY, urgent")

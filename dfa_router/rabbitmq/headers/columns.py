@@ -28,6 +28,7 @@ from compiler.criteria.demands import PRESENCE, Field
 from compiler.criteria.vocabulary import FieldColumns, Vocabulary
 from compiler.kernels.tables import Keys
 from compiler.machine.columns import whole
+from compiler.prepare import jit_enabled
 from compiler.values import Int32s
 from dfa_router.arrow import key_column
 from dfa_router.errors import MessagesError
@@ -113,9 +114,7 @@ def _of_pairs(array: pa.Array, names: pa.Array, values: pa.Array, copies: Copies
     names, values = bytes_array(names.slice(first, last - first)), values.slice(first, last - first)
     ends: Int32s = (offsets - first).astype(np.int32)
     texts, kinds = _typed(values, strict=strict)
-    special = np.flatnonzero(
-        pc.is_in(names, pa.array([name.encode() for name in COPIES])).to_numpy(zero_copy_only=False)
-    )
+    special = _copies(names)
     if len(special):
         rows = np.searchsorted(ends, special, side="right") - 1
         at = pa.array(special)
@@ -128,6 +127,18 @@ def _of_pairs(array: pa.Array, names: pa.Array, values: pa.Array, copies: Copies
         ends = np.concatenate([[0], np.cumsum(kept)])[ends].astype(np.int32)
         names, texts, kinds = (names.filter(pa.array(kept)), texts.filter(pa.array(kept)), kinds[kept])
     return HeaderRows(fields=FieldColumns(ends, _keys(names), _keys(texts), kinds))
+
+
+def _copies(names: pa.BinaryArray) -> npt.NDArray[np.int64]:
+    """Return which of these names are CC or BCC; most often none is, which is found out by looking at the bytes."""
+    if jit_enabled():
+        from compiler.kernels.calling import direct
+        from compiler.kernels.criteria import find_copies
+
+        if int(direct(find_copies, _keys(names))) == len(names):
+            return np.empty(0, np.int64)
+    wanted = pa.array([name.encode() for name in COPIES])
+    return np.flatnonzero(pc.is_in(names, wanted).to_numpy(zero_copy_only=False))
 
 
 def _of_struct(array: pa.StructArray, copies: Copies, *, strict: bool) -> HeaderRows:

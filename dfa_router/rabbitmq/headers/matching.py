@@ -80,7 +80,10 @@ class HeadersMatcher:
         if headers is None:
             rows = len(columns[ROUTING_KEY])
             return MatchedColumns(np.zeros(rows, np.int64), Sets(np.array([0, len(unknown)]), unknown))
-        ids = headers.indices.fill_null(len(headers.dictionary)).to_numpy().astype(np.int64)
+        indices = headers.indices
+        if indices.null_count:
+            indices = indices.fill_null(len(headers.dictionary))
+        ids = indices.to_numpy().astype(np.int64)
         ends, members = (part.to_numpy() for part in (headers.dictionary.offsets, headers.dictionary.values))
         used, places = compact(ids, len(ends))
         known = used[used < len(ends) - 1].astype(np.int32)
