@@ -60,6 +60,8 @@ PATTERNS = [
 ]
 HEADERS = ["a", "b", "currency", "x-a", "x-match", "ü", "a b", "CC", "BCC"]
 VALUES: list[Any] = ["1", "x", "", "USD", 1, 1.0, 2.5, 0, -1, 2**40, True, False, None, b"x", "ü", ["x"], {"a": "x"}]
+OFTEN: list[Any] = [1, 1.0, "1", None]
+"""Half of the values are of these: so many a message has what a binding asks for, or nearly."""
 MATCHES = [None, "all", "any", "all-with-x", "any-with-x"]
 NAMED = ["plain{}", "with.dots.{}", "two words {}", "ünï·{}", "{}", "UPPER{}"]
 CHOOSING = {"x-consistent-hash", "x-random", "x-modulus-hash"}
@@ -137,7 +139,7 @@ def draw(
         vhost = chance.choice(own_vhosts) if target is None else target.vhost
         names = [queue.name for queue in queues if queue.vhost == vhost]
         key = chance.choice(KEYS) if target is not None else chance.choice([*names, f"{tag}nobody", ""])
-        headers = {name: chance.choice(VALUES) for name in chance.sample(HEADERS[:-2], chance.choice([0, 1, 2, 4]))}
+        headers = {name: _value(chance) for name in chance.sample(HEADERS[:-2], chance.choice([0, 1, 2, 4]))}
         for copies in ("CC", "BCC"):
             if chance.random() < 0.12:
                 headers[copies] = [chance.choice([*KEYS, *names]) for _ in range(chance.choice([0, 1, 1, 3]))]
@@ -191,9 +193,13 @@ def _vhost(
     return exchanges, queues, list(bindings.values())
 
 
+def _value(chance: random.Random) -> Any:
+    return chance.choice(VALUES if chance.random() < 0.5 else OFTEN)
+
+
 def _demand(chance: random.Random) -> dict[str, Any]:
     names = [name for name in HEADERS if name != "x-match"]
-    arguments = {name: chance.choice(VALUES) for name in chance.sample(names, chance.choice([0, 1, 1, 2, 3]))}
+    arguments = {name: _value(chance) for name in chance.sample(names, chance.choice([0, 1, 1, 2, 3]))}
     match = chance.choice(MATCHES)
     return arguments if match is None else {**arguments, "x-match": match}
 
