@@ -15,6 +15,8 @@ from examples.demo.make_log import DEFINITIONS, make_log
 
 __all__ = ["FAMILIES", "Messages"]
 
+NAMES = ["currency", "venue", "kind", "region", "desk", "tier"]
+"""The headers of a message."""
 FEW = 2_000
 """The distinct messages where these recur."""
 
@@ -26,13 +28,14 @@ class Messages(NamedTuple):
     vhosts: pa.StringArray
     exchanges: pa.StringArray
     keys: pa.StringArray
+    headers: pa.MapArray | None = None
 
 
 def demo(count: int, seed: int) -> Messages:
     """Return the demo's log, whose keys hardly recur."""
     log = make_log(json.loads(DEFINITIONS.read_text("utf-8")), count, seed)
-    columns = (log[name].combine_chunks() for name in ("vhost", "exchange", "routing_key"))
-    return Messages(load_definitions(DEFINITIONS), *columns)
+    vhosts, exchanges, keys = (log[name].combine_chunks() for name in ("vhost", "exchange", "routing_key"))
+    return Messages(load_definitions(DEFINITIONS), vhosts, exchanges, keys)
 
 
 def demo_recurring(count: int, seed: int) -> Messages:
@@ -40,7 +43,7 @@ def demo_recurring(count: int, seed: int) -> Messages:
     few = demo(FEW, seed)
     weights = 1 / np.arange(1, FEW + 1)
     drawn = pa.array(np.random.default_rng(seed).choice(FEW, count, p=weights / weights.sum()))
-    return Messages(few.topology, *(column.take(drawn) for column in few[1:]))
+    return Messages(few.topology, few.vhosts.take(drawn), few.exchanges.take(drawn), few.keys.take(drawn))
 
 
 def tenants(count: int, seed: int) -> Messages:
@@ -84,10 +87,43 @@ def layers(count: int, seed: int) -> Messages:
     return Messages(topology, pa.array(["/"] * count), pa.array(published), pa.array(keys))
 
 
+def headers(count: int, seed: int) -> Messages:
+    """Return messages with six headers to an exchange with 1,000 bindings of four pairs each."""
+    return _pairs(count, seed, "headers")
+
+
+def as_topic(count: int, seed: int) -> Messages:
+    """Return the same messages as keys of six words to a topic exchange with 1,000 bindings that ask the same."""
+    return _pairs(count, seed, "topic")
+
+
+def _pairs(count: int, seed: int, kind: str) -> Messages:
+    chance = random.Random(seed)
+    values = {name: [f"{name[:3]}{number}" for number in range(10)] for name in NAMES}
+    bindings = []
+    for number in range(1000):
+        asked = {name: chance.choice(values[name]) for name in chance.sample(NAMES, 4)}
+        key = ".".join(asked.get(name, "*") for name in NAMES)
+        bindings.append(Binding(source="topic", destination=f"queue{number}", routing_key=key))
+        bindings.append(Binding(source="headers", destination=f"queue{number}", arguments=asked))
+    exchanges = [Exchange(name="headers", type="headers"), Exchange(name="topic", type="topic")]
+    rows = [[chance.choice(values[name]) for name in NAMES] for _ in range(count)]
+    pairs = [list(zip(NAMES, row, strict=True)) for row in rows]
+    return Messages(
+        topology_of(exchanges=exchanges, bindings=bindings),
+        pa.array(["/"] * count),
+        pa.array([kind] * count),
+        pa.array([".".join(row) for row in rows]),
+        pa.array(pairs, pa.map_(pa.string(), pa.string())) if kind == "headers" else None,
+    )
+
+
 FAMILIES: dict[str, Callable[[int, int], Messages]] = {
     "demo": demo,
     "demo, keys recur": demo_recurring,
     "300 tenants": tenants,
     "three layers": layers,
+    "1,000 headers bindings": headers,
+    "the same as a topic": as_topic,
 }
 """By name: from how many messages, and a seed, to the messages."""

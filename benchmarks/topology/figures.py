@@ -6,10 +6,11 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import dfa_router as dr
 from benchmarks.topology.families import FAMILIES, Messages
-from dfa_router.rabbitmq.routing import TopologyRouter
+from dfa_router.rabbitmq import RoutedColumns, TopologyRouter
 
 __all__ = ["BATCHES", "TARGETS", "Figure", "run"]
 
@@ -43,9 +44,11 @@ def run(*, messages: int, rounds: int, seed: int, progress: Callable[[str], obje
     for name, make in FAMILIES.items():
         made = make(messages, seed)
         router = made.topology.compile()
-        one = dr.compile([(binding.routing_key, binding.destination) for binding in made.topology.bindings])
+        one = dr.compile(
+            [(binding.routing_key, binding.destination) for binding in made.topology.bindings if not binding.arguments]
+        )
         _check(made, router, name)
-        queues = len(router.route_columns(made.exchanges, made.keys, made.vhosts).queues.values) / messages
+        queues = len(_routed(router, *made[1:]).queues.values) / messages
         for size in BATCHES:
             columns, routes, matching = _times(made, router, one, size, rounds)
             figure = Figure(name, size, columns, routes, matching, queues)
@@ -59,11 +62,11 @@ def run(*, messages: int, rounds: int, seed: int, progress: Callable[[str], obje
 def _times(made: Messages, router: TopologyRouter, one: dr.Router, size: int, rounds: int) -> list[float]:
     """Return the cost of a message in each of the three ways."""
     count = max(1, min(len(made.keys), 400 * size) // size)
-    batches = [[column.slice(place * size, size) for column in made[1:]] for place in range(count)]
+    batches = [[None if one is None else one.slice(place * size, size) for one in made[1:]] for place in range(count)]
     ways: list[Callable[..., object]] = [
-        lambda vhosts, names, keys: router.route_columns(names, keys, vhosts),
-        lambda vhosts, names, keys: router.route_batch(names, keys, vhosts),
-        lambda _vhosts, _names, keys: one.match_batch(keys),
+        lambda *batch: _routed(router, *batch),
+        lambda vhosts, names, keys, headers: router.route_batch(names, keys, vhosts, **_known(headers)),
+        lambda _vhosts, _names, keys, _headers: one.match_batch(keys),
     ]
     times: list[list[float]] = [[] for _ in ways]
     for turn in range(WARMING + rounds):
@@ -72,13 +75,19 @@ def _times(made: Messages, router: TopologyRouter, one: dr.Router, size: int, ro
             for batch in batches:
                 way(*batch)
             if turn >= WARMING:
-                taken.append((time.process_time_ns() - started) / (count * len(batches[0][0])))
+                taken.append((time.process_time_ns() - started) / (count * len(made.keys[:size])))
     return [statistics.median(taken) for taken in times]
 
 
+def _routed(router: TopologyRouter, vhosts: Any, exchanges: Any, keys: Any, headers: Any) -> RoutedColumns:
+    return router.route_columns(exchanges, keys, vhosts, **_known(headers))
+
+
+def _known(headers: Any) -> dict[str, Any]:
+    return {} if headers is None else {"headers": headers}
+
+
 def _check(made: Messages, router: TopologyRouter, name: str) -> None:
-    part = [made.exchanges[:CHECKED], made.keys[:CHECKED], made.vhosts[:CHECKED]]
-    expected = made.topology.compile(engine="trie").route_columns(*part)
-    assert router.route_columns(*part) == expected, (
-        f"{name}: routes differ from the reference trie's, exchange by exchange"
-    )
+    part = [None if column is None else column[:CHECKED] for column in made[1:]]
+    expected = _routed(made.topology.compile(engine="trie"), *part)
+    assert _routed(router, *part) == expected, f"{name}: routes differ from the reference trie's, exchange by exchange"

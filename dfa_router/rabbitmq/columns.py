@@ -48,6 +48,7 @@ CHOICE = pa.struct(
     ]
 )
 """An exchange that takes one of its destinations, and these."""
+NO_CHOICES = pa.array([], CHOICE)
 FLAT = ("queues", "routed", "not_simulated", "problem")
 """The columns of :meth:`RoutedBatch.flat_columns`."""
 
@@ -142,6 +143,10 @@ class CompiledTopology(Protocol):
         """How queues and remarks on exchanges are numbered."""
 
     @property
+    def chooses(self) -> bool:
+        """Whether any exchange takes one of its destinations, and nobody can tell which."""
+
+    @property
     def strict_values(self) -> bool:
         """Whether values of headers are compared as since RabbitMQ 3.13."""
 
@@ -222,25 +227,27 @@ class RoutedBatch:
 
     def columns(self) -> RoutedColumns:
         """Return a row per message."""
-        queues, routed, unknown = self._columns(self.topology.exchange_texts, self.not_simulated)
-        chosen = self.one_of
-        if len(chosen.values):
-            chosen = chosen.take(pa.array(self.route_ids))
+        queues, routed, unknown = self._columns(self.topology.exchange_texts, "not_simulated")
+        if self.topology.chooses:
+            chosen = self.one_of.take(pa.array(self.route_ids))
         else:  # as in most topologies
-            chosen = pa.ListArray.from_arrays(np.zeros(len(self.route_ids) + 1, np.int32), chosen.values)
+            chosen = pa.ListArray.from_arrays(np.zeros(len(self.route_ids) + 1, np.int32), NO_CHOICES)
         return RoutedColumns(queues, routed, unknown, self.problem, chosen)
 
     def flat_columns(self) -> list[pa.Array]:
         """Return a row per message without :attr:`RoutedColumns.one_of`: ``not_simulated`` has these exchanges, too."""
-        return [*self._columns(self.topology.remark_texts, self.undecided), self.problem]
+        return [*self._columns(self.topology.remark_texts, "undecided"), self.problem]
 
-    def _columns(self, texts: Texts, unknown: pa.ListArray) -> tuple[pa.ListArray, pa.BooleanArray, pa.ListArray]:
-        """Return queues, whether there are any, and the exchanges that the texts, or the lists for each route, name."""
-        ids = pa.array(self.route_ids)
-        routed = pa.array(self.routed[self.route_ids])
+    def _columns(self, texts: Texts, unknown: str) -> tuple[pa.ListArray, pa.BooleanArray, pa.ListArray]:
+        """Return queues, whether there are any, and the exchanges that the texts, or the lists of that name, name."""
         if jit_enabled():
-            return self._named(0, self.topology.queue_texts), routed, self._named(len(self.topology.queue_names), texts)
-        return self.queues.take(ids), routed, unknown.take(ids)
+            queues = self._named(0, self.topology.queue_texts)
+            others = self._named(len(self.topology.queue_names), texts)
+        else:
+            ids = pa.array(self.route_ids)
+            queues, others = self.queues.take(ids), getattr(self, unknown).take(ids)
+        sure = self.routed[self.route_ids] if self.topology.chooses else np.diff(queues.offsets.to_numpy()) > 0
+        return queues, pa.array(sure), others
 
     def _named(self, first: int, names: Texts) -> pa.ListArray:
         """Return a list of names per message, made in one go by kernels: output ``first + n`` of a route has name n."""
@@ -322,6 +329,8 @@ def _attributes(
     given: Mapping[str, Any], topology: CompiledTopology, starts: Int32s, problems: Problems
 ) -> dict[str, Any]:
     """Return what matchers read; rows that the broker refuses begin nowhere."""
+    if not given:
+        return {}
     found = {name: plain_array(one) for name, one in given.items() if name not in EVERY_TYPE_READS}
     copies = Copies(len(starts))
     if HEADERS in given:

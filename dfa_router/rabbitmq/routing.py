@@ -80,6 +80,7 @@ class TopologyRouter:
         self.nodes = make_nodes(declared, self.queues, rules)
         self.numbering = Numbering(len(self.queues), len(self.nodes))
         self.strict_values = rules.strict_values
+        self.chooses = any(node.candidates for node in self.nodes)
         self.unheld = frozenset(place for place in self.queues if declared.limits(*place).message_ttl == 0)
         """Queues that hold no message: what is not consumed at once expires."""
         self.node_numbers = {(node.vhost, node.name): number for number, node in enumerate(self.nodes)}
