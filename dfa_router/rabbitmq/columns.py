@@ -224,8 +224,8 @@ def route_batch(
     Raises :class:`MessagesError` for columns of different lengths, :class:`KeyTypeError` for a column of another type, and
     :class:`CapacityError` for one of over 2 GiB.
     """
-    exchange_column, key_column = _bytes_array(exchanges), _bytes_array(keys)
-    vhost_column = None if vhosts is None else _bytes_array(vhosts)
+    exchange_column, key_column = _bytes_array(exchanges, "exchanges"), _bytes_array(keys, "keys")
+    vhost_column = None if vhosts is None else _bytes_array(vhosts, "vhosts")
     columns = {name: _plain_array(column) for name, column in (attributes or {}).items()} | {ROUTING_KEY: key_column}
     rows = len(exchange_column)
     if any(len(column) != rows for column in (*columns.values(), *([] if vhost_column is None else [vhost_column]))):
@@ -239,13 +239,13 @@ def route_batch(
     return RoutedBatch(topology=topology, routes=topology.send(starts, columns), problem=problems.column())
 
 
-def _bytes_array(column: Any) -> pa.BinaryArray:
-    """Return a text or binary column as one array of bytes with 32-bit offsets."""
-    chunks = decoded(key_array(column))
+def _bytes_array(column: Any, name: str) -> pa.BinaryArray:
+    """Return a text or binary column as one array of bytes with 32-bit offsets; ``name`` is what messages call it."""
+    chunks = decoded(key_array(column, name))
     size = sum(chunk.nbytes for chunk in chunks.chunks if len(chunk))
     if size > MOST:
         raise CapacityError(
-            f"a column of messages has {size / 2**30:.1f} GiB, and is routed as one array with offsets of 32 bits: route "
+            f"{name} has {size / 2**30:.1f} GiB, and is routed as one array with offsets of 32 bits: route "
             "fewer messages at a time"
         )
     array = chunks.combine_chunks()
