@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["route"]
 
-_FORMATS = ("parquet", "jsonl", "csv")
+_FORMATS = ("parquet", "jsonl", "csv", "trace")
 _ENGINES = [
     info.name
     for info in map(engine_info, engines())
@@ -51,12 +51,15 @@ SLOW_SECONDS = 60.0
     required=True,
     metavar="PATH",
     help="A file, a folder, a pattern such as 'logs/*.jsonl', a Delta or Iceberg table ('table@v3' for a version of it), or a URI "
-    "that Spark can read, with the columns exchange, routing_key and perhaps vhost.",
+    "that Spark can read, with the columns exchange, routing_key and perhaps vhost; or what RabbitMQ's tracing plugin wrote.",
 )
 @click.option("--out", required=True, metavar="FOLDER", help="Where the result goes: the messages, with their queues.")
 @click.option("--format", "kind", type=click.Choice(_FORMATS), help="Of the messages.  [default: by their file names]")
 @click.option(
-    "--out-format", "out_kind", type=click.Choice(_FORMATS), help="Of the result.  [default: as the messages]"
+    "--out-format",
+    "out_kind",
+    type=click.Choice(_FORMATS[:-1]),
+    help="Of the result.  [default: as the messages, and Parquet for a trace]",
 )
 @click.option(
     "--vhost",
@@ -108,6 +111,9 @@ def route(
     Spark's workers read and write the files themselves where they can: Parquet to Parquet, and JSON lines and CSV to any format.
     What is left goes through Spark's rows, which takes several times as long, and a warning says why.
 
+    A trace log of RabbitMQ (.log, in JSON or as text) is read as columns; what clients published is routed, and what queues
+    delivered is left out.
+
     Exit codes: 0 routed, 1 what --fail-on names was found, 2 wrong usage or input, 3 the machine lacks something, the job
     failed, or something appeared at --out meanwhile (then the result is kept beside it, and the message says where), 130
     interrupted, 143 terminated.
@@ -137,7 +143,7 @@ def route(
             messages,
             out,
             kind=kind,
-            out_kind=out_kind or kind,
+            out_kind=out_kind or ("parquet" if kind == "trace" else kind),
             engine=engine,
             cache_bytes=cache_bytes,
             vhost=vhost,

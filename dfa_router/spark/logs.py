@@ -1,4 +1,4 @@
-"""Message logs as files: Parquet, JSON lines and CSV, in and out; and Delta and Iceberg tables, in.
+"""Message logs as files: Parquet, JSON lines and CSV, in and out; Delta and Iceberg tables and traces of RabbitMQ, in.
 
 Spark's readers drop or merge what they cannot parse unless they are told otherwise. Here every line of a text format is
 a row: one that is no JSON object, has another number of fields than the header, or holds bytes that are no UTF-8 is kept
@@ -29,11 +29,17 @@ from dfa_router.spark.json_logs import json_rows
 from dfa_router.spark.parquet_logs import parquet_rows
 from dfa_router.spark.route import quoted
 from dfa_router.spark.table_logs import found_table, table_rows
+from dfa_router.spark.trace_logs import trace_rows
 from dfa_router.tables import read_table, table_at
 
 __all__ = ["FORMATS", "MessageLog", "format_of", "read_messages", "reading", "writable"]
 
-FORMATS = {"parquet": (".parquet", ".pq"), "jsonl": (".jsonl", ".ndjson", ".json"), "csv": (".csv",)}
+FORMATS = {
+    "parquet": (".parquet", ".pq"),
+    "jsonl": (".jsonl", ".ndjson", ".json"),
+    "csv": (".csv",),
+    "trace": (".log",),
+}
 """The formats, and the file names by which each is known."""
 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy")
@@ -82,6 +88,8 @@ def read_messages(session: SparkSession, path: str, kind: str) -> MessageLog:
             found = found_table(session, path)
             messages = parquet_rows(session, path) if found is None else table_rows(session, found)
             return MessageLog(messages, messages.count())
+        if kind == "trace":
+            return MessageLog(*trace_rows(session, path))
         lines = session.read.text(path).where(sf.col("value").rlike(r"\S"))
         if kind == "jsonl":
             return MessageLog(*json_rows(session, path, lines))
