@@ -11,6 +11,7 @@ from dfa_router.cli.fuzz import fuzz
 from dfa_router.cli.measure import measure
 from dfa_router.cli.play import play
 from dfa_router.cli.render import render
+from dfa_router.cli.replay import replay
 from dfa_router.cli.route import route
 from dfa_router.cli.running import begin, common_options, run_group
 from dfa_router.cli.show import show
@@ -32,7 +33,7 @@ def app(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> N
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (route, render, show, teach, play, fuzz, measure):
+for command in (route, replay, render, show, teach, play, fuzz, measure):
     app.add_command(command)
 
 
