@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 import dfa_router
+from dfa_router.cli.audit import audit
 from dfa_router.cli.diff import diff
 from dfa_router.cli.fuzz import fuzz
 from dfa_router.cli.measure import measure
@@ -34,7 +35,7 @@ def app(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> N
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (route, replay, diff, render, show, teach, play, fuzz, measure):
+for command in (route, replay, diff, audit, render, show, teach, play, fuzz, measure):
     app.add_command(command)
 
 
