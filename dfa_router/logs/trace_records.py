@@ -3,7 +3,7 @@ r"""Records of RabbitMQ's trace log as columns, the same for both of its forms.
 The plugin ``rabbitmq_tracing`` writes a record for each message that a client publishes and for each that a queue delivers, in
 JSON, one object per line, or as text (:mod:`~dfa_router.logs.trace_text`). :data:`TRACE` has the columns. What to know of them:
 
-- ``routing_keys`` holds the key and behind it those of CC and BCC; ``routing_key`` is the first one.
+- ``routing_keys`` holds the key and behind it those of CC and BCC; ``routing_key`` is the first one, ``cc`` the others.
 - ``routed_queues`` is what the broker's routing found, before it looked for these queues: on the default exchange it names
   the queue of each key, whether or not there is one.
 - ``headers`` is JSON, ``{}`` where a message had none, and no BCC: the broker removes it. In the JSON form a header without a value
@@ -51,6 +51,7 @@ TRACE = pa.schema(
         ("exchange", pa.string()),
         ("routing_key", pa.string()),
         ("routing_keys", pa.list_(pa.string())),
+        ("cc", pa.list_(pa.string())),
         ("queue", pa.string()),
         ("routed_queues", pa.list_(pa.string())),
         ("headers", pa.string()),
@@ -127,6 +128,7 @@ def _plain(block: Block) -> pa.Table:
     columns["queue"] = pc.if_else(pc.equal(columns["type"], "published"), None, columns["queue"])
     columns |= {
         "routing_key": pc.list_element(keys, 0),
+        "cc": pc.list_slice(keys, 1),
         "properties": pa.array(properties, pa.string()),
         "headers": pa.array(headers, pa.string()),
         "payload_bytes": _sizes(columns["payload"]),
@@ -224,7 +226,7 @@ def _record(found: Any) -> dict[str, Any]:
     row["routing_keys"] = _names(found, "routing_keys")
     if not row["routing_keys"]:
         raise RecordError("it has no routing key")
-    row["routing_key"] = row["routing_keys"][0]
+    row["routing_key"], *row["cc"] = row["routing_keys"]
     if row["type"] == "published":
         if found.get("routed_queues") is not None and found["routed_queues"] != "none":
             row["routed_queues"] = _names(found, "routed_queues")

@@ -141,6 +141,7 @@ def _record(raw: bytes) -> tuple[dict[str, Any], str | None]:
     row["channel"] = int(found["channel"]) if found["channel"].isdigit() and len(found["channel"]) < 10 else None
     row |= {
         "routing_key": row["routing_keys"][0],
+        "cc": row["routing_keys"][1:],
         "headers": as_json(held.get("headers", {})),
         "properties": as_json(held),
         "payload": b64encode(payload).decode(),
