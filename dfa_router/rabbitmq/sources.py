@@ -117,6 +117,6 @@ def _refused(code: int) -> str:
         return f"the management API does not know the user: set {USER} and {PASSWORD} in the environment"
     if code == 403:
         return "the user may not ask for that: exports need the tag 'administrator', listings 'monitoring'"
-    if code == 404:
+    if code in {404, 405, 406}:
         return "there is no such thing there: give the address of the management API, such as http://localhost:15672"
     return f"the management API answers with status {code}; look into the broker's log"
