@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ import pyarrow.compute as pc
 
 from dfa_router.inspection.binding_counts import Marked
 from dfa_router.inspection.declared_findings import Finding, findings_of
-from dfa_router.inspection.nearest import Nearest
+from dfa_router.inspection.nearest import MOST, Nearest
 from dfa_router.inspection.paths import arrow
 from dfa_router.inspection.times import minutes_of, time_column
 from dfa_router.logs.counting import text_of
@@ -51,7 +52,7 @@ class Unroutable:
     routing_key: str | None
     messages: int
     nearest: tuple[str, ...]
-    """The bindings that nearly match, the nearest first."""
+    """The bindings that nearly match, the nearest first; on the default exchange, queues of similar names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,9 +272,13 @@ def _rank(found: Traffic, topology: Topology, marked: Marked, whole: tuple[Any, 
 
 def _explained(topology: Topology, keys: Counter[tuple[str | None, str | None, str | None]]) -> Iterator[Unroutable]:
     near = Nearest(topology)
+    queues = [(queue.vhost, queue.name) for queue in topology.queues[:MOST]]
     for number, ((vhost, exchange, key), count) in enumerate(keys.most_common()):
         nearest: tuple[str, ...] = ()
-        if number < EXPLAINED and None not in (vhost, exchange, key):
+        if number < EXPLAINED and exchange == "" and key is not None:
+            names = [name for place, name in queues if place == vhost]
+            nearest = tuple(f"queue {name}" for name in get_close_matches(key, names, NEAR))
+        elif number < EXPLAINED and None not in (vhost, exchange, key):
             found = near.bindings(str(vhost), str(exchange), str(key), most=NEAR)
             nearest = tuple(f"bindings[{one}]: {arrow(topology.bindings[one])}" for one, _ in found)
         yield Unroutable(vhost=vhost, exchange=exchange, routing_key=key, messages=count, nearest=nearest)

@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 
 from dfa_router.rabbitmq import Topology
 
-__all__ = ["Nearest", "distance"]
+__all__ = ["MOST", "Nearest", "distance"]
 
 ONE, MANY = "*", "#"
 """Any word, and any number of words."""
