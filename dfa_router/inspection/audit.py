@@ -20,10 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dfa_router.inspection.arrows import arrow
 from dfa_router.inspection.binding_counts import Marked
 from dfa_router.inspection.declared_findings import Finding, findings_of
 from dfa_router.inspection.nearest import MOST, Nearest
-from dfa_router.inspection.paths import arrow
 from dfa_router.inspection.times import minutes_of, time_column
 from dfa_router.logs.counting import text_of
 from dfa_router.logs.planning import Plan
@@ -90,7 +90,7 @@ class Traffic:
     fan_out: dict[int, int] = field(default_factory=dict)
     """For each number of copies the messages that have so many."""
     bindings: list[BindingCount] = field(default_factory=list)
-    """All bindings, those with most messages first."""
+    """All bindings, those with most messages first; without those of exchanges that choose one of theirs by chance."""
     queues: list[QueueTraffic] = field(default_factory=list)
     """All queues, those with most messages first."""
     unroutable_keys: list[Unroutable] = field(default_factory=list)
@@ -258,6 +258,7 @@ def _rank(found: Traffic, topology: Topology, marked: Marked, whole: tuple[Any, 
         (
             BindingCount(position=place, vhost=one.vhost, binding=arrow(one), messages=bindings[place])
             for place, one in enumerate(topology.bindings)
+            if marked.is_marked[place]
         ),
         key=lambda one: (-one.messages, one.position),
     )

@@ -18,6 +18,9 @@ __all__ = ["Marked"]
 MARK = "\x00binding "
 """How the name of a mark begins; no client names a queue so."""
 
+MARKED = {"direct", "fanout", "topic", "headers"}
+"""Types of exchanges whose bindings are marked. Where one of several bindings is chosen, a mark would be another one to choose."""
+
 Int64s = npt.NDArray[np.int64]
 
 
@@ -32,6 +35,7 @@ class Marked:
             bindings=(*topology.bindings, *_marks(topology)),
             policies=topology.policies,
             vhosts=topology.vhosts,
+            broker=topology.broker,
         ).compile()
         names = self.router.queues
         bindings = [_position(name) for _, name in names]
@@ -39,6 +43,9 @@ class Marked:
         """For each output of the router its binding, or -1 for a queue."""
         self.queues = [place for place, binding in zip(names, bindings, strict=True) if binding is None]
         """The queues as (vhost, name)."""
+        self.is_marked = np.zeros(len(topology.bindings), np.bool_)
+        """Which bindings are counted."""
+        self.is_marked[self.binding_of[self.binding_of >= 0]] = True
         self._queue_of = np.full(len(names), -1, np.int64)
         self._queue_of[self.binding_of < 0] = np.arange(len(self.queues))
 
@@ -57,8 +64,9 @@ class Marked:
         return np.bincount(routes[self._queue_of[outputs] >= 0], minlength=len(batch.routes.offsets) - 1)
 
     def undecided(self, batch: RoutedBatch) -> npt.NDArray[np.bool_]:
-        """Return which routes reach an exchange that is not simulated."""
-        return np.asarray(np.diff(batch.not_simulated.offsets.to_numpy()) > 0)
+        """Return which routes reach an exchange that is not simulated, or that chooses by chance."""
+        remarks = np.concatenate(([0], np.cumsum(batch.routes.positions >= len(self.binding_of))))[batch.routes.offsets]
+        return np.asarray(np.diff(remarks) > 0)
 
     def _outputs(self, batch: RoutedBatch, values: Int64s) -> tuple[Int64s, Int64s]:
         """Return the outputs of all routes that are queues or marks, each with its route's value."""
@@ -77,6 +85,8 @@ def _sums(places: Int64s, weights: Int64s, length: int) -> Int64s:
 
 def _marks(topology: Topology) -> Iterator[Binding]:
     for position, binding in enumerate(topology.bindings):
+        if topology.exchanges_by_name[binding.vhost, binding.source].type not in MARKED:
+            continue
         yield Binding(
             vhost=binding.vhost,
             source=binding.source,

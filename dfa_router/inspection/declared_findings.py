@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dfa_router.inspection.arrows import arrow
 from dfa_router.inspection.imports import import_over
-from dfa_router.inspection.paths import arrow
 from dfa_router.rabbitmq import Topology
 
 __all__ = ["Finding", "findings_of"]

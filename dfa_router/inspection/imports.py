@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from dfa_router.inspection.paths import arrow
+from dfa_router.inspection.arrows import arrow
 from dfa_router.rabbitmq import Binding, Topology
 
 __all__ = ["Declared", "Failure", "Import", "declared_differences", "import_over"]

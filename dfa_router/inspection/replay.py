@@ -10,6 +10,7 @@ are explained, and the rest is counted under one heading.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +18,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from dfa_router.errors import PublishRefusedError, UnknownNameError
+from dfa_router.inspection.arrows import described
 from dfa_router.inspection.nearest import Nearest
-from dfa_router.inspection.paths import Paths, Walk
 from dfa_router.logs.marks import READ_PROBLEM
 from dfa_router.logs.planning import Plan
 from dfa_router.logs.scanning import Report, scanned
-from dfa_router.rabbitmq import Topology
+from dfa_router.rabbitmq import Route, RoutedBatch, Topology, TopologyRouter
 
 __all__ = ["CAUSES", "Difference", "Replay", "replay"]
 
@@ -34,6 +36,7 @@ CAUSES: Mapping[str, str] = {
     "none of that name, so probably nobody got the message. No difference, unless the queue was exclusive",
     "unknown-exchange": "the definitions have no such exchange: it was declared after the export, or is left out of exports as "
     "internal ones are (--listing adds those)",
+    "internal-exchange": "the definitions have the exchange as an internal one, to which nobody may publish: it was declared anew since",
     "unknown-queue": "the broker routed to a queue that the definitions do not have: an exclusive one, which exports leave out "
     "(--listing adds those), or one that was declared after the export",
     "missing-binding": "the broker routed to a queue to which no binding of the definitions leads: a binding was removed or "
@@ -122,7 +125,7 @@ def replay(topology: Topology, plan: Plan, *, report: Report | None = None) -> R
         return part
 
     found = Replay()
-    explaining = _Explaining(topology, Paths(topology, router), found)
+    explaining = _Explaining(topology, router, found)
     for part in scanned(plan, work, report=report):
         found.messages += part.counts["messages"]
         found.agreeing += part.counts["agreeing"]
@@ -138,12 +141,11 @@ def replay(topology: Topology, plan: Plan, *, report: Report | None = None) -> R
     return found
 
 
-def _compare(router: Any, table: pa.Table, part: _Part) -> None:
+def _compare(router: TopologyRouter, table: pa.Table, part: _Part) -> None:
     """Count the messages of a table that go where the broker routed them, and keep the others."""
-    batch = router.route_batch(table["exchange"], table["routing_key"], table["vhost"])
-    ours = [tuple(queues) for queues in batch.queues.to_pylist()]
-    decided = [not names for names in batch.not_simulated.to_pylist()]
-    sent = [one if known else None for one, known in zip(ours, decided, strict=True)]
+    read = {name: table[name] for name in ("cc", "headers")}
+    batch = router.route_batch(table["exchange"], table["routing_key"], table["vhost"], **read)
+    sent = [_queues_alone(router, batch, route) for route in range(len(batch.routes.offsets) - 1)]
     troubled = batch.problem.is_valid().to_pylist()  # such as an exchange that is not there
     said = table[READ_PROBLEM].to_pylist() if READ_PROBLEM in table.schema.names else [None] * len(table)
     names = ("exchange", "vhost", "routing_keys", "routed_queues")
@@ -159,7 +161,7 @@ def _compare(router: Any, table: pa.Table, part: _Part) -> None:
             part.counts["without queues"] += 1
             continue
         got = tuple(sorted(set(recorded)))
-        if len(keys) == 1 and sent[route] == got and not troubled[number]:
+        if sent[route] == got and not troubled[number]:
             part.counts["agreeing"] += 1
             continue
         marked = any(name in (table["headers"][number].as_py() or "") for name in INTERCEPTED)
@@ -172,12 +174,19 @@ def _compare(router: Any, table: pa.Table, part: _Part) -> None:
             part.suspects[place] = (known[0], known[1] + 1)
 
 
+def _queues_alone(router: TopologyRouter, batch: RoutedBatch, route: int) -> tuple[str, ...] | None:
+    """Return the queues of a route, or None for one of which not all is known."""
+    outputs = batch.routes.positions[slice(*batch.routes.offsets[route : route + 2])].tolist()
+    known = all(one < len(router.queues) for one in outputs)
+    return tuple(sorted(router.queue_names[one] for one in outputs)) if known else None
+
+
 class _Explaining:
     """Finds why messages differ, and groups them."""
 
-    def __init__(self, topology: Topology, paths: Paths, found: Replay) -> None:
+    def __init__(self, topology: Topology, router: TopologyRouter, found: Replay) -> None:
         self.groups: dict[tuple[str | None, ...], Difference] = {}
-        self._topology, self._paths, self._found = topology, paths, found
+        self._topology, self._router, self._found = topology, router, found
         self._nearest = Nearest(topology)
         self._queues = {(queue.vhost, queue.name) for queue in topology.queues} | {
             (one.vhost, one.destination) for one in topology.bindings if one.destination_type == "queue"
@@ -186,15 +195,23 @@ class _Explaining:
 
     def add(self, message: _Message, count: int) -> None:
         """Explain so many equal messages."""
-        walk = self._paths.walk(message.vhost, message.exchange, message.keys)
-        if walk is None:
+        key, *cc = message.keys
+        try:
+            route = self._router.route(
+                message.exchange, key, message.vhost, cc=cc, headers=json.loads(message.headers or "{}")
+            )
+        except UnknownNameError:
             self._differs([("unknown-exchange", None, None)], message, (), count)
             return
-        for name in walk.not_simulated:
+        except PublishRefusedError:
+            self._differs([("internal-exchange", None, None)], message, (), count)
+            return
+        unknown = {*route.not_simulated, *(choice.exchange for choice in route.one_of)}
+        for name in unknown:
             self._found.not_simulated[name] = self._found.not_simulated.get(name, 0) + count
-        ours = set(walk.queues)
+        ours = set(route.queues)
         extra, lost = ours - set(message.recorded), set(message.recorded) - ours
-        if walk.not_simulated and not extra:
+        if unknown and not extra:
             self._found.undecided += count
         elif not extra and not lost:
             self._found.agreeing += count
@@ -205,36 +222,36 @@ class _Explaining:
             self._differs([("not-explained", None, None)], message, tuple(sorted(ours)), count)
         else:
             self._explained += 1
-            self._differs(self._reasons(message, walk, extra, lost), message, tuple(sorted(ours)), count)
+            self._differs(self._reasons(message, route, extra, lost), message, tuple(sorted(ours)), count)
 
     def _reasons(
-        self, message: _Message, walk: Walk, extra: set[str], lost: set[str]
+        self, message: _Message, route: Route, extra: set[str], lost: set[str]
     ) -> list[tuple[str, str | None, str | None]]:
         """Return (cause, queue, binding) for each queue that differs."""
         if any(name in message.headers for name in INTERCEPTED):
             return [("interceptor", queue, None) for queue in sorted(extra | lost)]
         reasons: list[tuple[str, str | None, str | None]] = []
         for queue in sorted(extra):
-            by = walk.queues[queue]
+            by = [one for one in route.bindings if self._topology.bindings[one].destination == queue]
             if by:
-                reasons.append(("binding-not-on-broker", queue, self._paths.described(by[0])))
+                reasons.append(("binding-not-on-broker", queue, described(self._topology, by[0])))
             else:
                 reasons.append(("queue-not-on-broker", queue, None))
         for queue in sorted(lost):
             if (message.vhost, queue) not in self._queues:
                 reasons.append(("unknown-queue", queue, None))
-            elif not walk.not_simulated:
-                reasons.append(("missing-binding", queue, self._near(message, walk, queue)))
+            elif not route.not_simulated and not route.one_of:
+                reasons.append(("missing-binding", queue, self._near(message, route, queue)))
         return reasons or [("missing-binding", None, None)]
 
-    def _near(self, message: _Message, walk: Walk, queue: str) -> str | None:
+    def _near(self, message: _Message, route: Route, queue: str) -> str | None:
         """Return the binding of a queue that is nearest to a message, of those at exchanges that it visits."""
         found: list[tuple[float, int]] = []
-        for exchange in walk.entered:
+        for exchange in route.exchanges:
             for key in message.keys:
                 near = self._nearest.bindings(message.vhost, exchange, key, destination=queue, most=1)
                 found += [(far, one) for one, far in near]
-        return f"nearest: {self._paths.described(min(found)[1])}" if found else None
+        return f"nearest: {described(self._topology, min(found)[1])}" if found else None
 
     def _differs(
         self,

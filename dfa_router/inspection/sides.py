@@ -7,18 +7,20 @@ topologies treat differently needs no more than that.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+import json
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from compiler.automata.pattern import Pattern
-from dfa_router.rabbitmq import Topology, TopologyRouter
-from dfa_router.rabbitmq.exchange_types import SIMULATED
-from dfa_router.rabbitmq.nodes import Node
+from dfa_router.rabbitmq import Binding, Topology
+from dfa_router.rabbitmq.exchange_types import SIMULATED, simulated_type
+from dfa_router.rabbitmq.matching import ExchangeType
+from dfa_router.rabbitmq.rules import rules_of
 
-__all__ = ["NOBODY", "Destination", "Met", "Outcome", "Side"]
+__all__ = ["NOBODY", "Destination", "Met", "Outcome", "Place", "Side"]
 
 
 class Destination(NamedTuple):
@@ -39,109 +41,103 @@ Met = tuple[str, Hashable]
 """An exchange and a condition of its bindings."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An exchange of a side."""
+
+    name: str
+    type: ExchangeType | None
+    """What it is compiled as, or None where its type is not simulated."""
+    internal: bool
+    alternate: str | None
+    """The name of its alternate exchange, if there is such an exchange."""
+    leads: dict[Hashable, frozenset[Destination]]
+    """Where each condition of its bindings leads; where the key alone does not decide, a condition is all that a binding says."""
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the key alone decides where it sends a message."""
+        return self.type is not None and self.type.tokens is not None and self.type.choose is None
+
+    @property
+    def patterns(self) -> Iterator[tuple[Hashable, Pattern]]:
+        """The conditions, if they are patterns of the key; those of other exchanges are not looked into."""
+        if self.is_decided and self.type is not None and self.type.tokens is not None:
+            for number, condition in enumerate(self.leads):
+                yield condition, self.type.tokens(condition, number)
+
+
 class Side:
-    """A topology, and its exchanges by name."""
+    """A topology, and its exchanges by vhost and name; nothing is compiled."""
 
-    topology: Topology
-    router: TopologyRouter = field(init=False)
+    def __init__(self, topology: Topology) -> None:
+        """Lay the exchanges out."""
+        rules = rules_of(topology.broker)
+        bindings: dict[tuple[str, str], list[Binding]] = defaultdict(list)
+        for binding in topology.bindings:
+            bindings[binding.vhost, binding.source].append(binding)
+        self.places: dict[tuple[str, str], Place] = {}
+        for place, exchange in topology.exchanges_by_name.items():
+            kind = simulated_type(exchange, rules)
+            type_ = None if kind is None else SIMULATED[kind]
+            alternate = topology.alternate_exchange(exchange)
+            known = alternate if alternate and (place[0], alternate) in topology.exchanges_by_name else None
+            leads = _leads(type_, bindings.get(place, []))
+            self.places[place] = Place(place[1], type_, exchange.internal, known, leads)
 
-    def __post_init__(self) -> None:
-        """Lay the exchanges out; nothing is compiled."""
-        object.__setattr__(self, "router", TopologyRouter(self.topology))
-
-    def node(self, vhost: str, exchange: str) -> Node | None:
-        """Return an exchange, or None where there is none."""
-        number = self.router.node_numbers.get((vhost, exchange))
-        return None if number is None else self.router.nodes[number]
-
-    def patterns(self, node: Node) -> Iterator[tuple[Hashable, Pattern]]:
-        """Yield the conditions of an exchange, if they are patterns of the key; those of other exchanges are not looked into."""
-        tokens = None if node.type is None else SIMULATED[node.type].tokens
-        if tokens is not None:
-            for place, condition in enumerate(node.conditions):
-                yield condition, tokens(condition, place)
-
-    def is_decided(self, node: Node) -> bool:
-        """Tell whether the key alone decides where an exchange sends a message."""
-        return node.type is not None and SIMULATED[node.type].tokens is not None
-
-    def behind(self, vhost: str, exchange: str) -> tuple[Node, ...]:
-        """Return an exchange and all that a message from it may reach."""
-        number = self.router.node_numbers.get((vhost, exchange))
-        if number is None:
-            return ()
-        found = [number]
-        seen = {number}
-        for one in found:  # a worklist: the loop appends to it
-            for other in self._onward[one]:
+    def behind(self, vhost: str, exchange: str) -> list[str]:
+        """Return an exchange and all that a message from it may reach, or nothing where there is no such exchange."""
+        if (vhost, exchange) not in self.places:
+            return []
+        found = [exchange]
+        seen = {exchange}
+        for name in found:  # a worklist: the loop appends to it
+            place = self.places[vhost, name]
+            onward = {end.name for ends in place.leads.values() for end in ends if end.kind == "exchange"}
+            for other in sorted(onward | ({place.alternate} if place.alternate is not None else set())):
                 if other not in seen:
                     seen.add(other)
                     found.append(other)
-        return tuple(self.router.nodes[one] for one in found)
-
-    def leads(self, node: Node) -> dict[Hashable, frozenset[Destination]]:
-        """Return where each condition of an exchange leads, exchanges among it."""
-        return self._leads[self.router.node_numbers[node.vhost, node.name]]
-
-    def alternate(self, node: Node) -> str | None:
-        """Return the name of the alternate exchange, if there is such an exchange."""
-        return self.router.nodes[node.alternate].name if node.alternate >= 0 else None
+        return found
 
     def outcome(self, vhost: str, exchange: str, met: AbstractSet[Met]) -> Outcome:
         """Return where a message gets to that enters at an exchange and meets these conditions."""
-        start = self.router.node_numbers.get((vhost, exchange))
-        if start is None:
+        if (vhost, exchange) not in self.places:
             return frozenset([NOBODY])
         ends: set[Destination] = set()
         somebody = False
-        visits, seen = [start], {start}
-        for number in visits:  # a worklist, as above
-            node = self.router.nodes[number]
-            if not self.is_decided(node):
+        visits, seen = [exchange], {exchange}
+        for name in visits:  # a worklist, as above
+            place = self.places[vhost, name]
+            if not place.is_decided:
                 somebody = True
                 continue
-            leads = self._leads[number]
-            targets = {target for condition in self._met(node, met) for target in leads[condition]}
-            if not targets and node.alternate >= 0:
-                targets = {Destination("exchange", self.router.nodes[node.alternate].name)}
+            targets = {target for condition in _met(place, met) for target in place.leads[condition]}
+            if not targets and place.alternate is not None:
+                targets = {Destination("exchange", place.alternate)}
             for target in targets:
                 if target.kind == "queue":
                     ends.add(target)
                     somebody = True
-                elif (onward := self.router.node_numbers[vhost, target.name]) not in seen:
-                    seen.add(onward)
-                    visits.append(onward)
+                elif target.name not in seen:
+                    seen.add(target.name)
+                    visits.append(target.name)
                     ends.add(target)
         return frozenset(ends if somebody else {*ends, NOBODY})
 
-    def _met(self, node: Node, met: AbstractSet[Met]) -> Iterator[Hashable]:
-        leads = self._leads[self.router.node_numbers[node.vhost, node.name]]
-        if len(leads) < len(met):
-            return (condition for condition in leads if (node.name, condition) in met)
-        return (condition for name, condition in met if name == node.name and condition in leads)
 
-    @cached_property
-    def _onward(self) -> tuple[tuple[int, ...], ...]:
-        queues = len(self.router.queues)
-        return tuple(
-            tuple(sorted({int(one) - queues for one in node.targets if one >= queues} | ({node.alternate} - {-1})))
-            for node in self.router.nodes
-        )
+def _leads(kind: ExchangeType | None, bindings: Iterable[Binding]) -> dict[Hashable, frozenset[Destination]]:
+    leads: dict[Hashable, set[Destination]] = defaultdict(set)
+    for binding in bindings:
+        if kind is not None and kind.tokens is not None and kind.choose is None:
+            condition = kind.condition(binding)
+        else:
+            condition = (binding.routing_key, json.dumps(binding.arguments, sort_keys=True, default=str))
+        leads[condition].add(Destination(binding.destination_type, binding.destination))
+    return {condition: frozenset(ends) for condition, ends in leads.items()}
 
-    @cached_property
-    def _leads(self) -> tuple[dict[Hashable, frozenset[Destination]], ...]:
-        queues = self.router.queues
 
-        def destination(target: int) -> Destination:
-            if target < len(queues):
-                return Destination("queue", queues[target][1])
-            return Destination("exchange", self.router.nodes[target - len(queues)].name)
-
-        return tuple(
-            {
-                condition: frozenset(destination(int(t)) for t in node.targets[node.offsets[c] : node.offsets[c + 1]])
-                for c, condition in enumerate(node.conditions)
-            }
-            for node in self.router.nodes
-        )
+def _met(place: Place, met: AbstractSet[Met]) -> Iterator[Hashable]:
+    if len(place.leads) < len(met):
+        return (condition for condition in place.leads if (place.name, condition) in met)
+    return (condition for name, condition in met if name == place.name and condition in place.leads)

@@ -74,25 +74,23 @@ def changes_between(old: Topology, new: Topology, *, report: Report | None = Non
     found = Changes()
     budget = count()
     both = {*old.vhosts} & {*new.vhosts}  # of a vhost that only one side has, nothing can be compared
-    nodes = (node for side in sides for node in side.router.nodes)
-    places = sorted({(node.vhost, node.name) for node in nodes if node.name and node.vhost in both})
+    places = sorted({place for side in sides for place in side.places if place[0] in both and place[1]})
     for number, (vhost, exchange) in enumerate(places):
         if report is not None:
             report("comparing", number, len(places))
-        if any(node is not None and not node.internal for node in (side.node(vhost, exchange) for side in sides)):
+        if not all(side.places[vhost, exchange].internal for side in sides if (vhost, exchange) in side.places):
             _compare(sides, vhost, exchange, found, budget)
     return found
 
 
 def _compare(sides: tuple[Side, Side], vhost: str, exchange: str, found: Changes, budget: Iterator[int]) -> None:
-    nodes = [{node.name: node for node in side.behind(vhost, exchange)} for side in sides]
-    names = nodes[0].keys() | nodes[1].keys()
+    names = {name for side in sides for name in side.behind(vhost, exchange)}
     changed: set[Met] = set()
     anything = False
     for name in names:
-        ends = [side.node(vhost, name) for side in sides]
-        decided = {node is None or side.is_decided(node) for side, node in zip(sides, ends, strict=True)}
-        leads = [{} if node is None else side.leads(node) for side, node in zip(sides, ends, strict=True)]
+        ends = [side.places.get((vhost, name)) for side in sides]
+        decided = {place is None or place.is_decided for place in ends}
+        leads = [{} if place is None else place.leads for place in ends]
         different = {(name, one) for one in leads[0].keys() | leads[1].keys() if leads[0].get(one) != leads[1].get(one)}
         if decided == {False}:
             if different:
@@ -104,9 +102,7 @@ def _compare(sides: tuple[Side, Side], vhost: str, exchange: str, found: Changes
         changed |= different
         # Messages that match nothing there go elsewhere. An exchange that one side lacks is reached by what changed before it.
         if name == exchange or None not in ends:
-            alternates = {
-                None if node is None else side.alternate(node) for side, node in zip(sides, ends, strict=True)
-            }
+            alternates = {None if place is None else place.alternate for place in ends}
             anything |= len(decided) > 1 or len(alternates) > 1
     if not changed and not anything:
         return
@@ -122,9 +118,10 @@ def _patterns(
     """Return the patterns of exchanges; of a few changed ones, only those that a key can match together with one of them."""
     found: dict[Met, Pattern] = {}
     for side in sides:
-        for node in (side.node(vhost, name) for name in sorted(names)):
-            if node is not None:
-                found.update({(node.name, condition): pattern for condition, pattern in side.patterns(node)})
+        for name in sorted(names):
+            place = side.places.get((vhost, name))
+            if place is not None:
+                found.update({(name, condition): pattern for condition, pattern in place.patterns})
     if changed is None:
         return found
     firsts, lasts = (_words([found[one] for one in changed if one in found], place) for place in (0, -1))

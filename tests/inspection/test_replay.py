@@ -34,6 +34,10 @@ def declare(channel: Any, seed: int) -> None:
         channel.exchange_declare(name, ["topic", "direct", "fanout"][number % 3], arguments=arguments)
     for queue in queues:
         channel.queue_declare(queue)
+    channel.exchange_declare("h", "headers")
+    for number, match in enumerate(["all", "any", "all-with-x"]):
+        channel.queue_bind(f"q{number}", "h", "", {"x-match": match, "n": number, "s": "text"})
+    channel.exchange_bind("x2", "h", "", {"x-match": "any", "n": 1})
     for _ in range(20):
         source, key = chance.choice(names), chance.choice(PATTERNS)
         if chance.random() < 0.3:
@@ -48,11 +52,13 @@ def publish(channel: Any, seed: int, count: int) -> None:
     chance = random.Random(seed)
     for _ in range(count):
         headers: dict[str, Any] = {"n": chance.randrange(3)}
+        if chance.random() < 0.5:
+            headers["s"] = chance.choice(["text", "other", "1"])
         if chance.random() < 0.3:
             headers["CC"] = chance.sample(KEYS, 2)
         if chance.random() < 0.2:
             headers["BCC"] = chance.sample(KEYS, 1)
-        exchange = chance.choice(["", *(f"x{number}" for number in range(6))])
+        exchange = chance.choice(["", "h", *(f"x{number}" for number in range(6))])
         body = chance.choice([b"", b"{}", b"\n" + b"=" * 80 + b"\n"])
         channel.basic_publish(exchange, chance.choice(KEYS), body, pika.BasicProperties(headers=headers))
 
