@@ -16,6 +16,7 @@ from benchmarks.commands.growth import growth
 from benchmarks.commands.pipeline import pipeline
 from benchmarks.commands.seeds import seeds
 from benchmarks.commands.soak import soak
+from benchmarks.commands.topologies import topologies
 from benchmarks.commands.topology import topology
 from dfa_router.cli.running import begin, common_options, run_group
 
@@ -34,7 +35,7 @@ def benchmarks(context: click.Context, *, quiet: bool, verbose: bool, debug: boo
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (engine, seeds, growth, topology, frames, pipeline, ablations, soak, brokers, findings):
+for command in (engine, seeds, growth, topology, frames, pipeline, ablations, soak, brokers, topologies, findings):
     benchmarks.add_command(command)
 
 
