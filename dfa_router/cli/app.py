@@ -7,10 +7,13 @@ from collections.abc import Sequence
 import click
 
 import dfa_router
+from dfa_router.cli.audit import audit
+from dfa_router.cli.diff import diff
 from dfa_router.cli.fuzz import fuzz
 from dfa_router.cli.measure import measure
 from dfa_router.cli.play import play
 from dfa_router.cli.render import render
+from dfa_router.cli.replay import replay
 from dfa_router.cli.route import route
 from dfa_router.cli.running import begin, common_options, run_group
 from dfa_router.cli.show import show
@@ -32,7 +35,7 @@ def app(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> N
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (route, render, show, teach, play, fuzz, measure):
+for command in (route, replay, diff, audit, render, show, teach, play, fuzz, measure):
     app.add_command(command)
 
 
