@@ -18,15 +18,19 @@ from __future__ import annotations
 from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns
 from dfa_router.rabbitmq.declared import Binding, Exchange, Policy, Queue, TopologyWarning
 from dfa_router.rabbitmq.definitions import load_definitions, topology_of
-from dfa_router.rabbitmq.route import Route
+from dfa_router.rabbitmq.limits import QueueLimits
+from dfa_router.rabbitmq.route import Candidate, OneOf, Route
 from dfa_router.rabbitmq.routing import TopologyRouter
 from dfa_router.rabbitmq.topology import Topology
 
 __all__ = [
     "Binding",
+    "Candidate",
     "Exchange",
+    "OneOf",
     "Policy",
     "Queue",
+    "QueueLimits",
     "Route",
     "RoutedBatch",
     "RoutedColumns",

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from dfa_router.errors import DefinitionsError
 from dfa_router.rabbitmq.declared import ALTERNATE, Binding, Declarations, Exchange, Policy, Queue, TopologyWarning
+from dfa_router.rabbitmq.exchange_types import refusal_of
 from dfa_router.rabbitmq.policy_patterns import PolicyPattern, PolicyPatternError
 
 __all__ = ["Findings", "check_alternates", "check_bindings", "check_vhosts", "declared_once"]
@@ -27,6 +28,9 @@ _ADVICE = {
     "undeclared-alternate-exchange": "named as alternate exchange, but not declared; the broker drops what would go there",
     "repeated-declaration": "declared more than once; the first declaration is used, as on import",
     "default-exchange-binding": "a binding of the default exchange, which has none but its own; the broker refuses it",
+    "refused-binding": "a binding that the broker refuses, so it cannot be there; it is routed by as if it were",
+    "default-alternate-exchange": "the alternate exchange has no name; the broker does not take that for the default exchange, "
+    "and drops what would go there",
     "unreadable-policy": "its pattern is no regular expression that can be read here as the broker reads it; "
     "the policy is ignored: rewrite the pattern",
     "costly-policy": "its pattern takes more steps than the broker's PCRE allows, which a broker takes for no match; so "
@@ -106,6 +110,10 @@ def check_bindings(declared: Declarations, findings: Findings) -> None:
             findings.add("undeclared-exchange", vhost, binding.source, f"bindings[{position}].source")
         elif not binding.source and (binding.routing_key != binding.destination or binding.destination_type != "queue"):
             findings.add("default-exchange-binding", vhost, binding.destination, f"bindings[{position}]")
+        source = declared.exchanges_by_name[vhost, binding.source]
+        refusal = refusal_of(binding, source.type)
+        if refusal is not None:
+            findings.add("refused-binding", vhost, binding.source, f"bindings[{position}]", refusal)
         known = queues if binding.destination_type == "queue" else exchanges
         if (vhost, binding.destination) not in known:
             kind = f"undeclared-{binding.destination_type}"
@@ -138,7 +146,9 @@ def check_alternates(declared: Declarations, findings: Findings) -> None:
             if len({policy.definition.get(ALTERNATE) for policy in tied}) > 1:
                 findings.add("tied-policies", exchange.vhost, exchange.name, place)
         alternate = declared.alternate_exchange(exchange)
-        if alternate is not None and (exchange.vhost, alternate) not in declared.exchanges_by_name:
+        if alternate == "":
+            findings.add("default-alternate-exchange", exchange.vhost, exchange.name, place)
+        elif alternate is not None and (exchange.vhost, alternate) not in declared.exchanges_by_name:
             findings.add("undeclared-alternate-exchange", exchange.vhost, alternate, place)
 
 

@@ -48,7 +48,7 @@ CHOICE = pa.struct(
     ]
 )
 """An exchange that takes one of its destinations, and these."""
-NO_CHOICES = pa.array([], CHOICE)
+NO_CHOICES = pa.nulls(0, CHOICE)  # pa.array would import pandas
 FLAT = ("queues", "routed", "not_simulated", "problem")
 """The columns of :meth:`RoutedBatch.flat_columns`."""
 

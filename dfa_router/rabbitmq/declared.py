@@ -109,7 +109,8 @@ class TopologyWarning:
 
     kind: str
     """``undeclared-queue``, ``undeclared-exchange``, ``undeclared-vhost``, ``undeclared-alternate-exchange``,
-    ``repeated-declaration``, ``default-exchange-binding``, ``unreadable-policy``, ``costly-policy`` or ``tied-policies``."""
+    ``default-alternate-exchange``, ``repeated-declaration``, ``default-exchange-binding``, ``refused-binding``,
+    ``unreadable-policy``, ``costly-policy`` or ``tied-policies``."""
     vhost: str
     name: str
     place: str

@@ -14,14 +14,14 @@ from operator import attrgetter
 
 from dfa_router.language.dialects import AMQP, EXACT
 from dfa_router.rabbitmq.copies import BCC, CC
-from dfa_router.rabbitmq.declared import Exchange
-from dfa_router.rabbitmq.hashing.choices import MODULUS, by_weight, each_binding, each_destination
-from dfa_router.rabbitmq.headers.matching import LOOSE, STRICT
+from dfa_router.rabbitmq.declared import Binding, Exchange
+from dfa_router.rabbitmq.hashing.choices import MODULUS, by_weight, each_binding, each_destination, weight_of
+from dfa_router.rabbitmq.headers.matching import LOOSE, STRICT, unknown_match
 from dfa_router.rabbitmq.key_matching import key_type
 from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ExchangeType
 from dfa_router.rabbitmq.rules import BrokerRules
 
-__all__ = ["EVERY_TYPE_READS", "SIMULATED", "attributes_read", "check_attributes", "simulated_type"]
+__all__ = ["EVERY_TYPE_READS", "SIMULATED", "attributes_read", "check_attributes", "refusal_of", "simulated_type"]
 
 EVERY_TYPE_READS = (BCC, CC, HEADERS)
 """What may be known of any message: further routing keys come from all of these."""
@@ -64,6 +64,19 @@ def simulated_type(exchange: Exchange, rules: BrokerRules) -> str | None:
     if kind not in SIMULATED or (kind == "x-local-random" and not rules.local_random):
         return None
     return kind if exchange.name else "direct"
+
+
+def refusal_of(binding: Binding, kind: str | None) -> str | None:
+    """Return why a broker refuses a binding of an exchange of this type, or None.
+
+    >>> refusal_of(Binding(source="h", destination="q", routing_key="many"), "x-consistent-hash")
+    "its key 'many' is no weight, a whole number of at least 1"
+    """
+    if kind == "headers":
+        return unknown_match(binding)
+    if kind == "x-consistent-hash" and weight_of(binding) is None:
+        return f"its key {binding.routing_key!r} is no weight, a whole number of at least 1"
+    return None
 
 
 def attributes_read(types: Iterable[str | None]) -> tuple[str, ...]:

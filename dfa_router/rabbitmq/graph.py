@@ -17,7 +17,7 @@ __all__ = ["topology_graph"]
 
 
 def topology_graph(topology: Declarations) -> nx.MultiDiGraph:
-    """Return a directed multigraph with a node per exchange and queue and an edge per binding and alternate exchange.
+    """Return a directed multigraph with a node per exchange and queue, an edge per binding, alternate and dead-letter exchange.
 
     =====  ========================================================================================
     >>> from dfa_router.rabbitmq import Binding, Exchange, topology_of
@@ -31,9 +31,9 @@ def topology_graph(topology: Declarations) -> nx.MultiDiGraph:
         node = _node("exchange", vhost, name or "(default)", exchange.type, declared=exchange.type is not None)
         graph.add_node(("exchange", vhost, name), **node, internal=exchange.internal)
     for queue in topology.queues:
-        graph.add_node(
-            ("queue", queue.vhost, queue.name), **_node("queue", queue.vhost, queue.name, queue.type, declared=True)
-        )
+        node = _node("queue", queue.vhost, queue.name, queue.type, declared=True)
+        node["lines"] += topology.limits(queue.vhost, queue.name).lines()
+        graph.add_node(("queue", queue.vhost, queue.name), **node)
     for position, binding in enumerate(topology.bindings):
         target = (binding.destination_type, binding.vhost, binding.destination)
         if target not in graph:
@@ -47,9 +47,10 @@ def topology_graph(topology: Declarations) -> nx.MultiDiGraph:
             label=binding.routing_key,
             position=position,
         )
+    _add_dead_letters(graph, topology)
     for (vhost, name), exchange in topology.exchanges_by_name.items():
         alternate = topology.alternate_exchange(exchange)
-        if alternate is not None and (vhost, alternate) in topology.exchanges_by_name and name:
+        if alternate and (vhost, alternate) in topology.exchanges_by_name and name:
             graph.add_edge(
                 ("exchange", vhost, name),
                 ("exchange", vhost, alternate),
@@ -62,6 +63,27 @@ def topology_graph(topology: Declarations) -> nx.MultiDiGraph:
         predeclared = data["role"] == "exchange" and (not node[2] or node[2].startswith("amq."))
         data["idle"] = data["hidden"] = predeclared and graph.degree(node) == 0
     return graph
+
+
+def _add_dead_letters(graph: nx.MultiDiGraph, topology: Declarations) -> None:
+    """Add an edge from each queue to where its dead letters go; not simulated, as it happens in time."""
+    for queue in topology.queues:
+        limits = topology.limits(queue.vhost, queue.name)
+        exchange, key = limits.dead_letter_exchange, limits.dead_letter_routing_key
+        target = ("exchange", queue.vhost, exchange)
+        if (
+            exchange == "" and ("queue", queue.vhost, key or queue.name) in graph
+        ):  # the default exchange knows queues by name
+            target = ("queue", queue.vhost, key or queue.name)
+        if exchange is not None and target in graph:
+            graph.add_edge(
+                ("queue", queue.vhost, queue.name),
+                target,
+                role="dead-letter",
+                classes=("fallback",),
+                label="dead letters" if key is None else f"dead letters: {key}",
+                tooltip="dead-letter exchange: messages that expire, are rejected or are too many",
+            )
 
 
 def _node(role: str, vhost: str, label: str, type_: str | None, *, declared: bool) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from dfa_router.rabbitmq.headers.values import fields_of, value_of
 from dfa_router.rabbitmq.matching import HEADERS, ROUTING_KEY, Columns, ExchangeType, MatchedColumns, Message
 from dfa_router.rabbitmq.traversal import Sets, compact
 
-__all__ = ["LOOSE", "STRICT", "HeadersMatcher", "demand_of", "refusal_of"]
+__all__ = ["LOOSE", "STRICT", "HeadersMatcher", "demand_of", "unknown_match"]
 
 MATCH = "x-match"
 WITH_X = {"all-with-x", "any-with-x"}
@@ -46,8 +46,8 @@ def demand_of(binding: Binding, *, strict: bool) -> Demand:
     return Demand(tuple(sorted(criteria)), every=match not in {"any", "any-with-x"})
 
 
-def refusal_of(binding: Binding) -> str | None:
-    """Return why the broker refuses such a binding, or None."""
+def unknown_match(binding: Binding) -> str | None:
+    """Return what is wrong with a binding's ``x-match``, for which the broker refuses it, or None."""
     match = binding.arguments.get(MATCH, "all")
     if match not in KINDS:
         return f"{MATCH} is {match!r}: the broker takes all, any, all-with-x and any-with-x"
