@@ -11,6 +11,9 @@ import numpy as np
 
 from compiler.automata.nfa import build_nfa
 from compiler.automata.pattern import Wildcard
+from compiler.criteria.counting import Demands
+from compiler.criteria.demands import Demand
+from compiler.criteria.vocabulary import FieldColumns, Vocabulary
 from compiler.kernels.relay_tables import ASKS, SLACK, Network
 from compiler.kernels.tables import Keys, frozen
 from compiler.machine.columns import whole
@@ -42,6 +45,7 @@ def compile_kernels() -> None:
     # A pattern of over 63 tokens keeps a set from being simulated as bits.
     large = build_nfa([[b"word%d" % i, b"a-rather-long-word"] for i in range(100)] + [[b"a"] * 64])
     _compile_relay(column)
+    _compile_criteria()
     for nfa in (small, large):
         machine = LazyDfa(nfa, b".", 1 << 20)
         machine.match_batch([column])
@@ -83,3 +87,15 @@ def _compile_relay(column: KeyColumn) -> None:
     table = np.zeros(6 << 10, np.uint64)
     fill_places(keys, keys, np.uint64(1), table)
     find_places(keys, keys, keys, keys, table, np.uint64(1), 1, numbers, numbers.copy())
+
+
+def _compile_criteria() -> None:
+    from compiler.kernels.criteria import find_copies
+
+    texts = whole(KeyColumn(np.array([0, 1], np.int32), np.frombuffer(b"a", np.uint8), None))
+    fields = FieldColumns(np.array([0, 1], np.int32), texts, texts, np.ones(1, np.uint8))
+    demands = [Demand(((b"a", 1, b"a"),), every=True)]
+    vocabulary = Vocabulary(demands)
+    _, ends, members = vocabulary.combine(fields)
+    Demands(vocabulary, demands).satisfied_by(ends, members, np.zeros(1, np.int32))
+    find_copies(texts)
