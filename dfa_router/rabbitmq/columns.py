@@ -66,8 +66,8 @@ class RoutedColumns:
     [{'queues': ['q'], 'routed': True}, {'queues': [], 'routed': False}]
     """
 
-    _fields: ClassVar = (*FLAT, "one_of")
-    """The names of the columns."""
+    _fields: ClassVar = FLAT
+    """The names of the first columns. ``one_of`` follows them where the topology has exchanges that choose."""
 
     queues: pa.ListArray
     """list<string>: the queues that get a copy, sorted; empty, never null, where none does."""
@@ -79,19 +79,26 @@ class RoutedColumns:
     """What was wrong with the row, or null."""
     one_of: pa.ListArray
     """list<struct<exchange, candidates>>: exchanges on the way that hand the message to one of their destinations, and nobody can
-    tell which; ``candidates`` has destination, destination_type and share of each."""
+    tell which; ``candidates`` has destination, destination_type and share of each. Empty where there are no such exchanges."""
+    chooses: bool = False
+    """Whether there are any in the topology."""
 
     def __getitem__(self, place: int) -> pa.Array:
         """Return a column by its place."""
         return tuple(self)[place]
 
     def __iter__(self) -> Iterator[pa.Array]:
-        """Yield the columns in this order."""
-        return (getattr(self, name) for name in self._fields)
+        """Yield the columns in this order; ``one_of`` only where there is something to choose."""
+        return (getattr(self, name) for name in self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns that the table has."""
+        return (*self._fields, "one_of") if self.chooses else self._fields
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand over the columns as a table."""
-        table = pa.record_batch(list(self), list(self._fields))
+        table = pa.record_batch(list(self), list(self.names))
         return stream_of(table.schema, [table], requested_schema)
 
 
@@ -232,7 +239,7 @@ class RoutedBatch:
             chosen = self.one_of.take(pa.array(self.route_ids))
         else:  # as in most topologies
             chosen = pa.ListArray.from_arrays(np.zeros(len(self.route_ids) + 1, np.int32), NO_CHOICES)
-        return RoutedColumns(queues, routed, unknown, self.problem, chosen)
+        return RoutedColumns(queues, routed, unknown, self.problem, chosen, self.topology.chooses)
 
     def flat_columns(self) -> list[pa.Array]:
         """Return a row per message without :attr:`RoutedColumns.one_of`: ``not_simulated`` has these exchanges, too."""

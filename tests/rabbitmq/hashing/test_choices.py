@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 
+import pyarrow as pa
 import pytest
 
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, topology_of
@@ -51,6 +52,7 @@ def test_columns_have_choices_in_a_column_of_their_own(engine: str) -> None:
     assert columns.queues.to_pylist() == [["sure"], ["sure"], []]
     assert columns.routed.to_pylist() == [True, True, True]
     assert columns.not_simulated.to_pylist() == [[], [], []]
+    assert pa.table(columns).column_names == ["queues", "routed", "not_simulated", "problem", "one_of"]
     flat = [column.to_pylist() for column in batch.flat_columns()]
     assert flat == [[["sure"], ["sure"], []], [True] * 3, [["h"], [], ["h"]], [None] * 3]
 
