@@ -10,7 +10,7 @@ TWO_VHOSTS = topology_of(
     vhosts=["/", "b"],
     exchanges=[
         Exchange(name="x", type="topic"),
-        Exchange(name="h", type="headers"),
+        Exchange(name="h", type="x-unheard-of"),
         Exchange(vhost="b", name="x", type="topic"),
     ],
     queues=[Queue(name="q"), Queue(name="q (b)"), Queue(name='p "1"\\\n'), Queue(vhost="b", name="q")],

@@ -51,7 +51,7 @@ def definitions(kind: str = "topic") -> str:
         {"vhost": "v", "source": "x", "destination": f"q{n}", "destination_type": "queue", "routing_key": pattern}
         for n, pattern in enumerate(PATTERNS)
     ]
-    exchanges = [{"vhost": "v", "name": "x", "type": kind}, {"vhost": "v", "name": "h", "type": "headers"}]
+    exchanges = [{"vhost": "v", "name": "x", "type": kind}, {"vhost": "v", "name": "h", "type": "x-unheard-of"}]
     return json.dumps({"vhosts": [{"name": "v"}], "exchanges": exchanges, "bindings": bindings})
 
 

@@ -20,7 +20,7 @@ from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 
 ROWS = 4_000
 ROUTER = topology_of(
-    exchanges=[Exchange(name="x", type="topic"), Exchange(name="h", type="headers")],
+    exchanges=[Exchange(name="x", type="topic"), Exchange(name="h", type="x-unheard-of")],
     queues=[Queue(name="q"), Queue(name="ü")],
     bindings=[
         Binding(source="x", destination="q", routing_key="#.a.#"),

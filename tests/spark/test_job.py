@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 TOPOLOGY = topology_of(
-    exchanges=[Exchange(name="x", type="topic"), Exchange(name="h", type="headers")],
+    exchanges=[Exchange(name="x", type="topic"), Exchange(name="h", type="x-unheard-of")],
     queues=[Queue(name="q"), Queue(name="p"), Queue(name="r")],
     bindings=[
         Binding(source="x", destination="q", routing_key="a.#"),

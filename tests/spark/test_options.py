@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 ADDED = ["queues", "routed", "not_simulated", "problem"]
 
 TOPOLOGY = topology_of(
-    exchanges=[Exchange(name="x", type="topic"), Exchange(name="odd", type="headers")],
+    exchanges=[Exchange(name="x", type="topic"), Exchange(name="odd", type="x-unheard-of")],
     queues=[Queue(name="q"), Queue(name="r")],
     bindings=[
         Binding(source="x", destination="q", routing_key="a.#"),

@@ -27,7 +27,7 @@ TOPOLOGY = topology_of(
     vhosts=["/", "b"],
     exchanges=[
         Exchange(name="market", type="topic"),
-        Exchange(name="odd", type="headers"),
+        Exchange(name="odd", type="x-unheard-of"),
         Exchange(name="inner", type="fanout", internal=True),
         Exchange(vhost="b", name="market", type="direct"),
     ],

@@ -21,7 +21,7 @@ ROUTER = dr.compile([("a.*", "x"), ("#", "y")])
 TOPOLOGY = topology_of(
     exchanges=[
         Exchange(name="x", type="topic"),
-        Exchange(name="h", type="headers"),
+        Exchange(name="h", type="x-unheard-of"),
         Exchange(name="x", type="fanout", vhost="b"),
     ],
     queues=[Queue(name="q"), Queue(name="r", vhost="b")],
