@@ -27,6 +27,7 @@ NEEDS = {
 
 DOCUMENTED = (
     "dfa_router",
+    "dfa_router.analysis",
     "dfa_router.rabbitmq",
     "dfa_router.spark",
     "dfa_router.sql",
