@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import inlined, kernel
+from compiler.kernels._jit import inlined
+from compiler.kernels.sorting import sort
 from compiler.kernels.tables import FINAL, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LEADS_ON, LOOPS, Int32s, Program, Signed
 from compiler.kernels.transitions import child_of
 from compiler.kernels.unsigned import ONE, TWO, UPPER_HALF, ZERO
@@ -29,8 +30,6 @@ END = np.int32(2**31 - 1)
 """Ends each of the three lists: above all positions."""
 STAYS, MANY_FIRST, ONE_NEXT = np.uint64(LOOPS), np.uint64(FIRST_IS_MANY), np.uint64(HAS_ONE)
 LIVE, TAGGED = np.uint64(LOOPS | LEADS_ON), np.uint64(HAS_TAGS)
-SHORT = 48
-"""The most tags that are sorted by insertion."""
 
 
 @inlined
@@ -125,7 +124,7 @@ def close(program: Program, work: Work) -> None:
                 tag_count += 1
                 loop_tags += only_loops
     if not ascending:
-        _sort(tags, np.int64(tag_count))
+        sort(tags, np.int64(tag_count))
     work.counts[MEMBER_COUNT] = member_count
     work.counts[TAG_COUNT] = tag_count
     # No word can change a state in which all members only loop, and all accept tags are theirs.
@@ -142,40 +141,6 @@ def ascend(scratch: Int32s, tags: Int32s, begin: Signed, end: Signed) -> None:
     if not ascending:
         for i in range(end - begin):
             scratch[i] = tags[begin + i]
-        _sort(scratch, np.int64(end - begin))
+        sort(scratch, np.int64(end - begin))
         for i in range(end - begin):
             tags[begin + i] = scratch[i]
-
-
-@kernel
-def _sort(values: Int32s, n: Signed) -> None:
-    """Sort ``values[:n]`` in place: by insertion if it is short, else as a heap."""
-    if n > SHORT:
-        for root in range(n // 2 - 1, -1, -1):
-            _sift(values, np.int64(root), n)
-        for last in range(n - 1, 0, -1):
-            values[0], values[last] = values[last], values[0]
-            _sift(values, np.int64(0), np.int64(last))
-        return
-    for i in range(1, n):
-        value = values[i]
-        j = i
-        while j > 0 and values[j - 1] > value:
-            values[j] = values[j - 1]
-            j -= 1
-        values[j] = value
-
-
-@kernel
-def _sift(values: Int32s, root: Signed, n: Signed) -> None:
-    """Let the value at ``root`` sink in the heap ``values[:n]`` until none below it is larger."""
-    value = values[root]
-    while 2 * root + 1 < n:
-        child = 2 * root + 1
-        if child + 1 < n and values[child + 1] > values[child]:
-            child += 1
-        if values[child] <= value:
-            break
-        values[root] = values[child]
-        root = child
-    values[root] = value

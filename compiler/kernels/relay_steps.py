@@ -22,13 +22,11 @@ from compiler.kernels.relay_tables import (
     Network,
     Scratch,
 )
+from compiler.kernels.sorting import sort
 from compiler.kernels.tables import Int32s, Signed
 from compiler.kernels.unsigned import LOW_HALF, ONE, UPPER_HALF, ZERO
 
 __all__ = ["name_set", "work_out"]
-
-SMALL = 24
-"""So many numbers are sorted by insertion."""
 
 
 @inlined
@@ -135,11 +133,11 @@ def work_out(
             agenda[todo] = visited[n_visited] = alternate
             todo += 1
             n_visited += 1
-    _sort(outputs, n_outputs)
+    sort(outputs, n_outputs)
     if n_waiting == 0:
         n_visited = np.int64(0)
-    _sort(waiting, n_waiting)
-    _sort(visited, n_visited)
+    sort(waiting, n_waiting)
+    sort(visited, n_visited)
     return _name_itinerary(cache, scratch, n_outputs, n_waiting, n_visited)
 
 
@@ -198,38 +196,3 @@ def _name_itinerary(
     counts[MEMBERS] = end
     counts[STATES] = name + 1
     return name
-
-
-@inlined
-def _sort(values: Int32s, count: Signed) -> None:
-    """Sort the first ``count`` values in place: by insertion if they are few, else by heap (Williams 1964)."""
-    if count <= SMALL:
-        for i in range(1, count):
-            value = values[i]
-            j = i
-            while j > 0 and values[j - 1] > value:
-                values[j] = values[j - 1]
-                j -= 1
-            values[j] = value
-        return
-    for start in range(count // 2 - 1, -1, -1):
-        _sift_down(values, start, count)
-    for last in range(count - 1, 0, -1):
-        values[0], values[last] = values[last], values[0]
-        _sift_down(values, 0, last)
-
-
-@inlined
-def _sift_down(values: Int32s, root: Signed, count: Signed) -> None:
-    """Restore the heap below ``root``."""
-    value = values[root]
-    child = 2 * root + 1
-    while child < count:
-        if child + 1 < count and values[child + 1] > values[child]:
-            child += 1
-        if values[child] <= value:
-            break
-        values[root] = values[child]
-        root = child
-        child = 2 * root + 1
-    values[root] = value

@@ -25,7 +25,20 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bools", "Bytes", "Cache", "Int32s", "Int64s", "Keys", "Program", "Signed", "Uint64s", "Unsigned", "frozen"]
+__all__ = [
+    "Bools",
+    "Bytes",
+    "Cache",
+    "Int32s",
+    "Int64s",
+    "Keys",
+    "Program",
+    "Signed",
+    "Uint64s",
+    "Unsigned",
+    "frozen",
+    "longer",
+]
 
 Bools = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
@@ -221,6 +234,13 @@ class Cache(NamedTuple):
     built. No entries where a transition is built at the first request."""
     doorkeeper_shift: np.int64
     """64 minus the binary logarithm of the number of counters."""
+
+
+def longer(old: Int32s, size: int) -> Int32s:
+    """Return a longer array that begins as an old one."""
+    new = np.empty(size, np.int32)
+    new[: len(old)] = old
+    return new
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.errors import CapacityError
-from compiler.kernels.tables import BLOCK
+from compiler.kernels.tables import BLOCK, longer
 from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SETS_SHARED, SHARED_FROM, TAGS_WANTED, FoundSets
 from compiler.values import Int32s, SetBatch
 
@@ -53,7 +53,7 @@ class SimulatedSets:
         found = self.found
         wanted = int(found.counts[SETS_FOUND]) + keys
         if wanted > len(found.ends):
-            self.found = found._replace(ends=_longer(found.ends, max(wanted, 2 * len(found.ends))))
+            self.found = found._replace(ends=longer(found.ends, max(wanted, 2 * len(found.ends))))
 
     def grow(self) -> int:
         """Make room where a kernel has stopped for want of it; return the key to go on with. Raises :class:`CapacityError`."""
@@ -62,7 +62,7 @@ class SimulatedSets:
         if wanted > MOST_TAGS:
             raise CapacityError(_TOO_MANY)
         if wanted > len(found.tags):
-            self.found = found._replace(tags=_longer(found.tags, min(max(2 * len(found.tags), wanted), MOST_TAGS)))
+            self.found = found._replace(tags=longer(found.tags, min(max(2 * len(found.tags), wanted), MOST_TAGS)))
         elif 2 * (found.counts[SETS_SHARED] + BLOCK) > len(found.slots):
             from compiler.kernels.interning import rehash  # as late as all kernels
 
@@ -204,12 +204,6 @@ def joined(set_ids: Int32s, parts: Sequence[SetBatch]) -> SetBatch:
 def _digest(tags: Int32s) -> bytes:
     """Return 16 bytes that stand for a set: two sets with the same ones will not be found."""
     return blake2b(tags.tobytes(), digest_size=16).digest()
-
-
-def _longer(old: Int32s, size: int) -> Int32s:
-    new = np.empty(size, np.int32)
-    new[: len(old)] = old
-    return new
 
 
 _TOO_MANY = "the accept sets of this batch have over 2^31 entries in all: match it in smaller batches"

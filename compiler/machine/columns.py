@@ -9,7 +9,7 @@ import numpy as np
 from compiler.kernels.tables import PADDING, Keys, frozen
 from compiler.values import Int32s, KeyColumn
 
-__all__ = ["readable", "shares", "whole"]
+__all__ = ["end_of_bytes", "readable", "shares", "whole"]
 
 NO_NULLS = np.empty(0, np.bool_)
 
@@ -48,6 +48,14 @@ def readable(column: KeyColumn) -> Iterator[tuple[slice, Keys]]:
         tail = np.zeros(int(ends[-1] - ends[0]) + PADDING, np.uint8)
         tail[: len(tail) - PADDING] = data[ends[0] : ends[-1]]
         yield slice(safe, rows), Keys(frozen(ends - ends[0]), frozen(tail), frozen(mask[safe:]))
+
+
+def end_of_bytes(offsets: Int32s, first: int, stop: int, most: int) -> int:
+    """Return the row, at most ``stop``, up to which the keys from row ``first`` on have about ``most`` bytes; at least one is taken."""
+    if int(offsets[stop]) - int(offsets[first]) > most:
+        last = np.int32(min(int(offsets[first]) + most, 2**31 - 1))  # another type would have all offsets converted
+        stop = max(first + 1, int(np.searchsorted(offsets, last)))
+    return stop
 
 
 def whole(column: KeyColumn) -> Keys:

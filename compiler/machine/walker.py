@@ -33,7 +33,7 @@ from compiler.kernels.work import make_work
 from compiler.machine.bit_program import BitProgram
 from compiler.machine.cache import Snapshot, cleared, empty_cache, forget_seen, grown, nbytes, snapshot
 from compiler.machine.collector import Collector
-from compiler.machine.columns import readable
+from compiler.machine.columns import end_of_bytes, readable
 from compiler.machine.dense_rows import QUIET_KEYS, DenseRows
 from compiler.machine.key_cache import KeyCache, KeyCacheMode
 from compiler.machine.pace import Pace
@@ -249,9 +249,7 @@ class Walker:
         row, offsets = column.row, column.keys.offsets
         stop = min(column.stretch_end, row + (CHUNK if column.block > 1 else BLOCK))
         stop = self._key_cache.end_of_stretch(row, stop)
-        if int(offsets[stop]) - int(offsets[row]) > CHUNK_BYTES:
-            stop = max(row + 1, int(np.searchsorted(offsets, offsets[row] + CHUNK_BYTES)))
-        return stop
+        return end_of_bytes(offsets, row, stop, CHUNK_BYTES)
 
     def _judge_pace(self, column: Progress, cache: Cache) -> None:
         """At the end of a stretch of keys, compare what walking has cost with what simulating would have cost."""

@@ -23,7 +23,7 @@ from compiler.kernels.relay_tables import (
     Network,
     Scratch,
 )
-from compiler.values import Int32s
+from compiler.kernels.tables import longer
 
 __all__ = ["empty_itineraries", "grown", "make_scratch", "nbytes"]
 
@@ -74,18 +74,18 @@ def grown(cache: Itineraries, table: int, capacity: int | None) -> Itineraries |
     if table == GROW_STEPS:
         new = {"steps": np.zeros(2 * len(cache.steps), np.uint64)}
     elif table == GROW_VALUES:
-        new = {"values": _longer(cache.values, max(2 * len(cache.values), wanted))}
+        new = {"values": longer(cache.values, max(2 * len(cache.values), wanted))}
     elif table == GROW_MEMBERS:
-        new = {"members": _longer(cache.members, max(2 * len(cache.members), wanted))}
+        new = {"members": longer(cache.members, max(2 * len(cache.members), wanted))}
     elif table == GROW_SETS:
         slots = np.zeros(2 * len(cache.set_slots), np.uint64)
-        new = {"set_ends": _longer(cache.set_ends, 2 * len(cache.set_ends)), "set_slots": slots}
+        new = {"set_ends": longer(cache.set_ends, 2 * len(cache.set_ends)), "set_slots": slots}
     else:
         assert table == GROW_STATES
         slots = np.zeros(2 * len(cache.slots), np.uint64)
         new = {
-            "ends": _longer(cache.ends, 2 * len(cache.ends)),
-            "waits": _longer(cache.waits, 2 * len(cache.waits)),
+            "ends": longer(cache.ends, 2 * len(cache.ends)),
+            "waits": longer(cache.waits, 2 * len(cache.waits)),
             "slots": slots,
         }
     if capacity is not None and nbytes(cache) + sum(array.nbytes for array in new.values()) > capacity:
@@ -100,9 +100,3 @@ def grown(cache: Itineraries, table: int, capacity: int | None) -> Itineraries |
     elif table == GROW_STATES:
         rehash(cache.slots, new["slots"])
     return cache._replace(**new)
-
-
-def _longer(old: Int32s, size: int) -> Int32s:
-    new = np.empty(size, np.int32)
-    new[: len(old)] = old
-    return new

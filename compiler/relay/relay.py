@@ -23,7 +23,7 @@ import numpy as np
 from compiler.kernels.relay_tables import Network
 from compiler.kernels.tables import PADDING, Bytes, Keys, frozen
 from compiler.leases import Lease, Leases
-from compiler.machine.columns import readable
+from compiler.machine.columns import end_of_bytes, readable
 from compiler.relay.steps import FullError, Steps
 from compiler.values import Int32s, KeyColumn, SetBatch
 
@@ -123,7 +123,7 @@ class Relay:
         parts = list(readable(column))
         first, size = 0, CHUNK
         while first < len(stations):
-            stop = self._end(column.offsets, first, size)
+            stop = end_of_bytes(column.offsets, first, min(len(stations), first + size), CHUNK_BYTES)
             steps.limit = None if stop - first == 1 else self._capacity
             try:
                 itineraries = self._chunk(parts, first, stations[first:stop], ask)
@@ -144,13 +144,6 @@ class Relay:
                 size *= 2
         steps.forget_numbers()
         return SetBatch(route_ids, np.concatenate(offsets), np.concatenate(values))
-
-    @staticmethod
-    def _end(offsets: Int32s, first: int, size: int) -> int:
-        stop = min(len(offsets) - 1, first + size)
-        if int(offsets[stop]) - int(offsets[first]) > CHUNK_BYTES:
-            stop = max(first + 1, int(np.searchsorted(offsets, int(offsets[first]) + CHUNK_BYTES)))
-        return stop
 
     def _clear(self) -> None:
         self._steps.clear()

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-import numpy as np
-
 from compiler.automata.pattern import Pattern, Token, Wildcard, covers, intersection
 from compiler.values import Int32s
 from dfa_router.rabbitmq.nodes import Node
@@ -66,7 +64,7 @@ class _Room:
 
 def narrowed(layout: Layout) -> list[Narrowed]:
     """Narrow behind each exchange that clients publish to the patterns of those that it leads to."""
-    onward = [_onward(node, layout.queues) for node in layout.nodes]
+    onward = [node.onward(layout.queues) for node in layout.nodes]
     order = _topological(onward)
     room = _Room(int(layout.conditions[-1]))
     found = []
@@ -156,12 +154,6 @@ def _leads_on(node: Node, condition: int, queues: int) -> Iterator[int]:
     for target in node.targets[node.offsets[condition] : node.offsets[condition + 1]].tolist():
         if target >= queues:
             yield target - queues
-
-
-def _onward(node: Node, queues: int) -> list[int]:
-    """Return the exchanges that messages may go on to, ascending."""
-    found = set((np.unique(node.targets[node.targets >= queues]) - queues).tolist())
-    return sorted(found | ({node.alternate} if node.alternate >= 0 else set()))
 
 
 def _topological(onward: Sequence[Sequence[int]]) -> dict[int, int]:

@@ -35,6 +35,11 @@ class Node(NamedTuple):
     alternate: int
     """The node of the alternate exchange, or -1."""
 
+    def onward(self, queues: int) -> list[int]:
+        """Return the exchanges that messages may go on to, ascending, the alternate one included; there are so many ``queues``."""
+        found = set((np.unique(self.targets[self.targets >= queues]) - queues).tolist())
+        return sorted(found | ({self.alternate} if self.alternate >= 0 else set()))
+
     @property
     def weight(self) -> int:
         """How large its conditions are, as text: the share of the caches' bytes that it gets depends on it."""

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compiler.machine.columns import whole
+from compiler.machine.columns import readable
 from compiler.prepare import jit_enabled
 from dfa_router.arrow import key_column
 
@@ -69,4 +69,4 @@ def _is_plain(keys: pa.Array) -> bool:
     from compiler.kernels.calling import direct
     from compiler.kernels.leading import screen_keys
 
-    return int(direct(screen_keys, whole(key_column(keys)))) <= MAX_KEY_BYTES
+    return all(direct(screen_keys, part) <= MAX_KEY_BYTES for _, part in readable(key_column(keys)))

@@ -22,8 +22,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from compiler.prepare import jit_enabled
 from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.build import DEFAULT_CACHE_BYTES, compile
@@ -164,11 +162,7 @@ class TopologyRouter:
     @cached_property
     def ranks(self) -> Ranks:
         """The order in which a batch visits the exchanges."""
-        onward = []
-        for node in self.nodes:
-            targets = np.unique(node.targets[node.targets >= len(self.queues)]) - len(self.queues)
-            onward.append([*targets.tolist(), *([node.alternate] if node.alternate >= 0 else [])])
-        return order(onward)
+        return order([node.onward(len(self.queues)) for node in self.nodes])
 
     def route(self, exchange: str, routing_key: str | bytes, vhost: str = "/", **attributes: Any) -> Route:
         """Tell who gets a message; see :meth:`Topology.route`."""

@@ -39,8 +39,7 @@ class Stations:
     """A plan; immutable, and quickly pickled."""
 
     network: Network
-    """Outputs below ``queues`` are queues; those from there on say that the exchange of that number is not simulated."""
-    queues: int
+    """Outputs below the number of queues are queues; those from there on say that the exchange of that number is not simulated."""
     outputs: int
     tags: Int32s
     """The condition that each accept tag of the automaton stands for."""
@@ -94,7 +93,6 @@ def plan(nodes: Sequence[Node], queues: int) -> Plan:
     asked = [number for number, own in enumerate(tokens) if own is None and not constant[number]]
     stations = Stations(
         network=network,
-        queues=queues,
         outputs=outputs,
         tags=np.concatenate(tags),
         words=words_of(len(nodes)),

@@ -9,7 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField
 
-__all__ = ["CORRUPT", "as_path", "is_utf8", "shown"]
+__all__ = ["CORRUPT", "as_path", "escaped", "is_utf8", "shown"]
 
 CORRUPT = StructField("line that Spark cannot parse", StringType())
 """The column in which Spark keeps the text of such lines while it reads. No log should have a column of this name, as Spark
@@ -22,7 +22,12 @@ def as_path(uri: str) -> str:
     >>> print(as_path("file:///logs/day%201/%5Bx%5D.csv"))
     file:///logs/day 1/\[x\].csv
     """
-    return re.sub(r"([*?{}\[\]\\])", r"\\\1", unquote(uri))
+    return escaped(unquote(uri))
+
+
+def escaped(path: str) -> str:
+    """Return a path as Spark reads it: no pattern."""
+    return re.sub(r"([*?{}\[\]\\])", r"\\\1", path)
 
 
 def is_utf8(line: Column) -> Column:

@@ -21,6 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from dfa_router.logs.marks import free_name
 from dfa_router.logs.stores import STORE_ERRORS, is_remote, place_of
+from dfa_router.spark.log_lines import escaped
 from dfa_router.spark.route import quoted
 from dfa_router.tables import Found, Table, read_table, table_at
 
@@ -46,7 +47,7 @@ def found_table(session: SparkSession, path: str) -> Found | None:
     assert jvm is not None
 
     def names(folder: str, pattern: str) -> Sequence[str]:
-        place = jvm.org.apache.hadoop.fs.Path(f"{_escaped(folder)}/{pattern}")
+        place = jvm.org.apache.hadoop.fs.Path(f"{escaped(folder)}/{pattern}")
         return [status.getPath().getName() for status in place.getFileSystem(configuration).globStatus(place) or ()]
 
     return table_at(path, names)
@@ -71,7 +72,7 @@ def table_rows(session: SparkSession, found: Found) -> DataFrame:
     columns = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
     if not table.files:
         return session.createDataFrame([], columns)
-    rows = session.read.schema(columns).parquet(*(_escaped(file.path) for file in table.files))
+    rows = session.read.schema(columns).parquet(*(escaped(file.path) for file in table.files))
     names = [name for name in table.schema.names if any(name in file.partition for file in table.files)]
     if not names:
         return rows
@@ -111,8 +112,3 @@ def _partitions(table: Table, names: Sequence[str], place: str, uris: Sequence[s
         return pa.array(given, pa.struct([("value", kind)]))
 
     return pa.table([places, *map(values, names)], [place, *names])
-
-
-def _escaped(path: str) -> str:
-    """Return a path as Spark reads it: no pattern."""
-    return re.sub(r"([*?{}\[\]\\])", r"\\\1", path)
