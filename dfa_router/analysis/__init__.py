@@ -15,17 +15,24 @@ leaves out: limits on the length of keys.
 
 from __future__ import annotations
 
+from dfa_router.analysis.costs import BrokerCost, Growth, broker_cost, growth
 from dfa_router.analysis.coverage import Redundancy, RedundancyKind, UnprovenError, cover, redundant, unreachable
 from dfa_router.analysis.differences import Change, Keys, Remainder, difference
+from dfa_router.analysis.explaining import Explanation, Match, Miss, explain, why_not
 from dfa_router.analysis.intersections import intersection
 from dfa_router.analysis.normalising import Normalised, Proof, normalise
 from dfa_router.analysis.overlaps import Crowd, Overlap, ambiguous, crowd
 from dfa_router.analysis.relations import Relation, RelationKind, relation
 
 __all__ = [
+    "BrokerCost",
     "Change",
     "Crowd",
+    "Explanation",
+    "Growth",
     "Keys",
+    "Match",
+    "Miss",
     "Normalised",
     "Overlap",
     "Proof",
@@ -36,12 +43,16 @@ __all__ = [
     "Remainder",
     "UnprovenError",
     "ambiguous",
+    "broker_cost",
     "cover",
     "crowd",
     "difference",
+    "explain",
+    "growth",
     "intersection",
     "normalise",
     "redundant",
     "relation",
     "unreachable",
+    "why_not",
 ]
