@@ -17,7 +17,7 @@ from compiler.automata.nfa import OTHER, ROOT
 from compiler.automata.pattern import Pattern, Wildcard, normalize
 from compiler.automata.positions import Positions, Side, States
 
-__all__ = ["accepting_at", "covering", "probes"]
+__all__ = ["accepting_at", "covering", "overlapping", "probes"]
 
 
 def covering(machine: Positions, pattern: Pattern, everything: Side) -> States:
@@ -55,6 +55,29 @@ def probes(pattern: Pattern) -> Iterator[tuple[Word, ...]]:
             else:
                 words.append(token)
         yield tuple(words)
+
+
+def overlapping(machine: Positions, pattern: Pattern, side: Side) -> States:
+    """Return the positions where patterns of a side end that share words with a pattern, and so perhaps keys."""
+    tokens = normalize(pattern)
+    agenda = [(0, position) for position in machine.begin(_root(machine, tokens[0] if tokens else None), side)]
+    met = set(agenda)
+    for at, position in agenda:  # it grows
+        token = tokens[at] if at < len(tokens) else None
+        after: list[tuple[int, int]] = []
+        if isinstance(token, bytes):
+            symbol = machine.nfa.symbol_of.get(token, OTHER)
+            after = [(at + 1, target) for target in machine.step(position, symbol, side)]
+        elif token is not None:
+            symbols = [machine.symbol(child) for child in machine.literals(position)]
+            targets = {to for symbol in (*symbols, OTHER) for to in machine.step(position, symbol, side)}
+            after = [(at if token is Wildcard.MANY else at + 1, target) for target in targets]
+            after += [(at + 1, position)] if token is Wildcard.MANY else []
+        for pair in after:
+            if pair not in met:
+                met.add(pair)
+                agenda.append(pair)
+    return frozenset(position for at, position in met if at == len(tokens)) & side.accepting
 
 
 def accepting_at(machine: Positions, words: tuple[Word, ...], side: Side) -> States:

@@ -8,12 +8,12 @@ any number of words can be covered so, and two sample keys clear most of these. 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from compiler import CapacityError, Wildcard
-from compiler.automata.covering import accepting_at, covering, probes
+from compiler.automata.covering import accepting_at, covering, overlapping, probes
 from dfa_router.analysis.questions import BUDGET, Question
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect, dialect_named
@@ -128,9 +128,7 @@ class _Groups:
                     gone[number] = Redundancy(binding=number, by=(wider,), kind=RedundancyKind.COVERED)
         for number, destination in enumerate(self.destinations):
             if number not in gone and len(self.members[destination]) > 1:
-                by = self._union(
-                    number, [one for one in self.members[destination] if one != number and one not in gone]
-                )
+                by = self._union(number, gone)
                 if by:
                     kind = RedundancyKind.UNION if len(by) > 1 else RedundancyKind.COVERED
                     gone[number] = Redundancy(binding=number, by=by, kind=kind)
@@ -154,8 +152,8 @@ class _Groups:
         found = (self.first.get((end, destination)) for end in sorted(ends) if end != own)
         return next((one for one in found if one is not None), None)
 
-    def _union(self, number: int, others: list[int]) -> tuple[int, ...]:
-        """Return the fewest of the others that cover a pattern together, as far as leaving out one by one shows it."""
+    def _union(self, number: int, gone: Container[int]) -> tuple[int, ...]:
+        """Return the fewest others that cover a pattern together, none of which is gone, as far as leaving out one by one shows it."""
         machine, tokens = self.question.machine, self.question.tokens[number]
         if Wildcard.MANY not in tokens:
             return ()  # what matches it with a word in each place that is no literal covers it alone
@@ -166,7 +164,9 @@ class _Groups:
                     (end, self.destinations[number]) in self.first and end != machine.end_of(number) for end in ends
                 ):
                     return ()
-        near = [one for one in others if self._reaches(number, one)]
+        met = overlapping(machine, tokens, self.everything)
+        found = (self.first.get((end, self.destinations[number])) for end in met if end != machine.end_of(number))
+        near = sorted(one for one in found if one is not None and one not in gone)
         small = Question(
             [self.question.patterns[number], *(self.question.patterns[one] for one in near)],
             self.question.dialect,
@@ -184,13 +184,3 @@ class _Groups:
             names = ", ".join(repr(self.question.patterns[one]) for one in (number, *near)[:4])
             raise UnprovenError(f"whether other bindings cover {names}: {error}", (number, *near)) from None
         return tuple(near[one - 1] for one in kept)
-
-    def _reaches(self, number: int, other: int) -> bool:
-        """Tell whether a pattern may share keys with another, by their first words."""
-        one, two = self.question.tokens[number], self.question.tokens[other]
-        for left, right in zip(one, two, strict=False):
-            if isinstance(left, Wildcard) or isinstance(right, Wildcard):
-                return True
-            if left != right:
-                return False
-        return True

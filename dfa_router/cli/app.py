@@ -7,9 +7,12 @@ from collections.abc import Sequence
 import click
 
 import dfa_router
+from dfa_router.cli.explaining import explain, why_not
 from dfa_router.cli.fuzz import fuzz
+from dfa_router.cli.lint import lint
 from dfa_router.cli.measure import measure
 from dfa_router.cli.play import play
+from dfa_router.cli.relations import normalise, relation
 from dfa_router.cli.render import render
 from dfa_router.cli.route import route
 from dfa_router.cli.running import begin, common_options, run_group
@@ -32,7 +35,7 @@ def app(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> N
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (route, render, show, teach, play, fuzz, measure):
+for command in (route, render, show, teach, play, fuzz, measure, lint, explain, why_not, relation, normalise):
     app.add_command(command)
 
 

@@ -73,7 +73,7 @@ def check_redundant(
     ("right", "planted"),
     [
         ("if end != own", "if True"),
-        ("one not in gone]", "True]"),
+        ("and one not in gone)", ")"),
         ("[0], range(1, len(near) + 1)", "[0], range(len(near) + 1)"),
     ],
 )
