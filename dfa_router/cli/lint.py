@@ -143,10 +143,9 @@ def _tell(
     for name, found in left.items():
         for one in found:
             counts[one.severity.name.lower()] += 1
+            where = one.place if one.rule.name == "unused-suppression" else f"{name}:{one.place}"
             vhost = f" (vhost {one.vhost!r})" if one.vhost not in ("", "/") else ""
-            click.echo(
-                f"{name}:{one.place}: {one.severity.name.lower()} {one.rule}: {one.subject!r}{vhost}: {one.message}"
-            )
+            click.echo(f"{where}: {one.severity.name.lower()} {one.rule}: {one.subject!r}{vhost}: {one.message}")
             if one.witness is not None:
                 click.echo(f"    for instance the key {one.witness!r}")
     quiet = sum(map(len, kept.values()))
