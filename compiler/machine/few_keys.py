@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from compiler.kernels.tables import PADDING, Cache, Keys, frozen
 from compiler.machine.columns import NO_NULLS
@@ -28,7 +29,7 @@ class FewKeys:
         self.joined = joined.data
         """Where keys that are joined by NUL bytes are put."""
         offsets, data = np.zeros(FEW + 1, np.int32), np.zeros(FEW_BYTES + PADDING, np.uint8)
-        self.keys = Keys(frozen(offsets), frozen(data), frozen(NO_NULLS))
+        self.keys = Keys(_read_only(offsets), _read_only(data), frozen(NO_NULLS))
         """The keys as kernels read them; what is behind the last key of a batch is of earlier ones."""
         self.ids = np.zeros(FEW, np.int32)
         """Where a walk writes its set numbers."""
@@ -66,3 +67,10 @@ class FewKeys:
         begin = 2 * count + 1
         found = self._answer[: begin + self._answer[count + sets]].copy()
         return SetBatch(found[:count], found[count : count + sets + 1], found[begin:])
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view for kernels that only read. It must be no copy, as other kernels write what this one shows."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
