@@ -10,6 +10,7 @@ import click
 from benchmarks.commands.ablations import ablations
 from benchmarks.commands.brokers import brokers
 from benchmarks.commands.engine import engine
+from benchmarks.commands.families import families
 from benchmarks.commands.findings import findings
 from benchmarks.commands.frames import frames
 from benchmarks.commands.growth import growth
@@ -34,7 +35,7 @@ def benchmarks(context: click.Context, *, quiet: bool, verbose: bool, debug: boo
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (engine, seeds, growth, topology, frames, pipeline, ablations, soak, brokers, findings):
+for command in (engine, families, seeds, growth, topology, frames, pipeline, ablations, soak, brokers, findings):
     benchmarks.add_command(command)
 
 
