@@ -15,6 +15,7 @@ from benchmarks.commands.findings import findings
 from benchmarks.commands.frames import frames
 from benchmarks.commands.growth import growth
 from benchmarks.commands.pipeline import pipeline
+from benchmarks.commands.regret import regret
 from benchmarks.commands.seeds import seeds
 from benchmarks.commands.soak import soak
 from benchmarks.commands.topology import topology
@@ -35,7 +36,20 @@ def benchmarks(context: click.Context, *, quiet: bool, verbose: bool, debug: boo
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (engine, families, seeds, growth, topology, frames, pipeline, ablations, soak, brokers, findings):
+for command in (
+    engine,
+    families,
+    regret,
+    seeds,
+    growth,
+    topology,
+    frames,
+    pipeline,
+    ablations,
+    soak,
+    brokers,
+    findings,
+):
     benchmarks.add_command(command)
 
 

@@ -19,7 +19,17 @@ import pyarrow.compute as pc
 
 from benchmarks.workloads import Workload
 
-__all__ = ["Shape", "draw_keys", "draw_patterns", "draw_workload", "skewed", "vocabulary"]
+__all__ = [
+    "Patterns",
+    "Shape",
+    "draw_keys",
+    "draw_patterns",
+    "draw_workload",
+    "log_uniform",
+    "skewed",
+    "texts_of",
+    "vocabulary",
+]
 
 Rows = npt.NDArray[np.int64]
 """A number of a word for each place of a key or pattern, shape (rows, places)."""
@@ -166,3 +176,8 @@ def joined(words: list[pa.Array], rows: Rows) -> pa.Array:
     """Write rows of words as texts, with dots between the words."""
     columns = [some.take(pa.array(rows[:, place])) for place, some in enumerate(words)]
     return pc.binary_join_element_wise(*columns, ".") if len(columns) > 1 else columns[0]
+
+
+def log_uniform(rng: np.random.Generator, least: int, most: int) -> int:
+    """Draw a number whose logarithm is uniform."""
+    return round(float(np.exp(rng.uniform(np.log(least), np.log(most)))))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.shapes import Shape, draw_workload
+from benchmarks.shapes import Shape, draw_workload, log_uniform
 from benchmarks.workloads import Workload
 
 __all__ = ["KINDS", "make_variant"]
@@ -33,24 +33,24 @@ def _throughput(rng: np.random.Generator, name: str, scale: float) -> tuple[Work
     places = int(rng.integers(2, 6))
     shape = Shape(
         name=name,
-        words=(_between(rng, 4, 40),) * places,
+        words=(log_uniform(rng, 4, 40),) * places,
         skew=_uniform(rng, 0.0, 0.8),
         lengths=_lengths(rng, 4),
-        bindings=_between(rng, 300, 3000),
+        bindings=log_uniform(rng, 300, 3000),
         stars=_uniform(rng, 0.05, 0.3),
         tails=0.0,
         inner=0.0,
         matching=1.0,
         keys=_scaled(1_000_000, scale),
-        distinct=_between(rng, 300, 3000),
+        distinct=log_uniform(rng, 300, 3000),
     )
     return _drawn(rng, shape)
 
 
 def _stock(rng: np.random.Generator, name: str, scale: float) -> tuple[Workload, str]:
     """Five skewed words, ten thousand bindings, two million keys of some hundred thousand distinct ones."""
-    sizes = [_between(rng, 10, 100), _between(rng, 50, 600), _between(rng, 500, 20_000)]
-    sizes += [_between(rng, 100, 2000), _between(rng, 2, 200)]
+    sizes = [log_uniform(rng, 10, 100), log_uniform(rng, 50, 600), log_uniform(rng, 500, 20_000)]
+    sizes += [log_uniform(rng, 100, 2000), log_uniform(rng, 2, 200)]
     shape = Shape(
         name=name,
         words=tuple(int(size) for size in rng.permutation(sizes)),
@@ -69,11 +69,11 @@ def _stock(rng: np.random.Generator, name: str, scale: float) -> tuple[Workload,
 
 def _fleet(rng: np.random.Generator, name: str, scale: float) -> tuple[Workload, str]:
     """A million devices at some hundred to 20,000 sites: a site's state has 50 to 5,000 literals, and no key is drawn twice."""
-    sites = max(2, _scaled(_between(rng, 200, 20_000), scale))
-    devices = _between(rng, 500, 20_000)
+    sites = max(2, _scaled(log_uniform(rng, 200, 20_000), scale))
+    devices = log_uniform(rng, 500, 20_000)
     shape = Shape(
         name=name,
-        words=(1, sites, 1, devices, _between(rng, 2, 20)),
+        words=(1, sites, 1, devices, log_uniform(rng, 2, 20)),
         skew=float(rng.choice([0.0, 0.0, _uniform(rng, 0.2, 0.7)])),
         lengths=_lengths(rng, 10),
         bindings=_scaled(1_000_000, scale),
@@ -127,11 +127,6 @@ def _drawn(rng: np.random.Generator, shape: Shape) -> tuple[Workload, str]:
         f"{shape.matching:.0%} of {shape.keys:,} keys made to match"
     )
     return draw_workload(shape, int(rng.integers(2**32))), about
-
-
-def _between(rng: np.random.Generator, least: int, most: int) -> int:
-    """Draw a number whose logarithm is uniform."""
-    return round(float(np.exp(rng.uniform(np.log(least), np.log(most)))))
 
 
 def _uniform(rng: np.random.Generator, least: float, most: float) -> float:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from benchmarks.families.child import Measured
+from benchmarks.measure import child_json
 
 __all__ = ["run"]
-
-ROOT = Path(__file__).parents[2]
-"""The checkout."""
 
 
 def run(
@@ -32,9 +26,5 @@ def run(
     for kind in kinds:
         for variant in range(variants):
             progress(f"{kind} {variant + 1} of {variants}")
-            arguments = [kind, str(variant), str(seed), str(scale), str(rounds)]
-            command = [sys.executable, "-m", "benchmarks.families.child", *arguments]
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise AssertionError(f"{' '.join(command[1:])} ended with {done.returncode}:\n{done.stderr.strip()}")
-            yield Measured(**json.loads(done.stdout.splitlines()[-1]))
+            found = child_json("benchmarks.families.child", kind, variant, seed, scale, rounds)
+            yield Measured(**found)

@@ -29,6 +29,7 @@ from compiler.machine.cache import Snapshot
 from compiler.machine.collector import joined
 from compiler.machine.columns import shares
 from compiler.machine.key_cache import KeyCacheMode
+from compiler.machine.policy import AUTO, Policy
 from compiler.machine.program import make_program
 from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.walker import Halt
@@ -47,12 +48,20 @@ class LazyDfa:
     walker that was used starts over with an empty cache, and answers stay right.
     """
 
-    def __init__(self, nfa: Nfa, separator: bytes, capacity: int, *, key_cache: KeyCacheMode = "off") -> None:
+    def __init__(
+        self,
+        nfa: Nfa,
+        separator: bytes,
+        capacity: int,
+        *,
+        key_cache: KeyCacheMode = "off",
+        policy: Policy = AUTO,
+    ) -> None:
         """Lay the NFA out for the kernels.
 
         ``capacity`` bounds the bytes of all caches together; where not even an empty one fits (about 1 KB, more if there
         are over a million literal words), every key is simulated. ``key_cache`` says whether answers of whole keys are
-        kept: see :mod:`compiler.machine.key_cache`.
+        kept: see :mod:`compiler.machine.key_cache`. ``policy`` fixes what else is decided by counting.
         """
         self._nfa = nfa
         self._separator = separator
@@ -60,6 +69,7 @@ class LazyDfa:
         self._program = make_program(nfa, separator)
         self._bits = bit_program(nfa)
         self._key_cache: KeyCacheMode = key_cache
+        self._policy = replace(policy, key_cache=key_cache)
         self._walkers: tuple[SmallBatchWalker, ...] = (self._walker(capacity),)
         """Each is used by one call at a time, to which it is lent by its number."""
         self._leases = Leases(LENDING)
@@ -71,7 +81,11 @@ class LazyDfa:
         return self._nfa
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), key_cache=self._key_cache), (self._nfa, self._separator, self._capacity)
+        return partial(type(self), key_cache=self._key_cache, policy=self._policy), (
+            self._nfa,
+            self._separator,
+            self._capacity,
+        )
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
@@ -163,7 +177,7 @@ class LazyDfa:
             self._leases.give_back(number)
 
     def _walker(self, capacity: int) -> SmallBatchWalker:
-        return SmallBatchWalker(self._program, self._bits, capacity, self._key_cache)
+        return SmallBatchWalker(self._program, self._bits, capacity, self._policy)
 
     def _run_part(self, numbers: Iterable[int], columns: list[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
         """Match columns with one of these walkers; with a cacheless one where waiting for them would never end."""

@@ -63,8 +63,9 @@ class SmallBatchWalker(Walker):
         status = direct(walk, self._program, cache, self._work, *where)
         self._keys += count
         built = int(meta[BUILDS]) - builds
-        if built or self._pace.builds:
+        if built:
             self._dense_rows.note(0, built=True)
+        if (built or self._pace.builds) and self._policy.simulate is None:
             members = float(meta[MEMBERS] / meta[STATES])
             self._pace.compare(keys=count, words=int(meta[WORDS]) - words, builds=built, members=members)
         found = None if status != DONE or meta[DEFERRED] else few.answer(cache, count)
