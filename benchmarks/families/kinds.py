@@ -68,18 +68,23 @@ def _stock(rng: np.random.Generator, name: str, scale: float) -> tuple[Workload,
 
 
 def _fleet(rng: np.random.Generator, name: str, scale: float) -> tuple[Workload, str]:
-    """A million devices at some hundred to 20,000 sites: a site's state has 50 to 5,000 literals, and no key is drawn twice."""
-    sites = max(2, _scaled(log_uniform(rng, 200, 20_000), scale))
+    """A million devices at 500 to 20,000 sites: a site's state has 50 to 2,000 literals, and no key is drawn twice.
+
+    The more devices a site has, the smaller is the share of patterns with a wildcard: else each key would match hundreds.
+    """
+    sites = log_uniform(rng, 500, 20_000)
+    tame = min(1.0, 100 * sites / 1_000_000)
+    sites = max(2, _scaled(sites, scale))
     devices = log_uniform(rng, 500, 20_000)
     shape = Shape(
         name=name,
-        words=(1, sites, 1, devices, log_uniform(rng, 2, 20)),
+        words=(1, sites, 1, devices, log_uniform(rng, 4, 20)),
         skew=float(rng.choice([0.0, 0.0, _uniform(rng, 0.2, 0.7)])),
         lengths=_lengths(rng, 10),
         bindings=_scaled(1_000_000, scale),
-        stars=_uniform(rng, 0.02, 0.12),
-        tails=_uniform(rng, 0.0, 0.03),
-        inner=200 / 1_000_000,
+        stars=tame * _uniform(rng, 0.02, 0.12),
+        tails=tame * _uniform(rng, 0.0, 0.03),
+        inner=tame * 200 / 1_000_000,
         matching=_uniform(rng, 0.2, 0.6),
         keys=_scaled(2_000_000, scale),
         distinct=_scaled(2_000_000, scale),

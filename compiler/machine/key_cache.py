@@ -29,7 +29,7 @@ SLOT = 8
 """Numbers of a slot: a line of the processor's cache. See :mod:`compiler.kernels.key_cache` for what is in it."""
 SLOTS = 1 << 14
 """The most keys that are kept in mind, in 1 MiB: it should stay in the second-level cache."""
-SHARE = 16
+SHARE = 4
 """At most this part of a cache's capacity goes to the table."""
 NO_KEY_TABLE = np.empty(0, np.uint64)
 NOTHING = (0, 0, 0, 0)

@@ -267,6 +267,9 @@ class Walker:
     def _grow(self, cache: Cache, table: int) -> bool:
         """Give a table of the cache more room; return False where the capacity does not allow it."""
         larger = grown(cache, table, self._capacity - self._key_cache.table.nbytes)
+        if larger is None and len(self._key_cache.table):  # what it takes is room for the automaton first
+            self._key_cache.drop()
+            larger = grown(cache, table, self._capacity)
         if larger is None:
             return False
         self._cache, self._single.cache = larger, None
