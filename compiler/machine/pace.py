@@ -69,10 +69,10 @@ class Pace:
     lesson: int = LESSON
     builds: int = 0
     words: int = 0
-    half: int = 0
+    early: tuple[int, int] = (0, 0)
     spent: float = 0.0
-    """Transitions built, words read, words read while the first half of the transitions were built, and nanoseconds spent in
-    this trial, since the DFA has last won."""
+    """Transitions built, words read, both of these in about the first half, and nanoseconds spent, in this trial: since the DFA
+    has last won."""
 
     def __post_init__(self) -> None:
         if self.lanes is None:
@@ -102,16 +102,22 @@ class Pace:
             wanted = keys * self.lesson // (STRETCHES * max(builds, 1))
             self.stretch = max(SHORTEST, min(2 * self.stretch, LONGEST, wanted))
         if 2 * self.builds <= self.lesson:
-            self.half = self.words
+            self.early = self.builds, self.words
         elif self.builds >= self.lesson:
             self.lesson *= 2 if small else 4
-            if small and self.half and self.words - self.half >= LEARNING * self.half:
-                self.half = self.words
+            if small and self._learns():
+                self.early = self.builds, self.words
                 return
             self.pause = int(pause * self.spent / simulated * keys)
             self.stretch = SHORTEST
             self._begin_trial()
 
     def _begin_trial(self) -> None:
-        self.builds = self.words = self.half = 0
+        self.builds = self.words = 0
+        self.early = (0, 0)
         self.spent = 0.0
+
+    def _learns(self) -> bool:
+        """Tell whether the second half of the transitions took many more words, each, than the first."""
+        builds, words = self.early
+        return (self.words - words) * builds >= LEARNING * words * (self.builds - builds) > 0
