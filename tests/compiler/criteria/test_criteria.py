@@ -28,7 +28,7 @@ def keys_of(texts: list[bytes]) -> Keys:
 def columns_of(messages: list[list[Field]]) -> FieldColumns:
     flat = [field for fields in messages for field in fields]
     ends = np.cumsum([0, *map(len, messages)]).astype(np.int32)
-    names, values = (keys_of([field[part] for field in flat]) for part in (0, 2))
+    names, values = keys_of([name for name, _, _ in flat]), keys_of([value for _, _, value in flat])
     return FieldColumns(ends, names, values, np.array([kind for _, kind, _ in flat], np.uint8))
 
 

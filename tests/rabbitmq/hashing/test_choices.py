@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, topology_of
 
 
-def choosing(kind: str, keys: dict[str, str], **options: str) -> Topology:
+def choosing(kind: str, keys: dict[str, str], **options: Any) -> Topology:
     bindings = [
         Binding(source="in", destination="h", destination_type="exchange", routing_key="a.#"),
         Binding(source="in", destination="sure", routing_key="#"),
