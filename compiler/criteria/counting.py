@@ -81,7 +81,7 @@ class Demands:
                 np.array([n for one in sets for n in one], np.int32),
             )
         from compiler.kernels.calling import direct
-        from compiler.kernels.criteria import count_hits
+        from compiler.kernels.satisfying import count_hits
 
         bitmaps = self._tables()
         ends, members, used = frozen(ends), frozen(members), frozen(used)
@@ -110,7 +110,7 @@ class Demands:
         return made
 
     def _made(self) -> Any:
-        from compiler.kernels.criteria import Bitmaps
+        from compiler.kernels.satisfying import Bitmaps
 
         width = max(1, -(-len(self) // 64))
         needs: Int64s = np.array(self._needs, np.int64)

@@ -9,10 +9,10 @@ The messages of a batch take few *routes*. So the answer is a route number for e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from compiler.kernels.relay_tables import SLACK
 from compiler.kernels.tables import frozen
 from compiler.prepare import jit_enabled
 from compiler.values import Int32s, SetBatch
-from dfa_router.capsules import stream_of
 from dfa_router.errors import CapacityError, MessagesError
 from dfa_router.rabbitmq.byte_columns import MOST, bytes_array, plain_array
 from dfa_router.rabbitmq.copies import BCC, CC, Copies
@@ -32,74 +31,9 @@ from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ROUTING_KEY
 from dfa_router.rabbitmq.nodes import Node, Numbering
 from dfa_router.rabbitmq.places import Places
 from dfa_router.rabbitmq.problems import Problems, check_keys
+from dfa_router.rabbitmq.routed_columns import CHOICE, FLAT, NO_CHOICES, RoutedColumns
 
 __all__ = ["CHOICE", "FLAT", "CompiledTopology", "RoutedBatch", "RoutedColumns", "Texts", "route_batch", "texts_of"]
-
-
-CHOICE = pa.struct(
-    [
-        ("exchange", pa.string()),
-        (
-            "candidates",
-            pa.list_(
-                pa.struct([("destination", pa.string()), ("destination_type", pa.string()), ("share", pa.float64())])
-            ),
-        ),
-    ]
-)
-"""An exchange that takes one of its destinations, and these."""
-NO_CHOICES = pa.nulls(0, CHOICE)  # pa.array would import pandas
-FLAT = ("queues", "routed", "not_simulated", "problem")
-"""The columns of :meth:`RoutedBatch.flat_columns`."""
-
-
-@dataclass(frozen=True, slots=True)
-class RoutedColumns:
-    """A row per message, as Arrow arrays of one length.
-
-    Libraries that read Arrow's PyCapsule interface take it as a table of these columns: ``polars.DataFrame(columns)``,
-    ``pyarrow.table(columns)``, ``duckdb.from_arrow(columns)``. It is no tuple: polars would take the columns for rows.
-
-    >>> from dfa_router.rabbitmq import Exchange, Queue, topology_of
-    >>> router = topology_of(queues=[Queue(name="q")]).compile()
-    >>> pa.table(router.route_columns(["", ""], ["q", "r"])).select(["queues", "routed"]).to_pylist()
-    [{'queues': ['q'], 'routed': True}, {'queues': [], 'routed': False}]
-    """
-
-    _fields: ClassVar = FLAT
-    """The names of the first columns. ``one_of`` follows them where the topology has exchanges that choose."""
-
-    queues: pa.ListArray
-    """list<string>: the queues that get a copy, sorted; empty, never null, where none does."""
-    routed: pa.BooleanArray
-    """Whether any queue gets the message, be it one of several."""
-    not_simulated: pa.ListArray
-    """list<string>: exchanges on the way whose type is not simulated, or that go by headers which are not known."""
-    problem: pa.StringArray
-    """What was wrong with the row, or null."""
-    one_of: pa.ListArray
-    """list<struct<exchange, candidates>>: exchanges on the way that hand the message to one of their destinations, and nobody can
-    tell which; ``candidates`` has destination, destination_type and share of each. Empty where there are no such exchanges."""
-    chooses: bool = False
-    """Whether there are any in the topology."""
-
-    def __getitem__(self, place: int) -> pa.Array:
-        """Return a column by its place."""
-        return tuple(self)[place]
-
-    def __iter__(self) -> Iterator[pa.Array]:
-        """Yield the columns in this order; ``one_of`` only where there is something to choose."""
-        return (getattr(self, name) for name in self.names)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns that the table has."""
-        return (*self._fields, "one_of") if self.chooses else self._fields
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand over the columns as a table."""
-        table = pa.record_batch(list(self), list(self.names))
-        return stream_of(table.schema, [table], requested_schema)
 
 
 class Texts(NamedTuple):
