@@ -84,6 +84,7 @@ class Demands:
         from compiler.kernels.criteria import count_hits
 
         bitmaps = self._tables()
+        ends, members, used = frozen(ends), frozen(members), frozen(used)
         counters, chosen = np.zeros_like(bitmaps.needs), np.empty(self._names, np.int64)
         marks = np.zeros_like(bitmaps.certain)
         offsets, found = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]

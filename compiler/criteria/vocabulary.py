@@ -88,7 +88,8 @@ class Vocabulary:
             before=np.tile(np.array([0, -1, 0]), FIELDS_BEFORE),  # of no length,
         )
         ids = np.empty(rows, np.int32)
-        count = int(direct(combine_fields, Fields(*fields), self._tables, found, ids))
+        read = Fields(frozen(fields.offsets), fields.names, fields.values, frozen(fields.kinds))
+        count = int(direct(combine_fields, read, self._tables, found, ids))
         return Combined(ids, found.ends[: count + 1], found.members[: int(found.ends[count])])
 
     def _plainly_combined(self, fields: FieldColumns) -> Combined:

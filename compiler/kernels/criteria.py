@@ -166,7 +166,7 @@ def combine_fields(fields: Fields, criteria: Criteria, found: Combinations, ids:
     names, values = fields.names, fields.values
     mask = np.uint64(slots.size - 1)
     rows = fields.offsets.size - 1
-    looks = True
+    looks: Signed = True
     for row in range(rows):
         met: Signed = 0
         begin = np.int64(fields.offsets[row])
@@ -287,7 +287,7 @@ def count_hits(
     each demand.
     """
     width = np.int64(bitmaps.always.size)
-    end = np.int64(0)
+    end: Signed = np.int64(0)
     for i in range(first, used.size):
         if end + 64 * width > found.size:
             return i
@@ -312,11 +312,11 @@ def _choose(bitmaps: Bitmaps, members: Int32s, low: Signed, high: Signed, chosen
     for j in range(low, high):
         own = _place(bitmaps, np.int64(members[j]))
         if own >= 0:
-            field = np.int64(bitmaps.fields[own]) >> 1
-            before = chosen[field] // width
+            of = np.int64(bitmaps.fields[own]) >> 1
+            before = chosen[of] // width
             if before < absent and bitmaps.fields[before] & 1:
                 return False
-            chosen[field] = own * width
+            chosen[of] = own * width
     return True
 
 

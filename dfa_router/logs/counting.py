@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dfa_router.dictionaries import decoded
 from dfa_router.rabbitmq.columns import RoutedBatch
 
 __all__ = ["CHECKSUM", "COUNTS", "KINDS", "Tally", "Totals", "added_up", "text_of", "with_checksums"]
@@ -245,5 +246,5 @@ def text_of(column: Any) -> Any:
 
 
 def _plain(column: Any) -> Any:
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+    """Return a column as one array of its values."""
+    return decoded(column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])).combine_chunks()

@@ -6,8 +6,7 @@ them: the lines are read twice, once for the columns and once for the rows, as a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
 from typing import Any
@@ -20,11 +19,12 @@ from dfa_router.logs.blocks import BLANK
 from dfa_router.logs.csv_lines import header_of
 from dfa_router.logs.json_types import columns_of, merged
 from dfa_router.logs.lines import CODECS, blocks
+from dfa_router.logs.listing import files_of, of_each
 from dfa_router.logs.marks import READ_PROBLEM, UNREADABLE, free_name
 from dfa_router.logs.partitions import OtherWayError, partition_of, partition_types
 from dfa_router.logs.parts import Part, TextPiece, part_bytes
-from dfa_router.logs.planning import READERS, Plan
-from dfa_router.logs.stores import STORE_ERRORS, Found, Place, found
+from dfa_router.logs.planning import Plan
+from dfa_router.logs.stores import STORE_ERRORS, Found, Place
 from dfa_router.logs.text_reading import ReadText, Seen
 from dfa_router.logs.trace_reading import form_of
 from dfa_router.logs.trace_records import TRACE
@@ -39,12 +39,7 @@ INFLATED = 8
 
 def text_parts(place: Place, kind: str, *, pattern: bool, cores: int) -> tuple[Part[TextPiece], ...]:
     """Divide the files of a log into parts, for so many cores; raises :class:`OtherWayError` for those that Spark has to read."""
-    try:
-        files = list(found(place, pattern=pattern))
-    except STORE_ERRORS as error:
-        raise OtherWayError(str(error)) from error
-    if not files:
-        raise OtherWayError("there are no files")
+    files = files_of(place, pattern=pattern)
     for file in files:
         if file.path.lower().endswith(HADOOPS):
             raise OtherWayError(f"{file.path} is compressed in a form of Hadoop's own")
@@ -81,13 +76,10 @@ def _headers(store: Any, files: Sequence[Found]) -> dict[str, tuple[str, ...]]:
     """Return what the first line of each file names, but for files without a line."""
 
     def header(file: Found) -> tuple[str, ...]:
-        try:
-            with closing(blocks(store, TextPiece(file.path, 0, None, 0, 0))) as found:
-                return next((header_of(data) for data in found if data.strip(BLANK)), ())
-        except STORE_ERRORS as error:
-            raise OtherWayError(f"{file.path}: {error}") from error
+        with closing(blocks(store, TextPiece(file.path, 0, None, 0, 0))) as found:
+            return next((header_of(data) for data in found if data.strip(BLANK)), ())
 
-    return _each(files, header)
+    return dict(zip([file.path for file in files], of_each(files, header), strict=True))
 
 
 def _forms(store: Any, files: Sequence[Found]) -> dict[str, tuple[str, ...]]:
@@ -99,15 +91,7 @@ def _forms(store: Any, files: Sequence[Found]) -> dict[str, tuple[str, ...]]:
         except STORE_ERRORS as error:
             raise MessagesError(f"{file.path}: cannot be read: {error}") from error
 
-    return _each(files, form)
-
-
-def _each(files: Sequence[Found], told: Callable[[Found], tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    readers = ThreadPoolExecutor(min(READERS, len(files)))
-    try:
-        return dict(zip([file.path for file in files], readers.map(told, files), strict=True))
-    finally:
-        readers.shutdown(cancel_futures=True)
+    return dict(zip([file.path for file in files], of_each(files, form), strict=True))
 
 
 def _of_headers(divided: Sequence[Part[TextPiece]]) -> pa.Schema:

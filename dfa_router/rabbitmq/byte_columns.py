@@ -16,16 +16,16 @@ MOST = 2**31 - 1
 """The most rows, and bytes, of such a column."""
 
 
-def bytes_array(column: Any) -> pa.BinaryArray:
-    """Return a text or binary column, whosever it is, as one array of bytes.
+def bytes_array(column: Any, name: str = "a column of messages") -> pa.BinaryArray:
+    """Return a text or binary column, whosever it is, as one array of bytes; ``name`` is what messages call it.
 
     Raises :class:`KeyTypeError` for a column of another type, and :class:`CapacityError` for one of over 2 GiB.
     """
-    chunks = decoded(key_array(column))
+    chunks = decoded(key_array(column, name))
     size = sum(chunk.nbytes for chunk in chunks.chunks if len(chunk))
     if size > MOST:
         raise CapacityError(
-            f"a column of messages has {size / 2**30:.1f} GiB, and is routed as one array with offsets of 32 bits: route "
+            f"{name} has {size / 2**30:.1f} GiB, and is routed as one array with offsets of 32 bits: route "
             "fewer messages at a time"
         )
     array = chunks.combine_chunks()

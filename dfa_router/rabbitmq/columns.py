@@ -298,8 +298,8 @@ def route_batch(
     Raises :class:`MessagesError` for columns of different lengths, :class:`KeyTypeError` for a column of another type, and
     :class:`CapacityError` for one of over 2 GiB.
     """
-    exchange_column, key_column = bytes_array(exchanges), bytes_array(keys)
-    vhost_column = None if vhosts is None else bytes_array(vhosts)
+    exchange_column, key_column = bytes_array(exchanges, "exchanges"), bytes_array(keys, "keys")
+    vhost_column = None if vhosts is None else bytes_array(vhosts, "vhosts")
     given = {
         name: one if isinstance(one, list | tuple) else plain_array(one) for name, one in (attributes or {}).items()
     }

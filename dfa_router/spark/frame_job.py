@@ -5,7 +5,7 @@ Each row crosses from Java to Python and back, and the result is read once more 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
@@ -19,9 +19,9 @@ from dfa_router.logs.marks import NO_FIELDS, NO_JSON, NO_RECORD, READ_PROBLEM
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark.logs import MessageLog, writable
 from dfa_router.spark.route import route
-from dfa_router.spark.shapes import KEYS, OUTPUT
+from dfa_router.spark.shapes import OUTPUT, spelt_keys
 
-__all__ = ["count_result", "named_vhost", "routed_log", "write_result"]
+__all__ = ["count_result", "routed_log", "write_result"]
 
 
 def routed_log(log: MessageLog, topology: Topology, engine: str, cache_bytes: int, vhost: str) -> DataFrame:
@@ -65,16 +65,11 @@ def count_result(
 
     Of keys that nobody gets, the ``top`` most frequent are counted, or all for 0.
     """
-    spelt = {key: name for key in KEYS for name in names if name.lower() == key}
+    spelt = spelt_keys(names)
     rows = _read_back(session, target, kind, list(spelt.values())).withColumnsRenamed(
         {name: key for key, name in spelt.items()}
     )
     return _counted(rows if "vhost" in spelt else rows.withColumn("vhost", sf.lit(vhost)), top)
-
-
-def named_vhost(names: Iterable[str]) -> str | None:
-    """Return the column of vhosts, as a log spells it."""
-    return next((name for name in names if name.lower() == "vhost"), None)
 
 
 def _read_back(session: SparkSession, target: str, kind: str, names: Sequence[str]) -> DataFrame:

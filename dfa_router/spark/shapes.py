@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 
 from dfa_router.errors import MessagesError, OptionError
 
-__all__ = ["FATE", "KEYS", "OUTPUT", "QUEUE", "KeyColumns", "key_columns", "quoted"]
+__all__ = ["FATE", "KEYS", "OUTPUT", "QUEUE", "KeyColumns", "key_columns", "quoted", "spelt_keys"]
 
 OUTPUT = StructType(
     [
@@ -103,6 +103,16 @@ def key_columns(
         if key in found:
             _check_type(key, found[key], listed)
     return KeyColumns(tuple(found), tuple(field.name for field in found.values()))
+
+
+def spelt_keys(names: Iterable[str]) -> dict[str, str]:
+    """Return how a log spells the keys that it has, regardless of case.
+
+    >>> spelt_keys(["Exchange", "routing_key", "n"])
+    {'exchange': 'Exchange', 'routing_key': 'routing_key'}
+    """
+    spelt = {name.lower(): name for name in names}
+    return {key: spelt[key] for key in KEYS if key in spelt}
 
 
 def quoted(name: str) -> str:

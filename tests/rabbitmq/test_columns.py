@@ -231,8 +231,16 @@ def test_every_form_of_an_arrow_column_is_taken() -> None:
     assert nulls.problem.to_pylist() == ["exchange is null; routing_key is null"] * 2
     with pytest.raises(dr.MessagesError, match="differ in length"):
         router.route_columns(names, keys[:2])
-    with pytest.raises(dr.KeyTypeError):
-        router.route_columns(names, pa.array([1, 2, 3, 4, 5]))
+    numbers = pa.array([1, 2, 3, 4, 5])
+    for columns, wrong in [
+        ((names, numbers), "keys"),
+        ((numbers, keys), "exchanges"),
+        ((names, keys, numbers), "vhosts"),
+    ]:
+        with pytest.raises(dr.KeyTypeError, match=f"^{wrong} is an Arrow column of int64: cast it to string first"):
+            router.route_columns(*columns)
+    with pytest.raises(dr.KeyTypeError, match=r"^exchanges\[1\] is 2 \(int\)"):
+        router.route_columns(["x", 2], ["a", "b"])
 
 
 def test_a_column_of_over_two_gigabytes_is_refused_with_the_remedy() -> None:

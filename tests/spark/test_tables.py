@@ -98,14 +98,19 @@ def test_an_iceberg_table_whose_partitions_came_late(spark: SparkSession, tmp_pa
 
 
 def test_files_with_columns_of_other_types_are_read_by_spark(spark: SparkSession, tmp_path: Path) -> None:
-    if int(spark.version.split(".")[0]) < 4:
-        pytest.skip("Spark 3.5 reads no int as a bigint, and says so")
     log = tmp_path / "log"
     deltalake.write_deltalake(log, ODD, partition_by=["text [é]", "day", "at"])
     for file in log.rglob("*.parquet"):
         part = pq.ParquetFile(file).read()
         number = part.column_names.index("number")
         pq.write_table(part.set_column(number, "number", part["number"].cast(pa.int32())), file)
+    if int(spark.version.split(".")[0]) < 4:
+        said = (
+            r"column 'number' is int32 in .*, and int64 in the table, which Spark 3\.5\.\d+ cannot read: route it with"
+        )
+        with pytest.raises(MessagesError, match=said):
+            routed(spark, log, tmp_path / "out")
+        return
     rows = routed(spark, log, tmp_path / "out", way="frames")
     assert in_order(rows.select(ODD.column_names).to_pylist()) == in_order(ODD.to_pylist())
 

@@ -60,8 +60,11 @@ PATTERNS = [
 ]
 HEADERS = ["a", "b", "currency", "x-a", "x-match", "ü", "a b", "CC", "BCC"]
 VALUES: list[Any] = ["1", "x", "", "USD", 1, 1.0, 2.5, 0, -1, 2**40, True, False, None, b"x", "ü", ["x"], {"a": "x"}]
+OFTEN: list[Any] = [1, 1.0, "1", None]
+"""Half of the values are of these: so many a message has what a binding asks for, or nearly."""
 MATCHES = [None, "all", "any", "all-with-x", "any-with-x"]
 NAMED = ["plain{}", "with.dots.{}", "two words {}", "ünï·{}", "{}", "UPPER{}"]
+COPIES = ("CC", "BCC")
 CHOOSING = {"x-consistent-hash", "x-random", "x-modulus-hash"}
 
 
@@ -136,9 +139,10 @@ def draw(
         target = chance.choice(open_ones) if open_ones and chance.random() < 0.93 else None
         vhost = chance.choice(own_vhosts) if target is None else target.vhost
         names = [queue.name for queue in queues if queue.vhost == vhost]
-        key = chance.choice(KEYS) if target is not None else chance.choice([*names, f"{tag}nobody", ""])
-        headers = {name: chance.choice(VALUES) for name in chance.sample(HEADERS[:-2], chance.choice([0, 1, 2, 4]))}
-        for copies in ("CC", "BCC"):
+        by_name = target is None or chance.random() < 0.2
+        key = chance.choice([*names, f"{tag}nobody", ""] if by_name else KEYS)
+        headers = {name: _value(chance) for name in _some(chance, chance.choice([0, 2, 3, 5])) if name not in COPIES}
+        for copies in COPIES:
             if chance.random() < 0.12:
                 headers[copies] = [chance.choice([*KEYS, *names]) for _ in range(chance.choice([0, 1, 1, 3]))]
                 if chance.random() < 0.2:
@@ -191,9 +195,18 @@ def _vhost(
     return exchanges, queues, list(bindings.values())
 
 
+def _some(chance: random.Random, count: int) -> list[str]:
+    """Return up to so many names of headers, half of them the first two."""
+    return sorted({chance.choice(HEADERS if chance.random() < 0.5 else HEADERS[:2]) for _ in range(count)})
+
+
+def _value(chance: random.Random) -> Any:
+    return chance.choice(VALUES if chance.random() < 0.5 else OFTEN)
+
+
 def _demand(chance: random.Random) -> dict[str, Any]:
-    names = [name for name in HEADERS if name != "x-match"]
-    arguments = {name: chance.choice(VALUES) for name in chance.sample(names, chance.choice([0, 1, 1, 2, 3]))}
+    names = _some(chance, chance.choice([0, 1, 1, 2, 3]))
+    arguments = {name: _value(chance) for name in names if name != "x-match"}
     match = chance.choice(MATCHES)
     return arguments if match is None else {**arguments, "x-match": match}
 

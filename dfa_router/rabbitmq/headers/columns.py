@@ -64,7 +64,7 @@ def read_headers(column: Any, copies: Copies, *, strict: bool) -> HeaderRows:
 
     Raises :class:`MessagesError` for a column of another type.
     """
-    if isinstance(column, list | tuple):
+    if isinstance(column, list | tuple) and not any(isinstance(one, str | bytes) for one in column):
         return _of_mappings(column, copies, strict=strict)
     array = plain_array(column)
     kind = array.type
