@@ -16,6 +16,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from dfa_router.analysis import normalise
 from dfa_router.inspection.arrows import arrow
 from dfa_router.rabbitmq import Binding, Topology
 
@@ -132,7 +133,13 @@ def _failures(
     many = binding.routing_key.split(".").count("#")
     if many > MOST_MANY and types.get((binding.vhost, binding.source)) == "topic":
         reason = f"{arrow(binding)}: {many} words '#', and at most {MOST_MANY} are taken"
-        remedy = "a run of '#' is one '#'; else bind by several patterns, or to an exchange behind this one"
+        equal = normalise(binding.routing_key, most=MOST_MANY)
+        if equal.accepted:
+            remedy = f"write {equal.pattern!r}, which matches the same keys"
+        else:
+            remedy = (
+                "no pattern with fewer means the same: bind by a wider one to an exchange, and from there by the rest"
+            )
         yield Failure(place=place, since=REFUSING, reason=reason, remedy=remedy)
 
 
