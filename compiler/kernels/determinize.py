@@ -21,21 +21,18 @@ from compiler.kernels.tables import (
     GROW_SETS,
     GROW_STATES,
     GROW_TAGS,
-    GROW_TRANSITIONS,
     MEMBERS,
-    PROBES,
     SETS,
     START,
     START_RESERVED,
     STATES,
     TAGS,
-    TRANSITIONS,
     WANTED,
     Cache,
     Program,
     Signed,
 )
-from compiler.kernels.transitions import is_sparse, mix, place, supplant
+from compiler.kernels.transitions import enter_transition, mix
 from compiler.kernels.unsigned import LOW_HALF, ONE, UPPER_HALF, ZERO
 from compiler.kernels.work import FINAL_FLAG, LITERAL_FILTER, MEMBER_COUNT, TAG_COUNT, Work
 
@@ -77,9 +74,6 @@ def build(program: Program, cache: Cache, work: Work, from_state: Signed, with_s
         meta[BUILDS] += 1
     if not may_be_literal(cache.filters, cache.info[2 * state + 1], np.uint64(symbol)):
         return default
-    # At most half of the slots are in use.
-    if 2 * (meta[TRANSITIONS] + 1) > cache.transitions.size - PROBES + 1:
-        return np.int64(-GROW_TRANSITIONS)
     if enter(program, cache.members, first, last, symbol, work) == 0:
         return default
     close(program, work)
@@ -87,10 +81,9 @@ def build(program: Program, cache: Cache, work: Work, from_state: Signed, with_s
     if target < 0:
         return target
     mixed = mix(np.uint64(state), np.uint64(symbol), np.uint64(cache.symbol_bits), np.uint64(cache.key_shift))
-    if not place(cache.transitions, cache.transition_shift, mixed, np.uint64(target), meta):
-        if not is_sparse(cache.transitions, meta):
-            return np.int64(-GROW_TRANSITIONS)
-        supplant(cache.transitions, cache.transition_shift, mixed, np.uint64(target))
+    status = enter_transition(cache, mixed, np.uint64(target))
+    if status != DONE:
+        return -status
     meta[BUILDS] += 1
     return target
 

@@ -204,6 +204,11 @@ class Program(NamedTuple):
     nested_count: np.int64
     """The number of positions that are NESTED."""
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all arrays, those that are the NFA's own among them."""
+        return sum(array.nbytes for array in self if isinstance(array, np.ndarray))
+
 
 class Cache(NamedTuple):
     """The lazy DFA. State and accept set numbers count from 1; entry 0 of their tables is a sentinel."""

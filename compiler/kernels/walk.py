@@ -41,7 +41,7 @@ from compiler.kernels._vectors import ask_eight, step_eight
 from compiler.kernels.determinize import build, build_start
 from compiler.kernels.key_cache import look_up, remember, slot_of, slot_shift
 from compiler.kernels.reading import clear_behind, enter_keys, is_read, leave, look_ahead, read_words, word_at
-from compiler.kernels.strays import children_if_stray, note_stray, prefetch_members
+from compiler.kernels.strays import children_if_stray, keep_stray, prefetch_members
 from compiler.kernels.tables import (
     DEFERRED,
     DONE,
@@ -150,11 +150,7 @@ def walk(
                     state, symbol = work.states[key], work.symbols[key]
                     target = work.defaults[key]
                     children = _children_if_stray(program, cache, state, symbol) if target != ZERO else ZERO
-                    if children != ZERO:
-                        status = note_stray(program, cache, state, children)
-                        if status != DONE:
-                            return status
-                    else:
+                    if children == ZERO:
                         missed += ONE
                         if _is_rare(cache, work.mixed[key], meta):
                             _defer(work, deferred, level, key)
@@ -164,6 +160,10 @@ def walk(
                         if built < 0:
                             return -built
                         target = np.uint64(built)
+                    else:
+                        status = keep_stray(program, cache, state, work.mixed[key], children)
+                        if status != DONE:
+                            return status
                     work.states[key] = target & STATE_MASK
                 level += ONE
 
