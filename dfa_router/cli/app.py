@@ -11,6 +11,7 @@ from dfa_router.cli.explaining import explain, why_not
 from dfa_router.cli.fuzz import fuzz
 from dfa_router.cli.lint import lint
 from dfa_router.cli.measure import measure
+from dfa_router.cli.permissions import permissions
 from dfa_router.cli.play import play
 from dfa_router.cli.relations import normalise, relation
 from dfa_router.cli.render import render
@@ -35,7 +36,21 @@ def app(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> N
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (route, render, show, teach, play, fuzz, measure, lint, explain, why_not, relation, normalise):
+for command in (
+    route,
+    render,
+    show,
+    teach,
+    play,
+    fuzz,
+    measure,
+    lint,
+    explain,
+    why_not,
+    relation,
+    normalise,
+    permissions,
+):
     app.add_command(command)
 
 

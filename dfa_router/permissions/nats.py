@@ -21,7 +21,15 @@ from dfa_router.analysis.relations import RelationKind, relation
 from dfa_router.language.dialects import NATS
 from dfa_router.reference.naive import matches
 
-__all__ = ["Subjects", "asks_at_delivery", "denied_keys", "may_publish", "may_receive", "may_subscribe", "unallowed_key"]
+__all__ = [
+    "Subjects",
+    "asks_at_delivery",
+    "denied_keys",
+    "may_publish",
+    "may_receive",
+    "may_subscribe",
+    "unallowed_key",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,15 +9,17 @@ import struct
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
+from dfa_router.analysis import relation
 from dfa_router.errors import InputError
 from dfa_router.permissions.mosquitto import AccessList, read_access_list
 
 WORDS = ["a", "b", "in"]
+ACCESS = ["read ", "write ", "readwrite ", "deny ", ""]
 
 
 def topic(chance: random.Random, wild: bool = True) -> str:
@@ -29,10 +31,7 @@ def access_list(chance: random.Random, users: int) -> str:
     lines = ["user admin", "topic readwrite #"]
     for number in range(users):
         lines.append(f"user u{number}")
-        for _ in range(chance.randint(0, 4)):
-            lines.append(
-                f"topic {chance.choice(['read', 'write', 'readwrite', 'deny', ''])} {topic(chance)}".replace("  ", " ")
-            )
+        lines += [f"topic {chance.choice(ACCESS)}{topic(chance)}" for _ in range(chance.randint(0, 4))]
     return "\n".join([*lines, "pattern write in/%u", "pattern read b/%c/+", "pattern deny in/b/%u"]) + "\n"
 
 
@@ -41,6 +40,7 @@ class Client:
 
     def __init__(self, port: int, user: str) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.file = self.socket.makefile("rb")
         name, client = user.encode(), f"c-{user}".encode()
         body = b"\0\4MQTT\4\x82\0\0" + b"".join(struct.pack(">H", len(one)) + one for one in (client, name))
@@ -124,10 +124,13 @@ def test_a_broker_gives_the_same_verdicts(broker: tuple[int, AccessList]) -> Non
                 admin.settle()
                 told = {"user": user, "client": f"c-{user}"}
                 assert client.settle() == [one for one in topics if rules.allows("read", one, **told)], user
-                for one in topics:
-                    client.publish(one)
-                client.settle()
-                assert admin.settle() == [one for one in topics if rules.allows("write", one, **told)], user
+            left = list(topics)
+            while left:  # a version may end the connection of whoever publishes what is refused
+                with closing(Client(port, user)) as client, suppress(ValueError, ConnectionError):
+                    while left:
+                        client.publish(left.pop(0))
+                        client.settle()
+            assert admin.settle() == [one for one in topics if rules.allows("write", one, **told)], user
 
 
 def test_bad_lines() -> None:
@@ -149,3 +152,13 @@ def test_names_with_wildcards_get_no_pattern() -> None:
     assert not rules.allows("read", "in/ann/x", user="+")
     assert not rules.allows("read", "in/ann/x", user="ann", client="#")
     assert not rules.allows("read", "in/x")
+
+
+def test_a_topic_is_no_prefix() -> None:
+    """A list that allows ``allowed`` allows nothing below it; a broker that matched prefixes let ``allowed/secret`` through."""
+    rules = read_access_list("user ann\ntopic write allowed\n")
+    witness = relation("allowed/#", "allowed", "mqtt").only_first
+    assert witness == "allowed/allowed"
+    assert rules.allows("write", "allowed", user="ann")
+    assert not rules.allows("write", witness, user="ann")
+    assert not rules.allows("write", "allowed/secret", user="ann")

@@ -50,9 +50,9 @@ class Client:
 
     def __init__(self, port: int, user: str) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.lines = self.socket.makefile("rb")
         self.lines.readline()
-        self.told: list[str] = []
         self.send(f'CONNECT {{"verbose":false,"user":"{user}","pass":"p"}}\r\n')
         self.settle()
 
@@ -66,7 +66,7 @@ class Client:
     def settle(self) -> list[str]:
         """Return what came until the server answers a ping."""
         self.send("PING\r\n")
-        told = []
+        told: list[str] = []
         while (line := self.lines.readline().decode().strip()) != "PONG":
             assert line, told
             told.append(line)

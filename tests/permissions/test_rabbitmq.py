@@ -127,6 +127,10 @@ def erlang(text: str) -> str:
     return "<<" + ",".join(str(byte) for byte in text.encode()) + ">>"
 
 
+def question(how: str, key: str) -> str:
+    return "{" + how + "," + erlang(key) + "}"
+
+
 @needs_greenery
 @pytest.mark.broker
 @pytest.mark.slow
@@ -146,8 +150,9 @@ def test_a_broker_gives_the_same_verdicts() -> None:
     for start in range(0, len(cases), 20):
         part = cases[start : start + 20]
         listed = ",".join(
-            "{%s,%s,[%s]}"
-            % (erlang(one.write), erlang(one.read), ",".join("{%s,%s}" % (how, erlang(key)) for how, key in asked))
+            "{"
+            + ",".join([erlang(one.write), erlang(one.read), "[" + ",".join(question(*two) for two in asked) + "]"])
+            + "}"
             for one, asked in part
         )
         program = f"""
