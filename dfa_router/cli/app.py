@@ -10,6 +10,7 @@ import dfa_router
 from dfa_router.cli.explaining import explain, why_not
 from dfa_router.cli.fuzz import fuzz
 from dfa_router.cli.lint import lint
+from dfa_router.cli.mcp import mcp
 from dfa_router.cli.measure import measure
 from dfa_router.cli.permissions import permissions
 from dfa_router.cli.play import play
@@ -50,6 +51,7 @@ for command in (
     relation,
     normalise,
     permissions,
+    mcp,
 ):
     app.add_command(command)
 
