@@ -17,7 +17,8 @@ from dfa_router.language.dialects import MQTT
 from dfa_router.permissions.dialect import UnsupportedRegexError
 from dfa_router.permissions.mosquitto import AccessList, read_access_list
 from dfa_router.permissions.rabbitmq import TopicPermission, read_leak
-from dfa_router.rabbitmq.document import read_document
+from dfa_router.rabbitmq.document import REMEDY, read_document
+from dfa_router.rabbitmq.sources import read_source
 
 __all__ = ["Passage", "passages", "topic_permissions"]
 
@@ -40,7 +41,7 @@ class Passage:
 def topic_permissions(path: Path) -> tuple[TopicPermission, ...]:
     """Read the topic permissions of a definitions file; raises ``InputError`` for an entry that is none."""
     found = []
-    for number, entry in enumerate(read_document(path).get("topic_permissions", [])):
+    for number, entry in enumerate(read_document(read_source(str(path), REMEDY)).get("topic_permissions", [])):
         fields: dict[str, Any] = {name: entry.get(name, "/" if name == "vhost" else None) for name in _FIELDS}
         wrong = [name for name, value in fields.items() if not isinstance(value, str)]
         if wrong:
