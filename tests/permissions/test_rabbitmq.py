@@ -7,9 +7,12 @@ import json
 import random
 import shutil
 import subprocess
+from contextlib import closing
 from itertools import product
 
 import pcre2
+import pika
+import pika.exceptions
 import pytest
 
 from dfa_router.permissions.dialect import UnsupportedRegexError, regular
@@ -177,3 +180,35 @@ def test_a_broker_gives_the_same_verdicts() -> None:
         for (one, asked), answers in zip(part, told, strict=True):
             ours = [one.may_bind(key) if how == "read" else one.may_publish(key) for how, key in asked]
             assert ours == answers, (one, asked)
+
+
+@pytest.mark.broker
+def test_a_broker_delivers_what_the_binding_leaks() -> None:
+    """A user whose read permission is ``^[^.]+\\.public`` binds ``#.public`` and gets ``secret.x.public``, which it may not bind."""
+    if shutil.which("rabbitmqctl") is None:
+        pytest.skip("needs RabbitMQ's command rabbitmqctl")
+    user = "dfa-router-leak"
+
+    def control(*arguments: str) -> None:
+        ran = subprocess.run(["rabbitmqctl", "--quiet", *arguments], capture_output=True, text=True, check=False)
+        if ran.returncode:
+            pytest.skip(f"needs a running RabbitMQ: {ran.stderr[:200]}")
+
+    control("add_user", user, "p")
+    try:
+        control("set_permissions", user, ".*", ".*", ".*")
+        control("set_topic_permissions", user, "amq.topic", ".*", r"^[^.]+\.public")
+        credentials = pika.PlainCredentials(user, "p")
+        with closing(
+            pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", credentials=credentials))
+        ) as connection:
+            channel = connection.channel()
+            queue = channel.queue_declare("", exclusive=True).method.queue
+            channel.queue_bind(queue, "amq.topic", "#.public")
+            channel.confirm_delivery()
+            channel.basic_publish("amq.topic", "secret.x.public", b"told", mandatory=True)
+            assert channel.basic_get(queue, auto_ack=True)[2] == b"told"
+            with pytest.raises(pika.exceptions.ChannelClosedByBroker, match="access to topic"):
+                channel.queue_bind(queue, "amq.topic", "secret.x.public")
+    finally:
+        control("delete_user", user)
