@@ -12,7 +12,9 @@ from dfa_router.cli.diff import diff
 from dfa_router.cli.explaining import explain, why_not
 from dfa_router.cli.fuzz import fuzz
 from dfa_router.cli.lint import lint
+from dfa_router.cli.mcp import mcp
 from dfa_router.cli.measure import measure
+from dfa_router.cli.permissions import permissions
 from dfa_router.cli.play import play
 from dfa_router.cli.relations import normalise, relation
 from dfa_router.cli.render import render
@@ -40,7 +42,7 @@ def app(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> N
 
 COMMANDS = (
     *(route, replay, diff, audit, lint, explain, why_not),
-    *(relation, normalise, render, show, teach, play, fuzz, measure),
+    *(relation, normalise, permissions, mcp, render, show, teach, play, fuzz, measure),
 )
 for command in COMMANDS:
     app.add_command(command)

@@ -18,6 +18,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, dialect_option, json_option
 from dfa_router.cli.pattern_options import checked_text
 from dfa_router.errors import BindingError
+from dfa_router.rabbitmq import load_definitions
 
 __all__ = ["explain", "why_not"]
 
@@ -44,6 +45,9 @@ def explain(
 ) -> None:
     """Show for each binding that matches KEY which words of the key each of its words took.
 
+    Of a definitions file, the bindings are those of --exchange, and the queues those that the message reaches by way of all
+    exchanges behind it, alternates among them.
+
     Exit codes: 0 something matches, 1 nothing does (then why-not tells more), 2 wrong usage or input.
 
     \b
@@ -52,12 +56,23 @@ def explain(
     """  # noqa: D301 - click wants the control character itself
     bindings, language = _read(file, exchange, vhost, dialect)
     found = explanation_of(bindings.bindings, key, language)
+    reached = _reached(file, exchange, vhost, key)
     if as_json:
-        click.echo(json.dumps(asdict(found), indent=2, ensure_ascii=False))
+        click.echo(json.dumps({**asdict(found), "queues": reached}, indent=2, ensure_ascii=False))
     else:
         _explained(file, bindings, found)
-    if not found.matches:
+        if reached is not None:
+            click.echo(f"queues, through all exchanges and alternates: {', '.join(reached) or 'none'}")
+    if not (found.matches if reached is None else reached):
         context.exit(ExitCode.FOUND)
+
+
+def _reached(file: str, exchange: str | None, vhost: str, key: str) -> list[str] | None:
+    """Return the queues that a message reaches by way of all exchanges, for a definitions file; None for a list."""
+    if exchange is None or not file.lower().endswith(".json"):
+        return None
+    topology = load_definitions(file, vhost)
+    return [] if topology.exchange(exchange, vhost).internal else list(topology.route(exchange, key, vhost).queues)
 
 
 def _explained(file: str, bindings: BindingFile, found: Explanation) -> None:
@@ -107,18 +122,26 @@ def why_not(
     part = BindingFile([bindings.bindings[i] for i in chosen], [bindings.places[i] for i in chosen], bindings.dialect)
     matching = explanation_of(part.bindings, key, language)
     found = misses_of(part.bindings, key, language, most=most)
+    reached = _reached(file, exchange, vhost, key)
+    gets = bool(matching.matches) if reached is None else queue in reached
     if as_json:
         told = [
             {**asdict(miss), "binding": chosen[miss.binding], "pattern": part.bindings[miss.binding][0]}
             for miss in found
         ]
-        click.echo(json.dumps({"matches": len(matching.matches), "misses": told}, indent=2, ensure_ascii=False))
+        click.echo(
+            json.dumps(
+                {"matches": len(matching.matches), "queues": reached, "misses": told}, indent=2, ensure_ascii=False
+            )
+        )
     else:
         if matching.matches and queue is not None:
             _explained(file, part, matching)
         for line in _missed(file, part, key, found):
             click.echo(line)
-    if matching.matches and queue is not None:
+        if queue is not None and gets and not matching.matches:
+            click.echo(f"{queue} gets it all the same, through another exchange or an alternate one")
+    if gets and queue is not None:
         context.exit(ExitCode.FOUND)
 
 

@@ -49,7 +49,7 @@ def regular(pattern: str) -> str:
     '<a[^\n<>]b(\n)?>'
     >>> regular("(?=a)b")
     Traceback (most recent call last):
-    dfa_router.permissions.dialect.UnsupportedRegexError: '(?=a)b' has look-ahead at character 0, which automata cannot say: ...
+    dfa_router.permissions.dialect.UnsupportedRegexError: '(?=a)b' has look-ahead at character 0, which automata cannot say, or ...
     """
     return "".join(_Reader(pattern).read())
 

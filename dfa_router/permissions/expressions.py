@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from dfa_router.errors import EnvironmentLacksError
 from dfa_router.permissions.dialect import BEGIN, END, regular
 
-__all__ = ["Expression"]
+__all__ = ["Expression", "expression"]
 
 States = frozenset[Any]
 _ORDINARY = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
@@ -73,3 +74,9 @@ class Expression:
                 reached.add(after)
                 agenda.append(after)
         return frozenset(reached)
+
+
+@lru_cache(maxsize=1024)
+def expression(pattern: str) -> Expression:
+    """Return the expression of a pattern, which is made once: that takes tens of milliseconds."""
+    return Expression(pattern)

@@ -1,13 +1,18 @@
 """NATS' permissions: subjects that a user may subscribe to, and which messages reach the subscription.
 
-A server asks twice. When a client subscribes, the subject of the subscription must be covered by an allowed one, if any are
-given, and must not be *covered* by a denied one. A subscription that only overlaps a denied subject is made, and messages are asked again
-when they are delivered, if the subject of the subscription overlaps a denied one. Servers that forget the second question let a
-subscription ``foo.*`` get ``foo.secret`` against ``deny: *.secret``; :func:`denied_keys` finds such keys.
+A server asks twice. When a client subscribes, an allowed subject must match the *text* of the subscription, if any are given,
+and no denied one may; ``*`` and ``>`` in that text are words like any other. So a subscription ``a.b.>`` is made where ``a.*.*`` is
+allowed, and gets more than that (:func:`unallowed_key`). A subscription that overlaps a denied subject is made as well, and
+messages are asked again when they are delivered. Servers that forget the second question let a subscription ``foo.*`` get
+``foo.secret`` against ``deny: *.secret``; :func:`denied_keys` finds such keys.
+
+Source: the server's documentation of authorization, and the server, asked. What this leaves out: queue groups, accounts, and
+permissions to reply.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dfa_router.analysis.intersections import intersection
@@ -16,7 +21,15 @@ from dfa_router.analysis.relations import RelationKind, relation
 from dfa_router.language.dialects import NATS
 from dfa_router.reference.naive import matches
 
-__all__ = ["Subjects", "denied_keys", "may_publish", "may_receive", "may_subscribe"]
+__all__ = [
+    "Subjects",
+    "asks_at_delivery",
+    "denied_keys",
+    "may_publish",
+    "may_receive",
+    "may_subscribe",
+    "unallowed_key",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +47,7 @@ def may_subscribe(subjects: Subjects, subscription: str) -> bool:
     >>> may_subscribe(rules, "foo.*"), may_subscribe(rules, "foo.secret"), may_subscribe(rules, "bar")
     (True, False, False)
     """
-    inside = (RelationKind.EQUAL, RelationKind.COVERS)
-    allowed = not subjects.allow or any(relation(one, subscription, NATS).kind in inside for one in subjects.allow)
-    return allowed and not any(relation(one, subscription, NATS).kind in inside for one in subjects.deny)
+    return may_publish(subjects, subscription)  # the server asks the same: wildcards of a subscription are words to it
 
 
 def may_publish(subjects: Subjects, subject: str) -> bool:
@@ -57,6 +68,33 @@ def may_receive(subjects: Subjects, subscription: str, subject: str) -> bool:
         and _matches(subscription, subject)
         and not any(_matches(one, subject) for one in subjects.deny)
     )
+
+
+def asks_at_delivery(subjects: Subjects, subscriptions: Iterable[str]) -> bool:
+    """Tell whether an older server asks again at delivery, for a client with these subscriptions.
+
+    Servers such as 2.9.10 do so only if a denied subject lies wholly within a subscription with a wildcard. Where it merely
+    overlaps, the client gets what is denied: that is their bypass, and newer servers ask whenever the two overlap.
+
+    >>> rules = Subjects(deny=("*.secret",))
+    >>> asks_at_delivery(rules, ["foo.*"]), asks_at_delivery(rules, ["foo.*", "*.*"])
+    (False, True)
+    """
+    inside = (RelationKind.EQUAL, RelationKind.COVERS)
+    wild = [one for one in subscriptions if {"*", ">"} & set(one.split(".")) and may_subscribe(subjects, one)]
+    return any(relation(one, denied, NATS).kind in inside for one in wild for denied in subjects.deny)
+
+
+def unallowed_key(subjects: Subjects, subscription: str) -> str | None:
+    """Return a shortest subject that an accepted subscription gets though nothing allowed matches it, or None.
+
+    >>> unallowed_key(Subjects(allow=("a.*.*",)), "a.b.>")
+    'a.b.a.a'
+    """
+    if not subjects.allow or not may_subscribe(subjects, subscription):
+        return None
+    question = Question((subscription, *subjects.allow), NATS)
+    return question.escape([0], range(1, len(subjects.allow) + 1))
 
 
 def denied_keys(subjects: Subjects, subscription: str) -> tuple[tuple[str, ...], str | None]:

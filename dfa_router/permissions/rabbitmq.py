@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dfa_router.permissions.expressions import Expression
+from dfa_router.permissions.expressions import Expression, expression
 from dfa_router.permissions.leaks import Leak, leak
 from dfa_router.reference.naive import matches
 
@@ -33,7 +33,7 @@ class Permission:
     def allows(self, operation: str, name: str) -> bool:
         """Tell whether ``configure``, ``write`` or ``read`` of a name is allowed."""
         pattern: str = getattr(self, operation)
-        return Expression(pattern or "^$").matches(name)
+        return expression(pattern or "^$").matches(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class TopicPermission:
         values: Mapping[str, str] = {"{username}": self.user, "{vhost}": self.vhost, "{client_id}": client_id}
         for name, value in values.items():
             pattern = pattern.replace(name, value)
-        return Expression(pattern)
+        return expression(pattern)
 
 
 def may_receive(permission: TopicPermission, key: str, bindings: tuple[str, ...]) -> str | None:

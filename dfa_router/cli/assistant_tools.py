@@ -1,0 +1,85 @@
+"""The questions that an assistant may ask of a binding table, as plain functions of texts and numbers.
+
+Each answers exactly, by the engines and proofs of this package, where a language model would guess. They read files of the
+machine they run on, and write none. :mod:`dfa_router.cli.mcp` offers them by the Model Context Protocol.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dfa_router.analysis.differences import difference
+from dfa_router.analysis.explaining import why_not as misses_of
+from dfa_router.analysis.relations import relation as relation_of
+from dfa_router.build import compile
+from dfa_router.cli.binding_files import BindingFile, read_bindings
+from dfa_router.lint.linting import lint_bindings, lint_topology
+from dfa_router.rabbitmq import load_definitions
+
+__all__ = ["TOOLS", "diff", "lint", "relation", "route", "why_not"]
+
+
+def route(file: str, key: str, exchange: str = "", vhost: str = "/", dialect: str = "") -> dict[str, Any]:
+    """Tell who gets a message with this routing key.
+
+    `file` is a RabbitMQ definitions file (.json), with the `exchange` that it is published to, or a list of bindings (.csv,
+    .jsonl, or text with a pattern, a tab and a destination on each line) with a `dialect`: amqp, mqtt, nats or solace.
+    """
+    if file.lower().endswith(".json"):
+        found = load_definitions(file, vhost).route(exchange, key, vhost)
+        return {"queues": list(found.queues), "not_simulated": [str(one) for one in found.not_simulated]}
+    bindings, language = _read(file, exchange, vhost, dialect)
+    return {"destinations": list(compile(bindings.bindings, dialect=language).match(key))}
+
+
+def why_not(
+    file: str, key: str, exchange: str = "", vhost: str = "/", dialect: str = "", most: int = 3
+) -> list[dict[str, Any]]:
+    """Tell why bindings do not match this routing key: the nearest ones, the word that breaks each, and the nearest key that matches.
+
+    `file` is read as by `route`; of a definitions file, the bindings of one topic or direct exchange.
+    """
+    bindings, language = _read(file, exchange, vhost, dialect)
+    return [
+        {"pattern": bindings.bindings[one.binding][0], "destination": bindings.bindings[one.binding][1], **asdict(one)}
+        for one in misses_of(bindings.bindings, key, language, most=most)
+    ]
+
+
+def diff(old: str, new: str, exchange: str = "", vhost: str = "/", dialect: str = "") -> dict[str, Any]:
+    """Tell what changes between two versions of a binding table: for each destination the keys gained and lost, exactly.
+
+    `old` and `new` are files that are read as by `why_not`.
+    """
+    before, language = _read(old, exchange, vhost, dialect)
+    after, _ = _read(new, exchange, vhost, dialect)
+    return {name: asdict(change) for name, change in difference(before.bindings, after.bindings, language).items()}
+
+
+def lint(file: str, vhost: str = "/", dialect: str = "") -> list[dict[str, Any]]:
+    """Find defects of a binding table: bindings that repeat, are covered by others, or do not do what they seem to.
+
+    `file` is a RabbitMQ definitions file (.json), read as a whole, or a list of bindings as for `route`.
+    """
+    if file.lower().endswith(".json"):
+        found = lint_topology(load_definitions(file, vhost))
+    else:
+        bindings, language = _read(file, "", vhost, dialect)
+        found = lint_bindings(bindings.bindings, language, places=bindings.places)
+    return [{**asdict(one), "rule": one.rule.name, "severity": one.severity.name.lower()} for one in found]
+
+
+def relation(first: str, second: str, dialect: str = "amqp") -> dict[str, Any]:
+    """Tell whether two patterns are equal, overlap, are disjoint, or one covers the other, with a key that shows it."""
+    return asdict(relation_of(first, second, dialect))
+
+
+TOOLS = (route, why_not, diff, lint, relation)
+"""What is offered, in this order."""
+
+
+def _read(file: str, exchange: str, vhost: str, dialect: str) -> tuple[BindingFile, str]:
+    found = read_bindings(Path(file), exchange=exchange or None, vhost=vhost)
+    return found, dialect or found.dialect or "amqp"

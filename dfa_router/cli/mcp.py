@@ -1,0 +1,54 @@
+"""``dfa-router mcp``: exact answers for assistants, by the Model Context Protocol."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+import dfa_router
+from dfa_router.cli.assistant_tools import TOOLS
+from dfa_router.errors import EnvironmentLacksError, RouterError
+
+__all__ = ["mcp"]
+
+
+@click.command(short_help="Answer an assistant's questions about binding tables (Model Context Protocol).")
+def mcp() -> None:
+    """Serve the tools route, why_not, diff, lint and relation on standard input and output, until it ends.
+
+    An assistant that starts this command can ask who gets a message, why a queue does not, what a change changes, and what is
+    wrong with a binding table. The tools read files that they are given the names of, and write none.
+
+    \b
+    In the configuration of an assistant:
+      {"mcpServers": {"dfa-router": {"command": "dfa-router", "args": ["mcp"]}}}
+    """  # noqa: D301 - click wants the control character itself
+    try:
+        from mcp.server import MCPServer
+    except ImportError as error:
+        raise EnvironmentLacksError("the server needs the package mcp: pip install 'dfa-router[mcp]'") from error
+    server = MCPServer("dfa-router", version=dfa_router.__version__, instructions=str(dfa_router.__doc__))
+    for tool in TOOLS:
+        server.tool()(_told(tool))
+    server.run("stdio")
+
+
+def _told(tool: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a tool answer what is wrong with a question as its text: place and remedy are in it."""
+
+    def answer(*arguments: Any, **named: Any) -> Any:
+        try:
+            return {"answer": tool(*arguments, **named)}
+        except RouterError as error:
+            return {"error": str(error)}
+
+    signature = inspect.signature(tool, eval_str=True).replace(return_annotation=dict[str, Any])
+    answer.__name__, answer.__doc__ = tool.__name__, tool.__doc__
+    answer.__signature__ = signature  # type: ignore[attr-defined]
+    answer.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()} | {
+        "return": dict[str, Any]
+    }
+    return answer

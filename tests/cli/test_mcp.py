@@ -1,0 +1,46 @@
+"""The server for assistants: asked by the official client, as a process; its tools, asked directly."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from dfa_router.cli.assistant_tools import TOOLS, diff, lint, relation, route, why_not
+
+DEMO = str(Path(__file__).parents[2] / "examples" / "demo" / "definitions.json")
+
+
+def test_the_tools_answer(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.txt", tmp_path / "new.txt"
+    old.write_text("stock.#\tq\n")
+    new.write_text("stock.*\tq\nstock.a\tq\n")
+    assert route(str(old), "stock.a") == {"destinations": ["q"]}
+    assert why_not(str(new), "stock")[0]["nearest"] == "stock.x"
+    assert diff(str(old), str(new))["q"]["lost"]["shortest"][0] == "stock"
+    assert [one["rule"] for one in lint(str(new))] == ["covered-binding"]
+    assert [one["rule"] for one in lint(DEMO)] == ["covered-binding"]
+    assert relation("a/+", "a/b", "mqtt")["kind"] == "covers"
+    assert route(DEMO, "stock.x", exchange="lx.warehouse", vhost="logistics")["queues"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mcp") is None, reason="needs mcp: pip install 'dfa-router[mcp]'")
+def test_an_assistant_asks(tmp_path: Path) -> None:
+    from mcp import Client, StdioServerParameters, stdio_client
+
+    async def asked() -> tuple[list[str], str, str]:
+        server = StdioServerParameters(command=sys.executable, args=["-m", "dfa_router", "mcp"], env=dict(os.environ))
+        async with Client(stdio_client(server)) as client:
+            tools = [tool.name for tool in (await client.list_tools()).tools]
+            right = await client.call_tool("relation", {"first": "a.#", "second": "a.*"})
+            wrong = await client.call_tool("lint", {"file": str(tmp_path / "none.json")})
+            return tools, str(right.content), str(wrong.content)
+
+    tools, right, wrong = asyncio.run(asked())
+    assert tools == [tool.__name__ for tool in TOOLS]
+    assert "covers" in right
+    assert "there is no such file" in wrong

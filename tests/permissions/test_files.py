@@ -1,0 +1,61 @@
+"""The command ``permissions``: what it finds in files, and its verdicts."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from dfa_router.cli.app import run
+
+needs_greenery = pytest.mark.skipif(
+    importlib.util.find_spec("greenery") is None, reason="needs greenery: pip install 'dfa-router[permissions]'"
+)
+ENTRY = {"user": "ann", "vhost": "/", "exchange": "events", "write": "^a"}
+
+
+@needs_greenery
+def test_definitions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "defs.json"
+    entries = [{**ENTRY, "read": read} for read in (r"^[^.]+\.public", r"^pub\.[a-z]+$", "(?!secret)")]
+    file.write_text(json.dumps({"topic_permissions": entries}))
+    assert run(["permissions", str(file), "--json"]) == 1
+    leaking, unreadable = json.loads(capsys.readouterr().out)
+    assert (leaking["rule"], leaking["place"], leaking["binding"]) == (
+        "leaking-permission",
+        "topic_permissions[0]",
+        "#.public",
+    )
+    assert (unreadable["rule"], unreadable["place"]) == ("unreadable-permission", "topic_permissions[2]")
+    assert "look-ahead" in unreadable["message"]
+    file.write_text(json.dumps({"topic_permissions": entries[:1]}))
+    asked = ["permissions", str(file), "--user", "ann", "--key", "secret.x.public", "--binding", "#.public"]
+    assert run(asked) == 1
+    assert capsys.readouterr().out == "may publish secret.x.public to events: no\nmay bind #.public to events: yes\n"
+
+
+def test_access_lists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "acl"
+    file.write_text("user ann\ntopic read a/#\ntopic read a/b\ntopic deny c/+\ntopic write c/d\n")
+    assert run(["permissions", str(file)]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[0] for line in told] == [f"{file}:3", f"{file}:5"]
+    assert run(["permissions", str(file), "--user", "ann", "--key", "a/b"]) == 1
+    assert capsys.readouterr().out == "may read a/b: yes\nmay write a/b: no\n"
+
+
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "acl"
+    file.write_text("allow a\n")
+    defs = tmp_path / "defs.json"
+    defs.write_text(json.dumps({"topic_permissions": [{"user": "ann"}]}))
+    for arguments, problem in (
+        ([str(file)], "acl:1: is 'allow a'"),
+        ([str(file), "--user", "ann"], "--user and --key belong together"),
+        ([str(tmp_path / "none")], "cannot be read"),
+        ([str(defs)], "topic_permissions[0].exchange: expected text"),
+    ):
+        assert run(["permissions", *arguments]) == 2
+        assert problem in capsys.readouterr().err.replace("\n", " ")

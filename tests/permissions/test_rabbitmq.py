@@ -1,0 +1,214 @@
+"""RabbitMQ's topic permissions: expressions held to PCRE, leaks to all small bindings and keys, verdicts to the broker."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import shutil
+import subprocess
+from contextlib import closing
+from itertools import product
+
+import pcre2
+import pika
+import pika.exceptions
+import pytest
+
+from dfa_router.permissions.dialect import UnsupportedRegexError, regular
+from dfa_router.permissions.rabbitmq import Permission, TopicPermission, may_receive, read_leak
+from dfa_router.reference.naive import matches
+
+needs_greenery = pytest.mark.skipif(
+    importlib.util.find_spec("greenery") is None, reason="needs greenery: pip install 'dfa-router[permissions]'"
+)
+
+
+def regex(chance: random.Random, depth: int = 0) -> str:
+    """Return a random regular expression."""
+    kind = chance.random()
+    if kind < 0.35 or depth > 2:
+        return chance.choice(
+            ["a", "b", r"\.", ".", "[ab]", "[^a]", "[^.]", r"\*", r"\#", r"\w", "[a-c.]", "#", "x{1,2}"]
+        )
+    if kind < 0.65:
+        return regex(chance, depth + 1) + regex(chance, depth + 1)
+    if kind < 0.75:
+        return f"({regex(chance, depth + 1)}|{regex(chance, depth + 1)})"
+    return f"(?:{regex(chance, depth + 1)}){chance.choice('*+?')}"
+
+
+def anchored(chance: random.Random) -> str:
+    return chance.choice(["^", ""]) + regex(chance) + chance.choice(["$", ""])
+
+
+def text(chance: random.Random) -> str:
+    return ".".join(chance.choice(["a", "b", "ab", "x", "*", "#", ""]) for _ in range(chance.randint(1, 4)))
+
+
+def rule(read: str, write: str = "") -> TopicPermission:
+    return TopicPermission(user="ann", exchange="amq.topic", write=write, read=read)
+
+
+@needs_greenery
+def test_expressions_are_those_of_pcre() -> None:
+    from dfa_router.permissions.expressions import Expression
+
+    chance = random.Random(1)
+    for _ in range(150):
+        pattern = anchored(chance)
+        ours, theirs = Expression(pattern), pcre2.compile(pattern)
+        for _ in range(30):
+            asked = text(chance)
+            assert ours.matches(asked) == (theirs.search(asked) is not None), (pattern, asked)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named"),
+    [
+        ("(?=a)b", "look-ahead at character 0"),
+        ("a(?<!b)", "look-behind at character 1"),
+        (r"(a)\1", "a back reference at character 3"),
+        (r"\bfoo", "a word boundary at character 0"),
+        ("a++", "a possessive quantifier"),
+        ("(?i)a", "an option"),
+        ("(?>a)", "an atomic group"),
+        ("[[:alpha:]]", "a class by name"),
+        (r"\p{L}", "a Unicode property"),
+        ("a^b", "an anchor behind"),
+        ("a$b", "an anchor before"),
+        ("(a", "an unmatched parenthesis"),
+        ("a)", "an unmatched parenthesis"),
+        ("*a", "a quantifier of nothing"),
+        ("[a", "a class without an end"),
+        (r"\Qa\E", r"the escape \Q"),
+    ],
+)
+def test_what_is_not_regular_is_refused_by_name(pattern: str, named: str) -> None:
+    with pytest.raises(UnsupportedRegexError) as refused:
+        regular(pattern)
+    assert named in str(refused.value)
+
+
+@needs_greenery
+def test_the_unanchored_read_permission() -> None:
+    """``^[^.]+\\.public`` accepts the binding ``#.public``, which gets ``secret.x.public``."""
+    permission = rule(r"^[^.]+\.public")
+    assert permission.may_bind("#.public")
+    assert may_receive(permission, "secret.x.public", ("secret.#", "#.public")) == "#.public"
+    assert not permission.may_bind("secret.x.public")
+    found = read_leak(permission)
+    assert found is not None
+    assert (found.binding, found.key) == ("#.public", "public")
+    assert read_leak(rule(r"^orders\.[a-z]+$")) is None
+    assert Permission(user="ann", configure="", write="^a", read=".*").allows("write", "abc")
+    assert not Permission(user="ann", configure="", write="^a", read=".*").allows("configure", "abc")
+
+
+@needs_greenery
+def test_leaks_are_the_shortest_there_are() -> None:
+    """Random expressions against all small bindings and keys."""
+    chance = random.Random(2)
+    words = ["a", "b", "ab"]
+    bindings = [".".join(one) for n in range(1, 4) for one in product([*words, "*", "#"], repeat=n)]
+    keys = [".".join(one) for n in range(4) for one in product([*words, "x", "ba"], repeat=n)]
+    pairs = [(one, key) for one in bindings for key in keys if matches(one.encode(), key.encode())]
+    for _ in range(60):
+        permission = rule(anchored(chance))
+        found, asked = read_leak(permission), permission.reading()
+        allowed = {one: asked.matches(one) for one in {*bindings, *keys}}
+        known = [len(one + key) for one, key in pairs if allowed[one] and not allowed[key]]
+        if found is None:
+            assert known == [], permission.read
+        else:
+            assert asked.matches(found.binding)
+            assert not asked.matches(found.key)
+            assert matches(found.binding.encode(), found.key.encode())
+
+
+def erlang(text: str) -> str:
+    return "<<" + ",".join(str(byte) for byte in text.encode()) + ">>"
+
+
+def question(how: str, key: str) -> str:
+    return "{" + how + "," + erlang(key) + "}"
+
+
+@needs_greenery
+@pytest.mark.broker
+@pytest.mark.slow
+def test_a_broker_gives_the_same_verdicts() -> None:
+    """300 random topic permissions, 30 questions each, asked of the broker's own back end."""
+    if shutil.which("rabbitmqctl") is None:
+        pytest.skip("needs RabbitMQ's command rabbitmqctl")
+    chance = random.Random(3)
+    cases = [
+        (
+            rule(anchored(chance), anchored(chance)),
+            [(chance.choice(["read", "write"]), text(chance)) for _ in range(30)],
+        )
+        for _ in range(300)
+    ]
+    user = "dfa-router-permissions"
+    for start in range(0, len(cases), 20):
+        part = cases[start : start + 20]
+        listed = ",".join(
+            "{"
+            + ",".join([erlang(one.write), erlang(one.read), "[" + ",".join(question(*two) for two in asked) + "]"])
+            + "}"
+            for one, asked in part
+        )
+        program = f"""
+            User = {erlang(user)}, Acting = <<"test">>,
+            catch rabbit_auth_backend_internal:delete_user(User, Acting),
+            rabbit_auth_backend_internal:add_user(User, <<"p">>, Acting),
+            Topic = {{resource, <<"/">>, topic, <<"amq.topic">>}},
+            Told = lists:map(fun({{Write, Read, Asked}}) ->
+                rabbit_auth_backend_internal:set_topic_permissions(User, <<"/">>, <<"amq.topic">>, Write, Read, Acting),
+                lists:map(fun({{How, Key}}) ->
+                    Context = #{{routing_key => Key, variable_map => #{{}}}},
+                    rabbit_auth_backend_internal:check_topic_access({{auth_user, User, [], none}}, Topic, How, Context)
+                end, Asked)
+            end, [{listed}]),
+            rabbit_auth_backend_internal:delete_user(User, Acting),
+            Told.
+        """
+        ran = subprocess.run(["rabbitmqctl", "--quiet", "eval", program], capture_output=True, text=True, check=False)
+        if ran.returncode:
+            pytest.skip(f"needs a running RabbitMQ: {ran.stderr[:300]}")
+        told = json.loads(ran.stdout)
+        for (one, asked), answers in zip(part, told, strict=True):
+            ours = [one.may_bind(key) if how == "read" else one.may_publish(key) for how, key in asked]
+            assert ours == answers, (one, asked)
+
+
+@pytest.mark.broker
+def test_a_broker_delivers_what_the_binding_leaks() -> None:
+    """A user whose read permission is ``^[^.]+\\.public`` binds ``#.public`` and gets ``secret.x.public``, which it may not bind."""
+    if shutil.which("rabbitmqctl") is None:
+        pytest.skip("needs RabbitMQ's command rabbitmqctl")
+    user = "dfa-router-leak"
+
+    def control(*arguments: str) -> None:
+        ran = subprocess.run(["rabbitmqctl", "--quiet", *arguments], capture_output=True, text=True, check=False)
+        if ran.returncode:
+            pytest.skip(f"needs a running RabbitMQ: {ran.stderr[:200]}")
+
+    control("add_user", user, "p")
+    try:
+        control("set_permissions", user, ".*", ".*", ".*")
+        control("set_topic_permissions", user, "amq.topic", ".*", r"^[^.]+\.public")
+        credentials = pika.PlainCredentials(user, "p")
+        with closing(
+            pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", credentials=credentials))
+        ) as connection:
+            channel = connection.channel()
+            queue = channel.queue_declare("", exclusive=True).method.queue
+            channel.queue_bind(queue, "amq.topic", "#.public")
+            channel.confirm_delivery()
+            channel.basic_publish("amq.topic", "secret.x.public", b"told", mandatory=True)
+            assert channel.basic_get(queue, auto_ack=True)[2] == b"told"
+            with pytest.raises(pika.exceptions.ChannelClosedByBroker, match="access to topic"):
+                channel.queue_bind(queue, "amq.topic", "secret.x.public")
+    finally:
+        control("delete_user", user)
