@@ -8,7 +8,7 @@ LOG := build/demo/messages.parquet
 ROUTED := build/demo/routed.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bounds check bench lock lowest newest dist clean
+.PHONY: help demo test long bounds check bench lock lowest newest dist clean
 
 help:  ## list the recipes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ demo: .venv/.ready-demo $(LOG)  ## route ten million messages through a RabbitMQ
 
 test: .venv/.ready-dev  ## run all tests on all cores; ARGS="-k trie" is passed on to pytest, and ARGS="-n 0" takes one process
 	$(BIN)/python -m pytest -n auto $(ARGS)
+
+long: .venv/.ready-dev  ## run the tests that `make test` leaves out, as shorter ones show the same; ARGS goes to pytest
+	$(BIN)/python -m pytest -n auto -m long $(ARGS)
 
 # The switch is no part of the names in numba's cache, so these kernels have a folder of their own, made anew.
 bounds: .venv/.ready-dev  ## run tests with kernels that check each index; ARGS="tests/compiler" takes a part of them

@@ -18,6 +18,7 @@ from benchmarks.commands.pipeline import pipeline
 from benchmarks.commands.regret import regret
 from benchmarks.commands.seeds import seeds
 from benchmarks.commands.soak import soak
+from benchmarks.commands.topologies import topologies
 from benchmarks.commands.topology import topology
 from dfa_router.cli.running import begin, common_options, run_group
 
@@ -36,20 +37,11 @@ def benchmarks(context: click.Context, *, quiet: bool, verbose: bool, debug: boo
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (
-    engine,
-    families,
-    regret,
-    seeds,
-    growth,
-    topology,
-    frames,
-    pipeline,
-    ablations,
-    soak,
-    brokers,
-    findings,
-):
+COMMANDS = (
+    *(engine, families, regret, seeds, growth, topology, frames, pipeline, ablations),
+    *(soak, brokers, topologies, findings),
+)
+for command in COMMANDS:
     benchmarks.add_command(command)
 
 

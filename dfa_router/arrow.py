@@ -36,44 +36,44 @@ _SMALL_ROWS, _SMALL_BYTES = 1 << 16, 1 << 26
 """The most rows and bytes of chunks that are put together."""
 
 
-def key_array(keys: Any) -> pa.ChunkedArray:
+def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
     """Return the keys as a chunked Arrow column of strings or bytes, which may be dictionary-encoded.
 
-    Raises :class:`KeyTypeError` for anything that is not such a column; the text names the type that was found, or the row
+    ``name`` is what messages call them. Raises :class:`KeyTypeError` for anything that is not such a column; the text names the type that was found, or the row
     that is damaged or has over 2 GiB.
     """
-    column = column_of(keys, "keys")
+    column = column_of(keys, name)
     if column is None:
         if not isinstance(keys, Iterable) or isinstance(keys, str | bytes):
             raise KeyTypeError(
-                f"keys is {_described(keys)}: expected an Arrow array of strings or a list of str{_remedy(keys)}"
+                f"{name} is {_described(keys)}: expected an Arrow array of strings or a list of str{_remedy(keys)}"
             )
-        column = pa.chunked_array([_from_python(keys)])
+        column = pa.chunked_array([_from_python(keys, name)])
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (_is_text(kind) or pa.types.is_null(kind)):
-        raise KeyTypeError(f"keys is an Arrow column of {column.type}: cast it to string first")
+        raise KeyTypeError(f"{name} is an Arrow column of {column.type}: cast it to string first")
     try:
-        _check(column)
+        _check(column, name)
     except pa.ArrowIndexError as error:  # what Arrow's own validation raises for views
-        raise KeyTypeError(f"keys is a damaged Arrow column ({error}): make or write it again") from None
+        raise KeyTypeError(f"{name} is a damaged Arrow column ({error}): make or write it again") from None
     return column
 
 
-def _check(column: pa.ChunkedArray) -> None:
+def _check(column: pa.ChunkedArray, name: str) -> None:
     """Refuse what is damaged, and keys that are too long."""
     row = 0
     checked: pa.Array | None = None
     for chunk in column.chunks:
         if not pa.types.is_dictionary(column.type):
-            _check_layout(chunk)
-            _check_sizes(chunk, "keys[{}]", row)
+            _check_layout(chunk, name)
+            _check_sizes(chunk, f"{name}[{{}}]", row)
         else:
             dictionary = chunk.dictionary
             if checked is None or not same_place(dictionary, checked):  # most chunks have that of the one before
-                _check_layout(dictionary)
-                _check_sizes(dictionary, "value {} of the dictionary of keys", 0)
+                _check_layout(dictionary, name)
+                _check_sizes(dictionary, f"value {{}} of the dictionary of {name}", 0)
                 checked = dictionary
-            _check_indices(chunk.indices, len(dictionary), row)
+            _check_indices(chunk.indices, len(dictionary), row, name)
         row += len(chunk)
 
 
@@ -82,7 +82,7 @@ def too_long(key: str, size: int) -> KeyTypeError:
     return KeyTypeError(f"{key} has {size:,} bytes: at most {LONGEST_KEY:,} can be matched, and brokers carry far less")
 
 
-def _check_layout(chunk: pa.Array) -> None:
+def _check_layout(chunk: pa.Array, name: str) -> None:
     """Refuse keys that lie outside of their buffers: Arrow believes the offsets of files and of buffers that it is given.
 
     Kernels, and most functions of Arrow, would read whatever lies there. It takes 0.17 ns a key; a compiled loop would take half
@@ -94,7 +94,7 @@ def _check_layout(chunk: pa.Array) -> None:
             chunk.view(pa.binary_view()).validate(full=True)  # as bytes: keys need not be UTF-8
             return
     except pa.ArrowInvalid as error:
-        raise KeyTypeError(f"keys is a damaged Arrow column ({error}): make or write it again") from None
+        raise KeyTypeError(f"{name} is a damaged Arrow column ({error}): make or write it again") from None
     width = _OFFSETS.get(chunk.type.id)
     if width is None or not len(chunk):
         return
@@ -104,13 +104,13 @@ def _check_layout(chunk: pa.Array) -> None:
     if starts[0] < 0 or starts[-1] > size or np.less(starts[1:], starts[:-1]).any():
         wrong = np.flatnonzero((starts[1:] < starts[:-1]) | (starts[1:] > size) | (starts[:-1] < 0))
         raise KeyTypeError(
-            f"keys is a damaged Arrow column: the offsets of row {int(wrong[0])} of {len(chunk)} are {starts[wrong[0]]} to "
+            f"{name} is a damaged Arrow column: the offsets of row {int(wrong[0])} of {len(chunk)} are {starts[wrong[0]]} to "
             f"{starts[wrong[0] + 1]}, in data of {size} bytes: make or write it again"
         )
 
 
-def _check_sizes(chunk: pa.Array, name: str, first: int) -> None:
-    """Refuse a key that 32-bit offsets cannot address; ``name`` is what row ``first`` and those after it are called."""
+def _check_sizes(chunk: pa.Array, key: str, first: int) -> None:
+    """Refuse a key that 32-bit offsets cannot address; ``key`` is what row ``first`` and those after it are called."""
     if not (pa.types.is_large_string(chunk.type) or pa.types.is_large_binary(chunk.type)):
         return
     offsets = _wide_offsets(chunk)
@@ -118,22 +118,22 @@ def _check_sizes(chunk: pa.Array, name: str, first: int) -> None:
         sizes = np.diff(offsets)
         worst = int(sizes.argmax())
         if sizes[worst] > LONGEST_KEY:
-            raise too_long(name.format(first + worst), int(sizes[worst]))
+            raise too_long(key.format(first + worst), int(sizes[worst]))
 
 
-def _check_indices(indices: pa.Array, keys: int, first: int) -> None:
+def _check_indices(indices: pa.Array, keys: int, first: int, name: str) -> None:
     """Refuse indices outside of a dictionary of so many keys; it takes 0.1 ns a row."""
     try:
         indices.validate()
     except pa.ArrowInvalid as error:
-        raise KeyTypeError(f"keys is a damaged Arrow column ({error}): make or write it again") from None
+        raise KeyTypeError(f"{name} is a damaged Arrow column ({error}): make or write it again") from None
     least, most = pc.min_max(indices).values()
     if least.is_valid and (least.as_py() < 0 or most.as_py() >= keys):
         numbers = pc.fill_null(indices, 0).to_numpy()
         wrong = ((numbers < 0) | (numbers >= keys)) & indices.is_valid().to_numpy(zero_copy_only=False)
         row = int(wrong.argmax())
         raise KeyTypeError(
-            f"keys is a damaged Arrow column: row {first + row} has the index {indices[row]}, in a dictionary of {keys} keys: "
+            f"{name} is a damaged Arrow column: row {first + row} has the index {indices[row]}, in a dictionary of {keys} keys: "
             "make or write it again"
         )
 
@@ -148,7 +148,9 @@ def _places(array: pa.Array) -> list[tuple[int, int] | None]:
 
 
 def rows_of(columns: Mapping[str, Any], rows: npt.NDArray[Any]) -> dict[str, Any]:
-    """Return some rows of Arrow columns."""
+    """Return some rows of Arrow columns; those of ascending numbers that follow each other are not copied."""
+    if len(rows) and int(rows[-1]) - int(rows[0]) == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return {name: column.slice(int(rows[0]), len(rows)) for name, column in columns.items()}
     at = pa.array(rows)
     return {name: column.take(at) for name, column in columns.items()}
 
@@ -247,25 +249,25 @@ def _addressable(chunk: pa.Array) -> Iterator[KeyColumn]:
         start = stop
 
 
-def _from_python(keys: Iterable[Any]) -> pa.Array:
+def _from_python(keys: Iterable[Any], name: str) -> pa.Array:
     """Make a column from Python strings, bytes and None."""
     encoded: list[bytes | None] = []
     for row, key in enumerate(keys):
         if key is None or isinstance(key, bytes):
             encoded.append(key)
         elif isinstance(key, str):
-            encoded.append(_utf8(key, row))
+            encoded.append(_utf8(key, row, name))
         else:
-            raise KeyTypeError(f"keys[{row}] is {_described(key)}: expected str, bytes or None")
+            raise KeyTypeError(f"{name}[{row}] is {_described(key)}: expected str, bytes or None")
     return pa.array(encoded, pa.large_binary())  # all of them may have over 2 GiB
 
 
-def _utf8(key: str, row: int) -> bytes:
+def _utf8(key: str, row: int, name: str) -> bytes:
     try:
         return key.encode()
     except UnicodeEncodeError as error:
         raise KeyTypeError(
-            f"keys[{row}] is {key!r}, with a lone surrogate at character {error.start}: pass the key as bytes"
+            f"{name}[{row}] is {key!r}, with a lone surrogate at character {error.start}: pass the key as bytes"
         ) from None
 
 

@@ -68,7 +68,7 @@ on_a_cluster() (
 
 try() (
     set -e
-    place=$work/spark-$1
+    place=$2
     bin=$place/venv/bin
     rm -rf "$place/run"
     mkdir -p "$place/run"
@@ -92,24 +92,4 @@ try() (
 )
 
 build_wheel "$python" "$root"
-failed=
-for version in "$@"; do
-    printf '\n=== Spark %s\n' "$version"
-    # Not `if try`: within a condition, set -e has no effect.
-    set +e
-    try "$version"
-    code=$?
-    set -e
-    if [ $code = 0 ]; then
-        echo "=== Spark $version: passed"
-    else
-        echo "=== Spark $version: FAILED with code $code"
-        failed="$failed $version"
-    fi
-    [ -n "${WORK:-}" ] || rm -rf "${work:?}/spark-$version"
-done
-[ -z "$failed" ] || {
-    printf '\ntry_spark: failed on%s\n' "$failed" >&2
-    exit 1
-}
-printf '\ntry_spark: passed on %s\n' "$*"
+try_each try_spark "Spark " "$@"

@@ -40,6 +40,7 @@ try() (
     place=$2
     rm -rf "$place"
     mkdir -p "$place/run"
+    run "$python" --version
     run "$python" -m venv "$place/venv"
     bin=$place/venv/bin
     export NUMBA_CACHE_DIR="$place/kernels"
@@ -102,27 +103,4 @@ END
 )
 
 build_wheel "$1" "$root"
-
-failed=
-number=0
-for python in "$@"; do
-    number=$((number + 1))
-    printf '\n=== %s (%s)\n' "$python" "$("$python" --version 2>&1)"
-    # Not `if try`: within a condition, set -e has no effect.
-    set +e
-    try "$python" "$work/$number"
-    code=$?
-    set -e
-    if [ $code = 0 ]; then
-        echo "=== $python: passed"
-    else
-        echo "=== $python: FAILED with code $code"
-        failed="$failed $python"
-    fi
-    [ -n "${WORK:-}" ] || rm -rf "${work:?}/$number"
-done
-[ -z "$failed" ] || {
-    printf '\ntry_wheel: failed on%s\n' "$failed" >&2
-    exit 1
-}
-printf '\ntry_wheel: passed on %s\n' "$*"
+try_each try_wheel "" "$@"

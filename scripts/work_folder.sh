@@ -24,3 +24,32 @@ run() {
     printf '+ %s\n' "$*"
     "$@"
 }
+
+# Call `try ITEM FOLDER` for each item of what $1 names, and go on to the next when one fails; fail if any did. The folder is
+# removed behind it unless WORK is set. `try` runs in a subshell that ends at the first command that fails.
+try_each() {
+    script=$1 what=$2
+    shift 2
+    failed=
+    for item in "$@"; do
+        folder=$work/$(printf '%s' "$what$item" | tr -c 'A-Za-z0-9.-' _)
+        printf '\n=== %s%s\n' "$what" "$item"
+        # Not `if try`: within a condition, set -e has no effect.
+        set +e
+        try "$item" "$folder"
+        code=$?
+        set -e
+        if [ $code = 0 ]; then
+            echo "=== $what$item: passed"
+        else
+            echo "=== $what$item: FAILED with code $code"
+            failed="$failed $item"
+        fi
+        [ -n "${WORK:-}" ] || rm -rf "${folder:?}"
+    done
+    [ -z "$failed" ] || {
+        printf '\n%s: failed on%s\n' "$script" "$failed" >&2
+        exit 1
+    }
+    printf '\n%s: passed on %s\n' "$script" "$*"
+}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
 from itertools import groupby
 from pathlib import Path
 
 from benchmarks.engine.rows import TRIE, Claim, Row
 from benchmarks.measure import machine
 from benchmarks.plotting import new_figure
+from benchmarks.result_files import write_csv
 
 __all__ = ["write"]
 
@@ -63,19 +62,12 @@ def write(found: Iterable[Row | Claim], folder: Path, *, command: str, plots: bo
     plots = plots and any(row.ratio for row in rows)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / "engine.csv", folder / "engine-targets.csv", folder / "engine.md"]
-    _csv(paths[0], Row, rows)
-    _csv(paths[1], Claim, targets)
+    write_csv(paths[0], Row, rows)
+    write_csv(paths[1], Claim, targets)
     paths[2].write_text(_page(rows, targets, command, plots=plots), "utf-8")
     if plots:
         paths.append(_draw(rows, folder / "engine.svg"))
     return paths
-
-
-def _csv(path: Path, kind: type[Row | Claim], values: Sequence[Row | Claim]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        out = csv.DictWriter(file, [field.name for field in fields(kind)], lineterminator="\n")
-        out.writeheader()
-        out.writerows(asdict(value) for value in values)
 
 
 def _page(rows: Sequence[Row], targets: Sequence[Claim], command: str, *, plots: bool) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 
 from benchmarks.frames.turns import Figure
 from benchmarks.measure import machine
 from benchmarks.plotting import new_figure
+from benchmarks.result_files import write_result
 
 __all__ = ["TARGETS", "write"]
 
@@ -24,16 +24,9 @@ TARGETS = (
 
 def write(figures: Sequence[Figure], folder: Path, *, command: str, plots: bool = True) -> list[Path]:
     """Write ``frames.csv``, ``frames.md`` and ``frames.svg`` into a folder, which is made; return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / "frames.csv", folder / "frames.md"]
-    with paths[0].open("w", newline="", encoding="utf-8") as file:
-        out = csv.DictWriter(file, [field.name for field in fields(Figure)], lineterminator="\n")
-        out.writeheader()
-        out.writerows(asdict(figure) for figure in figures)
-    paths[1].write_text(_page(figures, command, plots=plots), "utf-8")
-    if plots:
-        paths.append(_draw(figures, folder / "frames.svg"))
-    return paths
+    page = _page(figures, command, plots=plots)
+    draw = partial(_draw, figures) if plots else None
+    return write_result(folder, "frames", Figure, figures, page, draw)
 
 
 def _page(figures: Sequence[Figure], command: str, *, plots: bool) -> str:

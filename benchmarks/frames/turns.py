@@ -26,7 +26,7 @@ import dfa_router as dr
 from benchmarks.frames.child import MARK, summary
 from benchmarks.frames.contestants import CONTESTANTS
 
-__all__ = ["Figure", "run"]
+__all__ = ["Figure", "Sessions", "begun", "run", "take_turns"]
 
 DEFINITIONS = Path(__file__).parents[2] / "examples" / "demo" / "definitions.json"
 ON_CONNECT = tuple(name for name in CONTESTANTS if name != "route, batch by batch")
@@ -52,36 +52,60 @@ class Figure:
     """The version."""
 
 
-def run(*, messages: int, rounds: int, progress: Callable[[str], None] = lambda _: None) -> list[Figure]:
-    """Measure; raises ``AssertionError`` where a contestant that routes counts other routes than plain Python does."""
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """A session of each kind, and the log that they read."""
+
+    log: pa.Table
+    versions: dict[str, str]
+    """Spark's, by the kind of session."""
+    ask: dict[str, Ask]
+    """What has a contestant run once in a session of a kind, and returns what it counted and took."""
+
+
+@contextmanager
+def begun(messages: int) -> Iterator[Sessions]:
+    """Write a log of so many messages and start the sessions, for as long as the block lasts."""
     from examples.demo.make_log import make_log
 
-    with TemporaryDirectory(prefix="dfa-router-frames-") as folder, ExitStack() as sessions:
+    with TemporaryDirectory(prefix="dfa-router-frames-") as folder, ExitStack() as opening:
         log = make_log(json.loads(DEFINITIONS.read_text("utf-8")), messages, seed=1)
         pq.write_table(log, f"{folder}/log.parquet")
-        expected = _expected(log)
-        asked = {kind: sessions.enter_context(_session(kind, folder)) for kind in ("classic", "connect")}
-        turns = [("classic", name) for name in CONTESTANTS] + [("connect", name) for name in ON_CONNECT]
-        found: dict[tuple[str, str], list[dict[str, Any]]] = {turn: [] for turn in turns}
-        for number in range(-WARM_UPS, rounds):
-            progress(f"round {number + 1} of {rounds}" if number >= 0 else "warming up")
-            for kind, name in turns:
-                answer = asked[kind][1](name)
-                counts = {key: answer[key] for key in expected}
-                assert counts == expected or "constant" in name, f"{kind}, {name}: {counts} instead of {expected}"
-                assert answer["rows"] == messages, f"{kind}, {name}: {answer['rows']} rows"
-                if number >= 0:
-                    found[kind, name].append(answer)
-        return [
-            Figure(
-                session=kind,
-                contestant=name,
-                cpu_us=statistics.median(answer["cpu"] for answer in answers) * 1e6 / messages,
-                wall_us=statistics.median(answer["seconds"] for answer in answers) * 1e6 / messages,
-                spark=asked[kind][0],
-            )
-            for (kind, name), answers in found.items()
-        ]
+        asked = {kind: opening.enter_context(_session(kind, folder)) for kind in ("classic", "connect")}
+        versions = {kind: version for kind, (version, _) in asked.items()}
+        yield Sessions(log, versions, {kind: ask for kind, (_, ask) in asked.items()})
+
+
+def run(*, messages: int, rounds: int, progress: Callable[[str], None] = lambda _: None) -> list[Figure]:
+    """Measure; raises ``AssertionError`` where a contestant that routes counts other routes than plain Python does."""
+    with begun(messages) as sessions:
+        return take_turns(sessions, rounds=rounds, progress=progress)
+
+
+def take_turns(sessions: Sessions, *, rounds: int, progress: Callable[[str], None] = lambda _: None) -> list[Figure]:
+    """Measure in sessions that have begun, as :func:`run` does."""
+    messages, expected = len(sessions.log), _expected(sessions.log)
+    turns = [("classic", name) for name in CONTESTANTS] + [("connect", name) for name in ON_CONNECT]
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {turn: [] for turn in turns}
+    for number in range(-WARM_UPS, rounds):
+        progress(f"round {number + 1} of {rounds}" if number >= 0 else "warming up")
+        for kind, name in turns:
+            answer = sessions.ask[kind](name)
+            counts = {key: answer[key] for key in expected}
+            assert counts == expected or "constant" in name, f"{kind}, {name}: {counts} instead of {expected}"
+            assert answer["rows"] == messages, f"{kind}, {name}: {answer['rows']} rows"
+            if number >= 0:
+                found[kind, name].append(answer)
+    return [
+        Figure(
+            session=kind,
+            contestant=name,
+            cpu_us=statistics.median(answer["cpu"] for answer in answers) * 1e6 / messages,
+            wall_us=statistics.median(answer["seconds"] for answer in answers) * 1e6 / messages,
+            spark=sessions.versions[kind],
+        )
+        for (kind, name), answers in found.items()
+    ]
 
 
 def _expected(log: pa.Table) -> dict[str, int]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 
 from benchmarks.growth.points import AXES, Point
 from benchmarks.measure import machine
 from benchmarks.plotting import new_figure
+from benchmarks.result_files import write_result
 
 __all__ = ["write"]
 
@@ -26,16 +26,9 @@ STYLES = {
 def write(points: Iterable[Point], folder: Path, *, command: str, plots: bool = True) -> list[Path]:
     """Write ``growth.csv``, ``growth.md`` and ``growth.svg`` into a folder, which is made; return their paths."""
     points = list(points)
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / "growth.csv", folder / "growth.md"]
-    with paths[0].open("w", newline="", encoding="utf-8") as file:
-        out = csv.DictWriter(file, [field.name for field in fields(Point)], lineterminator="\n")
-        out.writeheader()
-        out.writerows(asdict(point) for point in points)
-    paths[1].write_text(_page(points, command, plots=plots), "utf-8")
-    if plots:
-        paths.append(_draw(points, folder / "growth.svg"))
-    return paths
+    page = _page(points, command, plots=plots)
+    draw = partial(_draw, points) if plots else None
+    return write_result(folder, "growth", Point, points, page, draw)
 
 
 def _page(points: Sequence[Point], command: str, *, plots: bool) -> str:

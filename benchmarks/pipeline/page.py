@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 
 from benchmarks.measure import machine
 from benchmarks.pipeline.runs import CONTESTANTS, Run
 from benchmarks.plotting import new_figure
+from benchmarks.result_files import write_result
 
 __all__ = ["ratio", "write"]
 
@@ -28,16 +28,9 @@ take turns."""
 
 def write(runs: Sequence[Run], folder: Path, *, command: str, recounted: int | None, plots: bool = True) -> list[Path]:
     """Write ``pipeline.csv``, ``pipeline.md`` and ``pipeline.svg`` into a folder, which is made; return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / "pipeline.csv", folder / "pipeline.md"]
-    with paths[0].open("w", newline="", encoding="utf-8") as file:
-        out = csv.DictWriter(file, [field.name for field in fields(Run)], lineterminator="\n")
-        out.writeheader()
-        out.writerows(asdict(one) for one in runs)
-    if plots:
-        paths.append(_draw(runs, folder / "pipeline.svg"))
-    paths[1].write_text(_page(runs, command, recounted, plots=plots), "utf-8")
-    return paths
+    page = _page(runs, command, recounted, plots=plots)
+    draw = partial(_draw, runs) if plots else None
+    return write_result(folder, "pipeline", Run, runs, page, draw)
 
 
 def ratio(runs: Sequence[Run]) -> float:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 
 from benchmarks.measure import machine
 from benchmarks.plotting import new_figure
+from benchmarks.result_files import write_result
 from benchmarks.topology.figures import BATCHES, TARGETS, Figure
 
 __all__ = ["write"]
@@ -19,16 +19,9 @@ MOST_RATIO = 2.5
 
 def write(figures: Sequence[Figure], folder: Path, *, command: str, plots: bool = True) -> list[Path]:
     """Write ``topology.csv``, ``topology.md`` and ``topology.svg`` into a folder, which is made; return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / "topology.csv", folder / "topology.md"]
-    with paths[0].open("w", newline="", encoding="utf-8") as file:
-        out = csv.DictWriter(file, [field.name for field in fields(Figure)], lineterminator="\n")
-        out.writeheader()
-        out.writerows(asdict(figure) for figure in figures)
-    paths[1].write_text(_page(figures, command, plots=plots), "utf-8")
-    if plots:
-        paths.append(_draw(figures, folder / "topology.svg"))
-    return paths
+    page = _page(figures, command, plots=plots)
+    draw = partial(_draw, figures) if plots else None
+    return write_result(folder, "topology", Figure, figures, page, draw)
 
 
 def _page(figures: Sequence[Figure], command: str, *, plots: bool) -> str:

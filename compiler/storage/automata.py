@@ -1,4 +1,4 @@
-"""An automaton in a file, for whoever knows by other means what its accept tags stand for.
+"""An automaton as sections of a file, and a file of nothing else, for whoever knows what its accept tags stand for.
 
 What is read is checked: the checksum of the file, and all that kernels rely on (:mod:`compiler.storage.verify`).
 """
@@ -6,6 +6,7 @@ What is read is checked: the checksum of the file, and all that kernels rely on 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy.typing as npt
@@ -14,7 +15,9 @@ from compiler.automata.nfa import Nfa, Symbols
 from compiler.storage.sections import read_file, refusal, write_file
 from compiler.storage.verify import flaws
 
-__all__ = ["read_automaton", "write_automaton"]
+__all__ = ["SCHEMA", "nfa_of", "read_automaton", "sections_of", "write_automaton"]
+
+Array = npt.NDArray[Any]
 
 SCHEMA = {
     "labels": "i4",
@@ -27,9 +30,9 @@ SCHEMA = {
 """The sections and their types."""
 
 
-def write_automaton(path: str | os.PathLike[str], nfa: Nfa) -> None:
-    """Write an automaton with one root, atomically; raises ``OSError`` if the path cannot be written."""
-    sections: dict[str, npt.NDArray[Any]] = {
+def sections_of(nfa: Nfa) -> dict[str, Array]:
+    """Return the sections of an automaton, in the order of ``SCHEMA``."""
+    return {
         "labels": nfa.labels,
         "children": nfa.children,
         "tag_offsets": nfa.tag_offsets,
@@ -37,19 +40,28 @@ def write_automaton(path: str | os.PathLike[str], nfa: Nfa) -> None:
         "word_offsets": nfa.symbols.offsets,
         "word_data": nfa.symbols.data,
     }
-    write_file(path, sections)
 
 
-def read_automaton(path: str | os.PathLike[str], *, mapped: bool = False) -> Nfa:
-    """Read an automaton; raises :class:`FileFormatError`. If it is ``mapped``, nobody may write into the file afterwards."""
-    sections = read_file(path, SCHEMA, mapped=mapped)
-    nfa = Nfa(
+def nfa_of(sections: Mapping[str, Array], *, reserved: bytes = b"") -> Nfa:
+    """Return the automaton of these sections, which nobody has checked yet; of others among them it takes no notice."""
+    return Nfa(
         symbols=Symbols(data=sections["word_data"], offsets=sections["word_offsets"]),
         labels=sections["labels"],
         children=sections["children"],
         tag_offsets=sections["tag_offsets"],
         tags=sections["tags"],
+        reserved=reserved,
     )
+
+
+def write_automaton(path: str | os.PathLike[str], nfa: Nfa) -> None:
+    """Write an automaton with one root, atomically; raises ``OSError`` if the path cannot be written."""
+    write_file(path, sections_of(nfa))
+
+
+def read_automaton(path: str | os.PathLike[str], *, mapped: bool = False) -> Nfa:
+    """Read an automaton; raises :class:`FileFormatError`. If it is ``mapped``, nobody may write into the file afterwards."""
+    nfa = nfa_of(read_file(path, SCHEMA, mapped=mapped))
     for kind, section, problem in flaws(nfa):
         raise refusal(path, kind, problem, section=section)
     return nfa

@@ -3,7 +3,7 @@
 Every count is exact. Totals are numbers; the rest are rows of (kind, vhost, name, key, messages), a few per batch, which are
 added up where they are. Only keys that nobody gets, and texts of problems, can be as many as messages. A tally that holds too
 many rows spills them to a file, and who adds up the tallies reads spilled rows in passes, each for a part of the names by
-their checksum: so neither side holds more than about a million rows, whatever the log.
+their checksum: so neither side holds more than a few hundred thousand rows, whatever the log.
 
 Rejected: counts of the most frequent keys in bounded memory (space-saving). They are estimates, and for keys that hardly recur,
 as of publishers with numbers in their keys, estimates of noise.
@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dfa_router.dictionaries import decoded
 from dfa_router.rabbitmq.columns import RoutedBatch
 
 __all__ = ["CHECKSUM", "COUNTS", "KINDS", "Tally", "Totals", "added_up", "text_of", "with_checksums"]
@@ -99,8 +100,8 @@ class Tally:
         places, at = _coded_vhosts(keys, len(batch.route_ids))
         pairs, messages = _pairs(at, batch.route_ids.astype(np.int64), len(places), len(batch.queues))
         at_route, route = np.divmod(pairs, max(1, len(batch.queues)))
-        undecided = np.diff(batch.not_simulated.offsets.to_numpy()) > 0
-        for kind, lists in (("queue", batch.queues), ("not_simulated", batch.not_simulated)):
+        undecided = np.diff(batch.undecided.offsets.to_numpy()) > 0
+        for kind, lists in (("queue", batch.queues), ("not_simulated", batch.undecided)):
             some = lists.take(pa.array(route))
             of = pc.list_parent_indices(some).to_numpy()
             self._hold(_counted(kind, places, at_route[of], some.flatten(), messages[of]))
@@ -245,5 +246,5 @@ def text_of(column: Any) -> Any:
 
 
 def _plain(column: Any) -> Any:
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+    """Return a column as one array of its values."""
+    return decoded(column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])).combine_chunks()

@@ -12,23 +12,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dfa_router.logs import parts
+from dfa_router.logs.listing import files_of, of_each
 from dfa_router.logs.parquet_reading import ReadParquet
 from dfa_router.logs.partitions import OtherWayError, partition_of, partition_types
 from dfa_router.logs.parts import Part, Piece, Read, part_bytes
-from dfa_router.logs.stores import STORE_ERRORS, Found, Place, found
+from dfa_router.logs.stores import Found, Place
 
 __all__ = ["Footer", "OtherWayError", "Plan", "divided", "footers_of", "planned", "with_column"]
 
-READERS = 16
-"""Footers that are read at a time."""
 SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 """Where Spark keeps its types in a file. It believes them, so they have to name our columns, too."""
 
@@ -68,12 +67,7 @@ def planned(place: Place, *, pattern: bool, cores: int) -> Plan:
 
     Raises :class:`OtherWayError` for a log that Spark has to read, if anybody: one that cannot be read at all is among these.
     """
-    try:
-        files = list(found(place, pattern=pattern))
-    except STORE_ERRORS as error:
-        raise OtherWayError(str(error)) from error
-    if not files:
-        raise OtherWayError("there are no files")
+    files = files_of(place, pattern=pattern)
     partitions = [partition_of(file.folders) for file in files]
     types = partition_types(partitions)
     footers = footers_of(place.store, files)
@@ -103,23 +97,16 @@ def divided(
 
 def footers_of(store: Any, files: Sequence[Found]) -> list[Footer]:
     """Read the footer of each file; raises :class:`OtherWayError` for one that Arrow does not read."""
-    readers = ThreadPoolExecutor(min(READERS, len(files)))
-    try:
-        return list(readers.map(lambda file: _footer(store, file), files))
-    finally:
-        readers.shutdown(cancel_futures=True)  # after an error or an interrupt, nobody waits for the other footers
+    return of_each(files, partial(_footer, store))
 
 
 def _footer(store: Any, file: Found) -> Footer:
-    try:
-        with (
-            store.open_input_file(file.path) as source,
-            pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as opened,
-        ):
-            metadata, schema = opened.metadata, opened.schema_arrow
-            leaves = [opened.schema.column(number) for number in range(len(opened.schema))]
-    except (*STORE_ERRORS, ValueError) as error:
-        raise OtherWayError(f"{file.path}: {error}") from error
+    with (
+        store.open_input_file(file.path) as source,
+        pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as opened,
+    ):
+        metadata, schema = opened.metadata, opened.schema_arrow
+        leaves = [opened.schema.column(number) for number in range(len(opened.schema))]
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     return Footer(
         file,

@@ -15,7 +15,11 @@ from dfa_router.logs.planning import Footer, Plan, divided, footers_of
 from dfa_router.logs.stores import Found
 from dfa_router.tables import Table
 
-__all__ = ["planned_table"]
+__all__ = ["WidenedError", "planned_table"]
+
+
+class WidenedError(OtherWayError):
+    """A file has a column of a narrower type than the table; not every version of Spark reads such a file."""
 
 
 def planned_table(table: Table, *, cores: int) -> Plan:
@@ -34,7 +38,7 @@ def planned_table(table: Table, *, cores: int) -> Plan:
     constant = tuple(name for name in table.schema.names if table.files and name in table.files[0].partition)
     store = fs.LocalFileSystem()
     files = [Found(file.path, 0, ()) for file in table.files]
-    footers = footers_of(store, files) if files else []
+    footers = footers_of(store, files)
     for footer in footers:
         _check(footer, table.schema, constant)
     # Columns that a file lacks are null there, whatever the table says of them.
@@ -57,4 +61,17 @@ def _check(footer: Footer, schema: pa.Schema, constant: tuple[str, ...]) -> None
             raise OtherWayError(f"{footer.file.path} writes column {name!r} as {field.name!r}")
         kind = schema.field(name).type
         if field.type != kind and name not in constant:
-            raise OtherWayError(f"column {name!r} is {field.type} in {footer.file.path}, and {kind} in the table")
+            said = f"column {name!r} is {field.type} in {footer.file.path}, and {kind} in the table"
+            raise (WidenedError if _is_narrower(field.type, kind) else OtherWayError)(said)
+
+
+def _is_narrower(kind: pa.DataType, wide: pa.DataType) -> bool:
+    """Tell whether a column of a type may be widened to another; Delta and Iceberg know such widenings of these types alone."""
+    if pa.types.is_integer(kind):
+        return bool(pa.types.is_int64(wide) or pa.types.is_float64(wide) or pa.types.is_decimal(wide))
+    if pa.types.is_float32(kind):
+        return bool(pa.types.is_float64(wide))
+    return bool(
+        (pa.types.is_decimal(kind) and pa.types.is_decimal(wide))
+        or (pa.types.is_date(kind) and pa.types.is_timestamp(wide))
+    )

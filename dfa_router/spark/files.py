@@ -17,11 +17,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import NullType, StructField, StructType
 
+from dfa_router.errors import MessagesError
 from dfa_router.logs.parts import Part
 from dfa_router.logs.planning import OtherWayError, Plan, planned
 from dfa_router.logs.routing import RoutePart, Written, work_of
 from dfa_router.logs.stores import STORE_ERRORS, Place, is_pattern, is_remote, place_of
-from dfa_router.logs.table_planning import planned_table
+from dfa_router.logs.table_planning import WidenedError, planned_table
 from dfa_router.logs.text_planning import text_parts, text_plan
 from dfa_router.logs.text_reading import SeeText
 from dfa_router.logs.writing import writable
@@ -78,7 +79,15 @@ def _parquet_plan(session: SparkSession, place: Place, messages: str, cores: int
         return planned(place, pattern=is_pattern(messages), cores=cores)
     if is_remote(messages) and place.store.type_name != "local":
         raise OtherWayError("it is a table in a store: its log says which files it has")
-    return planned_table(read_table(table), cores=cores)
+    try:
+        return planned_table(read_table(table), cores=cores)
+    except WidenedError as error:
+        if int(session.version.split(".")[0]) >= 4:
+            raise
+        raise MessagesError(
+            f"{messages}: {error}, which Spark {session.version} cannot read: route it with Spark 4.0 or newer, or "
+            "have the table's older files rewritten first"
+        ) from None
 
 
 def route_parts(

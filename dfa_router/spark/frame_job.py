@@ -5,7 +5,7 @@ Each row crosses from Java to Python and back, and the result is read once more 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
@@ -15,13 +15,13 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from dfa_router.errors import MessagesError
 from dfa_router.logs.counting import COUNTS, Totals
-from dfa_router.logs.marks import NO_FIELDS, NO_JSON, READ_PROBLEM
+from dfa_router.logs.marks import NO_FIELDS, NO_JSON, NO_RECORD, READ_PROBLEM
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark.logs import MessageLog, writable
 from dfa_router.spark.route import route
-from dfa_router.spark.shapes import KEYS, OUTPUT
+from dfa_router.spark.shapes import OUTPUT, spelt_keys
 
-__all__ = ["count_result", "named_vhost", "routed_log", "write_result"]
+__all__ = ["count_result", "routed_log", "write_result"]
 
 
 def routed_log(log: MessageLog, topology: Topology, engine: str, cache_bytes: int, vhost: str) -> DataFrame:
@@ -35,7 +35,7 @@ def routed_log(log: MessageLog, topology: Topology, engine: str, cache_bytes: in
         raise MessagesError(str(error).replace(f", {READ_PROBLEM} string", "")) from None
     read, found = sf.col(f"`{READ_PROBLEM}`"), sf.col("problem")
     # Such a line has no columns: their absence is not worth a word.
-    unread = sf.coalesce(read.isin(NO_JSON, NO_FIELDS), sf.lit(False))
+    unread = sf.coalesce(read.isin(NO_JSON, NO_FIELDS) | read.startswith(NO_RECORD), sf.lit(False))
     both = sf.when(unread, read).otherwise(sf.nullif(sf.concat_ws("; ", read, found), sf.lit("")))
     return routed.withColumn("problem", both).drop(READ_PROBLEM)
 
@@ -65,16 +65,11 @@ def count_result(
 
     Of keys that nobody gets, the ``top`` most frequent are counted, or all for 0.
     """
-    spelt = {key: name for key in KEYS for name in names if name.lower() == key}
+    spelt = spelt_keys(names)
     rows = _read_back(session, target, kind, list(spelt.values())).withColumnsRenamed(
         {name: key for key, name in spelt.items()}
     )
     return _counted(rows if "vhost" in spelt else rows.withColumn("vhost", sf.lit(vhost)), top)
-
-
-def named_vhost(names: Iterable[str]) -> str | None:
-    """Return the column of vhosts, as a log spells it."""
-    return next((name for name in names if name.lower() == "vhost"), None)
 
 
 def _read_back(session: SparkSession, target: str, kind: str, names: Sequence[str]) -> DataFrame:
@@ -105,7 +100,9 @@ def _counted(rows: DataFrame, top: int) -> tuple[Totals, pa.Table]:
     fate = sf.when(sf.col("routed"), "routed").when(nobody, "unroutable").otherwise("undecided")
     # Rows that have no key are listed among the problems.
     problem = sf.coalesce("problem", sf.lit(""))
-    keyless = problem.startswith(NO_JSON) | problem.startswith(NO_FIELDS) | problem.contains("is null")
+    keyless = problem.contains("is null")
+    for text in (NO_JSON, NO_FIELDS, NO_RECORD):
+        keyless |= problem.startswith(text)
     facets = sf.concat(
         sf.array(
             facet("fate", fate), facet("problem", sf.col("problem")), facet("exchange", sf.col("exchange"), None, place)

@@ -36,9 +36,10 @@ from dfa_router.spark.cancel import cancellable
 from dfa_router.spark.drafts import staged
 from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.spark.files import plan_of, route_parts
-from dfa_router.spark.frame_job import count_result, named_vhost, routed_log, write_result
+from dfa_router.spark.frame_job import count_result, routed_log, write_result
 from dfa_router.spark.logs import MessageLog, read_messages
 from dfa_router.spark.progress import Report, watched
+from dfa_router.spark.shapes import spelt_keys
 from dfa_router.tables import table_at
 
 __all__ = ["Summary", "check_output", "route_log"]
@@ -126,7 +127,8 @@ def route_log(
     counts: str | None = None,
     report: Report | None = None,
 ) -> Summary:
-    """Route the log at ``messages`` and write the result to the folder ``out``; formats are those of ``logs.FORMATS``.
+    """Route the log at ``messages`` and write the result to the folder ``out``; formats are those of
+    :data:`~dfa_router.logs.formats.FORMATS`.
 
     ``top`` bounds the lists of the summary; 0 means all. ``counts`` is the path of a Parquet file for all counts, of keys that
     nobody gets those of the summary (:data:`dfa_router.logs.counting.COUNTS`).
@@ -162,9 +164,9 @@ def route_log(
 
 
 def _plan(job: _Job, kind: str, out_kind: str) -> tuple[Plan | None, str]:
-    """Return the plan of a log, or None and the reason, if it is worth a word, why Spark has to read or write it."""
+    """Return the plan of a log, or None and the reason why Spark has to read or write it."""
     if kind == "parquet" and out_kind != "parquet":
-        return None, ""
+        return None, f"columns of Parquet are written as {out_kind} by Spark alone"
     if is_remote(job.out) and place_of(job.out) is None:
         return None, f"{job.out.partition('://')[0]}:// is a store that Arrow does not write to"
     try:
@@ -192,7 +194,7 @@ def _through_files(job: _Job, plan: Plan, out_kind: str, write_counts: WriteCoun
             totals, tables = counts_of(written, attempts)
             if totals.messages != plan.rows:
                 raise _other_rows(job, totals.messages, plan.rows)
-            apart = named_vhost(plan.schema.names) is not None and len(job.topology.vhosts) > 1
+            apart = "vhost" in spelt_keys(plan.schema.names) and len(job.topology.vhosts) > 1
             summary = summary_of(job.out, totals, ranked(tables, limits(job.top), write_counts), vhosts_apart=apart)
         finish(written)
         return summary
@@ -213,14 +215,13 @@ def _through_frames(job: _Job, kind: str, out_kind: str, reason: str, write_coun
         return log, routed_log(log, job.topology, job.engine, job.cache_bytes, job.vhost)
 
     log, routed = cancellable(job.session, read)
-    if reason:
-        _log.warning("%s: Spark reads it, row by row, which takes several times as long: %s", job.messages, reason)
+    _log.warning("%s: Spark reads it, row by row, which takes several times as long: %s", job.messages, reason)
 
     def write(target: str) -> Summary:
         with job.stage("routing", log.rows), _failing():
             write_result(routed, target, out_kind, overwrite=job.overwrite)
         with job.stage("counting"), _failing():
-            known = named_vhost(routed.columns) is not None
+            known = "vhost" in spelt_keys(routed.columns)
             totals, rows = count_result(
                 job.session, target, out_kind, names=routed.columns, vhost=job.vhost, top=job.top
             )

@@ -19,10 +19,10 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructFi
 from dfa_router.errors import MessagesError
 from dfa_router.logs.marks import NO_CHARACTER, NO_JSON, NO_UTF8, OTHER_CASE, READ_PROBLEM, TWICE, UNREADABLE, free_name
 from dfa_router.spark.log_lines import CORRUPT, is_utf8
+from dfa_router.spark.shapes import KEYS
 
 __all__ = ["json_rows"]
 
-_KEYS = ("exchange", "routing_key", "vhost")
 
 _HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 """The two escapes of which JSON makes one character beyond U+FFFF."""
@@ -97,13 +97,13 @@ def _told_apart(inferred: Sequence[StructField], counts: Mapping[str, int]) -> t
     """
     kept: dict[str, StructField] = {}
     dropped = []
-    for field in sorted(inferred, key=lambda field: (field.name not in _KEYS, -counts.get(field.name, 0))):
+    for field in sorted(inferred, key=lambda field: (field.name not in KEYS, -counts.get(field.name, 0))):
         known = kept.get(field.name.lower())
         if known is not None and known.name != field.name:
             dropped.append(field.name)
             continue
         several = known is not None and known.dataType != field.dataType
-        as_text = several or field.name in _KEYS or _has_equal_names(field.dataType)
+        as_text = several or field.name in KEYS or _has_equal_names(field.dataType)
         kept[field.name.lower()] = StructField(field.name, StringType()) if as_text else field
     order = {field.name: place for place, field in enumerate(inferred)}
     return sorted(kept.values(), key=lambda field: order[field.name]), dropped

@@ -32,8 +32,8 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler import Nfa
-from compiler.automata.nfa import Symbols
 from compiler.errors import Defect
+from compiler.storage import automata
 from compiler.storage.sections import refusal
 from compiler.storage.verify import flaws
 from dfa_router.engines.protocol import EngineSpec
@@ -50,12 +50,7 @@ Array = npt.NDArray[Any]
 SCHEMA = {
     "about": "u1",
     "fingerprint": "u1",
-    "labels": "i4",
-    "children": "i4",
-    "tag_offsets": "i4",
-    "tags": "i4",
-    "word_offsets": "i4",
-    "word_data": "u1",
+    **automata.SCHEMA,
     "pattern_offsets": "i8",
     "pattern_data": "u1",
     "codes": "i4",
@@ -80,17 +75,12 @@ class Compiled:
 
 def sections_of(compiled: Compiled) -> dict[str, Array]:
     """Return the sections of a router, in the order of ``SCHEMA``."""
-    nfa, bindings = compiled.nfa, flat(compiled.bindings)
+    bindings = flat(compiled.bindings)
     about = describe(Description(compiled.engine, compiled.options, compiled.dialect))
     sections: dict[str, Array] = {
         "about": np.frombuffer(about, np.uint8),
         "fingerprint": np.empty(0, np.uint8),
-        "labels": nfa.labels,
-        "children": nfa.children,
-        "tag_offsets": nfa.tag_offsets,
-        "tags": nfa.tags,
-        "word_offsets": nfa.symbols.offsets,
-        "word_data": nfa.symbols.data,
+        **automata.sections_of(compiled.nfa),
         "pattern_offsets": bindings.patterns.offsets,
         "pattern_data": bindings.patterns.data,
         "codes": bindings.codes,
@@ -111,14 +101,7 @@ def compiled_of(
         about = read_description(sections["about"].tobytes(), engines)
     except ValueError as error:
         raise refusal(path, Defect.OPTIONS, str(error), section="about") from None
-    nfa = Nfa(
-        symbols=Symbols(data=sections["word_data"], offsets=sections["word_offsets"]),
-        labels=sections["labels"],
-        children=sections["children"],
-        tag_offsets=sections["tag_offsets"],
-        tags=sections["tags"],
-        reserved=about.dialect.reserved or b"",
-    )
+    nfa = automata.nfa_of(sections, reserved=about.dialect.reserved or b"")
     bindings = FlatBindings(
         patterns=Texts(sections["pattern_offsets"], sections["pattern_data"]),
         codes=sections["codes"],

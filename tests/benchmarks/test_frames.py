@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,16 +11,26 @@ import pytest
 
 pytest.importorskip("pyspark", reason="needs PySpark: pip install 'dfa-router[spark]'")
 
-from benchmarks.frames import Figure, page, run, turns, write
+from benchmarks.frames import Figure, page, turns, write
 from benchmarks.frames.contestants import CONTESTANTS
+from benchmarks.frames.turns import Sessions, begun, take_turns
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.own_java, pytest.mark.slow]
 
 
-@pytest.mark.skipif(find_spec("grpc_status") is None, reason="needs gRPC: pip install 'dfa-router[spark-connect]'")
-def test_a_small_run_has_every_figure(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def sessions() -> Iterator[Sessions]:
+    """Start a session of each kind, for all tests."""
+    if find_spec("grpc_status") is None:
+        pytest.skip("needs gRPC: pip install 'dfa-router[spark-connect]'")
+    with begun(messages=1000) as sessions:
+        yield sessions
+
+
+def test_a_small_run_has_every_figure(sessions: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
-    found = run(messages=2000, rounds=1)
+    monkeypatch.setattr(turns, "WARM_UPS", 0)
+    found = take_turns(sessions, rounds=1)
     assert [one.contestant for one in found if one.session == "classic"] == list(CONTESTANTS)
     assert [one.contestant for one in found if one.session == "connect"] == list(turns.ON_CONNECT)
     assert all(one.cpu_us > 0 and one.wall_us > 0 for one in found)
@@ -47,9 +58,8 @@ def test_targets_are_judged(tmp_path: Path) -> None:
     assert len(page.TARGETS) == 4
 
 
-def test_a_wrong_contestant_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_contestant_ends_the_run(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
     """What plain Python finds is taken for other than it is: then the first contestant that routes is wrong."""
     monkeypatch.setattr(turns, "_expected", lambda _: {"rows": 1000, "routed": -1})
-    monkeypatch.setattr(turns, "ON_CONNECT", ())
     with pytest.raises(AssertionError, match=r"classic, route: .* instead of .*'routed': -1"):
-        run(messages=1000, rounds=1)
+        take_turns(sessions, rounds=1)

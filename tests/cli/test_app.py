@@ -244,7 +244,7 @@ def draft_of(files: Path) -> Path | None:
 @pytest.mark.parametrize(
     ("log", "signals", "code", "said"),
     [
-        ("log.parquet", [signal.SIGINT], ExitCode.INTERRUPTED, "interrupted"),
+        pytest.param("log.parquet", [signal.SIGINT], ExitCode.INTERRUPTED, "interrupted", marks=pytest.mark.long),
         ("log.jsonl", [signal.SIGINT, signal.SIGINT], ExitCode.INTERRUPTED, "interrupted"),
         ("log.parquet", [signal.SIGINT] * 10, ExitCode.INTERRUPTED, "interrupted"),
         ("log.parquet", [signal.SIGTERM], 143, "terminated"),

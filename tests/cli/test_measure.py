@@ -1,67 +1,22 @@
-"""``dfa-router measure``: the files that it reads, the table and the JSON, what it says of them, and what it refuses."""
+"""``dfa-router measure``: the table and the JSON, what it says of the figures, engines that differ, and Ctrl-C."""
 
 from __future__ import annotations
 
-import itertools
 import json
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import dfa_router as dr
-from dfa_router.cli import ExitCode, main
+from dfa_router.cli import ExitCode
 from dfa_router.cli.measuring import Measurement, Pass, in_words
+from tests.cli.measuring import KEYS, PAIRS, PATTERNS, Run, Write, run, write
 
-PATTERNS = ["a.*", "#.b", "a.#", "c"]
-KEYS = ["a.b", "c", "a.b", "nobody", ""]
-PAIRS = 3 + 1 + 3
-
-Write = Callable[[str, str | bytes], str]
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Return what writes a file of that name and returns its path."""
-
-    def written(name: str, content: str | bytes) -> str:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return str(path)
-
-    return written
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Return what runs the command in this process and returns its exit code, stdout and stderr."""
-
-    def ran(bindings: str, keys: str, *more: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as end:
-            main(["measure", "--bindings", bindings, "--keys", keys, "--rounds", "1", *more])
-        captured = capsys.readouterr()
-        return int(end.value.code or 0), captured.out, captured.err
-
-    return ran
-
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-def definitions(kind: str = "topic") -> str:
-    """Return a definitions file with an exchange of patterns, one of another type and a vhost of its own."""
-    bindings = [
-        {"vhost": "v", "source": "x", "destination": f"q{n}", "destination_type": "queue", "routing_key": pattern}
-        for n, pattern in enumerate(PATTERNS)
-    ]
-    exchanges = [{"vhost": "v", "name": "x", "type": kind}, {"vhost": "v", "name": "h", "type": "headers"}]
-    return json.dumps({"vhosts": [{"name": "v"}], "exchanges": exchanges, "bindings": bindings})
+__all__ = ["run", "write"]
 
 
 def test_the_table_has_a_column_per_engine_and_ends_in_words(write: Write, run: Run) -> None:
@@ -107,188 +62,6 @@ def test_json_has_the_same_for_programs(write: Write, run: Run) -> None:
     assert engine["automaton_bytes"] > 0
     assert facts["difference"] is None
     assert len(facts["in_words"]) == 1
-
-
-def test_every_format_of_bindings_means_the_same(write: Write, run: Run) -> None:
-    keys = write("keys.txt", "\n".join(KEYS) + "\n")
-    csv = "".join(f'"{pattern}",q{n}\n' for n, pattern in enumerate(PATTERNS))
-    objects = [{"pattern": pattern, "other": 1} for pattern in PATTERNS]
-    for path, more in [
-        (write("b.txt", "".join(f"{pattern}\tq{n}\r\n" for n, pattern in enumerate(PATTERNS))), ()),
-        (write("b.csv", "routing_key,destination\n" + csv), ()),
-        (write("b.jsonl", "\n\n".join(map(json.dumps, objects))), ()),
-        (write("b.json", definitions()), ("--exchange", "x", "--vhost", "v")),
-    ]:
-        code, out, err = run(path, keys, "--json", "--engine", "scan", *more)
-        assert code == ExitCode.OK, err
-        facts = json.loads(out)
-        assert (facts["bindings"], facts["engines"][0]["pairs"], facts["dialect"]) == (4, PAIRS, "amqp"), path
-
-
-def test_every_format_of_keys_means_the_same(write: Write, run: Run, tmp_path: Path) -> None:
-    bindings = write("p.txt", "\n".join(PATTERNS))
-    pq.write_table(pa.table({"n": range(5), "routing_key": KEYS}), tmp_path / "k.parquet")
-    pq.write_table(pa.table({"key": pa.array(KEYS).dictionary_encode()}), tmp_path / "d.parquet")
-    for path, more in [
-        (write("k.log", "\n".join(KEYS) + "\n"), ()),
-        (write("k.csv", "n,routing_key\n" + "".join(f'1,"{key}"\n' for key in KEYS)), ()),
-        (write("k.jsonl", "\n".join(json.dumps({"routing_key": key, "n": [1]}) for key in KEYS)), ()),
-        (write("k.json", "\n".join(json.dumps({"key": key}) for key in KEYS)), ("--key-column", "key")),
-        (str(tmp_path / "k.parquet"), ()),
-        (str(tmp_path / "d.parquet"), ("--key-column", "key")),
-    ]:
-        code, out, err = run(bindings, path, "--json", "--engine", "scan", *more)
-        assert code == ExitCode.OK, err
-        facts = json.loads(out)
-        assert (facts["keys"], facts["distinct_keys"], facts["engines"][0]["pairs"]) == (5, 4, PAIRS), path
-
-
-def test_a_byte_order_mark_is_no_part_of_a_file(write: Write, run: Run) -> None:
-    mark = b"\xef\xbb\xbf"
-    bindings = [("b", b"a\n"), ("b.csv", b"pattern\na\n"), ("b.jsonl", b'{"pattern": "a"}\n')]
-    keys = [("k", b"a\n"), ("k.csv", b"routing_key\na\n"), ("k.jsonl", b'{"routing_key": "a"}\n')]
-    for (binding_name, binding), (key_name, key) in itertools.product(bindings, keys):
-        _, out, _ = run(write(binding_name, mark + binding), write(key_name, mark + key))
-        assert "1 pairs of a key" in out, (binding_name, key_name)
-    in_v = ("--vhost", "v", "--exchange", "x")
-    _, out, _ = run(write("b.json", mark + definitions().encode()), write("k", mark + b"c"), *in_v)
-    assert "1 pairs of a key" in out
-
-
-def test_a_direct_exchange_is_read_in_its_own_dialect(write: Write, run: Run) -> None:
-    bindings, keys = write("b.json", definitions("direct")), write("k", "c\na.*\na.b")
-    code, out, _ = run(bindings, keys, "--json", "--exchange", "x", "--vhost", "v", "--engine", "naive")
-    assert code == ExitCode.OK
-    facts = json.loads(out)
-    assert (facts["dialect"], facts["engines"][0]["pairs"]) == ("exact", 2)
-
-
-def test_null_keys_and_bytes_that_are_no_utf8_are_keys(write: Write, run: Run) -> None:
-    bindings = write("p", "#")
-    _, out, _ = run(bindings, write("k.jsonl", '{"routing_key": "a"}\n{"routing_key": null}\n{}\n'), "--engine", "scan")
-    assert out.startswith("1 bindings (amqp), 3 keys, 1 distinct, 2 null\n1 pairs")
-    for path in (write("k", b"\xff\nb"), write("k.csv", b"routing_key\n\xff\nb\n")):
-        _, out, _ = run(bindings, path, "--engine", "scan")
-        assert out.startswith("1 bindings (amqp), 2 keys, 2 distinct\n2 pairs")
-
-
-BAD_BINDINGS: list[tuple[str, str | bytes, str]] = [
-    ("b.txt", "", "b.txt: has no bindings; write a pattern per line"),
-    ("b.txt", b"a\nb\xff\n", "b.txt:2: no valid UTF-8: save the file as UTF-8"),
-    ("b.csv", "", "b.csv: has no bindings"),
-    ("b.csv", "pattern\n", "b.csv: has no bindings"),
-    (
-        "b.csv",
-        "key,destination\na,q\n",
-        "b.csv:2: has no field 'pattern' or 'routing_key'; fields: 'key', 'destination'",
-    ),
-    ("b.csv", "pattern,destination\na,q\nb\n", "b.csv:3: has 1 fields, the first line names 2: correct the line"),
-    ("b.csv", 'pattern\n"a"b\n', "b.csv:2: is no CSV"),
-    ("b.csv", b"pattern\n\xff\n", "b.csv:2: no valid UTF-8"),
-    ("b.jsonl", "", "b.jsonl: has no bindings"),
-    ("b.jsonl", '{"pattern": "a"}\n\n{"pattern"}\n', "b.jsonl:3: is no JSON"),
-    (
-        "b.jsonl",
-        '{"pattern": "b"}\n{"pattern": "a", "pattern": "b"}\n',
-        'b.jsonl:2: the key \'pattern\' stands twice in the object that begins with {"pattern": "a"',
-    ),
-    ("b.jsonl", '{"pattern": "a\\ud800"}\n', "b.jsonl:1: "),
-    (
-        "b.jsonl",
-        '{"pattern": "a"}\n{"pattern": "a", "destination": "q\\ud800"}\n',
-        "b.jsonl:2: binding 0: the destination 'q\\ud800' has a lone surrogate",
-    ),
-    ("b.jsonl", '["a"]\n', "b.jsonl:1: is no JSON object; write one per line"),
-    ("b.jsonl", '{"pattern": 1}\n', "b.jsonl:1: pattern and destination are 1 and None: write text"),
-    ("b.json", definitions(), "b.json: holds many exchanges; choose one with --exchange: vhost '/' has none"),
-    ("b.json", "[]", "b.json: holds an empty list; expected a definitions file"),
-]
-
-
-@pytest.mark.parametrize(("name", "content", "said"), BAD_BINDINGS, ids=[said[:60] for *_, said in BAD_BINDINGS])
-def test_bindings_that_cannot_be_read(write: Write, run: Run, name: str, content: str | bytes, said: str) -> None:
-    refused(run(write(name, content), write("k", "a")), said)
-
-
-BAD_KEYS: list[tuple[str, str | bytes, str]] = [
-    ("k", "", "k: has no keys; name a file with at least one"),
-    ("k.csv", "", "k.csv: Empty CSV file; correct the file"),
-    ("k.csv", "routing_key\n", "k.csv: has no keys"),
-    ("k.csv", "a,b\n1,2\n", "k.csv: has no column 'routing_key'; its columns: 'a', 'b'. Name one with --key-column"),
-    ("k.csv", "n,routing_key\n1,a\n2,b,c\n", "Row #3: Expected 2 columns, got 3"),
-    ("k.jsonl", "", "k.jsonl: has no keys"),
-    ("k.jsonl", '{"key": "a"}\n', "k.jsonl: no line has a 'routing_key'; name the field"),
-    ("k.jsonl", '{"routing_key": "a"}\nnope\n', "k.jsonl:2: is no JSON"),
-    ("k.jsonl", '{"routing_key": "a"}\n[1]\n', "k.jsonl:2: is a JSON list"),
-    ("k.jsonl", '{"routing_key": "a"}\n{"routing_key": 7}\n', "k.jsonl:2: 'routing_key' is 7; write keys as strings"),
-    (
-        "k.jsonl",
-        '{"routing_key": "b"}\n{"routing_key": "a", "routing_key": "b"}\n',
-        'k.jsonl:2: the key \'routing_key\' stands twice in the object that begins with {"routing_key": "a"',
-    ),
-    (
-        "k.jsonl",
-        '{"routing_key": "b"}\n{"routing_key": "a\\ud800"}\n',
-        "k.jsonl:2: 'routing_key' has half of a character",
-    ),
-    ("k.parquet", "", "k.parquet: Parquet file size is 0 bytes; is it a Parquet file?"),
-    ("k.parquet", "no parquet at all", "is it a Parquet file?"),
-]
-
-
-@pytest.mark.parametrize(("name", "content", "said"), BAD_KEYS, ids=[said[:60] for *_, said in BAD_KEYS])
-def test_keys_that_cannot_be_read(write: Write, run: Run, name: str, content: str | bytes, said: str) -> None:
-    refused(run(write("p", "a"), write(name, content)), said)
-
-
-def test_tables_without_keys(write: Write, run: Run, tmp_path: Path) -> None:
-    patterns, path = write("p", "a"), tmp_path / "k.parquet"
-    pq.write_table(pa.table({"routing_key": [1, 2], "other": ["a", "b"]}), path)
-    refused(run(patterns, str(path)), "the column 'routing_key' holds int64; name one of text")
-    refused(run(patterns, str(path), "--key-column", "key"), "has no column 'key'; its columns: 'routing_key', 'other'")
-    pq.write_table(pa.table({"routing_key": pa.array([], pa.string())}), path)
-    refused(run(patterns, str(path)), "k.parquet: has no keys")
-
-
-def test_files_that_are_not_there_and_options_that_do_not_fit(write: Write, run: Run, tmp_path: Path) -> None:
-    patterns, keys, exchanges = write("p", "a"), write("k", "a"), write("b.json", definitions())
-    for missing in ("none", "none.csv", "none.jsonl", "none.json"):
-        refused(run(str(tmp_path / missing), keys), missing)
-    for missing in ("none", "none.csv", "none.jsonl", "none.parquet"):
-        refused(run(patterns, str(tmp_path / missing)), f"{missing}: there is no such file")
-    refused(run(patterns, str(tmp_path)), "are of several formats")
-    refused(run(patterns, keys, "--exchange", "x"), "--exchange chooses from a definitions file")
-    in_v = (exchanges, keys, "--vhost", "v")
-    refused(run(*in_v), "choose one with --exchange: 'x'")
-    refused(run(*in_v, "--exchange", "h"), "'h' is of type headers, whose bindings are no patterns; choose one of type")
-    refused(run(*in_v, "--exchange", "y"), "no exchange 'y' in vhost 'v'")
-    refused(run(exchanges, keys, "--exchange", "x"), "no vhost '/' in")
-    refused(run(patterns, keys, "--engine", "fast"), "'fast' is not one of")
-    refused(
-        run(patterns, keys, "--engine", "dfa", "--engine", "word_index", "--dialect", "mqtt"), "does not speak 'mqtt'"
-    )
-
-
-def test_a_pattern_that_the_dialect_refuses_is_named_with_its_line(write: Write, run: Run) -> None:
-    keys = write("k", "a")
-    for name, content in [
-        ("p", "a\nb/#/c\n"),
-        ("p.csv", 'pattern\na\n"b/#/c"\n'),
-        ("p.jsonl", '\n{"pattern": "b/#/c"}'),
-    ]:
-        line = content.removesuffix("\n").count("\n") + 1
-        refused(
-            run(write(name, content), keys, "--dialect", "mqtt"),
-            f"{name}:{line}: the pattern 'b/#/c' is refused by mqtt",
-        )
-
-
-def refused(result: tuple[int, str, str], said: str) -> None:
-    """Check that a run ended with exit code 2 and said something, without a traceback and without a result."""
-    code, out, err = result
-    assert (code, out) == (ExitCode.USAGE, ""), err
-    assert said in err.replace("\n", " ")
-    assert "Traceback" not in err
 
 
 def test_engines_that_differ_are_an_error(write: Write, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,8 +116,6 @@ def measurement(cold: dict[str, int], warm: dict[str, int], **changed: Any) -> M
     ids=["fits", "cleared", "often", "simulated", "no room", "not settled", "recurring", "no cache"],
 )
 def test_what_the_figures_mean(measured: Measurement, said: str) -> None:
-    import re
-
     assert re.search(said, in_words(measured, 100_000))
     assert "are few" not in in_words(measured, 100_000)
 

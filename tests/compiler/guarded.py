@@ -27,14 +27,17 @@ __all__ = ["guarded", "guarded_buffer"]
 PAGE = mmap.PAGESIZE
 PROT_NONE = 0
 
+_mprotect = ctypes.CDLL(None, use_errno=True).mprotect  # looked up once: arrays are made by the hundred thousand
+_mprotect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+
 
 def guarded_buffer(size: int, side: str) -> npt.NDArray[np.uint8]:
     """Return memory of ``size`` bytes directly ``before`` an unreadable page, or directly ``behind`` one."""
     pages = -(-size // PAGE) * PAGE
     room = np.frombuffer(mmap.mmap(-1, pages + 2 * PAGE), np.uint8)
-    mprotect = ctypes.CDLL(None, use_errno=True).mprotect
-    for place in (0, pages + PAGE):
-        if mprotect(ctypes.c_void_p(room.ctypes.data + place), ctypes.c_size_t(PAGE), PROT_NONE):
+    first = room.__array_interface__["data"][0]
+    for place in (first, first + pages + PAGE):
+        if _mprotect(place, PAGE, PROT_NONE):
             raise OSError(ctypes.get_errno(), "mprotect")
     begin = PAGE if side == "behind" else PAGE + pages - size
     return room[begin : begin + size]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -21,7 +22,11 @@ pytestmark = [
 
 def ran(how: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-X", "faulthandler", "-m", "tests.compiler.guarded", how]
-    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=800, check=False)
+    # Arguments' types are looked at in every other test; here, at 200,000 calls, that takes three quarters of the time.
+    surroundings = {name: value for name, value in os.environ.items() if name != "DFA_ROUTER_CHECK_ARGUMENTS"}
+    return subprocess.run(
+        command, cwd=REPOSITORY, env=surroundings, capture_output=True, text=True, timeout=800, check=False
+    )
 
 
 @pytest.mark.parametrize("side", ["before", "behind"])

@@ -17,22 +17,7 @@ from dfa_router.logs.ranking import counts_file, counts_of, ranked
 from dfa_router.logs.routing import work_of
 from dfa_router.logs.stores import place_of
 from dfa_router.logs.summary import limits, summary_of
-from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
-
-TOPOLOGY = topology_of(
-    vhosts=["/", "b"],
-    exchanges=[
-        Exchange(name="x", type="topic"),
-        Exchange(name="h", type="headers"),
-        Exchange(vhost="b", name="x", type="topic"),
-    ],
-    queues=[Queue(name="q"), Queue(name="q (b)"), Queue(vhost="b", name="q")],
-    bindings=[
-        Binding(source="x", destination="q", routing_key="a.#"),
-        Binding(source="x", destination="q (b)", routing_key="#.a"),
-        Binding(vhost="b", source="x", destination="q", routing_key="#.a.#"),
-    ],
-)
+from tests.topologies import TWO_VHOSTS
 
 
 def messages(rows: int, seed: int) -> pa.Table:
@@ -58,7 +43,7 @@ def test_counts_are_those_of_a_plain_recount(
         monkeypatch.setattr(routing, "INLINE_ROWS", 50)
         monkeypatch.setattr(routing, "MOST_ROWS", 400)
         monkeypatch.setattr(ranking, "PASS_ROWS", 300)
-    log, router = messages(5_000, seed=1), TOPOLOGY.compile()
+    log, router = messages(5_000, seed=1), TWO_VHOSTS.compile()
     (tmp_path / "log").mkdir()
     for number in range(3):
         pq.write_table(
@@ -83,7 +68,7 @@ def test_counts_are_those_of_a_plain_recount(
     rows = zip(
         *(column.to_pylist() for column in (log["vhost"], log["exchange"], log["routing_key"], *routed)), strict=True
     )
-    for vhost, exchange, key, queues, is_routed, unknown, problem in rows:
+    for vhost, exchange, key, queues, is_routed, unknown, problem, _ in rows:
         expected.update(("queue", vhost, queue, None) for queue in queues)
         expected.update(("not_simulated", vhost, name, None) for name in unknown)
         if exchange is not None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dfa_router.logs.partitions import OtherWayError
-from dfa_router.logs.table_planning import planned_table
+from dfa_router.logs.table_planning import WidenedError, planned_table
 from dfa_router.tables import DataFile, Table
 from tests.logs.test_parts import KEYS, result
 
@@ -47,19 +47,21 @@ def test_columns_are_those_of_the_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "reason"),
+    ("files", "kind", "reason"),
     [
-        ([{"n": pa.array([1], pa.int32())}], "column 'n' is int32 in .*, and int64 in the table"),
-        ([{"N": [1]}], "writes column 'n' as 'N'"),
-        ([{"n": [1], "N": [1]}], "by their case alone"),
+        ([{"n": pa.array([1], pa.int32())}], WidenedError, "column 'n' is int32 in .*, and int64 in the table"),
+        ([{"n": ["1"]}], OtherWayError, "column 'n' is string in .*, and int64 in the table"),
+        ([{"N": [1]}], OtherWayError, "writes column 'n' as 'N'"),
+        ([{"n": [1], "N": [1]}], OtherWayError, "by their case alone"),
     ],
-    ids=["types", "case", "both cases"],
+    ids=["narrower", "types", "case", "both cases"],
 )
 def test_files_that_differ_from_the_table_are_left_to_spark(
-    tmp_path: Path, files: list[dict[str, Any]], reason: str
+    tmp_path: Path, files: list[dict[str, Any]], kind: type[Exception], reason: str
 ) -> None:
-    with pytest.raises(OtherWayError, match=reason):
+    with pytest.raises(OtherWayError, match=reason) as caught:
         planned_table(table(tmp_path, *files), cores=2)
+    assert type(caught.value) is kind
 
 
 def test_times_of_96_bits_are_left_to_spark(tmp_path: Path) -> None:

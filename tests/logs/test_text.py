@@ -81,6 +81,22 @@ def test_what_spark_reads_otherwise_is_left_to_it(tmp_path: Path, lines: list[st
         planned(log)
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['{"a": [null, 1]}', '{"a": [2]}'],
+        ['{"a": [null, null]}', '{"a": []}'],
+        ['{"a": [[null, "x"], null, [null]]}'],
+        ['{"a": [{"b": [null, 2]}, {"b": null}]}', '{"a": [null, {"b": [null]}]}'],
+    ],
+)
+def test_nulls_in_front_of_a_list_stay(tmp_path: Path, lines: list[str]) -> None:
+    """Where Arrow finds the types by itself, it leaves them out, and the list ends behind its values."""
+    log = tmp_path / "log.jsonl"
+    log.write_text("\n".join(lines))
+    assert [row["a"] for row in rows(planned(log))] == [json.loads(line)["a"] for line in lines]
+
+
 def test_two_blocks_may_look_alike_and_only_one_be_plain() -> None:
     """An object over two lines, and two objects in one, are as many rows as lines to Arrow."""
     assert plain_json(b'{"a": "}"}\n{"a": "{"}\n') is not None

@@ -146,7 +146,7 @@ def test_large_offsets_are_cut_into_addressable_parts(monkeypatch: pytest.Monkey
             key_array(keys)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_list_may_have_keys_of_more_than_two_gib_in_all() -> None:
     """Each of them is the same object, but a column of them is 2 GiB of memory."""
     column = key_array([b"a." + bytes(16 << 20)] * 129)

@@ -28,8 +28,8 @@ SHAPES = {
 def test_compiling_takes_memory_in_proportion_to_the_bindings(shape: str) -> None:
     made, measured = SHAPES[shape]
     compiling = "router = dr.compile(bindings); router.match('x')"
-    half, whole = (peak(compiling, f"n = {count}; bindings = [{made}]") for count in (50_000, 100_000))
-    assert whole < 4 * measured * 100_000
+    half, whole = (peak(compiling, f"n = {count}; bindings = [{made}]") for count in (25_000, 50_000))
+    assert whole < 4 * measured * 50_000
     assert whole < 3 * max(half, 4 * MB)
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, topology_of
 from dfa_router.spark import check_executors, register, route, shipping
+from tests.spark.workers import keys_of_workers
 
 SCHEMA = "exchange string, routing_key string, number int"
 MESSAGES = [("x", "a.b", 1), ("x", "b", 2), ("x", None, 3)]
@@ -65,7 +64,7 @@ def main(folder: Path) -> None:
         asked = session.sql("SELECT queues FROM messages, LATERAL route_table(exchange, routing_key) ORDER BY number")
         found["sql table"] = [row.queues for row in asked.collect()]
 
-    found["keys of workers"] = keys_of_workers(session)
+    found["keys of workers"] = keys_of_workers(session, topology(), "x")
 
     log = str(folder / "log")
     wide.coalesce(1).write.parquet(log)
@@ -89,26 +88,6 @@ def main(folder: Path) -> None:
     found["stream to a function"] = listed(session.read.parquet(target))
     (folder / "found.json").write_text(json.dumps(found))
     session.stop()
-
-
-def keys_of_workers(session: SparkSession) -> list[int]:
-    """Return how many keys the router of each worker has matched after eight queries of 500 rows, by its own counts."""
-    own = topology()
-    fingerprint = own.compile(cache_bytes=12_345_678).fingerprint
-    many = session.createDataFrame([("x", "a.b")] * 500, "exchange string, routing_key string").coalesce(1)
-    for _ in range(8):
-        assert route(many, own, cache_bytes=12_345_678).where("routed").count() == 500
-
-    def matched(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from dfa_router.spark import _worker
-
-        for _ in batches:
-            pass
-        router = _worker._routers.get(fingerprint)
-        matcher = router.matcher(router.node_numbers["/", "x"]) if router else None
-        yield pa.RecordBatch.from_pydict({"keys": [matcher.stats().keys if matcher else 0]})
-
-    return [row.keys for row in session.range(8, numPartitions=8).mapInArrow(matched, "keys long").collect()]
 
 
 if __name__ == "__main__":

@@ -89,10 +89,12 @@ def test_a_corpus_is_asked_first(spark: SparkSession, folder: Path) -> None:
     assert [finding.place for finding in campaign.findings] == ["kept.txt"]
 
 
+@pytest.mark.own_java
 @pytest.mark.slow
-def test_the_command_with_two_executors(folder: Path) -> None:
+@pytest.mark.parametrize("master", ["local[2]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.long)])
+def test_the_command_finds_on_spark_what_it_finds_alone(folder: Path, master: str) -> None:
     said = []
-    for spread in ([], ["--spark", "local-cluster[2,1,1024]"]):
+    for spread in ([], ["--spark", master]):
         command = [sys.executable, "-m", "dfa_router", "fuzz", "--target", "matchers:greedy", "--rounds", "60"]
         options = ["--seed", "7", "--size", "4x10", "--keep-going", "--json", *spread]
         ended = subprocess.run([*command, *options], capture_output=True, text=True, check=False, env=_environment())

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
 
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+from tests.signals import sent_when
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,24 +33,9 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-@contextmanager
-def interrupted_when_written(folder: Path) -> Iterator[None]:
-    """Send this process a Ctrl-C once a task writes into the draft of a result in the folder, if it does so within."""
-    over = Event()
-
-    def interrupt() -> None:
-        while next(folder.glob(".out.*.partial/**/part-*"), None) is None:
-            if over.wait(0.01):
-                return
-        os.kill(os.getpid(), signal.SIGINT)
-
-    watcher = Thread(target=interrupt, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        over.set()
-        watcher.join()
+def writing(folder: Path) -> bool:
+    """Tell whether a task writes into the draft of a result in a folder."""
+    return next(folder.glob(".out.*.partial/**/part-*"), None) is not None
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -65,7 +48,7 @@ def test_an_interrupted_job_has_no_tasks_and_no_draft(spark: SparkSession, tmp_p
     logs.mkdir()
     for number in range(8):  # more tasks than cores: some have not begun when the job is cancelled
         (logs / f"{number}.jsonl").write_text(row * 5_000)
-    with pytest.raises(KeyboardInterrupt), interrupted_when_written(tmp_path):
+    with pytest.raises(KeyboardInterrupt), sent_when(lambda: writing(tmp_path)):
         route_log(spark, SLOW, str(logs), str(tmp_path / "out"), kind="jsonl", out_kind="jsonl", engine="naive")
     assert _running_tasks(spark.sparkContext) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]

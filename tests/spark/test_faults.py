@@ -1,196 +1,225 @@
-"""Workers, executors and drivers that die, attempts that are repeated, disks that are full: the result is whole, or there is none."""
+"""Workers, executors and drivers that die, attempts that are repeated, disks that are full: the result is whole, or there is none.
+
+What the session that all tests share can show is shown in it. Its driver is killed as a copy of this process, whose tasks are
+cancelled afterwards, as those of a killed Java end; one driver dies with a Java of its own. ``test_more_faults.py`` has the rest.
+"""
 
 from __future__ import annotations
 
+import os
+import resource
 import signal
 import subprocess
-import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-pytestmark = [pytest.mark.spark, pytest.mark.own_java, pytest.mark.slow]
-
-ROWS = 40_000
-ROOT = Path(__file__).parents[2]
-
-PROGRAM = """
-import os, resource, signal, sys, time
-from pathlib import Path
-from pyspark import TaskContext
-from dfa_router.logs import parts
+import dfa_router as dr
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
-from dfa_router.spark import files, job
-from dfa_router.spark.session import local_session, stop
+from tests.spark.faulty import DRIVER_KILLED, ROWS, assert_whole, ended_javas, folder, marks, run
 
-parts.LEAST_BYTES, parts.OPENING_BYTES = 10_000, 1_000  # a dozen parts
-folder, marks = Path(sys.argv[1]), Path(sys.argv[2])
-topology = topology_of(exchanges=[Exchange(name="x", type="topic")], queues=[Queue(name="q")],
-                       bindings=[Binding(source="x", destination="q", routing_key="a.#")])
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-def route(master, report=None, **conf):
-    session = local_session(master, **conf)
-    try:
-        return job.route_log(session, topology, str(folder / "log"), str(folder / "out"), kind="parquet",
-                             out_kind="parquet", report=report)
-    finally:
-        stop(session)
+__all__ = ["folder"]
 
-Sound = files._Attempt
+pytestmark = pytest.mark.spark
 
-def parent(pid):
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-"""
-"""What all programs begin with: a program, because each needs a Spark of its own, and faults that reach its workers."""
+TOPOLOGY = topology_of(
+    exchanges=[Exchange(name="x", type="topic")],
+    queues=[Queue(name="q")],
+    bindings=[Binding(source="x", destination="q", routing_key="a.#")],
+)
 
 DYING = """
 class Dying(Sound):
     def __call__(self, part):
         first = TaskContext.get().attemptNumber() == 0
-        if first and part.number % 3 == 0:
+        if first and part.number % 4 == 0:
             raise OSError("a fault before anything is written")
         written = super().__call__(part)
-        if first and part.number % 3 == 1:
-            (marks / f"written-{part.number}").touch()
+        if first and part.number % 4 == 1:
+            (marks / f"worker {part.number}").touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        if first and part.number % 3 == 2:
+        if first and part.number % 4 == 2:
             raise OSError("a fault after everything was written")
+        if first and part.number == 3:
+            (marks / "executor").touch()
+            os.kill(parent(parent(os.getpid())), signal.SIGKILL)  # the Java behind the process that forks workers
         return written
 
 files._Attempt = Dying
-print(route("local[2,4]").messages)
-"""
-
-EXECUTOR_KILLED = """
-class Killing(Sound):
-    def __call__(self, part):
-        written = super().__call__(part)
-        if part.number == 3 and TaskContext.get().attemptNumber() == 0:
-            (marks / "killed").touch()
-            daemon = parent(os.getpid())
-            os.kill(parent(daemon), signal.SIGKILL)  # the executor's Java
-        return written
-
-files._Attempt = Killing
 print(route("local-cluster[2,1,1024]", **{"spark.executor.memory": "1g"}).messages)
 """
 
-DISK_FULL = """
-class Limited(Sound):
-    def __call__(self, part):
-        if part.number == 2:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-        return super().__call__(part)
 
-files._Attempt = Limited
-try:
-    route("local[2]")
-except Exception as error:
-    print(type(error).__name__, error)
-"""
-
-DRIVER_KILLED = """
-phase = sys.argv[3]
-from dfa_router.spark import progress
-progress._SECONDS = 0.01
-
-def die():
-    (marks / "java").write_text(" ".join(p.name for p in Path("/proc").glob("[0-9]*") if parent(p.name) == os.getpid()))
-    os.kill(os.getpid(), signal.SIGKILL)
-
-def report(label, done, total):
-    if label == phase:
-        if phase != "routing" or list(folder.glob(".out.*.partial/_temporary/part-*")):
-            die()
-
-if phase == "publishing":
-    from dfa_router.logs import publishing
-    publishing._touch = lambda place: die()
-if phase == "placing":
-    from dfa_router.spark import drafts
-    drafts._place = lambda *_: die()
-if phase == "placed":
-    from dfa_router.spark import drafts
-    drafts._clean = lambda *_: die()
-print(route("local[2]", report).messages)
-"""
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Return a folder with a log of some twenty row groups, and one for marks beside it."""
-    log = tmp_path / "work" / "log"
-    log.mkdir(parents=True)
-    (tmp_path / "marks").mkdir()
-    keys = [f"{'ab'[number % 2]}.{number}" for number in range(ROWS)]
-    table = pa.table({"exchange": ["x"] * ROWS, "routing_key": keys, "n": np.arange(ROWS)})
-    pq.write_table(table, log / "1.parquet", row_group_size=ROWS // 20)
-    return tmp_path / "work"
-
-
-def run(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a program of these."""
-    line = [sys.executable, "-c", PROGRAM + program, str(folder), str(folder.parent / "marks"), *arguments]
-    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
-def marks(folder: Path) -> set[str]:
-    return {path.name for path in (folder.parent / "marks").iterdir()}
-
-
-def assert_whole(folder: Path) -> None:
-    """Check that each row is there once, with its queues, and nothing else."""
-    assert sorted(path.name for path in folder.iterdir()) == ["log", "out"]
-    names = [path.name for path in (folder / "out").iterdir()]
-    assert "_SUCCESS" in names
-    assert all(name.startswith("part-") for name in names if name != "_SUCCESS")
-    table = pq.read_table(folder / "out").sort_by("n")
-    assert table["n"].to_pylist() == list(range(ROWS))
-    assert table["queues"].to_pylist() == [["q"] if number % 2 == 0 else [] for number in range(ROWS)]
-
-
-def test_tasks_that_fail_and_workers_that_die_are_tried_again_and_double_nothing(folder: Path) -> None:
+@pytest.mark.own_java
+@pytest.mark.slow
+def test_what_fails_or_dies_is_tried_again_or_replaced_and_doubles_nothing(folder: Path) -> None:
+    """Tasks fail before and after they have written, workers are killed, and so is one of two executors."""
     done = run(folder, DYING)
     assert done.stdout.split()[-1:] == [str(ROWS)], done.stderr
+    assert "executor" in marks(folder)
     assert len(marks(folder)) > 1, "no worker has died"
     assert_whole(folder)
 
 
-def test_an_executor_that_is_killed_is_replaced(folder: Path) -> None:
-    done = run(folder, EXECUTOR_KILLED)
-    assert done.stdout.split()[-1:] == [str(ROWS)], done.stderr
-    assert marks(folder) == {"killed"}
-    assert_whole(folder)
+@pytest.fixture
+def several_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the log routed in a dozen parts."""
+    from dfa_router.logs import parts
+
+    monkeypatch.setattr(parts, "LEAST_BYTES", 10_000)
+    monkeypatch.setattr(parts, "OPENING_BYTES", 1_000)
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(folder: Path) -> None:
-    done = run(folder, DISK_FULL)
-    assert done.stdout.startswith("JobError the Spark job failed: OSError: "), done
-    assert "File too large" in done.stdout
-    assert sorted(path.name for path in folder.iterdir()) == ["log"]
+def route(spark: SparkSession, folder: Path, **options: Any) -> int:
+    from dfa_router.spark.job import route_log
+
+    log, out = str(folder / "log"), str(folder / "out")
+    return route_log(spark, TOPOLOGY, log, out, kind="parquet", out_kind="parquet", **options).messages
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for the processes of a process in /proc")
+@pytest.mark.usefixtures("several_parts")
+def test_a_file_that_may_not_grow_is_told_and_leaves_nothing(
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dfa_router.spark import files
+
+    sound: Any = files._Attempt
+
+    class Limited(sound):  # type: ignore[misc]  # within the test, so that it travels to workers as a whole
+        def __call__(self, part: Any) -> Any:
+            if part.number != 2:
+                return super().__call__(part)
+            ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+            try:
+                return super().__call__(part)
+            finally:  # other tests have this worker, too
+                resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+                signal.signal(signal.SIGXFSZ, ignored)
+
+    monkeypatch.setattr(files, "_Attempt", Limited)
+    with pytest.raises(dr.JobError, match=r"^the Spark job failed: OSError: .*File too large"):
+        route(spark, folder)
+    assert [path.name for path in folder.iterdir()] == ["log"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Mount a file system of a megabyte."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"may not mount a file system: {mounted.stderr.decode().strip()}")
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+@pytest.mark.usefixtures("several_parts")
+def test_a_disk_without_space_is_told_and_gets_back_what_was_written(spark: SparkSession, small_disk: Path) -> None:
+    keys = [os.urandom(8).hex() for _ in range(ROWS)]
+    table = pa.table({"exchange": ["x"] * ROWS, "routing_key": keys, "n": range(ROWS)})
+    pq.write_table(table, small_disk.parent / "log.parquet", row_group_size=ROWS // 20)
+    work = small_disk / "work"
+    work.mkdir()
+    (work / "log").symlink_to(small_disk.parent / "log.parquet")
+    with pytest.raises(dr.JobError, match=r"^the Spark job failed: OSError: .*No space left on device"):
+        route(spark, work)
+    assert [path.name for path in work.iterdir()] == ["log"]
+
+
+def die(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def route_and_die(spark: SparkSession, folder: Path, phase: str) -> None:
+    """Route, and be killed in a phase; what is changed here is changed in a process that has no future."""
+    from dfa_router.logs import publishing
+    from dfa_router.spark import drafts, files, progress
+
+    progress._SECONDS = 0.01
+    places: dict[str, tuple[Any, str]] = {
+        "publishing": (publishing, "_touch"),
+        "placing": (drafts, "_place"),
+        "placed": (drafts, "_clean"),
+    }
+    if phase in places:
+        setattr(*places[phase], die)
+    if phase == "routing":
+        sound: Any = files._Attempt
+
+        class Waiting(sound):  # type: ignore[misc]
+            def __call__(self, part: Any) -> Any:
+                written = super().__call__(part)
+                while part.number == 3:
+                    time.sleep(0.05)
+                return written
+
+        files._Attempt = Waiting  # type: ignore[misc]
+
+    def report(label: str, _done: int, _total: int) -> None:
+        if label == phase and (label != "routing" or list(folder.glob(".out.*.partial/_temporary/part-*"))):
+            die()
+
+    route(spark, folder, report=report)
+
+
+def killed(work: Callable[[], None]) -> int:
+    """Do something in a copy of this process, and return the signal that has ended it."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(1)
+    return -os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def let_tasks_end(spark: SparkSession) -> None:
+    """Return when no task of anybody runs: what a driver has begun ends with its Java, and this one's lives on."""
+    from dfa_router.spark.cancel import _running_tasks
+
+    context = spark.sparkContext
+    while _running_tasks(context) or context.statusTracker().getActiveJobsIds():
+        context.cancelAllJobs()
+        time.sleep(0.05)
+
+
+@pytest.mark.usefixtures("several_parts")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("phase", ["planning", "routing", "counting", "publishing", "placing", "placed"])
 def test_a_driver_that_is_killed_leaves_a_whole_result_or_none_and_the_next_run_mends_it(
-    folder: Path, phase: str
+    spark: SparkSession, folder: Path, phase: str
 ) -> None:
-    died = run(folder, DRIVER_KILLED, phase)
-    assert died.returncode == -signal.SIGKILL, died
-    for java in (folder.parent / "marks" / "java").read_text().split():
-        while (
-            Path("/proc", java).exists() and "Z" not in Path("/proc", java, "stat").read_text().rpartition(")")[2][:3]
-        ):
-            time.sleep(0.05)  # its tasks may still write
+    assert killed(lambda: route_and_die(spark, folder, phase)) == signal.SIGKILL
+    let_tasks_end(spark)
     if phase == "placed":
         assert pq.read_table(folder / "out").num_rows == ROWS
         return
     assert not (folder / "out").exists()
-    done = run(folder, "print(route('local[2]').messages)")
-    assert done.stdout.split()[-1:] == [str(ROWS)], done.stderr
+    assert phase == "planning" or list(folder.glob(".out.*.partial")), "nothing was left to mend"
+    assert route(spark, folder) == ROWS
+    assert_whole(folder)
+
+
+@pytest.mark.usefixtures("several_parts")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for the processes of a process in /proc")
+def test_a_driver_that_is_killed_with_its_java_while_tasks_write(spark: SparkSession, folder: Path) -> None:
+    died = run(folder, DRIVER_KILLED, "routing")
+    assert died.returncode == -signal.SIGKILL, died
+    ended_javas(folder)
+    assert not (folder / "out").exists()
+    assert route(spark, folder) == ROWS
     assert_whole(folder)

@@ -14,27 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import dfa_router as dr
-from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+from tests.topologies import TWO_VHOSTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-
-TOPOLOGY = topology_of(
-    vhosts=["/", "b"],
-    exchanges=[
-        Exchange(name="x", type="topic"),
-        Exchange(name="h", type="headers"),
-        Exchange(vhost="b", name="x", type="fanout"),
-    ],
-    queues=[Queue(name="q"), Queue(name="p"), Queue(vhost="b", name="q")],
-    bindings=[
-        Binding(source="x", destination="q", routing_key="a.#"),
-        Binding(source="x", destination="p", routing_key="*.b"),
-        Binding(vhost="b", source="x", destination="q"),
-    ],
-)
 
 
 def rows(count: int, seed: int) -> dict[str, list[Any]]:
@@ -89,7 +74,7 @@ def test_both_ways_give_the_same(
     def route(name: str) -> Any:
         out, counts = str(tmp_path / name), str(tmp_path / f"{name}.counts")
         options: dict[str, Any] = {"kind": "parquet", "out_kind": "parquet", "top": 0, "counts": counts}
-        return job.route_log(spark, TOPOLOGY, str(tmp_path / "log"), out, **options)
+        return job.route_log(spark, TWO_VHOSTS, str(tmp_path / "log"), out, **options)
 
     files = route("files")
 
@@ -122,7 +107,7 @@ def test_what_spark_has_to_read_is_said(spark: SparkSession, tmp_path: Path, cap
     for number, name in enumerate(["n", "N"]):
         pq.write_table(pa.table({"exchange": ["x"], "routing_key": ["a"], name: [number]}), log / f"{number}.parquet")
     with caplog.at_level(logging.WARNING):
-        summary = route_log(spark, TOPOLOGY, str(log), str(tmp_path / "out"), kind="parquet", out_kind="parquet")
+        summary = route_log(spark, TWO_VHOSTS, str(log), str(tmp_path / "out"), kind="parquet", out_kind="parquet")
     assert (summary.way, summary.messages) == ("frames", 2)
     (said,) = [record.getMessage() for record in caplog.records if record.name.startswith("dfa_router")]
     assert "several times as long: its files write column 'N' in several cases" in said
@@ -137,7 +122,7 @@ def test_a_damaged_page_fails_the_job_with_its_file(spark: SparkSession, tmp_pat
     data[50_000:120_000] = b"\xff" * 70_000
     log.write_bytes(data)
     with pytest.raises(dr.JobError, match=r"^the Spark job failed: \S*MessagesError: \S*log\.parquet: cannot be read"):
-        route_log(spark, TOPOLOGY, str(log), str(tmp_path / "out"), kind="parquet", out_kind="parquet")
+        route_log(spark, TWO_VHOSTS, str(log), str(tmp_path / "out"), kind="parquet", out_kind="parquet")
     assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
 
 
@@ -148,7 +133,7 @@ def test_labels_and_rows_are_reported(spark: SparkSession, tmp_path: Path) -> No
     said: list[str] = []
     log, out = str(tmp_path / "log.parquet"), str(tmp_path / "out")
     summary = route_log(
-        spark, TOPOLOGY, log, out, kind="parquet", out_kind="parquet", report=lambda label, *_: said.append(label)
+        spark, TWO_VHOSTS, log, out, kind="parquet", out_kind="parquet", report=lambda label, *_: said.append(label)
     )
     assert list(dict.fromkeys(said)) == ["planning", "routing", "counting"]
     assert list(summary.stages) == ["planning", "routing", "counting", "committing"]

@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event, Thread, Timer
+from threading import Timer
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ import pytest
 
 from dfa_router.logs import parts
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+from tests.signals import sent_when
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -132,21 +133,11 @@ def test_interrupted_in_planning_counting_or_commit(
 def test_interrupted_while_tasks_write(spark: SparkSession, folder: Path, interrupts: Interrupts) -> None:
     from dfa_router.spark.cancel import _running_tasks
 
-    over, written = Event(), "_temporary/part-*"
+    def writing() -> bool:
+        return any(folder.glob(".out.*.partial/_temporary/part-*"))
 
-    def watch() -> None:
-        while not over.wait(0.01):
-            if any(folder.glob(f".out.*.partial/{written}")):
-                ctrl_c()
-                return
-
-    watcher = Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
+    with sent_when(writing):
         assert not interrupts.allowed(lambda: route(spark, folder, "naive")), "it would have taken a minute"
-    finally:
-        over.set()
-        watcher.join()
     assert _running_tasks(spark.sparkContext) == 0
     assert is_old(folder)
     assert interrupts.allowed(lambda: route(spark, folder)), "the session lives on"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ import pytest
 import dfa_router as dr
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 from tests.spark.tables import from_arrow
+from tests.spark.workers import keys_of_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -175,24 +176,7 @@ def test_a_topology_is_broadcast_once_and_let_go_with_it(spark: SparkSession) ->
 
 
 def test_workers_keep_their_router_from_query_to_query(spark: SparkSession) -> None:
-    from dfa_router.spark import route
-
-    fingerprint = TOPOLOGY.compile(cache_bytes=12_345_678).fingerprint
-    messages = spark.createDataFrame([("market", "a.b")] * 500, "exchange string, routing_key string").coalesce(1)
-    for _ in range(8):
-        assert route(messages, TOPOLOGY, cache_bytes=12_345_678).where("routed").count() == 500
-
-    def matched(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Return how many keys this worker has matched, as its own router counts them."""
-        from dfa_router.spark import _worker
-
-        for _ in batches:
-            pass
-        router = _worker._routers.get(fingerprint)
-        matcher = router.matcher(router.node_numbers["/", "market"]) if router else None
-        yield pa.RecordBatch.from_pydict({"keys": [matcher.stats().keys if matcher else 0]})
-
-    counts = [row.keys for row in spark.range(8, numPartitions=8).mapInArrow(matched, "keys long").collect()]
+    counts = keys_of_workers(spark, TOPOLOGY, "market")
     assert max(counts) >= 1000, f"a few workers share eight queries of 500 rows: {counts}"
 
 

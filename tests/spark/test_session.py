@@ -86,6 +86,7 @@ def path_without_java(tmp_path: Path) -> str:
 
 
 @pytest.mark.spark
+@pytest.mark.own_java
 def test_a_session_starts_with_the_java_on_path(tmp_path: Path) -> None:
     """Variables that other programs leave behind, and that break a plain start, are kept from it."""
     if shutil.which("java") is None:
@@ -104,6 +105,7 @@ def test_a_session_starts_with_the_java_on_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.own_java
 def test_a_session_starts_without_any_java_on_the_machine(tmp_path: Path, path_without_java: str) -> None:
     wheel = bundled_java()
     if wheel is None:

@@ -6,6 +6,7 @@ import bz2
 import csv
 import gzip
 import json
+import logging
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,27 +18,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from dfa_router.logs import parts
-from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+from tests.topologies import TWO_VHOSTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-
-TOPOLOGY = topology_of(
-    vhosts=["/", "b"],
-    exchanges=[
-        Exchange(name="x", type="topic"),
-        Exchange(name="h", type="headers"),
-        Exchange(vhost="b", name="x", type="fanout"),
-    ],
-    queues=[Queue(name="q"), Queue(name='p "1"\\\n'), Queue(vhost="b", name="q")],
-    bindings=[
-        Binding(source="x", destination="q", routing_key="a.#"),
-        Binding(source="x", destination='p "1"\\\n', routing_key="*.b"),
-        Binding(vhost="b", source="x", destination="q"),
-    ],
-)
 
 
 def both_ways(
@@ -50,7 +36,7 @@ def both_ways(
     def route(name: str) -> Any:
         out, counts = log.parent / f"{name} of {log.name}", log.parent / f"{name} counts"
         options: dict[str, Any] = {"kind": kind, "out_kind": out_kind, "top": 0, "counts": str(counts)}
-        return job.route_log(spark, TOPOLOGY, str(log), str(out), **options)
+        return job.route_log(spark, TWO_VHOSTS, str(log), str(out), **options)
 
     def refuse(*_: object) -> None:
         raise OtherWayError("the test says so")
@@ -221,3 +207,52 @@ def test_both_ways_give_the_same_of_csv(
     summary, rows = both_ways(spark, tmp_path / "log", "csv", out_kind, monkeypatch)
     assert len(rows) == summary.messages == 121 + len(CSV_ODD) - 2
     assert len({row["unreadable_line"] for row in rows}) == 6
+
+
+def by_folders(log: Path) -> None:
+    for day in (1, 2):
+        (log / f"day={day}").mkdir(parents=True)
+        (log / f"day={day}" / "1.csv").write_text("exchange,routing_key\nx,a.b\n")
+
+
+def of_mixed_types(log: Path) -> None:
+    log.write_text("".join(f'{{"exchange": "x", "routing_key": "a.b", "n": {n}}}\n' for n in ("1", '"one"')))
+
+
+def of_parquet(log: Path) -> None:
+    pq.write_table(pa.table({"exchange": ["x", "x"], "routing_key": ["a.b", "a.b"]}), log)
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "out_kind", "reason"),
+    [
+        (by_folders, "csv", "parquet", "its folders name columns"),
+        (of_mixed_types, "jsonl", "parquet", "JSON parse error: Column(/n) changed from number to string in row 1"),
+        (of_parquet, "parquet", "jsonl", "columns of Parquet are written as jsonl by Spark alone"),
+        (of_parquet, "parquet", "csv", "columns of Parquet are written as csv by Spark alone"),
+    ],
+)
+def test_what_spark_has_to_read_or_write_is_said(
+    spark: SparkSession,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    make: Callable[[Path], None],
+    kind: str,
+    out_kind: str,
+    reason: str,
+) -> None:
+    from dfa_router.spark.job import route_log
+
+    log, out = tmp_path / "log", tmp_path / "out"
+    make(log)
+    with caplog.at_level(logging.WARNING):
+        summary = route_log(spark, TWO_VHOSTS, str(log), str(out), kind=kind, out_kind=out_kind)
+    assert (summary.way, summary.messages, summary.copies_per_queue) == ("frames", 2, {"q": 2, 'p "1"\\\n': 2})
+    (said,) = [record.getMessage() for record in caplog.records if record.name.startswith("dfa_router")]
+    assert f"{log}: Spark reads it, row by row, which takes several times as long: {reason}" in said
+    rows = list(rows_of(out, out_kind))
+    assert len(rows) == 2
+    if make is by_folders:
+        assert [row["day"] for row in rows] == [1, 2]
+    if make is of_mixed_types:
+        assert [row["n"] for row in rows] == ["1", "one"]

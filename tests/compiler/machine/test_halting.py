@@ -6,7 +6,6 @@ What is asserted is how far the batch got, as counted by the machine, never how 
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -20,6 +19,7 @@ from compiler.machine import simulation, walker
 from compiler.machine.lazy import LazyDfa
 from compiler.values import KeyColumn
 from tests.compiler.machines import without_bits
+from tests.signals import sent_when
 
 KEYS = 4_000_000
 WORDS = 5
@@ -51,21 +51,11 @@ def signal_after(machine: LazyDfa, keys: int) -> Iterator[None]:
     def handler(_signal: int, _frame: FrameType | None) -> None:
         raise Ended
 
-    def watch() -> None:
-        while done(machine) < keys and not over.wait(0.0005):
-            pass
-        if not over.is_set():
-            signal.pthread_kill(main, signal.SIGUSR1)
-
-    main, over = threading.get_ident(), threading.Event()
     before = signal.signal(signal.SIGUSR1, handler)
-    watcher = threading.Thread(target=watch)
-    watcher.start()
     try:
-        yield
+        with sent_when(lambda: done(machine) >= keys, signal.SIGUSR1, every=0.0005):
+            yield
     finally:
-        over.set()
-        watcher.join()
         signal.signal(signal.SIGUSR1, before)
 
 

@@ -1,25 +1,29 @@
-"""Second attempts of slow tasks, on a standalone cluster of two hosts, and a disk that is really full."""
+"""What ``test_faults.py`` shows in small, at its full cost: ``make long`` runs it.
+
+Second attempts of slow tasks, on a standalone cluster of two hosts; there, an attempt fails after it has written. And drivers
+that are killed in each phase with a Java of their own.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.find_spark_home import _find_spark_home
 
 from dfa_router.spark.java import find_java
-from tests.spark.test_faults import ROWS, assert_whole, folder, marks, run
+from tests.spark.faulty import DRIVER_KILLED, ROWS, assert_whole, ended_javas, folder, marks, run
 
 __all__ = ["folder"]
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.own_java, pytest.mark.long]
 
 SLOW = """
 class Slow(Sound):
@@ -43,13 +47,6 @@ settings = {"spark.speculation": True, "spark.speculation.interval": "100ms", "s
 print(route(sys.argv[3], **settings).messages)
 """
 """A task whose first attempt waits until the second has written all: then both have, and one is taken."""
-
-FULL = """
-try:
-    route("local[2]")
-except Exception as error:
-    print(type(error).__name__, error)
-"""
 
 
 def free_port() -> int:
@@ -95,28 +92,16 @@ def test_a_slow_task_is_begun_a_second_time_elsewhere_and_doubles_nothing(folder
     assert_whole(folder)
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Mount a file system of a megabyte."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"may not mount a file system: {mounted.stderr.decode().strip()}")
-    yield place
-    subprocess.run(["umount", place], check=True)
-
-
-def test_a_disk_without_space_is_told_and_gets_back_what_was_written(folder: Path, small_disk: Path) -> None:
-    keys = [os.urandom(8).hex() for _ in range(ROWS)]
-    table = pa.table({"exchange": ["x"] * ROWS, "routing_key": keys, "n": range(ROWS)})
-    pq.write_table(table, small_disk.parent / "log.parquet", row_group_size=ROWS // 20)
-    work = small_disk / "work"
-    work.mkdir()
-    (work / "log").symlink_to(small_disk.parent / "log.parquet")
-    done = run(work, FULL)
-    assert done.stdout.startswith("JobError the Spark job failed: OSError: "), done
-    assert "No space left on device" in done.stdout
-    assert [path.name for path in work.iterdir()] == ["log"]
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for the processes of a process in /proc")
+@pytest.mark.parametrize("phase", ["planning", "routing", "counting", "publishing", "placing", "placed"])
+def test_a_driver_that_is_killed_with_its_java_leaves_a_whole_result_or_none(folder: Path, phase: str) -> None:
+    died = run(folder, DRIVER_KILLED, phase)
+    assert died.returncode == -signal.SIGKILL, died
+    ended_javas(folder)
+    if phase == "placed":
+        assert pq.read_table(folder / "out").num_rows == ROWS
+        return
+    assert not (folder / "out").exists()
+    done = run(folder, "print(route('local[2]').messages)")
+    assert done.stdout.split()[-1:] == [str(ROWS)], done.stderr
+    assert_whole(folder)
