@@ -156,7 +156,7 @@ ABLATIONS = (
     ),
     Ablation(
         "a small cache is written out as dense rows",
-        (Change("compiler/machine/dense_rows.py", "DENSE_BYTES = 256 << 10", "DENSE_BYTES = -1"),),
+        (Change("compiler/machine/dense_rows.py", "DENSE_BYTES = 1 << 20", "DENSE_BYTES = -1"),),
     ),
     Ablation(
         "a doorkeeper stands before the cache of an automaton that the processor's caches cannot hold",

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 import dfa_router as dr
@@ -20,11 +21,16 @@ from benchmarks.engine.rows import Claim, Row
 from benchmarks.measure import every_core, medians, warm_up
 from benchmarks.workloads import make_workload
 
-__all__ = ["process", "single", "threads"]
+__all__ = ["process", "single", "small_batches", "threads"]
 
 Progress = Callable[[str], None]
 
 ONE_BY_ONE, AT_ONCE = (f"two routers, a half of the keys each, {how}" for how in ("one after the other", "at once"))
+
+SIZES = (1, 10, 100)
+"""Keys of a small batch."""
+FEW_BATCHES, REPEATED = 50, 20
+"""Different batches of each size, and how often each is matched in a round."""
 
 FIRST_BATCH = """
 import time
@@ -166,6 +172,34 @@ def single(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Clai
         bound=3.0,
         note="its words' transitions are in the cache",
     )
+    yield from small_batches(router, workload.keys, rounds)
+
+
+def small_batches(router: dr.Router, keys: pa.Array, rounds: int) -> Iterator[Row]:
+    """Time ``match_batch`` of few keys that were matched before, as a list of str and as an Arrow array."""
+    for size in SIZES:
+        arrays = [pa.array(keys[start : start + size].to_pylist()) for start in range(0, FEW_BATCHES * size, size)]
+        lists = [array.to_pylist() for array in arrays]
+
+        def ask(batches: list[Any]) -> None:
+            match_batch = router.match_batch
+            for _ in range(REPEATED):
+                for batch in batches:
+                    match_batch(batch)
+
+        forms = {"a list of str": lists, "an Arrow array": arrays}
+        seconds = medians({form: partial(ask, batches) for form, batches in forms.items()}, rounds=rounds)
+        for form, value in seconds.items():
+            per_batch = value / (REPEATED * FEW_BATCHES)
+            plural = "" if size == 1 else "s"
+            yield Row(
+                workload="single",
+                contestant=f"match_batch of {size} key{plural}, {form}",
+                ns_per_key=per_batch / size * 1e9,
+                ratio=None,
+                keys=size,
+                note=f"{per_batch * 1e6:.1f} us a batch",
+            )
 
 
 def process(_scale: float, rounds: int, progress: Progress) -> Iterator[Row | Claim]:

@@ -13,11 +13,14 @@ from compiler.kernels.work import Work
 
 __all__ = ["QUIET_KEYS", "DenseRows"]
 
-DENSE_BYTES = 256 << 10
-"""Rows may take so many bytes: they should lie near the processor. Without any, a key of `throughput` takes 1.4 times as long
+DENSE_BYTES = 1 << 20
+"""Rows may take so many bytes: they should lie near the processor. With a quarter of that, one in eight families of
+``python -m benchmarks regret``, of long keys, took 1.3 to 1.8 times as long when warm; without any, a key of `throughput` takes 1.4 times as long
 (``python -m benchmarks ablations``)."""
 QUIET_KEYS = 4096
 """So many keys must have gone by without building, as rows are made anew after every transition that is built."""
+BYTES_PER_KEY = 64
+"""And one for each so many bytes of the rows, which take a tenth of a nanosecond or two each to write."""
 
 
 class DenseRows:
@@ -31,7 +34,7 @@ class DenseRows:
         self._bits = max(1, (len(program.word_offsets) - 1).bit_length())
         """A row has 2 to this power successors: room for every literal word and for all others."""
         self._rows: npt.NDArray[np.uint32] | None = None
-        self._keys = 0
+        self._keys = self._wanted = 0
 
     @property
     def nbytes(self) -> int:
@@ -41,11 +44,12 @@ class DenseRows:
     @property
     def long_enough(self) -> bool:
         """Whether nothing was built for so long that rows are worth making."""
-        return self._keys >= QUIET_KEYS
+        return self._rows is not None or self._keys >= max(QUIET_KEYS, self._wanted // BYTES_PER_KEY)
 
     def fits(self, cache: Cache, room: int) -> bool:
         """Tell whether rows would lie near the processor, and take at most ``room`` bytes."""
-        return int(cache.meta[STATES]) << self._bits + 2 <= min(self._most_bytes, room)
+        self._wanted = int(cache.meta[STATES]) << self._bits + 2
+        return self._wanted <= min(self._most_bytes, room)
 
     def note(self, keys: int, *, built: bool) -> None:
         """Take note of keys that went through the general walk."""

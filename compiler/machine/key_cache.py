@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["KeyCache", "KeyCacheMode", "KeyCachePolicy", "key_table", "word_cost"]
+__all__ = ["KeyCache", "KeyCacheMode", "KeyCachePolicy", "key_table", "word_bytes", "word_cost"]
 
 KeyCacheMode = Literal["auto", "on", "off"]
 
@@ -33,6 +33,8 @@ SHARE = 4
 """At most this part of a cache's capacity goes to the table."""
 NO_KEY_TABLE = np.empty(0, np.uint64)
 NOTHING = (0, 0, 0, 0)
+SAMPLE = 4096
+"""Bytes of keys whose words are measured."""
 
 STRETCH, LONGEST = 2048, 1 << 15
 """Keys of a trial; each stretch that the table wins doubles the next, after which it is judged again."""
@@ -48,8 +50,11 @@ MISSED = 50.0
 """What a key that is not known costs besides being walked: it is remembered, and the processor has guessed wrong."""
 WALKED = 2.0
 """Walking a key, besides its words."""
-ROW_WORD = 3.5
+ROW_WORD = 2.4
 """Walking a word by rows."""
+LONG, LONGER, LONG_WORD = 8.0, 12.0, 16.0
+"""A word of at most LONG bytes is its own name, and naming a longer one adds LONG_WORD to walking it. Where words have so many
+bytes on average, none is taken to be longer, and where they have LONGER, all are."""
 WORDS_BY_BYTES = ((1 << 19, 4.8), (1 << 21, 7.0))
 FAR_WORD = 11.0
 """Walking a word in a cache of at most so many bytes, and in a larger one: by how far its tables are from the processor."""
@@ -106,8 +111,9 @@ class KeyCachePolicy:
 class KeyCache:
     """One walker's key cache: its table, and what is decided about it."""
 
-    def __init__(self, mode: KeyCacheMode, share: int = SHARE) -> None:
+    def __init__(self, mode: KeyCacheMode, separator: int, share: int = SHARE) -> None:
         """Begin without a table; at most one part in ``share`` of the cache's capacity will go to it."""
+        self._separator = separator
         self._share = share
         self.policy = KeyCachePolicy(mode, wanted=mode != "off")
         self.drop()
@@ -136,20 +142,33 @@ class KeyCache:
         """Return the row, at most ``stop``, at which keys from ``row`` on are judged."""
         return stop if self.policy.mode == "off" else min(stop, row + self.policy.left)
 
-    def judge(self, keys: int, hits: int, words: int, size: int, used: int, *, rows: bool) -> None:
+    def judge(self, keys: int, hits: int, words: int, sample: npt.NDArray[np.uint8], used: int, *, rows: bool) -> None:
         """Note what a walk did; at the end of a stretch of keys, decide about the next.
 
-        ``size`` is the bytes of the keys, ``used`` those of the cache, and ``rows`` says whether it fits into rows.
+        ``sample`` has the bytes of these keys, ``used`` is those of the cache, and ``rows`` says whether it fits into rows.
         """
         policy = self.policy
         if policy.mode == "off":
             return
-        self._counts = tuple(a + b for a, b in zip(self._counts, (keys, hits, words, size), strict=True))
+        self._counts = tuple(a + b for a, b in zip(self._counts, (keys, hits, words, len(sample)), strict=True))
         policy.left -= keys
         if policy.left <= 0:
             keys, hits, words, size = self._counts
-            policy.judge(keys=keys, hits=hits, words=words, size=size, word=ROW_WORD if rows else word_cost(used))
+            word = ROW_WORD if rows else word_cost(used)
+            mean = word_bytes(sample[:SAMPLE], self._separator, size / keys)
+            word += LONG_WORD * min(max((mean - LONG) / (LONGER - LONG), 0.0), 1.0)
+            policy.judge(keys=keys, hits=hits, words=words, size=size, word=word)
             self._counts = NOTHING
+
+
+def word_bytes(sample: npt.NDArray[np.uint8], separator: int, key_bytes: float) -> float:
+    """Return the mean bytes of the words in a sample of keys, which have ``key_bytes`` on average.
+
+    >>> word_bytes(np.frombuffer(b"aaa.abb.b", np.uint8), ord("."), 4.5)
+    1.75
+    """
+    separators = int(np.count_nonzero(sample == separator))
+    return (len(sample) - separators) / max(separators + len(sample) / max(key_bytes, 1.0), 1.0)
 
 
 def word_cost(used: int) -> float:

@@ -5,7 +5,7 @@ by pairs costs about as much for each NFA position of a state. The DFA costs les
 more per transition that it must build. After each stretch of keys the counters say what the DFA
 has cost. A DFA that loses is given some transitions to learn by, as a new one always begins with building. If by then it
 builds for fewer of its words than it did at first, it is learning, and gets twice as many more. Where it is not, keys are
-simulated until that has taken PAUSE times as long as the trial did, and then it is tried again with more to learn by. What
+simulated until that has taken FIRST_PAUSE to PAUSE times as long as the trial did, and then it is tried again with more to learn by. What
 is lost by trying is therefore bounded by a share of what simulating costs anyway.
 
 Both without end would be wrong. Of 40 families of bindings and keys, one in five was simulated at two to seven times the cost,
@@ -25,8 +25,10 @@ SHORTEST, LONGEST = 16, 1 << 18
 """Keys of a stretch: the first is as short as possible, and each that the DFA wins doubles the next."""
 LESSON = 1024
 """Transitions that a losing DFA may build in its first trial; each further trial, and each further part of one, allows twice as many."""
-PAUSE = 16
-LEARNING = 1.25
+FIRST_PAUSE, PAUSE = 4, 16
+"""The pause behind the first trial, in times of that, and the longest: each is twice the one before. A first trial is short, and
+what it says is worth little: of 3,500 transitions, which were all that some keys needed, it saw a quarter."""
+LEARNING = 1.15
 """A DFA learns if it takes so many times as many words for the second half of its transitions as for the first."""
 STRETCHES = 8
 """The stretches of a trial: fewer would see too late that it is over, and each takes some microseconds, whatever its length."""
@@ -56,7 +58,7 @@ class Pace:
     (32, 0)
     >>> pace.compare(keys=32, words=520, builds=500, members=1.0)
     >>> pace.compare(keys=32, words=600, builds=590, members=1.0)
-    >>> pace.stretch, pace.pause > 10000
+    >>> pace.stretch, pace.pause > 1000
     (16, True)
     """
 
@@ -67,6 +69,8 @@ class Pace:
     pause: int = 0
     """Keys still to simulate before the DFA is tried again."""
     lesson: int = LESSON
+    patience: int = FIRST_PAUSE
+    """The next pause, in times of the trial before it."""
     builds: int = 0
     words: int = 0
     early: tuple[int, int] = (0, 0)
@@ -76,7 +80,7 @@ class Pace:
 
     def __post_init__(self) -> None:
         if self.lanes is None:
-            self.lesson = ACTIVE_LESSON
+            self.lesson, self.patience = ACTIVE_LESSON, ACTIVE_PAUSE
 
     def compare(self, *, keys: int, words: int, builds: int, members: float) -> None:
         """Take note of a stretch of keys: how many words they had, and how many transitions were built for them.
@@ -85,10 +89,10 @@ class Pace:
         """
         walked = KNOWN_WORD * words + (BUILD + BUILD_MEMBER * members) * builds
         word = ACTIVE_WORD + ACTIVE_MEMBER * members
-        lead, pause = ACTIVE_LEAD, ACTIVE_PAUSE
+        lead = ACTIVE_LEAD
         if self.lanes is not None:
             word = SIMULATED_WORD + SIMULATED_LANE * self.lanes
-            lead, pause = 1.0, PAUSE
+            lead = 1.0
         simulated = SIMULATED_KEY * keys + word * words
         if walked <= lead * simulated:
             self.stretch = min(2 * self.stretch, LONGEST)
@@ -108,7 +112,8 @@ class Pace:
             if small and self._learns():
                 self.early = self.builds, self.words
                 return
-            self.pause = int(pause * self.spent / simulated * keys)
+            self.pause = int(self.patience * self.spent / simulated * keys)
+            self.patience = min(2 * self.patience, PAUSE) if small else ACTIVE_PAUSE
             self.stretch = SHORTEST
             self._begin_trial()
 

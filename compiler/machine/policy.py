@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from compiler.machine.dense_rows import DENSE_BYTES
 from compiler.machine.key_cache import SHARE, KeyCacheMode
+from compiler.machine.pace import LONGEST, Pace
 
 __all__ = ["AUTO", "Policy"]
 
@@ -32,6 +33,10 @@ class Policy:
     """Whether keys are simulated always or, but for one that alone outgrows the cache, never."""
     row_bytes: int = DENSE_BYTES
     """The most bytes of a cache that is written out as rows; 0 for never."""
+
+    def pace(self, lanes: int | None) -> Pace:
+        """Return the pace of a walker; where it is fixed, it is never judged, and stretches are long from the first one on."""
+        return Pace(lanes=lanes) if self.simulate is None else Pace(lanes=lanes, stretch=LONGEST)
 
     def keeps_door(self, *, far: bool) -> bool:
         """Tell whether to have a doorkeeper, for an automaton that is ``far`` from the processor or not."""

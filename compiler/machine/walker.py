@@ -36,7 +36,6 @@ from compiler.machine.collector import Collector
 from compiler.machine.columns import end_of_bytes, readable
 from compiler.machine.dense_rows import QUIET_KEYS, DenseRows
 from compiler.machine.key_cache import KeyCache
-from compiler.machine.pace import SHORTEST, Pace
 from compiler.machine.policy import Policy
 from compiler.machine.progress import Progress
 from compiler.machine.simulation import Simulation
@@ -58,8 +57,7 @@ CHUNK, CHUNK_BYTES = 1 << 17, 8 << 20
 FAR_BYTES = 4 << 20
 """An automaton with larger tables than that gets a doorkeeper: there, building a transition is waiting for memory ten times,
 and simulating a word two or three times. Without, the first pass of `fleet` (62 MB) takes 2.3 times as long, as few of its
-transitions come again soon (``python -m benchmarks ablations``); with one, that of `stock` (1 MB) took 218 ns a key and not
-119, as most do."""
+transitions come again soon (``python -m benchmarks ablations``); with one, that of `stock` (1 MB) took 1.8 times as long."""
 
 
 class HaltedError(Exception):
@@ -79,13 +77,11 @@ class Walker:
         self._capacity = capacity
         self._policy = policy
         self._doorkeeper = policy.keeps_door(far=program.nodes.nbytes + program.edges.nbytes > FAR_BYTES)
-        self._key_cache = KeyCache(policy.key_cache, policy.key_cache_share)
-        stretch = SHORTEST if policy.simulate is None else CHUNK  # which then stays, as nothing is judged
-        self._pace = Pace(lanes=None if bits is None else len(bits.loops), stretch=stretch)
+        self._key_cache = KeyCache(policy.key_cache, int(program.separator), policy.key_cache_share)
+        self._pace = policy.pace(None if bits is None else len(bits.loops))
         self._keys = self._clears = self._fallbacks = 0
         self._cache: Cache | None = None
         self._start_over()
-        self._midway = False  # whether a call was begun and has not ended: then an exception has ended it
 
     def run(self, columns: Iterable[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
         """Match every key of every column; the answer runs over all of them in order, and has ``set_ids``.
@@ -170,7 +166,6 @@ class Walker:
     def _recover(self) -> None:
         """Start over after a call that an exception has ended."""
         self._start_over()
-        self._midway = False
 
     def _start_over(self) -> None:
         """Make all tables anew, whatever is in those that there are; only what has been counted is kept."""
@@ -185,6 +180,7 @@ class Walker:
         self._single = SingleKeys(self._program, self._capacity)
         self._words_at_clear = int(cache.meta[WORDS])
         self._cache = cache if nbytes(cache) <= self._capacity and self._policy.simulate is not True else None
+        self._midway = False  # whether a call was begun and has not ended: then an exception has ended it
 
     def _match_column(self, column: Progress, halt: Halt) -> None:
         """Match the keys of a column: walk while that pays, and simulate where it does not."""
@@ -239,13 +235,13 @@ class Walker:
                 stop = min(stop, start + QUIET_KEYS)
             where = start, stop, column.block, column.found.base, column.out
             status = int(direct(walk, self._program, cache, self._work, column.keys, *where, table))
-            self._dense_rows.note(stop - start, built=meta[BUILDS] != builds)
+            self._dense_rows.note(stop - start, built=status != DONE or meta[BUILDS] != builds)
         column.row = int(meta[ROW])
         self._fallbacks += self._simulation.deferred(column.keys, cache, column.found, column.out)
         forget_seen(cache)
-        size = int(column.keys.offsets[column.row] - column.keys.offsets[start])
-        counts = column.row - start, int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words, size
-        self._key_cache.judge(*counts, used, rows=fits)
+        walked = column.keys.data[column.keys.offsets[start] : column.keys.offsets[column.row]]
+        counts = column.row - start, int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
+        self._key_cache.judge(*counts, walked, used, rows=fits)
         return status
 
     def _end_of_chunk(self, column: Progress) -> int:
@@ -267,11 +263,11 @@ class Walker:
     def _grow(self, cache: Cache, table: int) -> bool:
         """Give a table of the cache more room; return False where the capacity does not allow it."""
         larger = grown(cache, table, self._capacity - self._key_cache.table.nbytes)
-        if larger is None and len(self._key_cache.table):  # what it takes is room for the automaton first
-            self._key_cache.drop()
-            larger = grown(cache, table, self._capacity)
         if larger is None:
-            return False
+            if not len(self._key_cache.table):
+                return False
+            self._key_cache.drop()  # what it takes is room for the automaton first
+            return self._grow(cache, table)
         self._cache, self._single.cache = larger, None
         return True
 
