@@ -10,12 +10,15 @@ import click
 from benchmarks.commands.ablations import ablations
 from benchmarks.commands.brokers import brokers
 from benchmarks.commands.engine import engine
+from benchmarks.commands.families import families
 from benchmarks.commands.findings import findings
 from benchmarks.commands.frames import frames
 from benchmarks.commands.growth import growth
 from benchmarks.commands.pipeline import pipeline
+from benchmarks.commands.regret import regret
 from benchmarks.commands.seeds import seeds
 from benchmarks.commands.soak import soak
+from benchmarks.commands.topologies import topologies
 from benchmarks.commands.topology import topology
 from dfa_router.cli.running import begin, common_options, run_group
 
@@ -34,7 +37,11 @@ def benchmarks(context: click.Context, *, quiet: bool, verbose: bool, debug: boo
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (engine, seeds, growth, topology, frames, pipeline, ablations, soak, brokers, findings):
+COMMANDS = (
+    *(engine, families, regret, seeds, growth, topology, frames, pipeline, ablations),
+    *(soak, brokers, topologies, findings),
+)
+for command in COMMANDS:
     benchmarks.add_command(command)
 
 

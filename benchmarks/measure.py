@@ -9,22 +9,27 @@ threads or processes of their own.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import platform
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     import dfa_router as dr
 
-__all__ = ["every_core", "machine", "medians", "pinned", "warm_up"]
+__all__ = ["child_json", "every_core", "machine", "medians", "pinned", "warm_up"]
 
+ROOT = Path(__file__).parents[1]
+"""The checkout."""
 MOST_PASSES = 16
 """The most passes over the keys that :func:`warm_up` makes."""
 
@@ -84,6 +89,18 @@ def medians(
             run()
             times[name].append(time.perf_counter() - started)
     return {name: statistics.median(values) for name, values in times.items()}
+
+
+def child_json(module: str, *arguments: object) -> Any:
+    """Run a module in a process of its own, and return what it prints in its last line, which is JSON.
+
+    Raises ``AssertionError`` with the end of what the process has said before it died.
+    """
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise AssertionError(f"{' '.join(command[1:])} ended with {done.returncode}:\n{done.stderr.strip()}")
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def machine() -> str:

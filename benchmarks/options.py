@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-__all__ = ["out_option", "plots_option", "quick_option", "rounds_option", "seed_option", "url_option"]
+__all__ = [
+    "new_seed_option",
+    "out_option",
+    "plots_option",
+    "quick_option",
+    "rounds_option",
+    "seed_option",
+    "url_option",
+]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -40,6 +49,17 @@ def seed_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--seed``, from which all cases are made."""
     return click.option(
         "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="What the cases are made from."
+    )(command)
+
+
+def new_seed_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--seed``, from which all workloads are drawn: another one in each run, unless it is given."""
+    return click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=lambda: secrets.randbelow(2**31),
+        show_default="a new one each time",
+        help="What the workloads are drawn from.",
     )(command)
 
 

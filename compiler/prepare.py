@@ -47,6 +47,7 @@ def compile_kernels() -> None:
         machine.match_batch([column])
         machine.match_batch([column])
         machine.match(b"word1.x")
+        machine.match_joined(b"word1.x", 1)
         Simulator(nfa, b".").match_batch([column])
 
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CacheStats", "Int32s", "KeyColumn", "SetBatch", "key_by_key"]
+__all__ = ["FEW", "FEW_BYTES", "CacheStats", "Int32s", "KeyColumn", "Memory", "SetBatch", "key_by_key"]
 
 Int32s = npt.NDArray[np.int32]
+
+FEW, FEW_BYTES = 256, 1 << 15
+"""The most keys of a small batch, and the most bytes of all of them."""
 
 
 class KeyColumn(NamedTuple):
@@ -35,6 +38,18 @@ class KeyColumn(NamedTuple):
         data = self.data[base:end].tobytes()
         for row, (start, stop) in enumerate(pairwise((self.offsets - base).tolist())):
             yield data[start:stop] if self.valid is None or self.valid[row] else None
+
+
+class Memory(Protocol):
+    """Memory that something else keeps, such as a buffer of Arrow's."""
+
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
 
 
 class SetBatch(NamedTuple):

@@ -148,7 +148,9 @@ def _places(array: pa.Array) -> list[tuple[int, int] | None]:
 
 
 def rows_of(columns: Mapping[str, Any], rows: npt.NDArray[Any]) -> dict[str, Any]:
-    """Return some rows of Arrow columns."""
+    """Return some rows of Arrow columns; those of ascending numbers that follow each other are not copied."""
+    if len(rows) and int(rows[-1]) - int(rows[0]) == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return {name: column.slice(int(rows[0]), len(rows)) for name, column in columns.items()}
     at = pa.array(rows)
     return {name: column.take(at) for name, column in columns.items()}
 

@@ -19,9 +19,18 @@ from dfa_router.dictionaries import dictionary_of, row_numbers
 from dfa_router.engines.automaton import Automaton
 from dfa_router.engines.key_by_key import with_batches
 from dfa_router.engines.live import LiveMatcher
-from dfa_router.engines.protocol import NO_OPTIONS, Detector, DynamicMatcher, EngineInfo, Matcher, SnapshotView
+from dfa_router.engines.protocol import (
+    NO_OPTIONS,
+    Detector,
+    DynamicMatcher,
+    EngineInfo,
+    FewMatcher,
+    Matcher,
+    SnapshotView,
+)
 from dfa_router.engines.registry import restorer
 from dfa_router.errors import KeyTypeError, OptionError
+from dfa_router.few import few_keys
 from dfa_router.language.bindings import Binding, binding_set, pattern_bytes
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.rules import compile_nfa
@@ -64,6 +73,7 @@ class Router:
         self._matcher = matcher
         # Asked once and kept, as testing for a protocol takes 50 us.
         self._batches = with_batches(matcher)
+        self._few = matcher if isinstance(matcher, FewMatcher) else None
         self._detector = matcher if isinstance(matcher, Detector) else None
         self._info = info
         self._dialect = dialect
@@ -158,6 +168,10 @@ class Router:
         """
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
             raise OptionError(f"threads is {threads!r}: expected a number of threads from 1 up")
+        if self._few is not None:
+            few = few_keys(self._few, keys)
+            if few is not None:
+                return Matches(few, self._destinations)
         column = key_array(keys)
         encoded = dictionary_of(column)
         if encoded is None:

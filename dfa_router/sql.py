@@ -107,8 +107,8 @@ def _function_of(router: Any, vhost: str | None) -> _Function:
         raise TypeError(f"router is {type(router).__name__}: expected what dr.compile or Topology.compile returned")
 
     def route_in(exchange: Any, routing_key: Any, vhosts: Any) -> pa.Array:
-        columns = router.route_columns(exchange, routing_key, vhosts, vhost=vhost or "/")
-        return pa.StructArray.from_arrays(list(columns), fields=list(_ROUTE))
+        batch = router.route_batch(exchange, routing_key, vhosts, vhost=vhost or "/")
+        return pa.StructArray.from_arrays(batch.flat_columns(), fields=list(_ROUTE))
 
     def route(exchange: Any, routing_key: Any) -> pa.Array:
         return route_in(exchange, routing_key, None)

@@ -28,6 +28,8 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "api"
 PACKAGES = (
     "dfa_router",
+    "dfa_router.analysis",
+    "dfa_router.lint",
     "dfa_router.rabbitmq",
     "dfa_router.spark",
     "dfa_router.sql",

@@ -23,8 +23,9 @@ QUIET_KEYS = 4096
 class DenseRows:
     """One walker's rows, and how long nothing has been built."""
 
-    def __init__(self, program: Program, work: Work) -> None:
-        """Use the walker's scratch space."""
+    def __init__(self, program: Program, work: Work, most_bytes: int) -> None:
+        """Use the walker's scratch space; rows take ``most_bytes`` at most."""
+        self._most_bytes = most_bytes
         self._program = program
         self._work = work
         self._bits = max(1, (len(program.word_offsets) - 1).bit_length())
@@ -44,11 +45,12 @@ class DenseRows:
 
     def fits(self, cache: Cache, room: int) -> bool:
         """Tell whether rows would lie near the processor, and take at most ``room`` bytes."""
-        return int(cache.meta[STATES]) << self._bits + 2 <= min(DENSE_BYTES, room)
+        return int(cache.meta[STATES]) << self._bits + 2 <= min(self._most_bytes, room)
 
     def note(self, keys: int, *, built: bool) -> None:
         """Take note of keys that went through the general walk."""
-        self._rows = None
+        if built:
+            self._rows = None
         self._keys = 0 if built else self._keys + keys
 
     def walk(self, cache: Cache, column: Keys, row: int, stop: int, base: int, out: npt.NDArray[np.int32]) -> int:

@@ -29,9 +29,11 @@ from compiler.machine.cache import Snapshot
 from compiler.machine.collector import joined
 from compiler.machine.columns import shares
 from compiler.machine.key_cache import KeyCacheMode
+from compiler.machine.policy import AUTO, Policy
 from compiler.machine.program import make_program
-from compiler.machine.walker import Halt, Walker
-from compiler.values import CacheStats, Int32s, KeyColumn, SetBatch
+from compiler.machine.small_batches import SmallBatchWalker
+from compiler.machine.walker import Halt
+from compiler.values import CacheStats, Int32s, KeyColumn, Memory, SetBatch
 
 __all__ = ["LazyDfa", "Simulator"]
 
@@ -46,12 +48,20 @@ class LazyDfa:
     walker that was used starts over with an empty cache, and answers stay right.
     """
 
-    def __init__(self, nfa: Nfa, separator: bytes, capacity: int, *, key_cache: KeyCacheMode = "off") -> None:
+    def __init__(
+        self,
+        nfa: Nfa,
+        separator: bytes,
+        capacity: int,
+        *,
+        key_cache: KeyCacheMode = "off",
+        policy: Policy = AUTO,
+    ) -> None:
         """Lay the NFA out for the kernels.
 
         ``capacity`` bounds the bytes of all caches together; where not even an empty one fits (about 1 KB, more if there
         are over a million literal words), every key is simulated. ``key_cache`` says whether answers of whole keys are
-        kept: see :mod:`compiler.machine.key_cache`.
+        kept: see :mod:`compiler.machine.key_cache`. ``policy`` fixes what else is decided by counting.
         """
         self._nfa = nfa
         self._separator = separator
@@ -59,7 +69,8 @@ class LazyDfa:
         self._program = make_program(nfa, separator)
         self._bits = bit_program(nfa)
         self._key_cache: KeyCacheMode = key_cache
-        self._walkers: tuple[Walker, ...] = (self._walker(capacity),)
+        self._policy = replace(policy, key_cache=key_cache)
+        self._walkers: tuple[SmallBatchWalker, ...] = (self._walker(capacity),)
         """Each is used by one call at a time, to which it is lent by its number."""
         self._leases = Leases(LENDING)
         self._loans = self._leases.loans
@@ -70,7 +81,11 @@ class LazyDfa:
         return self._nfa
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), key_cache=self._key_cache), (self._nfa, self._separator, self._capacity)
+        return partial(type(self), key_cache=self._key_cache, policy=self._policy), (
+            self._nfa,
+            self._separator,
+            self._capacity,
+        )
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
@@ -86,6 +101,34 @@ class LazyDfa:
             return self._walkers[number].match(key)
         finally:
             del loans[number]
+
+    def match_joined(self, joined: bytes, count: int) -> SetBatch | None:
+        """Match ``count`` keys, at most FEW, that are joined by NUL bytes; None if they must go the way of columns.
+
+        They must where they have over FEW_BYTES, one of them has a NUL byte itself, or keys are simulated now.
+        """
+        lease: Lease = {}
+        number = self._lent(lease)
+        if number is None:
+            return None
+        try:
+            return self._walkers[number].run_joined(joined, count)
+        finally:
+            self._leases.give_back(number)
+
+    def match_memory(self, offsets: Memory, data: Memory | None, first: int, count: int, width: int) -> SetBatch | None:
+        """Match keys ``first`` to ``first + count``, at most FEW, where they lie; None if they must go the way of columns.
+
+        Offsets have ``width`` bytes each, 4 or 8. None is returned, too, if they do not ascend or lead out of ``data``.
+        """
+        lease: Lease = {}
+        number = self._lent(lease)
+        if number is None:
+            return None
+        try:
+            return self._walkers[number].run_memory(offsets, data, first, count, width)
+        finally:
+            self._leases.give_back(number)
 
     def match_batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
         """Match every key of every column; the answer runs over all of them in order.
@@ -133,8 +176,8 @@ class LazyDfa:
         finally:
             self._leases.give_back(number)
 
-    def _walker(self, capacity: int) -> Walker:
-        return Walker(self._program, self._bits, capacity, self._key_cache)
+    def _walker(self, capacity: int) -> SmallBatchWalker:
+        return SmallBatchWalker(self._program, self._bits, capacity, self._policy)
 
     def _run_part(self, numbers: Iterable[int], columns: list[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
         """Match columns with one of these walkers; with a cacheless one where waiting for them would never end."""
@@ -146,6 +189,12 @@ class LazyDfa:
             return self._walkers[number].run(columns, set_ids, halt)
         finally:
             self._leases.give_back(number)
+
+    def _lent(self, lease: Lease) -> int | None:
+        """Lend a walker, the first one if it is free; None where waiting would never end."""
+        if self._loans.setdefault(0, lease) is lease:
+            return 0
+        return self._leases.take(lease, range(len(self._walkers)))
 
     def _share(self, count: int) -> None:
         """Share the capacity out among more walkers, while none is lent to anybody else."""
@@ -168,7 +217,14 @@ class LazyDfa:
 
 LENDING = tuple(
     function.__code__
-    for function in (LazyDfa.match, LazyDfa.snapshot, LazyDfa._run_part, LazyDfa._share)  # noqa: SLF001 - of this module
+    for function in (
+        LazyDfa.match,
+        LazyDfa.match_joined,
+        LazyDfa.match_memory,
+        LazyDfa.snapshot,
+        LazyDfa._run_part,  # noqa: SLF001 - of this module
+        LazyDfa._share,  # noqa: SLF001
+    )
 )
 """The calls that walkers are lent to; each has its lease in a variable of that name."""
 

@@ -35,8 +35,9 @@ from compiler.machine.cache import Snapshot, cleared, empty_cache, forget_seen, 
 from compiler.machine.collector import Collector
 from compiler.machine.columns import end_of_bytes, readable
 from compiler.machine.dense_rows import QUIET_KEYS, DenseRows
-from compiler.machine.key_cache import KeyCache, KeyCacheMode
-from compiler.machine.pace import Pace
+from compiler.machine.key_cache import KeyCache
+from compiler.machine.pace import SHORTEST, Pace
+from compiler.machine.policy import Policy
 from compiler.machine.progress import Progress
 from compiler.machine.simulation import Simulation
 from compiler.machine.single_keys import ONE_BYTES, SingleKeys
@@ -52,8 +53,7 @@ UNPAID_CLEARS = 3
 WORDS_PER_STATE = 10
 """A cache has paid if it read this many words per state it built (the measure and the figure of regex-automata)."""
 CHUNK, CHUNK_BYTES = 1 << 17, 8 << 20
-"""Keys, and bytes of keys, that one call of a kernel walks at most: signals are seen between two calls. A key takes 0.05 to
-20 us."""
+"""Keys, and bytes of keys, that one call of a kernel walks at most: signals are seen between two calls."""
 
 FAR_BYTES = 4 << 20
 """An automaton with larger tables than that gets a doorkeeper: there, building a transition is waiting for memory ten times,
@@ -69,7 +69,7 @@ class HaltedError(Exception):
 class Walker:
     """A bounded cache and everything needed to match keys with it."""
 
-    def __init__(self, program: Program, bits: BitProgram | None, capacity: int, key_cache: KeyCacheMode) -> None:
+    def __init__(self, program: Program, bits: BitProgram | None, capacity: int, policy: Policy) -> None:
         """Begin with an empty cache, or with none where not even an empty one fits into ``capacity`` bytes.
 
         The key cache takes its room from the same capacity.
@@ -77,14 +77,15 @@ class Walker:
         self._program = program
         self._bits = bits
         self._capacity = capacity
-        self._doorkeeper = program.nodes.nbytes + program.edges.nbytes > FAR_BYTES
-        self._key_cache = KeyCache(key_cache)
-        self._pace = Pace(lanes=None if bits is None else len(bits.loops))
+        self._policy = policy
+        self._doorkeeper = policy.keeps_door(far=program.nodes.nbytes + program.edges.nbytes > FAR_BYTES)
+        self._key_cache = KeyCache(policy.key_cache, policy.key_cache_share)
+        stretch = SHORTEST if policy.simulate is None else CHUNK  # which then stays, as nothing is judged
+        self._pace = Pace(lanes=None if bits is None else len(bits.loops), stretch=stretch)
         self._keys = self._clears = self._fallbacks = 0
         self._cache: Cache | None = None
         self._start_over()
-        self._midway = False
-        """Whether a call was begun and has not ended; so if another begins, an exception has ended the one before."""
+        self._midway = False  # whether a call was begun and has not ended: then an exception has ended it
 
     def run(self, columns: Iterable[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
         """Match every key of every column; the answer runs over all of them in order, and has ``set_ids``.
@@ -179,11 +180,11 @@ class Walker:
             cache.meta[COUNTS] = counts
         self._work = make_work(self._program)
         self._simulation = Simulation(self._program, self._bits, self._work)
-        self._dense_rows = DenseRows(self._program, self._work)
+        self._dense_rows = DenseRows(self._program, self._work, self._policy.row_bytes)
         self._key_cache.drop()
         self._single = SingleKeys(self._program, self._capacity)
         self._words_at_clear = int(cache.meta[WORDS])
-        self._cache = cache if nbytes(cache) <= self._capacity else None
+        self._cache = cache if nbytes(cache) <= self._capacity and self._policy.simulate is not True else None
 
     def _match_column(self, column: Progress, halt: Halt) -> None:
         """Match the keys of a column: walk while that pays, and simulate where it does not."""
@@ -191,7 +192,7 @@ class Walker:
         while column.row < len(column):
             if halt:
                 raise HaltedError
-            if self._cache is None or column.unpaid >= UNPAID_CLEARS:
+            if self._cache is None or (column.unpaid >= UNPAID_CLEARS and self._policy.simulate is None):
                 self._simulate(column, len(column), halt)
             elif pace.pause:
                 stop = min(len(column), column.row + pace.pause)
@@ -223,9 +224,10 @@ class Walker:
             column.stretch_words, column.stretch_builds = int(meta[WORDS]), int(meta[BUILDS])
         hits, words, builds = int(meta[KEY_CACHE_HITS]), int(meta[WORDS]), int(meta[BUILDS])
         stop = self._end_of_chunk(column)
-        table = self._key_cache.wanted_table(self._capacity, nbytes(cache))
-        room = self._capacity - nbytes(cache) - self._key_cache.table.nbytes
-        dense = not len(table) and column.block > 1 and self._dense_rows.fits(cache, room)
+        used = nbytes(cache)
+        table = self._key_cache.wanted_table(self._capacity, used + self._dense_rows.nbytes)
+        fits = self._dense_rows.fits(cache, self._capacity - used - self._key_cache.table.nbytes)
+        dense = fits and not len(table) and column.block > 1
         if dense and self._dense_rows.long_enough:
             meta[ROW] = self._dense_rows.walk(cache, column.keys, start, stop, column.found.base, column.out)
             status = DONE
@@ -241,19 +243,20 @@ class Walker:
         column.row = int(meta[ROW])
         self._fallbacks += self._simulation.deferred(column.keys, cache, column.found, column.out)
         forget_seen(cache)
-        self._key_cache.judge(column.row - start, int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words)
+        size = int(column.keys.offsets[column.row] - column.keys.offsets[start])
+        counts = column.row - start, int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words, size
+        self._key_cache.judge(*counts, used, rows=fits)
         return status
 
     def _end_of_chunk(self, column: Progress) -> int:
         """Return the row at which the next call of a kernel ends: where something is judged, or a signal may wait."""
         row, offsets = column.row, column.keys.offsets
         stop = min(column.stretch_end, row + (CHUNK if column.block > 1 else BLOCK))
-        stop = self._key_cache.end_of_stretch(row, stop)
-        return end_of_bytes(offsets, row, stop, CHUNK_BYTES)
+        return end_of_bytes(offsets, row, self._key_cache.end_of_stretch(row, stop), CHUNK_BYTES)
 
     def _judge_pace(self, column: Progress, cache: Cache) -> None:
         """At the end of a stretch of keys, compare what walking has cost with what simulating would have cost."""
-        if column.row >= column.stretch_end:
+        if column.row >= column.stretch_end and self._policy.simulate is None:
             self._pace.compare(
                 keys=column.row - column.stretch_row,
                 words=int(cache.meta[WORDS]) - column.stretch_words,
@@ -264,6 +267,9 @@ class Walker:
     def _grow(self, cache: Cache, table: int) -> bool:
         """Give a table of the cache more room; return False where the capacity does not allow it."""
         larger = grown(cache, table, self._capacity - self._key_cache.table.nbytes)
+        if larger is None and len(self._key_cache.table):  # what it takes is room for the automaton first
+            self._key_cache.drop()
+            larger = grown(cache, table, self._capacity)
         if larger is None:
             return False
         self._cache, self._single.cache = larger, None
@@ -281,8 +287,7 @@ class Walker:
         column.full_at = column.row
 
     def _paid(self, cache: Cache) -> bool:
-        words = cache.meta[WORDS] - self._words_at_clear
-        return bool(words >= WORDS_PER_STATE * (cache.meta[STATES] - 1))
+        return bool(cache.meta[WORDS] - self._words_at_clear >= WORDS_PER_STATE * (cache.meta[STATES] - 1))
 
     def _clear(self, cache: Cache) -> None:
         self._cache = cleared(cache)

@@ -16,7 +16,7 @@ multiply with stations that a key never gets to.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from compiler.kernels.tables import PADDING, Bytes, Keys, frozen
 from compiler.leases import Lease, Leases
 from compiler.machine.columns import end_of_bytes, readable
 from compiler.relay.steps import FullError, Steps
+from compiler.relay.unions import FurtherKeys, united
 from compiler.values import Int32s, KeyColumn, SetBatch
 
 __all__ = ["Ask", "Relay"]
@@ -42,6 +43,17 @@ class BatchMatcher(Protocol):
 
     def match_batch(self, columns: list[KeyColumn]) -> SetBatch:
         """Return the accept tags of every key."""
+
+
+Parts = list[tuple[slice, Keys]]
+
+
+class _Keys(NamedTuple):
+    """The keys of a batch, in parts that kernels may read."""
+
+    parts: Parts
+    further: FurtherKeys | None
+    further_parts: Parts
 
 
 Ask = Callable[[int, Int32s], SetBatch]
@@ -84,19 +96,20 @@ class Relay:
         self._steps = Steps(self._network, outputs)
         self._midway = False
 
-    def run(self, column: KeyColumn, stations: Int32s, ask: Ask) -> SetBatch:
+    def run(self, column: KeyColumn, stations: Int32s, ask: Ask, further: FurtherKeys | None = None) -> SetBatch:
         """Send every key from its station, or nowhere if that is below 0, and return the outputs that it gets to.
 
         Outputs are ascending; equal sets may occur more than once. Nulls of the column are taken for what their bytes are.
+        With ``further`` keys, a message meets the conditions that any of its keys meets.
         """
         lease: Lease = {}
         if self._leases.take(lease, (0,)) is None:  # lent to a call that this one has interrupted
-            return self._copy().run(column, stations, ask)
+            return self._copy().run(column, stations, ask, further)
         try:
             if self._midway:  # an exception has ended the call before
                 self._steps.start_over()
             self._midway = True
-            found = self._run(column, stations, ask)
+            found = self._run(column, stations, ask, further)
             self._midway = False
             return found
         finally:
@@ -116,17 +129,17 @@ class Relay:
         asked = np.flatnonzero(self._asked).astype(np.int32)
         return Relay(self._network, self._outputs, self._machine, self._tags, self._words, self._capacity, asked)
 
-    def _run(self, column: KeyColumn, stations: Int32s, ask: Ask) -> SetBatch:
+    def _run(self, column: KeyColumn, stations: Int32s, ask: Ask, further: FurtherKeys | None) -> SetBatch:
         steps = self._steps
         route_ids = np.empty(len(stations), np.int32)
         offsets, values, base = [np.zeros(1, np.int32)], [np.empty(0, np.int32)], 0
-        parts = list(readable(column))
+        keys = _Keys(list(readable(column)), further, [] if further is None else list(readable(further.column)))
         first, size = 0, CHUNK
         while first < len(stations):
             stop = end_of_bytes(column.offsets, first, min(len(stations), first + size), CHUNK_BYTES)
             steps.limit = None if stop - first == 1 else self._capacity
             try:
-                itineraries = self._chunk(parts, first, stations[first:stop], ask)
+                itineraries = self._chunk(keys, first, stations[first:stop], ask)
             except FullError:
                 size = (stop - first) // 4 if stop - first > FEW else 1
                 self._clear()
@@ -149,31 +162,34 @@ class Relay:
         self._steps.clear()
         self._clears += 1
 
-    def _chunk(self, parts: list[tuple[slice, Keys]], first: int, stations: Int32s, ask: Ask) -> Int32s:
+    def _chunk(self, keys: _Keys, first: int, stations: Int32s, ask: Ask) -> Int32s:
         """Return the last itinerary of each of these rows."""
         itineraries, rows, at = (np.empty(len(stations), np.int32) for _ in range(3))
         count = self._steps.begin(stations, itineraries, rows, at)
         while count:
             rows, at = rows[:count], at[:count]
-            self._advance(parts, first, itineraries, rows, at, ask)
+            self._advance(keys, first, itineraries, rows, at, ask)
             count = self._steps.still_waiting(itineraries, rows, at)
         return itineraries
 
-    def _advance(
-        self, parts: list[tuple[slice, Keys]], first: int, itineraries: Int32s, rows: Int32s, at: Int32s, ask: Ask
-    ) -> None:
+    def _advance(self, keys: _Keys, first: int, itineraries: Int32s, rows: Int32s, at: Int32s, ask: Ask) -> None:
         """Ask for the accept set of each waiting row, and take it one step further."""
         if self._asks:
             special = self._asked[at]
-            for station in np.unique(at[special]).tolist():
+            for station in np.flatnonzero(np.bincount(at[special])).tolist():
                 there = rows[at == station]
                 self._steps.advance(itineraries, there, ask(station, there + np.int32(first)), self._conditions)
             rows, at = rows[~special], at[~special]
         if len(rows):
-            found = self._machine.match_batch([self._led(parts, first, rows, at)])
+            found = self._machine.match_batch([self._led(keys.parts, first, rows, at)])
+            if keys.further is not None:
+                owners, more = keys.further.of(rows + np.int32(first))
+                if len(more):
+                    led = self._led(keys.further_parts, 0, more, at[owners])
+                    found = united(found, owners, self._machine.match_batch([led]))
             self._steps.advance(itineraries, rows, found, self._tags)
 
-    def _led(self, parts: list[tuple[slice, Keys]], first: int, rows: Int32s, at: Int32s) -> KeyColumn:
+    def _led(self, parts: Parts, first: int, rows: Int32s, at: Int32s) -> KeyColumn:
         """Return the keys of these rows behind the words of the stations at which they wait."""
         from compiler.kernels.calling import direct
         from compiler.kernels.leading import lead

@@ -7,10 +7,16 @@ from collections.abc import Sequence
 import click
 
 import dfa_router
+from dfa_router.cli.audit import audit
+from dfa_router.cli.diff import diff
+from dfa_router.cli.explaining import explain, why_not
 from dfa_router.cli.fuzz import fuzz
+from dfa_router.cli.lint import lint
 from dfa_router.cli.measure import measure
 from dfa_router.cli.play import play
+from dfa_router.cli.relations import normalise, relation
 from dfa_router.cli.render import render
+from dfa_router.cli.replay import replay
 from dfa_router.cli.route import route
 from dfa_router.cli.running import begin, common_options, run_group
 from dfa_router.cli.show import show
@@ -32,7 +38,11 @@ def app(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> N
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
-for command in (route, render, show, teach, play, fuzz, measure):
+COMMANDS = (
+    *(route, replay, diff, audit, lint, explain, why_not),
+    *(relation, normalise, render, show, teach, play, fuzz, measure),
+)
+for command in COMMANDS:
     app.add_command(command)
 
 

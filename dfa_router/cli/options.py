@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from dfa_router.build import DEFAULT_CACHE_BYTES
+from dfa_router.language.dialects import DIALECTS
 
-__all__ = ["cache_bytes_option", "count_option", "json_option"]
+__all__ = ["cache_bytes_option", "count_option", "dialect_option", "json_option"]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -22,6 +23,13 @@ def cache_bytes_option(help_text: str) -> Decorator:
 def count_option(name: str, default: int, help_text: str, *, least: int = 1) -> Decorator:
     """Add an option that takes a whole number."""
     return click.option(name, type=click.IntRange(min=least), default=default, show_default=True, help=help_text)
+
+
+def dialect_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--dialect``, which is None where it is not given."""
+    return click.option(
+        "--dialect", type=click.Choice(list(DIALECTS)), help="The pattern language.  [default: amqp, or the exchange's]"
+    )(command)
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:

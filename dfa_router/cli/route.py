@@ -16,9 +16,11 @@ from rich.text import Text
 
 from compiler.kernels.aside import in_background
 from dfa_router.build import compile
+from dfa_router.cli.definition_options import definitions_option, listing_option, vhost_option
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import cache_bytes_option, count_option, json_option
 from dfa_router.cli.spark_session import spark_session
+from dfa_router.cli.tables import shown, table_of, title
 from dfa_router.engines.automaton import prepare
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.rabbitmq import Topology, load_definitions
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["route"]
 
-_FORMATS = ("parquet", "jsonl", "csv")
+_FORMATS = ("parquet", "jsonl", "csv", "trace")
 _ENGINES = [
     info.name
     for info in map(engine_info, engines())
@@ -45,25 +47,24 @@ SLOW_SECONDS = 60.0
     short_help="Route a message log through a RabbitMQ topology, on Spark.",
     epilog="Example: dfa-router route --definitions defs.json --messages log.parquet --out routed",
 )
-@click.option("--definitions", required=True, metavar="FILE", help="What 'rabbitmqctl export_definitions' wrote.")
+@definitions_option
 @click.option(
     "--messages",
     required=True,
     metavar="PATH",
     help="A file, a folder, a pattern such as 'logs/*.jsonl', a Delta or Iceberg table ('table@v3' for a version of it), or a URI "
-    "that Spark can read, with the columns exchange, routing_key and perhaps vhost.",
+    "that Spark can read, with the columns exchange, routing_key and perhaps vhost; or what RabbitMQ's tracing plugin wrote.",
 )
 @click.option("--out", required=True, metavar="FOLDER", help="Where the result goes: the messages, with their queues.")
 @click.option("--format", "kind", type=click.Choice(_FORMATS), help="Of the messages.  [default: by their file names]")
 @click.option(
-    "--out-format", "out_kind", type=click.Choice(_FORMATS), help="Of the result.  [default: as the messages]"
+    "--out-format",
+    "out_kind",
+    type=click.Choice(_FORMATS[:-1]),
+    help="Of the result.  [default: as the messages, and Parquet for a trace]",
 )
-@click.option(
-    "--vhost",
-    default="/",
-    show_default=True,
-    help="Of messages without a vhost column, and of definitions that name no vhost.",
-)
+@listing_option
+@vhost_option
 @click.option("--master", default="local[*]", show_default=True, help="The Spark master.")
 @click.option("--engine", type=click.Choice(_ENGINES), default="dfa", show_default=True, help="The matcher.")
 @cache_bytes_option(
@@ -85,6 +86,7 @@ def route(
     context: click.Context,
     *,
     definitions: str,
+    listings: tuple[str, ...],
     messages: str,
     out: str,
     kind: str | None,
@@ -108,15 +110,18 @@ def route(
     Spark's workers read and write the files themselves where they can: Parquet to Parquet, and JSON lines and CSV to any format.
     What is left goes through Spark's rows, which takes several times as long, and a warning says why.
 
+    A trace log of RabbitMQ (.log, in JSON or as text) is read as columns; what clients published is routed, and what queues
+    delivered is left out.
+
     Exit codes: 0 routed, 1 what --fail-on names was found, 2 wrong usage or input, 3 the machine lacks something, the job
     failed, or something appeared at --out meanwhile (then the result is kept beside it, and the message says where), 130
     interrupted, 143 terminated.
     """
     terminal = context.obj.terminal
-    topology = load_definitions(definitions, vhost)
+    topology = load_definitions(definitions, vhost, listings=listings)
     compile((), engine=engine, cache_bytes=cache_bytes)  # cheap checks, before Spark starts, which takes seconds
+    from dfa_router.logs.formats import format_of
     from dfa_router.spark.job import check_output, route_log
-    from dfa_router.spark.logs import format_of
 
     check_output(messages, out, overwrite=overwrite, counts=counts)
     kind = format_of(messages, kind)
@@ -137,7 +142,7 @@ def route(
             messages,
             out,
             kind=kind,
-            out_kind=out_kind or kind,
+            out_kind=out_kind or ("parquet" if kind == "trace" else kind),
             engine=engine,
             cache_bytes=cache_bytes,
             vhost=vhost,
@@ -171,10 +176,10 @@ def _parts(summary: Summary, starting: float) -> Iterator[RenderableType]:
         more = f"{summary.other_queues:,} more queues" if summary.other_queues else None
         yield from _counts("copies per queue", "queue", summary.copies_per_queue, more, summary.other_copies)
     if summary.unroutable_keys:
-        yield _title("most frequent unroutable keys")
-        table = _table("exchange", "routing key", "messages")
+        yield title("most frequent unroutable keys")
+        table = table_of("exchange", "routing key", "messages")
         for name, key, count in summary.unroutable_keys:
-            table.add_row(_name(name), _name(key), f"{count:,}")
+            table.add_row(shown(name), shown(key), f"{count:,}")
         yield table
     if summary.not_simulated:
         yield from _counts("exchanges that are not simulated", "exchange", summary.not_simulated)
@@ -206,31 +211,12 @@ def _totals(summary: Summary) -> Table:
 
 
 def _counts(
-    title: str, what: str, counts: dict[str, int], more: str | None = None, more_count: int = 0
+    heading: str, what: str, counts: dict[str, int], more: str | None = None, more_count: int = 0
 ) -> Iterator[RenderableType]:
-    yield _title(title)
-    table = _table(what, "messages")
+    yield title(heading)
+    table = table_of(what, "messages")
     for name, count in counts.items():
-        table.add_row(_name(name), f"{count:,}")
+        table.add_row(shown(name), f"{count:,}")
     if more is not None:
         table.add_row(Text(more, style="italic"), f"{more_count:,}")
     yield table
-
-
-def _title(title: str) -> Text:
-    return Text(f"\n{title}", style="bold")
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for number, column in enumerate(columns):
-        last = number == len(columns) - 1
-        table.add_column(column, justify="right" if last else "left", no_wrap=last, overflow="fold")
-    return table
-
-
-def _name(text: str | None) -> Text:
-    """Return a name as it can be told apart: null and the empty one included."""
-    if text is None:
-        return Text("null", style="italic")
-    return Text(text or '""')

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from compiler.values import CacheStats, KeyColumn, SetBatch
+from compiler.values import CacheStats, KeyColumn, Memory, SetBatch
 from dfa_router.language.dialects import DIALECTS, Dialect
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "DynamicMatcher",
     "EngineInfo",
     "EngineSpec",
+    "FewMatcher",
     "Matcher",
     "NoOptions",
     "SnapshotMatcher",
@@ -58,6 +59,20 @@ class BatchMatcher(Matcher, Protocol):
 
     def stats(self) -> CacheStats:
         """Describe the cache."""
+
+
+@runtime_checkable
+class FewMatcher(Protocol):
+    """An engine that matches a few keys faster than a column of them: at most ``compiler.values.FEW``.
+
+    Both methods return None for keys that must go the way of columns, for whatever reason.
+    """
+
+    def match_joined(self, joined: bytes, count: int) -> SetBatch | None:
+        """Match ``count`` keys that are joined by NUL bytes."""
+
+    def match_memory(self, offsets: Memory, data: Memory | None, first: int, count: int, width: int) -> SetBatch | None:
+        """Match keys of Arrow's layout, with offsets of ``width`` bytes, which are checked."""
 
 
 @runtime_checkable

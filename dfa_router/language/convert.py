@@ -32,7 +32,7 @@ from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.language.rules import tokens, without_group
 from dfa_router.language.validity import key_problem, pattern_problem
 
-__all__ = ["convert"]
+__all__ = ["convert", "spelled"]
 
 _MOST = 1024
 """The most patterns of an answer: a dialect without a zero-or-more wildcard needs 2^n patterns for n of them."""
@@ -81,6 +81,21 @@ def convert(pattern: str, source: str | Dialect, target: str | Dialect) -> tuple
         return tuple(_written(spelling, shared, spoken, wanted) for spelling in _spellings(meant, spoken, wanted))
     except ConversionError as error:  # its text is the reason; the pattern and the dialects are added here
         raise ConversionError(f"{_shown(pattern)} of {spoken.name} has no equal in {wanted.name}: {error}") from None
+
+
+def spelled(meant: Sequence[Token], dialect: Dialect) -> tuple[str, ...]:
+    """Return the fewest and shortest patterns that together match what the tokens mean, whatever their lengths.
+
+    Raises :class:`ConversionError` if the dialect has no such patterns, or if no key of it can match.
+
+    >>> from dfa_router.language.dialects import NATS
+    >>> spelled([b"a", Wildcard.MANY], NATS)
+    ('a', 'a.>')
+    """
+    unlimited = replace(dialect, max_bytes=None, max_words=None, max_many=None)
+    return tuple(
+        _written(spelling, (), unlimited, unlimited) for spelling in _spellings(normalize(meant), unlimited, unlimited)
+    )
 
 
 def _shown(text: str, limit: int = 60) -> str:

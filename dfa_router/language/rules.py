@@ -22,10 +22,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from compiler import Nfa, Token, Wildcard, build_nfa
+from compiler.automata.keyspace import KeySpace
 from compiler.machine.screen import Screen
 from dfa_router.language.dialects import Dialect
 
-__all__ = ["compile_nfa", "screen_of", "spelling", "tokens", "without_group"]
+__all__ = ["compile_nfa", "key_space", "screen_of", "spelling", "tokens", "without_group"]
 
 
 def tokens(pattern: bytes, dialect: Dialect) -> list[Token]:
@@ -93,6 +94,22 @@ def screen_of(dialect: Dialect) -> Screen | None:
         prefix=dialect.unseen or b"",
     )
     return None if screen == Screen(separator=dialect.separator) else screen
+
+
+def key_space(dialect: Dialect) -> KeySpace:
+    """Return the same rules about keys for proofs, which ask what keys there are at all: word by word, not byte by byte.
+
+    >>> from dfa_router.language.dialects import NATS
+    >>> key_space(NATS).is_key([b"a", b""])
+    False
+    """
+    return KeySpace(
+        empty_text=dialect.empty_text,
+        empty_words=dialect.empty_words,
+        dropped=dialect.dropped,
+        reserved=dialect.reserved or b"",
+        unseen=tuple(dialect.unseen.split(dialect.separator)) if dialect.unseen else (),
+    )
 
 
 def spelling(dialect: Dialect) -> tuple[bytes | None, bytes | None, list[bytes]]:

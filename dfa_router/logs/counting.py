@@ -100,8 +100,8 @@ class Tally:
         places, at = _coded_vhosts(keys, len(batch.route_ids))
         pairs, messages = _pairs(at, batch.route_ids.astype(np.int64), len(places), len(batch.queues))
         at_route, route = np.divmod(pairs, max(1, len(batch.queues)))
-        undecided = np.diff(batch.not_simulated.offsets.to_numpy()) > 0
-        for kind, lists in (("queue", batch.queues), ("not_simulated", batch.not_simulated)):
+        undecided = np.diff(batch.undecided.offsets.to_numpy()) > 0
+        for kind, lists in (("queue", batch.queues), ("not_simulated", batch.undecided)):
             some = lists.take(pa.array(route))
             of = pc.list_parent_indices(some).to_numpy()
             self._hold(_counted(kind, places, at_route[of], some.flatten(), messages[of]))

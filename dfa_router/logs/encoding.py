@@ -99,12 +99,12 @@ def _is_distinct(column: pa.ChunkedArray) -> bool:
 def added_columns(batch: RoutedBatch) -> Iterator[tuple[slice, list[pa.Array]]]:
     """Yield the columns that a result has behind those of the log, a run of rows after the other."""
     ids = batch.route_ids
-    lists = [_coded(batch.queues), _coded(batch.not_simulated)]
+    lists = [_coded(batch.queues), _coded(batch.undecided)]
     names = sum(np.diff(one.offsets.to_numpy()) for one in lists)
     for rows in _runs(np.cumsum(names[ids], dtype=np.int64)):
         some = pa.array(ids[rows])
-        queues, not_simulated = (one.take(some) for one in lists)
-        yield rows, [queues, pa.array(batch.routed[ids[rows]]), not_simulated, batch.problem[rows]]
+        queues, undecided = (one.take(some) for one in lists)
+        yield rows, [queues, pa.array(batch.routed[ids[rows]]), undecided, batch.problem[rows]]
 
 
 def _coded(lists: pa.ListArray) -> pa.ListArray:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dfa_router.logs.parts import TextPiece
 
-__all__ = ["CODECS", "blocks"]
+__all__ = ["BLOCK_BYTES", "CODECS", "blocks", "open_piece"]
 
 BLOCK_BYTES = 4 << 20
 """Bytes that are read at a time. A line may be longer; then it is a block of its own."""
@@ -24,10 +24,14 @@ _BOM = b"\xef\xbb\xbf"
 
 def blocks(store: Any, piece: TextPiece) -> Generator[bytes, None, None]:
     """Yield the lines of a piece, in order; the file's last line may lack its end. Raises ``OSError`` and Arrow's errors."""
-    codec = next((codec for ending, codec in CODECS.items() if piece.path.lower().endswith(ending)), None)
-    opened = store.open_input_file(piece.path) if codec is None else store.open_input_stream(piece.path, codec)
-    with opened as file:
+    with open_piece(store, piece) as file:
         yield from _within(file, piece.start, piece.end)
+
+
+def open_piece(store: Any, piece: TextPiece) -> Any:
+    """Open the file of a piece, decompressing it where its name says that it is compressed."""
+    codec = next((codec for ending, codec in CODECS.items() if piece.path.lower().endswith(ending)), None)
+    return store.open_input_file(piece.path) if codec is None else store.open_input_stream(piece.path, codec)
 
 
 def _within(file: Any, start: int, end: int | None) -> Iterator[bytes]:

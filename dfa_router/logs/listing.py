@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from dfa_router.errors import MessagesError
 from dfa_router.logs.partitions import OtherWayError
 from dfa_router.logs.stores import STORE_ERRORS, Found, Place, found
 
@@ -32,12 +33,14 @@ def of_each(files: Sequence[Found], read: Callable[[Found], T]) -> list[T]:
     """Return what ``read`` says of each file, in their order.
 
     After an error or an interrupt, nobody waits for the files that were not begun. What the store raises becomes
-    :class:`OtherWayError`, with the file's path.
+    :class:`OtherWayError`, with the file's path; a :class:`MessagesError` says which file it is itself.
     """
 
     def told(file: Found) -> T:
         try:
             return read(file)
+        except MessagesError:
+            raise
         except (*STORE_ERRORS, ValueError) as error:
             raise OtherWayError(f"{file.path}: {error}") from error
 

@@ -8,6 +8,7 @@ __all__ = [
     "NO_CHARACTER",
     "NO_FIELDS",
     "NO_JSON",
+    "NO_RECORD",
     "NO_UTF8",
     "OTHER_CASE",
     "READ_PROBLEM",
@@ -24,6 +25,7 @@ UNREADABLE = "unreadable_line"
 
 NO_UTF8 = "the line is not valid UTF-8: each bad byte was read as U+FFFD"
 NO_JSON = "the line is no JSON object"
+NO_RECORD = "this is no record of a trace log"
 NO_CHARACTER = r"the line has half of a character (\ud800 to \udfff): it was read as U+FFFD"
 TWICE = "a key stands twice in the line: its last value was read"
 OTHER_CASE = "a key of the line differs from one of the log by its case alone: it was not read"

@@ -43,7 +43,7 @@ class TextPiece(NamedTuple):
     bytes: int
     """When they are decoded, roughly."""
     names: tuple[str, ...] = ()
-    """In CSV: what the file's header names."""
+    """In CSV what the file's header names; in a trace its form, by itself."""
 
 
 SomePiece = TypeVar("SomePiece", Piece, TextPiece)

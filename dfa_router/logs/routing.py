@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from dfa_router.logs.counting import CHECKSUM, COUNTS, Keys, Tally, Totals
 from dfa_router.logs.encoding import ADDED
-from dfa_router.logs.marks import NO_FIELDS, NO_JSON, READ_PROBLEM
+from dfa_router.logs.marks import NO_FIELDS, NO_JSON, NO_RECORD, READ_PROBLEM
 from dfa_router.logs.parts import Part, Read
 from dfa_router.logs.planning import Plan, with_column
 from dfa_router.logs.stores import Place
@@ -39,7 +39,7 @@ INLINE_ROWS = 1_000
 SPILLED_GROUP = 8_192
 """Rows of a row group of spilled counts: what a pass need not read is left out by the row group."""
 
-UNREAD = pa.array([NO_JSON, NO_FIELDS])
+UNREAD = rf"^({NO_JSON}|{NO_FIELDS})$|^{NO_RECORD}"
 """What is said of lines that have no columns, or not all: that these are absent is not worth a word."""
 
 
@@ -120,7 +120,7 @@ class RoutePart:
         if said is None or said.null_count == len(said):
             tally.add(keys, batch)
             return table, batch
-        unread = pc.is_in(said, UNREAD)
+        unread = pc.fill_null(pc.match_substring_regex(said, UNREAD), False)
         both = pc.binary_join_element_wise(said, batch.problem, "; ")  # null where either is
         problem = pc.if_else(unread, said, pc.coalesce(both, said, batch.problem))
         tally.add(keys, batch, problem, unread)

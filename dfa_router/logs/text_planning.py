@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from dfa_router.errors import MessagesError
 from dfa_router.logs import parts
 from dfa_router.logs.blocks import BLANK
 from dfa_router.logs.csv_lines import header_of
@@ -23,8 +24,10 @@ from dfa_router.logs.marks import READ_PROBLEM, UNREADABLE, free_name
 from dfa_router.logs.partitions import OtherWayError, partition_of, partition_types
 from dfa_router.logs.parts import Part, TextPiece, part_bytes
 from dfa_router.logs.planning import Plan
-from dfa_router.logs.stores import Found, Place
+from dfa_router.logs.stores import STORE_ERRORS, Found, Place
 from dfa_router.logs.text_reading import ReadText, Seen
+from dfa_router.logs.trace_reading import form_of
+from dfa_router.logs.trace_records import TRACE
 
 __all__ = ["text_parts", "text_plan"]
 
@@ -44,7 +47,7 @@ def text_parts(place: Place, kind: str, *, pattern: bool, cores: int) -> tuple[P
         raise OtherWayError("its folders name columns")
     partition_types([partition_of(file.folders) for file in files])  # JSON lines get no column of them, as with Spark
     most = part_bytes(sum(file.size + parts.OPENING_BYTES for file in files), cores)
-    headers = _headers(place.store, files) if kind == "csv" else {}
+    headers = _headers(place.store, files) if kind == "csv" else _forms(place.store, files) if kind == "trace" else {}
     return tuple(_parts(files, most, headers))
 
 
@@ -53,7 +56,10 @@ def text_plan(place: Place, kind: str, divided: Sequence[Part[TextPiece]], seen:
     for one in seen:
         if one.reason is not None:
             raise OtherWayError(one.reason)
-    schema = _of_headers(divided) if kind == "csv" else columns_of(merged(one.kind for one in seen))
+    if kind == "csv":
+        schema = _of_headers(divided)
+    else:
+        schema = TRACE if kind == "trace" else columns_of(merged(one.kind for one in seen))
     if kind == "jsonl" and schema != columns_of(merged(kind for one in seen for kind in (one.kind, one.damaged))):
         raise OtherWayError("lines that are no UTF-8 have columns, or types, of their own")
     unreadable = free_name(UNREADABLE, schema.names) if any(one.unread for one in seen) else None
@@ -74,6 +80,18 @@ def _headers(store: Any, files: Sequence[Found]) -> dict[str, tuple[str, ...]]:
             return next((header_of(data) for data in found if data.strip(BLANK)), ())
 
     return dict(zip([file.path for file in files], of_each(files, header), strict=True))
+
+
+def _forms(store: Any, files: Sequence[Found]) -> dict[str, tuple[str, ...]]:
+    """Return the form of each file of a trace; raises :class:`MessagesError` for one that is none."""
+
+    def form(file: Found) -> tuple[str, ...]:
+        try:
+            return (form_of(store, file.path),)
+        except STORE_ERRORS as error:
+            raise MessagesError(f"{file.path}: cannot be read: {error}") from error
+
+    return dict(zip([file.path for file in files], of_each(files, form), strict=True))
 
 
 def _of_headers(divided: Sequence[Part[TextPiece]]) -> pa.Schema:

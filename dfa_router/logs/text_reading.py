@@ -23,6 +23,8 @@ from dfa_router.logs.marks import NO_UTF8, READ_PROBLEM
 from dfa_router.logs.partitions import OtherWayError
 from dfa_router.logs.parts import Part, TextPiece
 from dfa_router.logs.stores import STORE_ERRORS
+from dfa_router.logs.trace_reading import count_publications, trace_tables
+from dfa_router.logs.trace_records import TRACE
 
 __all__ = ["ReadText", "Seen", "SeeText"]
 
@@ -49,10 +51,12 @@ class SeeText:
     store: Any
     """The ``pyarrow.fs.FileSystem`` of the log."""
     kind: str
-    """Its format, ``jsonl`` or ``csv``."""
+    """Its format, ``jsonl``, ``csv`` or ``trace``."""
 
     def __call__(self, part: Part[TextPiece]) -> Seen:
         """Tell what a part holds, or why the log is left to Spark."""
+        if self.kind == "trace":
+            return self._trace(part)
         kinds: set[pa.DataType] = set()
         every: set[pa.DataType] = set()
         rows: list[int] = []
@@ -77,6 +81,18 @@ class SeeText:
         except STORE_ERRORS as error:
             return Seen(pa.null(), pa.null(), (), unread, f"{path}: {error}")
 
+    def _trace(self, part: Part[TextPiece]) -> Seen:
+        """Count the messages; the columns of a trace are known, and there is always one for what could not be read."""
+        path = ""
+        try:
+            rows = []
+            for piece in part.pieces:
+                path = piece.path
+                rows.append(count_publications(self.store, piece))
+            return Seen(pa.struct(TRACE), pa.struct(TRACE), tuple(rows), unread=True)
+        except STORE_ERRORS as error:
+            raise MessagesError(f"{path}: cannot be read: {error}") from error
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadText:
@@ -85,7 +101,7 @@ class ReadText:
     store: Any
     """The ``pyarrow.fs.FileSystem`` of the log."""
     kind: str
-    """Its format, ``jsonl`` or ``csv``."""
+    """Its format, ``jsonl``, ``csv`` or ``trace``."""
     schema: pa.Schema
     """Of the log."""
     unreadable: str | None
@@ -131,6 +147,9 @@ def _with_all_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 def _tables(store: Any, kind: str, piece: TextPiece, schema: pa.Schema | None) -> Iterator[tuple[Block, pa.Table]]:
     """Yield the blocks of a piece and their columns: those of a schema, or those that are found."""
+    if kind == "trace":
+        yield from trace_tables(store, piece, published=True)
+        return
     headed = kind == "csv" and not piece.start
     for data in blocks(store, piece):
         lines = without_header(data) if headed else data

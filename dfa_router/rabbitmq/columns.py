@@ -22,19 +22,34 @@ from compiler.kernels.relay_tables import SLACK
 from compiler.kernels.tables import frozen
 from compiler.prepare import jit_enabled
 from compiler.values import Int32s, SetBatch
-from dfa_router.arrow import key_array
 from dfa_router.capsules import stream_of
-from dfa_router.dictionaries import decoded
 from dfa_router.errors import CapacityError, MessagesError
-from dfa_router.rabbitmq.matching import ROUTING_KEY
-from dfa_router.rabbitmq.nodes import Node
+from dfa_router.rabbitmq.byte_columns import MOST, bytes_array, plain_array
+from dfa_router.rabbitmq.copies import BCC, CC, Copies
+from dfa_router.rabbitmq.exchange_types import EVERY_TYPE_READS
+from dfa_router.rabbitmq.headers.columns import read_headers
+from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ROUTING_KEY
+from dfa_router.rabbitmq.nodes import Node, Numbering
 from dfa_router.rabbitmq.places import Places
 from dfa_router.rabbitmq.problems import Problems, check_keys
 
-__all__ = ["CompiledTopology", "RoutedBatch", "RoutedColumns", "Texts", "route_batch", "texts_of"]
+__all__ = ["CHOICE", "FLAT", "CompiledTopology", "RoutedBatch", "RoutedColumns", "Texts", "route_batch", "texts_of"]
 
-MOST = 2**31 - 1
-"""The most names, and bytes of names, of a column of lists."""
+
+CHOICE = pa.struct(
+    [
+        ("exchange", pa.string()),
+        (
+            "candidates",
+            pa.list_(
+                pa.struct([("destination", pa.string()), ("destination_type", pa.string()), ("share", pa.float64())])
+            ),
+        ),
+    ]
+)
+"""An exchange that takes one of its destinations, and these."""
+FLAT = ("queues", "routed", "not_simulated", "problem")
+"""The columns of :meth:`RoutedBatch.flat_columns`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +65,20 @@ class RoutedColumns:
     [{'queues': ['q'], 'routed': True}, {'queues': [], 'routed': False}]
     """
 
-    _fields: ClassVar = ("queues", "routed", "not_simulated", "problem")
+    _fields: ClassVar = (*FLAT, "one_of")
     """The names of the columns."""
 
     queues: pa.ListArray
     """list<string>: the queues that get a copy, sorted; empty, never null, where none does."""
     routed: pa.BooleanArray
-    """Whether any queue gets the message."""
+    """Whether any queue gets the message, be it one of several."""
     not_simulated: pa.ListArray
-    """list<string>: exchanges on the way whose type is not simulated."""
+    """list<string>: exchanges on the way whose type is not simulated, or that go by headers which are not known."""
     problem: pa.StringArray
     """What was wrong with the row, or null."""
+    one_of: pa.ListArray
+    """list<struct<exchange, candidates>>: exchanges on the way that hand the message to one of their destinations, and nobody can
+    tell which; ``candidates`` has destination, destination_type and share of each."""
 
     def __getitem__(self, place: int) -> pa.Array:
         """Return a column by its place."""
@@ -112,13 +130,25 @@ class CompiledTopology(Protocol):
         """The names of the exchanges by number, as bytes."""
 
     @property
+    def remark_texts(self) -> Texts:
+        """The names of the exchanges by number, twice: for both kinds of remarks."""
+
+    @property
     def nodes(self) -> Sequence[Node]:
         """The exchanges by number."""
+
+    @property
+    def numbering(self) -> Numbering:
+        """How queues and remarks on exchanges are numbered."""
+
+    @property
+    def strict_values(self) -> bool:
+        """Whether values of headers are compared as since RabbitMQ 3.13."""
 
     def send(self, starts: Int32s, columns: Mapping[str, Any]) -> SetBatch:
         """Send each row from an exchange, or nowhere if that is below 0, and return what it gets to.
 
-        That are queues and, from their count upwards, exchanges that are not simulated; ascending.
+        That are queues, and remarks on exchanges, as the numbering says; ascending.
         """
 
 
@@ -136,8 +166,8 @@ class RoutedBatch:
 
     topology: CompiledTopology
     routes: SetBatch
-    """For each message the number of its route, and the routes as sets: of queues and, from their count upwards, of exchanges that
-    are not simulated. Equal routes may occur more than once."""
+    """For each message the number of its route, and the routes as sets: of queues and of remarks on exchanges, as the topology's
+    numbering says. Equal routes may occur more than once."""
     problem: pa.StringArray
     """What was wrong with each row, or null."""
 
@@ -154,25 +184,63 @@ class RoutedBatch:
 
     @cached_property
     def not_simulated(self) -> pa.ListArray:
-        """list<string>: the exchanges of each route whose type is not simulated."""
-        count = len(self.topology.queue_names)
-        return self._lists(self.routes.positions >= count, lambda number: self.topology.nodes[number - count].name)
+        """list<string>: the exchanges of each route that are not simulated."""
+        count, numbering = len(self.topology.queue_names), self.topology.numbering
+        which = (self.routes.positions >= count) & (self.routes.positions < numbering.choice(0))
+        return self._lists(which, lambda number: self.topology.nodes[number - count].name)
+
+    @cached_property
+    def one_of(self) -> pa.ListArray:
+        """The choices of each route; see :attr:`RoutedColumns.one_of`."""
+        first = self.topology.numbering.choice(0)
+        ends, used, places = self._some(self.routes.positions >= first)
+        nodes = [self.topology.nodes[number - first] for number in used.tolist()]
+        choices = [
+            {"exchange": node.name, "candidates": [candidate._asdict() for candidate in node.candidates]}
+            for node in nodes
+        ]
+        return pa.ListArray.from_arrays(ends, pa.array(choices, CHOICE).take(places))
 
     @cached_property
     def routed(self) -> npt.NDArray[np.bool_]:
-        """Whether each route leads to any queue."""
-        return np.asarray(np.diff(self.queues.offsets.to_numpy()) > 0)
+        """Whether each route leads to any queue, be it one of several."""
+        positions, numbering = self.routes.positions, self.topology.numbering
+        leads = positions < numbering.queues
+        chosen = np.flatnonzero(positions >= numbering.choice(0))
+        for place, number in zip(chosen.tolist(), (positions[chosen] - numbering.choice(0)).tolist(), strict=True):
+            leads[place] = any(one.destination_type == "queue" for one in self.topology.nodes[number].candidates)
+        ends = np.concatenate(([0], np.cumsum(leads, dtype=np.int64)))[self.routes.offsets]
+        return np.asarray(np.diff(ends) > 0)
+
+    @cached_property
+    def undecided(self) -> pa.ListArray:
+        """list<string>: the exchanges of each route behind which one cannot tell who gets the message, be it one of several."""
+        count, exchanges = len(self.topology.queue_names), len(self.topology.nodes)
+        return self._lists(
+            self.routes.positions >= count, lambda one: self.topology.nodes[(one - count) % exchanges].name
+        )
 
     def columns(self) -> RoutedColumns:
         """Return a row per message."""
-        count = len(self.topology.queue_names)
+        queues, routed, unknown = self._columns(self.topology.exchange_texts, self.not_simulated)
+        chosen = self.one_of
+        if len(chosen.values):
+            chosen = chosen.take(pa.array(self.route_ids))
+        else:  # as in most topologies
+            chosen = pa.ListArray.from_arrays(np.zeros(len(self.route_ids) + 1, np.int32), chosen.values)
+        return RoutedColumns(queues, routed, unknown, self.problem, chosen)
+
+    def flat_columns(self) -> list[pa.Array]:
+        """Return a row per message without :attr:`RoutedColumns.one_of`: ``not_simulated`` has these exchanges, too."""
+        return [*self._columns(self.topology.remark_texts, self.undecided), self.problem]
+
+    def _columns(self, texts: Texts, unknown: pa.ListArray) -> tuple[pa.ListArray, pa.BooleanArray, pa.ListArray]:
+        """Return queues, whether there are any, and the exchanges that the texts, or the lists for each route, name."""
+        ids = pa.array(self.route_ids)
+        routed = pa.array(self.routed[self.route_ids])
         if jit_enabled():
-            queues = self._named(0, self.topology.queue_texts)
-            unknown = self._named(count, self.topology.exchange_texts)
-        else:
-            ids = pa.array(self.route_ids)
-            queues, unknown = self.queues.take(ids), self.not_simulated.take(ids)
-        return RoutedColumns(queues, pa.array(np.diff(queues.offsets.to_numpy()) > 0), unknown, self.problem)
+            return self._named(0, self.topology.queue_texts), routed, self._named(len(self.topology.queue_names), texts)
+        return self.queues.take(ids), routed, unknown.take(ids)
 
     def _named(self, first: int, names: Texts) -> pa.ListArray:
         """Return a list of names per message, made in one go by kernels: output ``first + n`` of a route has name n."""
@@ -200,10 +268,15 @@ class RoutedBatch:
 
     def _lists(self, which: npt.NDArray[np.bool_], name: Any) -> pa.ListArray:
         """Return a list of names per route. Only names that occur are made into Arrow text: there may be far more queues."""
+        ends, used, places = self._some(which)
+        names = pa.array(list(map(name, used.tolist())), pa.string())
+        return pa.ListArray.from_arrays(ends, names.take(places))
+
+    def _some(self, which: npt.NDArray[np.bool_]) -> tuple[pa.Array, npt.NDArray[np.int32], pa.Array]:
+        """Return some members of all routes: where those of each route end, which they are, and the places of all among these."""
         ends = np.concatenate(([0], np.cumsum(which, dtype=np.int32)))[self.routes.offsets]
         used, places = np.unique(self.routes.positions[which], return_inverse=True)
-        names = pa.array(list(map(name, used.tolist())), pa.string())
-        return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), names.take(pa.array(places)))
+        return pa.array(ends, pa.int32()), used, pa.array(places)
 
 
 def route_batch(
@@ -219,16 +292,21 @@ def route_batch(
 
     ``exchanges``, ``keys`` and ``vhosts`` are of one length: Arrow columns of text or bytes, columns of polars, pandas or
     another library that has Arrow's PyCapsule interface, or lists; without ``vhosts`` all messages are of vhost ``vhost``.
-    ``attributes`` are such columns, by name, of what exchange types read of a message besides its routing key.
+    ``attributes`` are such columns, by name, of what else is known of the messages: ``headers``
+    (:mod:`dfa_router.rabbitmq.headers.columns`), and lists of text in ``cc`` and ``bcc``.
 
     Raises :class:`MessagesError` for columns of different lengths, :class:`KeyTypeError` for a column of another type, and
     :class:`CapacityError` for one of over 2 GiB.
     """
-    exchange_column, key_column = _bytes_array(exchanges, "exchanges"), _bytes_array(keys, "keys")
-    vhost_column = None if vhosts is None else _bytes_array(vhosts, "vhosts")
-    columns = {name: _plain_array(column) for name, column in (attributes or {}).items()} | {ROUTING_KEY: key_column}
+    exchange_column, key_column = bytes_array(exchanges, "exchanges"), bytes_array(keys, "keys")
+    vhost_column = None if vhosts is None else bytes_array(vhosts, "vhosts")
+    given = {
+        name: one if isinstance(one, list | tuple) else plain_array(one) for name, one in (attributes or {}).items()
+    }
     rows = len(exchange_column)
-    if any(len(column) != rows for column in (*columns.values(), *([] if vhost_column is None else [vhost_column]))):
+    if any(
+        len(one) != rows for one in (key_column, *given.values(), *([] if vhost_column is None else [vhost_column]))
+    ):
         *most, last = ["exchanges", "keys", "vhosts", *(attributes or {})]
         raise MessagesError(f"{', '.join(most)} and {last} differ in length: expected one of each per message")
     problems = Problems(rows)
@@ -236,28 +314,24 @@ def route_batch(
     null = check_keys(key_column, problems)
     if null is not None:
         starts[null] = -1
+    columns = _attributes(given, topology, starts, problems) | {ROUTING_KEY: key_column}
     return RoutedBatch(topology=topology, routes=topology.send(starts, columns), problem=problems.column())
 
 
-def _bytes_array(column: Any, name: str) -> pa.BinaryArray:
-    """Return a text or binary column as one array of bytes with 32-bit offsets; ``name`` is what messages call it."""
-    chunks = decoded(key_array(column, name))
-    size = sum(chunk.nbytes for chunk in chunks.chunks if len(chunk))
-    if size > MOST:
-        raise CapacityError(
-            f"{name} has {size / 2**30:.1f} GiB, and is routed as one array with offsets of 32 bits: route "
-            "fewer messages at a time"
-        )
-    array = chunks.combine_chunks()
-    if pa.types.is_string(array.type):
-        return array.view(pa.binary())
-    if pa.types.is_large_string(array.type):
-        array = array.view(pa.large_binary())
-    return array if pa.types.is_binary(array.type) else array.cast(pa.binary())
-
-
-def _plain_array(column: Any) -> pa.Array:
-    """Return a column of any type as one array."""
-    if hasattr(column, "__arrow_c_stream__"):  # a chunked column, whosever it is
-        return pa.chunked_array(column).combine_chunks()
-    return column if isinstance(column, pa.Array) else pa.array(column)
+def _attributes(
+    given: Mapping[str, Any], topology: CompiledTopology, starts: Int32s, problems: Problems
+) -> dict[str, Any]:
+    """Return what matchers read; rows that the broker refuses begin nowhere."""
+    found = {name: plain_array(one) for name, one in given.items() if name not in EVERY_TYPE_READS}
+    copies = Copies(len(starts))
+    if HEADERS in given:
+        headers = read_headers(given[HEADERS], copies, strict=topology.strict_values)
+        if headers.unknown:
+            problems.add_column(headers.problems())
+        found[HEADERS] = headers
+    copies.add_columns(*(plain_array(given[name]) if name in given else None for name in (CC, BCC)))
+    if copies.refused:
+        starts[list(copies.refused)] = -1
+        problems.add_column(copies.problems())
+    further = copies.column()
+    return found if further is None else {**found, FURTHER_KEYS: further}

@@ -18,8 +18,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 from dfa_router.errors import UnknownNameError
+from dfa_router.rabbitmq.limits import QueueLimits, limits_of
 from dfa_router.rabbitmq.names import no_exchange
 from dfa_router.rabbitmq.policy_patterns import PolicyPattern, PolicyPatternError
+from dfa_router.rabbitmq.rules import NEWEST
 
 __all__ = [
     "ALTERNATE",
@@ -34,6 +36,9 @@ __all__ = [
 
 ALTERNATE = "alternate-exchange"
 """The argument of an exchange, and the key of a policy's definition, that names an alternate exchange."""
+
+
+NO_LIMITS = QueueLimits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +97,11 @@ class Policy:
         """Tell whether it can apply to exchanges, and not to queues alone."""
         return self.apply_to in {"all", "exchanges"}
 
+    def decides_queues(self, queue_type: str | None) -> bool:
+        """Tell whether it can apply to queues of a type; None is that of classic ones."""
+        kinds = {"quorum": "quorum_queues", "stream": "streams"}
+        return self.apply_to in {"all", "queues", kinds.get(queue_type or "", "classic_queues")}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopologyWarning:
@@ -141,6 +151,8 @@ class Declarations:
     warnings: tuple[TopologyWarning, ...] = ()
     source: str = ""
     """The file that it was read from."""
+    broker: str = NEWEST
+    """The version of RabbitMQ whose rules hold where versions differ."""
 
     @cached_property
     def exchanges_by_name(self) -> Mapping[tuple[str, str], Exchange]:
@@ -189,6 +201,30 @@ class Declarations:
                 yield policy
             elif found:
                 return
+
+    def limits(self, vhost: str, queue: str) -> QueueLimits:
+        """Return what a queue does with messages in time; nothing for one that nobody declares."""
+        return self._limits.get((vhost, queue), NO_LIMITS)
+
+    @cached_property
+    def _limits(self) -> Mapping[tuple[str, str], QueueLimits]:
+        """The limits of the queues that have any."""
+        ranked: dict[str, list[tuple[Policy, PolicyPattern]]] = {}
+        for policy in sorted(self.policies, key=lambda policy: -policy.priority):
+            if policy.apply_to != "exchanges":
+                with suppress(PolicyPatternError):
+                    ranked.setdefault(policy.vhost, []).append((policy, PolicyPattern(policy.pattern)))
+        found = {}
+        for queue in self.queues:
+            applying = (
+                policy.definition
+                for policy, pattern in ranked.get(queue.vhost, ())
+                if policy.decides_queues(queue.type) and pattern.search(queue.name)
+            )
+            limits = limits_of(queue.arguments, next(applying, {}))
+            if limits != NO_LIMITS:
+                found[queue.vhost, queue.name] = limits
+        return found
 
     @cached_property
     def _ranked_policies(self) -> Mapping[str, list[tuple[Policy, PolicyPattern]]]:

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from os import PathLike
-from pathlib import Path
+from contextlib import suppress
+from os import PathLike, fspath
+from typing import Any
 
+from dfa_router.errors import OptionError
 from dfa_router.rabbitmq.checks import Findings, check_alternates, check_bindings, check_vhosts, declared_once
 from dfa_router.rabbitmq.declared import (
     Binding,
@@ -27,8 +29,11 @@ from dfa_router.rabbitmq.declared import (
     TopologyWarning,
     predeclared_exchanges,
 )
-from dfa_router.rabbitmq.document import read_document
+from dfa_router.rabbitmq.document import REMEDY, parsed, read_document
 from dfa_router.rabbitmq.entries import Entries
+from dfa_router.rabbitmq.listings import merge_listing
+from dfa_router.rabbitmq.rules import NEWEST, rules_of
+from dfa_router.rabbitmq.sources import read_source
 from dfa_router.rabbitmq.topology import Topology
 
 __all__ = ["load_definitions", "topology_of"]
@@ -39,17 +44,33 @@ LOGGED = 3
 _log = logging.getLogger(__name__)
 
 
-def load_definitions(path: str | PathLike[str], vhost: str = "/") -> Topology:
-    """Read a definitions file.
+def load_definitions(
+    path: str | PathLike[str],
+    vhost: str = "/",
+    *,
+    broker: str | None = None,
+    listings: Iterable[str | PathLike[str]] = (),
+) -> Topology:
+    """Read definitions: a file, ``-`` for standard input, or the address of the management API, such as ``http://localhost:15672``.
 
-    ``vhost`` is where entries belong that name no vhost, as in an export of one vhost alone.
+    ``vhost`` is where entries belong that name no vhost, as in an export of one vhost alone. ``broker`` is the version of
+    RabbitMQ whose rules hold where versions differ; without it, that of the broker that wrote the file, or the newest one.
+    ``listings`` are files, or addresses such as ``http://localhost:15672/api/exchanges``, of exchanges, queues or bindings that the
+    export leaves out; whoever reads from the API gets them with it. User and password for the API are those in the environment,
+    ``DFA_ROUTER_USER`` and ``DFA_ROUTER_PASSWORD``.
 
     Raises :class:`DefinitionsError`, whose text names the file, the place in it and what to do. What is odd but can be
     routed is listed in ``topology.warnings`` and logged.
     """
-    file = Path(path)
-    document = read_document(file)
-    entries = Entries(str(file), vhost)
+    source = read_source(fspath(path), REMEDY)
+    document = read_document(source)
+    file = source.name
+    found = [
+        read_source(fspath(one), "write it with 'rabbitmqctl list_exchanges --formatter json'") for one in listings
+    ]
+    for name, data in (*source.listings, *((one.name, one.data) for one in found)):
+        merge_listing(document, name, parsed(name, data), vhost)
+    entries = Entries(file, vhost)
     declared = entries.read(document, "vhosts", entries.vhost)
     topology = topology_of(
         vhosts=declared if "vhosts" in document else None,
@@ -58,7 +79,8 @@ def load_definitions(path: str | PathLike[str], vhost: str = "/") -> Topology:
         bindings=entries.read(document, "bindings", entries.binding),
         policies=entries.read(document, "policies", entries.policy),
         default_vhost=vhost,
-        source=str(file),
+        source=file,
+        broker=_version(document) if broker is None else broker,
     )
     _log_warnings(topology.warnings)
     return topology
@@ -73,11 +95,16 @@ def topology_of(
     vhosts: Iterable[str] | None = None,
     default_vhost: str = "/",
     source: str = "",
+    broker: str = NEWEST,
 ) -> Topology:
     """Make a topology from values; ``vhosts=None`` declares those that are used, or the default one if none is.
 
-    Raises :class:`DefinitionsError` for an exchange or queue that is declared twice with different types.
+    ``broker`` is the version of RabbitMQ whose rules hold where versions differ.
+
+    Raises :class:`DefinitionsError` for an exchange or queue that is declared twice with different types, and :class:`OptionError`
+    for a ``broker`` that is no version.
     """
+    rules_of(broker)
     exchanges, queues, bindings, policies = tuple(exchanges), tuple(queues), tuple(bindings), tuple(policies)
     given: tuple[Sequence[Exchange | Queue | Binding | Policy], ...] = (exchanges, queues, bindings, policies)
     used = dict.fromkeys(value.vhost for values in given for value in values)
@@ -113,7 +140,19 @@ def topology_of(
         policies=declared.policies,
         warnings=findings.warnings(),
         source=source,
+        broker=broker,
     )
+
+
+def _version(document: dict[str, Any]) -> str:
+    """Return the version of the broker that wrote a file, or the newest one where the file does not tell."""
+    for name in ("rabbitmq_version", "rabbit_version"):
+        version = document.get(name)
+        if isinstance(version, str):
+            with suppress(OptionError):
+                rules_of(version)
+                return version
+    return NEWEST
 
 
 def _log_warnings(warnings: Sequence[TopologyWarning]) -> None:

@@ -8,13 +8,13 @@ command that writes the right one.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from dfa_router.errors import DefinitionsError
+from dfa_router.rabbitmq.sources import Source
 from dfa_router.strict_json import RepeatedKeyError, loads
 
-__all__ = ["KNOWN_KEYS", "read_document"]
+__all__ = ["KNOWN_KEYS", "REMEDY", "parsed", "read_document"]
 
 REMEDY = "write it with 'rabbitmqctl export_definitions defs.json' or download /api/definitions of the management API"
 
@@ -42,20 +42,13 @@ _LISTINGS = (
 )
 
 
-def read_document(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a definitions file.
+def read_document(source: Source) -> dict[str, Any]:
+    """Return the JSON object in definitions.
 
     Raises :class:`DefinitionsError` with file, place and remedy where there is none.
     """
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise DefinitionsError(f"{path}: there is no such file; {REMEDY}") from None
-    except IsADirectoryError:
-        raise DefinitionsError(f"{path}: is a directory; expected one definitions file; {REMEDY}") from None
-    except OSError as error:
-        raise DefinitionsError(f"{path}: cannot be read: {error.strerror}") from error
-    document = _parse(path, raw)
+    path = source.name
+    document = parsed(path, source.data)
     if isinstance(document, list):
         raise DefinitionsError(f"{path}: {_listing(document)}; expected a definitions file: {REMEDY}")
     if not isinstance(document, dict):
@@ -69,7 +62,8 @@ def read_document(path: Path) -> dict[str, Any]:
     return document
 
 
-def _parse(path: Path, raw: bytes) -> Any:
+def parsed(path: str, raw: bytes) -> Any:
+    """Return the value of a JSON text; raises :class:`DefinitionsError` with file, place and remedy."""
     for signature, meaning in _SIGNATURES:
         if raw.startswith(signature):
             raise DefinitionsError(f"{path}: {meaning}")

@@ -1,36 +1,80 @@
 """The exchange types that are simulated, as one table.
 
-Types that are not in the table (headers, x-consistent-hash and other plugins', and exchanges whose type is unknown) are
-named in each route that reaches them, so that nobody takes a part of the answer for the whole. What an entry has to say,
-and how to add one, is in :mod:`dfa_router.rabbitmq.matching`.
+Types that are not in the table (other plugins', and exchanges whose type is unknown) are named in each route that reaches them, so
+that nobody takes a part of the answer for the whole. What an entry has to say, and how to add one, is in
+:mod:`dfa_router.rabbitmq.matching`. Which entry stands for an exchange depends on its arguments and on the broker's version, and
+is told by :func:`simulated_type`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from operator import attrgetter
 
 from dfa_router.language.dialects import AMQP, EXACT
+from dfa_router.rabbitmq.copies import BCC, CC
+from dfa_router.rabbitmq.declared import Exchange
+from dfa_router.rabbitmq.hashing.choices import MODULUS, by_weight, each_binding, each_destination
+from dfa_router.rabbitmq.headers.matching import LOOSE, STRICT
 from dfa_router.rabbitmq.key_matching import key_type
-from dfa_router.rabbitmq.matching import ExchangeType
+from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ExchangeType
+from dfa_router.rabbitmq.rules import BrokerRules
 
-__all__ = ["SIMULATED", "attributes_read", "check_attributes"]
+__all__ = ["EVERY_TYPE_READS", "SIMULATED", "attributes_read", "check_attributes", "simulated_type"]
+
+EVERY_TYPE_READS = (BCC, CC, HEADERS)
+"""What may be known of any message: further routing keys come from all of these."""
+
+_ALL = key_type(AMQP, lambda _: "#")
 
 SIMULATED: dict[str, ExchangeType] = {
     "direct": key_type(EXACT, attrgetter("routing_key")),  # a literal * or # in a direct binding is no wildcard
-    "fanout": key_type(AMQP, lambda _: "#"),
+    "fanout": _ALL,
     "topic": key_type(AMQP, attrgetter("routing_key")),
+    "headers": STRICT,
+    "headers up to 3.12": LOOSE,
+    "x-modulus-hash": MODULUS,
+    "x-modulus-hash up to 4.2": replace(_ALL, choose=each_binding),
+    "x-consistent-hash": replace(_ALL, choose=by_weight),
+    "x-random": replace(_ALL, choose=each_binding),
+    "x-local-random": replace(_ALL, choose=each_destination),
 }
 
 
+def simulated_type(exchange: Exchange, rules: BrokerRules) -> str | None:
+    """Return which of :data:`SIMULATED` an exchange is, or None for one that is not simulated.
+
+    The default exchange is direct, whatever a file may call it. Delayed exchanges route as the type that they wrap, only
+    later, and recent-history exchanges as fanout.
+
+    >>> from dfa_router.rabbitmq.rules import rules_of
+    >>> simulated_type(Exchange(name="d", type="x-delayed-message", arguments={"x-delayed-type": "topic"}), rules_of("4.3"))
+    'topic'
+    """
+    kind = exchange.type
+    if kind == "x-delayed-message":
+        kind = exchange.arguments.get("x-delayed-type")
+    if kind == "x-recent-history":
+        kind = "fanout"
+    elif kind == "headers" and not rules.strict_values:
+        kind = "headers up to 3.12"
+    elif kind == "x-modulus-hash" and not rules.stable_modulus:
+        kind = "x-modulus-hash up to 4.2"
+    if kind not in SIMULATED or (kind == "x-local-random" and not rules.local_random):
+        return None
+    return kind if exchange.name else "direct"
+
+
 def attributes_read(types: Iterable[str | None]) -> tuple[str, ...]:
-    """Return what exchanges of these types read of a message besides its routing key, once each, sorted.
+    """Return what is read of messages, besides the routing key, by exchanges of these types, once each, sorted.
 
     >>> attributes_read(["topic", "fanout", "x-unheard-of", None])
-    ()
+    ('bcc', 'cc', 'headers')
     """
     simulated = [SIMULATED[kind] for kind in types if kind in SIMULATED]
-    return tuple(sorted({name for kind in simulated for name in kind.reads}))
+    read = {name for kind in simulated for name in kind.reads} - {FURTHER_KEYS}
+    return tuple(sorted(read.union(EVERY_TYPE_READS)))
 
 
 def check_attributes(given: Iterable[str]) -> None:
@@ -40,5 +84,5 @@ def check_attributes(given: Iterable[str]) -> None:
         if name not in read:
             raise TypeError(
                 f"unexpected argument {name!r}: besides the routing key, the simulated exchange types read "
-                f"{', '.join(read) or 'nothing'} of a message"
+                f"{', '.join(read)} of a message"
             )

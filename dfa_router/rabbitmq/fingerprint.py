@@ -8,17 +8,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from dfa_router.rabbitmq.declared import Declarations
+from dfa_router.rabbitmq.exchange_types import simulated_type
+from dfa_router.rabbitmq.rules import BrokerRules
 
 __all__ = ["fingerprint_of"]
 
 
-def fingerprint_of(declared: Declarations, engine: str, cache_bytes: int) -> str:
+def fingerprint_of(declared: Declarations, engine: str, cache_bytes: int, rules: BrokerRules) -> str:
     """Return a SHA-256 over everything that decides an answer; it does not depend on the order of declarations."""
     exchanges = sorted(
         (
             exchange.vhost,
             exchange.name,
-            exchange.type or "",
+            simulated_type(exchange, rules) or exchange.type or "",
             exchange.internal,
             declared.alternate_exchange(exchange) or "",
         )
@@ -29,7 +31,8 @@ def fingerprint_of(declared: Declarations, engine: str, cache_bytes: int) -> str
         (one.vhost, one.source, one.destination_type, one.destination, one.routing_key, _canonical(one.arguments))
         for one in declared.bindings
     )
-    canonical = json.dumps([engine, cache_bytes, sorted(declared.vhosts), exchanges, queues, bindings])
+    unheld = sorted(place for place in queues if declared.limits(*place).message_ttl == 0)
+    canonical = json.dumps([engine, cache_bytes, sorted(declared.vhosts), exchanges, queues, unheld, bindings])
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

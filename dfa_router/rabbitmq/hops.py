@@ -15,7 +15,7 @@ from compiler.values import Int32s, SetBatch
 from dfa_router.arrow import rows_of
 from dfa_router.rabbitmq.exchange_types import SIMULATED
 from dfa_router.rabbitmq.matching import ROUTING_KEY, MatchedColumns, Matcher
-from dfa_router.rabbitmq.nodes import Node
+from dfa_router.rabbitmq.nodes import Node, Numbering
 from dfa_router.rabbitmq.traversal import Ranks, Sets, Stop, expand, walk
 
 __all__ = ["route_by_hops"]
@@ -23,46 +23,46 @@ __all__ = ["route_by_hops"]
 
 def route_by_hops(
     nodes: Sequence[Node],
-    queues: int,
+    numbering: Numbering,
     ranks: Ranks,
     matcher: Callable[[int], Matcher | None],
     starts: Int32s,
     columns: Mapping[str, Any],
 ) -> SetBatch:
-    """Send row i from exchange ``starts[i]``, or nowhere if that is below 0; there are so many ``queues``.
+    """Send row i from exchange ``starts[i]``, or nowhere if that is below 0.
 
-    Returns sets of queues and, from their count upwards, of the exchanges on the way that are not simulated.
+    Returns sets of queues and of remarks on the exchanges on the way, as ``numbering`` counts them.
     """
     rows = len(starts)
 
     def visit(number: int, at: npt.NDArray[np.int64]) -> Stop:
         node, own = nodes[number], matcher(number)
         if own is None or node.type is None:
-            alone = Sets(np.array([0, 1]), np.array([queues + number]))
+            alone = Sets(np.array([0, 1]), np.array([numbering.unsimulated(number)]))
             return Stop(np.zeros(len(at), np.int64), alone, Sets(np.zeros(2, np.int64), np.empty(0, np.int64)))
         read = {name: columns[name] for name in (ROUTING_KEY, *SIMULATED[node.type].reads) if name in columns}
         if len(at) != rows:
             read = rows_of(read, at)
-        return _stop(node, own.match_columns(read), queues)
+        return _stop(node, own.match_columns(read), numbering.outputs)
 
-    walked = walk(starts.astype(np.int64), ranks, visit, queues + len(nodes))
+    walked = walk(starts.astype(np.int64), ranks, visit, numbering.outputs)
     return SetBatch(*(array.astype(np.int32) for array in (walked.set_ids, *walked.sets)))
 
 
-def _stop(node: Node, matched: MatchedColumns, queue_count: int) -> Stop:
+def _stop(node: Node, matched: MatchedColumns, outputs: int) -> Stop:
     """Turn sets of conditions that are met into what they lead to."""
     sets = len(matched.sets.offsets) - 1
     owners, matching = expand(np.arange(sets), matched.sets)
     which, targets = expand(matching, Sets(node.offsets, node.targets))
     owners = owners[which]
-    is_queue = targets < queue_count
-    onward_owners, onward = owners[~is_queue], targets[~is_queue] - queue_count
+    is_output = targets < outputs
+    onward_owners, onward = owners[~is_output], targets[~is_output] - outputs
     if node.alternate >= 0:
         empty = np.setdiff1d(np.arange(sets), owners)
         onward_owners = np.concatenate([onward_owners, empty])
         onward = np.concatenate([onward, np.full(len(empty), node.alternate)])
     return Stop(
-        matched.set_ids, _grouped(owners[is_queue], targets[is_queue], sets), _grouped(onward_owners, onward, sets)
+        matched.set_ids, _grouped(owners[is_output], targets[is_output], sets), _grouped(onward_owners, onward, sets)
     )
 
 

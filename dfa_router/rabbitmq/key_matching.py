@@ -8,18 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from compiler.automata.pattern import Pattern
-from compiler.values import CacheStats, Int32s
+from compiler.relay.unions import united
+from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.build import compile
 from dfa_router.engines.automaton import Automaton
 from dfa_router.language.bindings import pattern_bytes
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.rules import tokens
+from dfa_router.rabbitmq.copies import keys_of_column
 from dfa_router.rabbitmq.declared import Binding
-from dfa_router.rabbitmq.matching import ROUTING_KEY, Columns, ExchangeType, MatchedColumns, Message
+from dfa_router.rabbitmq.matching import (
+    FURTHER_KEYS,
+    ROUTING_KEY,
+    Columns,
+    ExchangeType,
+    MatchedColumns,
+    Message,
+    keys_of,
+)
 from dfa_router.rabbitmq.traversal import Sets
 from dfa_router.router import Router, key_bytes
 
@@ -33,14 +44,25 @@ class KeyMatcher:
     router: Router
 
     def match(self, message: Message) -> tuple[int, ...]:
-        """Return the numbers of the patterns that the routing key matches, ascending."""
-        return self.router.match_bindings(message[ROUTING_KEY])
+        """Return the numbers of the patterns that any of the routing keys matches, ascending."""
+        keys = keys_of(message)
+        if len(keys) == 1:
+            return self.router.match_bindings(keys[0])
+        return tuple(sorted({number for key in keys for number in self.router.match_bindings(key)}))
 
     def match_columns(self, columns: Columns) -> MatchedColumns:
-        """Return the numbers of the patterns that each routing key matches."""
-        matches = self.router.match_batch(columns[ROUTING_KEY])
-        sets = Sets(matches.sets.offsets.to_numpy(), matches.sets.values.to_numpy())
-        return MatchedColumns(matches.set_ids.to_numpy().astype(np.int64), sets)
+        """Return the numbers of the patterns that any routing key of each message matches."""
+        found = self._matched(columns[ROUTING_KEY])
+        further = columns.get(FURTHER_KEYS)
+        if further is not None:
+            owners, _ = keys_of_column(further).of(np.arange(len(further), dtype=np.int32))
+            found = united(found, owners, self._matched(further.flatten()))
+        return MatchedColumns(found.set_ids.astype(np.int64), Sets(found.offsets, found.positions))
+
+    def _matched(self, keys: Any) -> SetBatch:
+        matches = self.router.match_batch(keys)
+        parts = matches.set_ids, matches.sets.offsets, matches.sets.values
+        return SetBatch(*(part.to_numpy(zero_copy_only=False) for part in parts))
 
     def stats(self) -> CacheStats:
         """Describe the router's cache."""
@@ -67,16 +89,21 @@ class StationMatcher:
     """Whether every message meets all of its conditions; then the automaton has none of them."""
 
     def match(self, message: Message) -> tuple[int, ...]:
-        """Return the numbers of the patterns that the routing key matches, ascending."""
-        key = key_bytes(message[ROUTING_KEY])
+        """Return the numbers of the patterns that any of the routing keys matches, ascending."""
+        keys = list(map(key_bytes, keys_of(message)))
         if self.constant:
             return tuple(range(self.last - self.first))
-        met = self.tags[list(self.machine.match(self.word + b"." + key if key else self.word))]
+        tags = [tag for key in keys for tag in self.machine.match(self.word + b"." + key if key else self.word)]
+        met = self.tags[tags]
         return tuple(np.unique(met[(met >= self.first) & (met < self.last)] - self.first).tolist())
 
     def match_columns(self, columns: Columns) -> MatchedColumns:
-        """Return the numbers of the patterns that each routing key matches."""
-        found = [self.match({ROUTING_KEY: key}) for key in columns[ROUTING_KEY].to_pylist()]
+        """Return the numbers of the patterns that any routing key of each message matches."""
+        keys = columns[ROUTING_KEY].to_pylist()
+        further = columns[FURTHER_KEYS].to_pylist() if FURTHER_KEYS in columns else [()] * len(keys)
+        found = [
+            self.match({ROUTING_KEY: key, FURTHER_KEYS: more or ()}) for key, more in zip(keys, further, strict=True)
+        ]
         offsets = np.cumsum([0, *map(len, found)])
         values = np.array([one for numbers in found for one in numbers], np.int64)
         return MatchedColumns(np.arange(len(found)), Sets(offsets, values))
@@ -96,4 +123,4 @@ def key_type(dialect: Dialect, pattern: Callable[[Binding], str]) -> ExchangeTyp
     def as_tokens(text: str, position: int) -> Pattern:
         return tokens(pattern_bytes(text, position, dialect), dialect)
 
-    return ExchangeType(condition=pattern, compile=compiled, tokens=as_tokens)
+    return ExchangeType(condition=pattern, compile=compiled, tokens=as_tokens, reads=(FURTHER_KEYS,))

@@ -23,21 +23,44 @@ import numpy.typing as npt
 from compiler.automata.pattern import Pattern
 from compiler.values import CacheStats
 from dfa_router.rabbitmq.declared import Binding
+from dfa_router.rabbitmq.route import Candidate
 from dfa_router.rabbitmq.traversal import Sets
 
-__all__ = ["ROUTING_KEY", "Columns", "ExchangeType", "MatchedColumns", "Matcher", "Message"]
+__all__ = [
+    "FURTHER_KEYS",
+    "HEADERS",
+    "ROUTING_KEY",
+    "Columns",
+    "ExchangeType",
+    "MatchedColumns",
+    "Matcher",
+    "Message",
+    "keys_of",
+]
 
-ROUTING_KEY = "routing_key"
+ROUTING_KEY, FURTHER_KEYS, HEADERS = "routing_key", "further_keys", "headers"
+"""What messages have that types read, by name."""
 
 Message = Mapping[str, Any]
-"""What is known of a message, by name: its ``routing_key`` (str or bytes), and those attributes that the caller gave."""
+"""What is known of a message, by name: its ``routing_key`` (str or bytes), its ``further_keys`` (a tuple of bytes, those of CC and
+BCC; absent where there are none), and those attributes that the caller gave."""
 
 Columns = Mapping[str, Any]
 """What is known of a batch of messages, by name: Arrow arrays of one length.
 
 ``routing_key`` is always there, an array of bytes without nulls; of other attributes those that the type reads and the
-caller gave, in the Arrow type that the caller gave, nulls included.
+caller gave, in the Arrow type that the caller gave, nulls included. ``further_keys`` is a list of bytes for each message, and absent
+where no message of the batch has any. ``headers`` are sets of criteria (:mod:`dfa_router.rabbitmq.headers.vocabulary`).
 """
+
+
+def keys_of(message: Message) -> tuple[str | bytes, ...]:
+    """Return all routing keys of a message: its own, then those of CC and BCC.
+
+    >>> keys_of({"routing_key": "a", "further_keys": (b"b",)})
+    ('a', b'b')
+    """
+    return message[ROUTING_KEY], *message.get(FURTHER_KEYS, ())
 
 
 class MatchedColumns(NamedTuple):
@@ -67,7 +90,8 @@ class ExchangeType:
     """How exchanges of a type are compiled."""
 
     condition: Callable[[Binding], Hashable]
-    """Returns what a binding demands of a message. Its text tells how much of the caches' bytes it deserves."""
+    """Returns what a binding demands of a message. Its text tells how much of the caches' bytes it deserves; None is met by no
+    message."""
     compile: Callable[[Sequence[Any], str, int], Matcher]
     """``compile(conditions, engine, cache_bytes)``: condition i has the number i. A type need not use the other two."""
     reads: tuple[str, ...] = ()
@@ -75,3 +99,10 @@ class ExchangeType:
     tokens: Callable[[Any, int], Pattern] | None = None
     """Returns a condition, which has a number, as a pattern of the routing key, for a type that reads nothing else: then one automaton reads the keys
     for all exchanges of such types, and ``compile`` serves the engines that are no automata."""
+    strict: bool | None = None
+    """For a type whose conditions are demands on headers, whether values are compared as since 3.13. One vocabulary of
+    criteria serves all exchanges of such types, and ``compile`` is not asked."""
+    arrange: Callable[[Sequence[Binding]], Sequence[tuple[Hashable, Binding]]] | None = None
+    """Returns the condition of every binding of an exchange, for a type in which it depends on the other bindings."""
+    choose: Callable[[Sequence[Binding]], Sequence[Candidate]] | None = None
+    """Returns the destinations of which each message goes to one, for a type of which nobody can tell which."""

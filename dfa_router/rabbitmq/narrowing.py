@@ -35,8 +35,8 @@ class Layout:
     """The exchanges and their patterns."""
 
     nodes: Sequence[Node]
-    queues: int
-    """Targets below this are queues."""
+    outputs: int
+    """Targets below this are no exchanges; exchange n is ``outputs + n``."""
     conditions: Int32s
     """The conditions of exchange n are ``range(conditions[n], conditions[n + 1])`` of all exchanges."""
     tokens: Sequence[Sequence[Pattern] | None]
@@ -64,7 +64,7 @@ class _Room:
 
 def narrowed(layout: Layout) -> list[Narrowed]:
     """Narrow behind each exchange that clients publish to the patterns of those that it leads to."""
-    onward = [node.onward(layout.queues) for node in layout.nodes]
+    onward = [node.onward(layout.outputs) for node in layout.nodes]
     order = _topological(onward)
     room = _Room(int(layout.conditions[-1]))
     found = []
@@ -99,7 +99,7 @@ def _behind(
                 found.group.append(number)
                 found.patterns.extend((int(layout.conditions[number]) + one, pattern) for one, pattern in own)
                 room.patterns -= len(own)
-            reached = [(target, pattern) for one, pattern in own for target in _leads_on(node, one, layout.queues)]
+            reached = [(target, pattern) for one, pattern in own for target in _leads_on(node, one, layout.outputs)]
             reached += [(node.alternate, way) for way in ways[number] if node.alternate >= 0]
         elif constant:
             left_out.update(onward[number])
@@ -127,7 +127,7 @@ def _own(
         return None
     found: list[tuple[int, Tokens]] = []
     for condition, pattern in enumerate(tokens):
-        if number == start and next(_leads_on(node, condition, layout.queues), None) is None:
+        if number == start and next(_leads_on(node, condition, layout.outputs), None) is None:
             continue
         for way in ways:
             room.steps -= (1 + len(way)) * (1 + len(pattern))
@@ -149,11 +149,11 @@ def _add_way(ways: list[Tokens], way: Tokens) -> bool:
     return len(ways) <= MOST_WAYS
 
 
-def _leads_on(node: Node, condition: int, queues: int) -> Iterator[int]:
+def _leads_on(node: Node, condition: int, outputs: int) -> Iterator[int]:
     """Yield the exchanges that a condition of an exchange leads to."""
     for target in node.targets[node.offsets[condition] : node.offsets[condition + 1]].tolist():
-        if target >= queues:
-            yield target - queues
+        if target >= outputs:
+            yield target - outputs
 
 
 def _topological(onward: Sequence[Sequence[int]]) -> dict[int, int]:

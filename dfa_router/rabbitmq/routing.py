@@ -2,11 +2,11 @@
 
 A message visits each exchange that it reaches once. The exchange's matcher tells which of its bindings' conditions the
 message meets; these lead to queues and to further exchanges; an exchange where none is met hands the message to its
-alternate exchange, if it has one. This is the worklist of RabbitMQ's ``rabbit_exchange:route``, with the same routing key
-at every hop, a set of queues as the result (one copy each), and the default exchange as a special case: it knows the
-declared queues by name and has no alternate.
+alternate exchange, if it has one. This is the worklist of RabbitMQ's ``rabbit_exchange:route``, with the same routing keys
+and headers at every hop, a set of queues as the result (one copy each), and the default exchange as a special case: it knows the
+declared queues by name, has no alternate, and is none.
 
-What this leaves out: CC and BCC headers (one key per message), federation, and exchange types that are not in
+What this leaves out: federation, shovels, what becomes of a message in a queue, and exchange types that are not in
 :mod:`dfa_router.rabbitmq.exchange_types`.
 
 A single message goes from exchange to exchange here, step by step. Columns go through the relay of
@@ -17,26 +17,31 @@ A single message goes from exchange to exchange here, step by step. Columns go t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
+from compiler.criteria.vocabulary import Vocabulary
 from compiler.prepare import jit_enabled
 from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.build import DEFAULT_CACHE_BYTES, compile
 from dfa_router.engines.registry import engine_spec, restorer
-from dfa_router.errors import PublishRefusedError, UnknownNameError
+from dfa_router.errors import MessagesError, PublishRefusedError, UnknownNameError
 from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns, Texts, route_batch, texts_of
+from dfa_router.rabbitmq.copies import BCC, CC, further_keys
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.exchange_types import SIMULATED, check_attributes
 from dfa_router.rabbitmq.fingerprint import fingerprint_of
+from dfa_router.rabbitmq.headers.columns import HeaderRows, met_criteria
+from dfa_router.rabbitmq.headers.matching import HeadersMatcher
 from dfa_router.rabbitmq.hops import route_by_hops
-from dfa_router.rabbitmq.matching import ROUTING_KEY, Columns, Matcher
+from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ROUTING_KEY, Columns, Matcher, Message
 from dfa_router.rabbitmq.names import Names, no_exchange
-from dfa_router.rabbitmq.nodes import Node, make_nodes, queues_of
+from dfa_router.rabbitmq.nodes import Node, Numbering, make_nodes, queues_of
 from dfa_router.rabbitmq.places import Places
-from dfa_router.rabbitmq.route import Route
+from dfa_router.rabbitmq.route import OneOf, Route
+from dfa_router.rabbitmq.rules import rules_of
 from dfa_router.rabbitmq.shared_automaton import SharedAutomaton, compile_shared
 from dfa_router.rabbitmq.stations import Stations
 from dfa_router.rabbitmq.traversal import Ranks, order
@@ -56,14 +61,27 @@ class TopologyRouter:
     comes; pickling compiles all, and leaves out what caches hold. Safe to use from several threads.
     """
 
-    def __init__(self, declared: Declarations, *, engine: str = "dfa", cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
+    def __init__(
+        self,
+        declared: Declarations,
+        *,
+        engine: str = "dfa",
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
+        broker: str | None = None,
+    ) -> None:
         """Lay the topology out; raises :class:`OptionError` for options that are wrong."""
         compile((), engine=engine, cache_bytes=cache_bytes)  # refuse wrong options now, not at the first message
         self.engine = engine
         self.cache_bytes = cache_bytes
-        self.fingerprint = fingerprint_of(declared, engine, cache_bytes)
+        self.broker = declared.broker if broker is None else broker
+        rules = rules_of(self.broker)
+        self.fingerprint = fingerprint_of(declared, engine, cache_bytes, rules)
         self.queues = queues_of(declared)
-        self.nodes = make_nodes(declared, self.queues)
+        self.nodes = make_nodes(declared, self.queues, rules)
+        self.numbering = Numbering(len(self.queues), len(self.nodes))
+        self.strict_values = rules.strict_values
+        self.unheld = frozenset(place for place in self.queues if declared.limits(*place).message_ttl == 0)
+        """Queues that hold no message: what is not consumed at once expires."""
         self.node_numbers = {(node.vhost, node.name): number for number, node in enumerate(self.nodes)}
         self.vhosts = declared.vhosts
         self.source = declared.source
@@ -85,6 +103,7 @@ class TopologyRouter:
             "queue_names",
             "queue_texts",
             "exchange_texts",
+            "remark_texts",
             "names",
             "ranks",
         )  # they are made again when they are needed
@@ -113,6 +132,8 @@ class TopologyRouter:
             return matcher
         if self._is_shared(number):
             made: Matcher = self._shared().matcher(number)
+        elif SIMULATED[node.type].strict is not None:
+            made = HeadersMatcher(self.vocabulary, cast("Any", node.conditions), strict=self.strict_values)
         else:
             made = SIMULATED[node.type].compile(node.conditions, self.engine, self._share(node))
         # No lock: several threads may make one, and all use the first.
@@ -135,6 +156,13 @@ class TopologyRouter:
         return self._automata[0]
 
     @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The criteria of all headers exchanges."""
+        kinds = [(node, SIMULATED[node.type]) for node in self.nodes if node.type is not None]
+        demands = [cast("Any", one) for node, kind in kinds if kind.strict is not None for one in node.conditions]
+        return Vocabulary(demands)
+
+    @cached_property
     def queue_names(self) -> tuple[str, ...]:
         """The names of the queues by number, sorted within a vhost."""
         return tuple(name for _, name in self.queues)
@@ -150,6 +178,11 @@ class TopologyRouter:
         return texts_of(node.name for node in self.nodes)
 
     @cached_property
+    def remark_texts(self) -> Texts:
+        """The same twice, for both kinds of remarks on exchanges."""
+        return texts_of(node.name for node in (*self.nodes, *self.nodes))
+
+    @cached_property
     def places(self) -> Places:
         """The exchanges that clients may publish to."""
         return Places(self.nodes, self.node_numbers, self.names, jit=jit_enabled())
@@ -162,7 +195,7 @@ class TopologyRouter:
     @cached_property
     def ranks(self) -> Ranks:
         """The order in which a batch visits the exchanges."""
-        return order([node.onward(len(self.queues)) for node in self.nodes])
+        return order([node.onward(self.numbering.outputs) for node in self.nodes])
 
     def route(self, exchange: str, routing_key: str | bytes, vhost: str = "/", **attributes: Any) -> Route:
         """Tell who gets a message; see :meth:`Topology.route`."""
@@ -175,26 +208,38 @@ class TopologyRouter:
                 f"exchange {exchange!r} of vhost {vhost!r} is internal: the broker lets no client publish to it; "
                 "publish to an exchange that is bound to it"
             )
-        queues: set[str] = set()
-        unknown: set[str] = set()
+        number_of = self.numbering
+        found: set[int] = set()
+        bindings: set[int] = set()
         visits = [start]
         seen = {start}
-        message = {**attributes, ROUTING_KEY: routing_key}
+        message = _message(routing_key, attributes)
         for number in visits:  # a worklist: the loop appends to it
             matcher = self.matcher(number)
             if matcher is None:
-                unknown.add(self.nodes[number].name)
+                found.add(number_of.unsimulated(number))
                 continue
-            for target in self._targets(number, matcher.match(message)):
-                if target < len(self.queues):
-                    queues.add(self.queue_names[target])
-                elif target - len(self.queues) not in seen:
-                    seen.add(target - len(self.queues))
-                    visits.append(target - len(self.queues))
+            for target, binding in self._targets(number, matcher.match(message)):
+                bindings.add(binding)
+                if target < number_of.outputs:
+                    found.add(target)
+                elif target - number_of.outputs not in seen:
+                    seen.add(target - number_of.outputs)
+                    visits.append(target - number_of.outputs)
+        remarks = range(number_of.unsimulated(0), number_of.choice(0)), range(number_of.choice(0), number_of.outputs)
+        unsimulated, chosen = (
+            [self.nodes[one - rest.start] for one in sorted(found) if one in rest] for rest in remarks
+        )
+        queues = [self.queue_names[one] for one in sorted(found) if one < number_of.queues]
+        chances = [one for node in chosen for one in node.candidates if one.destination_type == "queue"]
+        reached = {*queues, *(one.destination for one in chances)}
         return Route(
-            queues=tuple(sorted(queues)),
-            not_simulated=tuple(sorted(unknown)),
+            queues=tuple(queues),
+            not_simulated=tuple(node.name for node in unsimulated),
             exchanges=tuple(self.nodes[number].name for number in visits),
+            bindings=tuple(sorted(bindings - {-1})),
+            one_of=tuple(OneOf(exchange=node.name, candidates=node.candidates) for node in chosen),
+            unheld=tuple(name for name in sorted(reached) if (vhost, name) in self.unheld),
         )
 
     def route_columns(
@@ -232,11 +277,14 @@ class TopologyRouter:
 
     def send(self, starts: Int32s, columns: Columns) -> SetBatch:
         """Send each message from an exchange; see :class:`dfa_router.rabbitmq.columns.CompiledTopology`."""
+        headers = columns.get(HEADERS)
+        if isinstance(headers, HeaderRows):
+            columns = {**columns, HEADERS: met_criteria(headers, self.vocabulary)}
         found = None
         if self._is_automaton:
             found = self._shared().send(starts, columns, self._asked)
         if found is None:
-            found = route_by_hops(self.nodes, len(self.queues), self.ranks, self.matcher, starts, columns)
+            found = route_by_hops(self.nodes, self.numbering, self.ranks, self.matcher, starts, columns)
         return found
 
     def _asked(self, number: int) -> Matcher:
@@ -249,16 +297,27 @@ class TopologyRouter:
         own = [matcher.stats() for number, matcher in self._matchers.items() if not self._is_shared(number)]
         return sum((automaton.stats() for automaton in self._automata.values()), sum(own, CacheStats()))
 
-    def _targets(self, number: int, matching: Iterable[int]) -> Iterable[int]:
-        """Return where a message goes from a node: where met conditions lead to, or else the alternate exchange."""
+    def _targets(self, number: int, matching: Iterable[int]) -> Iterable[tuple[int, int]]:
+        """Yield where a message goes from a node, and by which binding: where met conditions lead to, or else the alternate."""
         node = self.nodes[number]
-        targets = [int(one) for c in matching for one in node.targets[node.offsets[c] : node.offsets[c + 1]]]
-        if not targets and node.alternate >= 0:
-            return [len(self.queues) + node.alternate]
-        return targets
+        places = [place for c in matching for place in range(int(node.offsets[c]), int(node.offsets[c + 1]))]
+        for place in places:
+            yield int(node.targets[place]), int(node.bindings[place])
+        if not places and node.alternate >= 0:
+            yield self.numbering.outputs + node.alternate, -1
 
     def _share(self, node: Node) -> int:
         return max(min(SMALLEST_SHARE, self.cache_bytes), self.cache_bytes * node.weight // max(1, self._weight))
+
+
+def _message(routing_key: str | bytes, attributes: dict[str, Any]) -> Message:
+    """Return what matchers read of a single message."""
+    headers = attributes.get(HEADERS)
+    if headers is not None and not isinstance(headers, Mapping):
+        raise MessagesError(f"headers is {type(headers).__name__}: expected a mapping of names to values")
+    message = {name: value for name, value in attributes.items() if name not in (CC, BCC)} | {ROUTING_KEY: routing_key}
+    further = further_keys(headers, attributes.get(CC), attributes.get(BCC))
+    return {**message, FURTHER_KEYS: further} if further else message
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from dfa_router.arrow import key_column, rows_of
 from dfa_router.engines.automaton import Automaton
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.language.dialects import AMQP
+from dfa_router.rabbitmq.copies import keys_of_column
 from dfa_router.rabbitmq.key_matching import StationMatcher
-from dfa_router.rabbitmq.matching import ROUTING_KEY, Columns, Matcher
+from dfa_router.rabbitmq.matching import FURTHER_KEYS, ROUTING_KEY, Columns, Matcher
 from dfa_router.rabbitmq.nodes import Node
 from dfa_router.rabbitmq.stations import Stations, plan
 
@@ -45,16 +46,15 @@ class SharedAutomaton:
         options = spec.options(cache_bytes=own) if "cache_bytes" in spec.info.options else spec.options()
         self._machine: Automaton = restorer(engine)(nfa, AMQP, options)  # type: ignore[assignment]
         self._relay: Relay | None = None
+        self._apart: Relay | None = None
+        """For messages with several keys: these may get to an exchange by one key and on by another, so what is narrowed to the
+        key that gets there (:mod:`dfa_router.rabbitmq.narrowing`) does not tell enough. It may always have its least bytes."""
         if jit_enabled():
-            self._relay = Relay(
-                stations.network,
-                stations.outputs,
-                self._machine,
-                stations.tags,
-                stations.words,
-                cache_bytes - own,
-                stations.asked,
-            )
+            network = stations.network
+            alone = network._replace(group_offsets=np.zeros_like(network.group_offsets), groups=network.groups[:0])
+            rest = stations.outputs, self._machine, stations.tags, stations.words
+            self._relay = Relay(network, *rest, cache_bytes - own, stations.asked)
+            self._apart = Relay(alone, *rest, 0, stations.asked)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.nfa, self.stations, self._engine, self._cache_bytes)
@@ -83,8 +83,23 @@ class SharedAutomaton:
 
     def send(self, starts: Int32s, columns: Columns, ask: Callable[[int], Matcher]) -> SetBatch | None:
         """Send messages from exchanges; None where kernels are not compiled. ``ask`` returns the matcher of an exchange."""
-        if self._relay is None:
+        if self._relay is None or self._apart is None:
             return None
+        if FURTHER_KEYS not in columns:
+            return self._sent(self._relay, starts, columns, ask)
+        several = np.flatnonzero(np.diff(keys_of_column(columns[FURTHER_KEYS]).offsets))
+        single = starts.copy()
+        single[several] = -1
+        ids, offsets, outputs = self._sent(self._relay, single, columns, ask)
+        others = self._sent(self._apart, starts[several], rows_of(columns, several), ask)
+        ids[several] = others.set_ids + np.int32(len(offsets) - 1)
+        return SetBatch(
+            ids,
+            np.concatenate([offsets, others.offsets[1:] + offsets[-1]]),
+            np.concatenate([outputs, others.positions]),
+        )
+
+    def _sent(self, relay: Relay, starts: Int32s, columns: Columns, ask: Callable[[int], Matcher]) -> SetBatch:
         conditions = self.stations.network.conditions
 
         def met(number: int, rows: Int32s) -> SetBatch:
@@ -92,7 +107,8 @@ class SharedAutomaton:
             offsets, values = (np.asarray(array, np.int32) for array in found.sets)
             return SetBatch(found.set_ids.astype(np.int32), offsets, values + conditions[number])
 
-        return self._relay.run(key_column(columns[ROUTING_KEY]), starts, met)
+        further = keys_of_column(columns[FURTHER_KEYS]) if relay is self._apart else None
+        return relay.run(key_column(columns[ROUTING_KEY]), starts, met, further)
 
     def stats(self) -> CacheStats:
         """Describe the automaton's cache."""

@@ -29,7 +29,7 @@ from compiler.relay.words import words_of
 from compiler.values import Int32s
 from dfa_router.rabbitmq.exchange_types import SIMULATED
 from dfa_router.rabbitmq.narrowing import Layout, Narrowed, narrowed
-from dfa_router.rabbitmq.nodes import Node
+from dfa_router.rabbitmq.nodes import Node, Numbering
 
 __all__ = ["Stations", "plan"]
 
@@ -39,7 +39,7 @@ class Stations:
     """A plan; immutable, and quickly pickled."""
 
     network: Network
-    """Outputs below the number of queues are queues; those from there on say that the exchange of that number is not simulated."""
+    """Its outputs are queues and remarks, as :class:`dfa_router.rabbitmq.nodes.Numbering` counts."""
     outputs: int
     tags: Int32s
     """The condition that each accept tag of the automaton stands for."""
@@ -63,16 +63,18 @@ class Plan(NamedTuple):
 
 def plan(nodes: Sequence[Node], queues: int) -> Plan:
     """Lay exchanges out as stations; there are so many ``queues``."""
+    numbering = Numbering(queues, len(nodes))
     conditions = np.zeros(len(nodes) + 1, np.int32)
-    np.cumsum([1 if node.type is None else len(node.conditions) for node in nodes], out=conditions[1:])
+    np.cumsum([1 if node.type is None else len(node.offsets) - 1 for node in nodes], out=conditions[1:])
     tokens = [_tokens(node) for node in nodes]
     constant = [_is_constant(node, own) for node, own in zip(nodes, tokens, strict=True)]
-    behind = narrowed(Layout(nodes=nodes, queues=queues, conditions=conditions, tokens=tokens, constant=constant))
-    outputs = queues + len(nodes)
+    behind = narrowed(
+        Layout(nodes=nodes, outputs=numbering.outputs, conditions=conditions, tokens=tokens, constant=constant)
+    )
     group_offsets = np.zeros(len(nodes) + 1, np.int32)
     np.cumsum([len(one.group) for one in behind], out=group_offsets[1:])
     targets = [
-        np.array([queues + number]) if node.type is None else node.targets + (node.targets >= queues) * len(nodes)
+        np.array([numbering.unsimulated(number)]) if node.type is None else node.targets
         for number, node in enumerate(nodes)
     ]
     sizes = [np.ones(1, np.int32) if node.type is None else np.diff(node.offsets) for node in nodes]
@@ -93,7 +95,7 @@ def plan(nodes: Sequence[Node], queues: int) -> Plan:
     asked = [number for number, own in enumerate(tokens) if own is None and not constant[number]]
     stations = Stations(
         network=network,
-        outputs=outputs,
+        outputs=numbering.outputs,
         tags=np.concatenate(tags),
         words=words_of(len(nodes)),
         asked=np.array(asked, np.int32),

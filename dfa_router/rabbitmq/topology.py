@@ -44,22 +44,28 @@ class Topology(Declarations):
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return mimebundle(self.graph(), repr(self))
 
-    def compile(self, *, engine: str = "dfa", cache_bytes: int = DEFAULT_CACHE_BYTES) -> TopologyRouter:
+    def compile(
+        self, *, engine: str = "dfa", cache_bytes: int = DEFAULT_CACHE_BYTES, broker: str | None = None
+    ) -> TopologyRouter:
         """Return a router for this topology; ``cache_bytes`` is shared among its exchanges.
 
-        Raises :class:`OptionError` for an unknown engine or a bound that is no number of bytes.
+        ``broker`` is the version of RabbitMQ whose rules are to hold where versions differ, such as ``"3.10"``; without it, that
+        of :attr:`Declarations.broker`.
+
+        Raises :class:`OptionError` for an unknown engine, a bound that is no number of bytes, or what is no version.
         """
-        return TopologyRouter(self, engine=engine, cache_bytes=cache_bytes)
+        return TopologyRouter(self, engine=engine, cache_bytes=cache_bytes, broker=broker)
 
     def route(self, exchange: str, routing_key: str | bytes, vhost: str = "/", **attributes: Any) -> Route:
         """Tell who gets a message, as the broker would decide it.
 
-        ``attributes`` are what exchange types read of a message besides its routing key, by name; the types that are
-        simulated today read nothing else, so none is taken. For many messages see :meth:`compile` and
-        ``dfa_router.spark.route``.
+        ``attributes`` are what else is known of the message: its ``headers`` (a mapping of names to values; also those of CC and BCC
+        count), and ``cc`` and ``bcc``, further routing keys, where they are known apart. Without ``headers``, exchanges that go by
+        them are named as not simulated. For many messages see :meth:`compile` and ``dfa_router.spark.route``.
 
-        Raises :class:`UnknownNameError` for an exchange or vhost that is not there, an ``InputError`` for an internal
-        exchange, to which the broker lets nobody publish, and ``TypeError`` for an attribute that no type reads.
+        Raises :class:`UnknownNameError` for an exchange or vhost that is not there, :class:`PublishRefusedError` for a message that the
+        broker refuses (to an internal exchange, or with a CC that is no array), and ``TypeError`` for an attribute that no
+        type reads.
         """
         return self._router.route(exchange, routing_key, vhost, **attributes)
 

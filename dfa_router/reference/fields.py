@@ -22,6 +22,9 @@ Costs: subscribing O(criteria). Matching looks up two rows for each field of the
 and counts the bits in them: O(hits), however many subscriptions there are. Space is a compressed bitmap for each distinct
 criterion.
 
+A field may have several values. In a subscription they are one criterion, which any of them meets: ``currency=USD,
+currency=GBP`` is "USD or GBP". In a message they are all there, and count once for each criterion.
+
 Deviations: values of different types are different, so that ``5``, ``5.0``, ``"5"`` and ``True`` are four values, as in
 RabbitMQ. A subscription without criteria matches every message on ALL, and none on ANY. ``any`` stops at the first
 subscription that matches.
@@ -31,6 +34,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
+from itertools import chain
 from typing import TypeGuard
 
 from pyroaring import BitMap
@@ -55,7 +59,8 @@ class FieldMatcher:
 
     def __init__(self) -> None:
         self._rows: dict[Criterion, BitMap] = {}
-        self._criteria: dict[int, tuple[Criterion, ...]] = {}
+        self._criteria: dict[int, tuple[frozenset[Criterion], ...]] = {}
+        """Of each criterion the alternatives."""
         self._on_any = BitMap()
         """Subscriptions on ANY."""
         self._without = BitMap()
@@ -68,16 +73,17 @@ class FieldMatcher:
     def subscribe(self, criteria: Mapping[str, object], *, on: str = "all") -> int:
         """Add a subscription and return its number, which is never used again.
 
-        ``criteria`` maps the name of a field to the value that it must have, or to None if it must only be there.
-        ``on`` is "all" or "any". Raises :class:`BindingError` for a value that cannot be looked up, such as a list.
+        ``criteria`` maps the name of a field to the value that it must have, to a tuple of values of which it must have
+        one, or to None if it must only be there. ``on`` is "all" or "any". Raises :class:`BindingError` for a value that cannot be
+        looked up, such as a list.
         """
         if on not in ("all", "any"):
             raise OptionError(f"on is {on!r}: expected 'all' or 'any'")
         number = self._next
-        entries = tuple(_criterion(name, value) for name, value in criteria.items())
+        entries = tuple(_alternatives(name, value) for name, value in criteria.items())
         self._next += 1
         self._criteria[number] = entries
-        for entry in entries:
+        for entry in chain.from_iterable(entries):
             self._rows.setdefault(entry, BitMap()).add(number)
         if on == "any":
             self._on_any.add(number)
@@ -93,7 +99,7 @@ class FieldMatcher:
             raise BindingError(
                 f"there is no subscription {number} to remove: subscribe() returns the numbers"
             ) from None
-        for entry in entries:
+        for entry in chain.from_iterable(entries):
             row = self._rows[entry]
             row.discard(number)
             if not row:
@@ -129,28 +135,29 @@ class FieldMatcher:
         return False
 
     def _found(self, message: Mapping[str, object]) -> Iterator[BitMap]:
-        """Yield the rows of the message's criteria: for each field its presence, and its value if it has one."""
+        """Yield the rows of the message's criteria: for each field its presence, and its values together if it has any."""
         for name, value in message.items():
-            entries: list[Criterion] = [(name, None, None)]
-            if value is not None and _can_be_looked_up(value):
-                entries.append((name, type(value), value))
-            for entry in entries:
-                row = self._rows.get(entry)
-                if row is not None:
-                    yield row
+            values = value if isinstance(value, tuple) else (value,)
+            looked_up = [one for one in values if one is not None and _can_be_looked_up(one)]
+            for entries in ([(name, None, None)], [(name, type(one), one) for one in looked_up]):
+                rows = [self._rows[entry] for entry in entries if entry in self._rows]
+                if rows:
+                    yield BitMap.union(*rows)
 
 
-def parse_fields(text: str) -> dict[str, str | None]:
-    """Read fields in the notation of the whitepaper.
+def parse_fields(text: str) -> dict[str, str | tuple[str | None, ...] | None]:
+    """Read fields in the notation of the whitepaper; a field that comes with several values has a tuple of them.
 
     >>> parse_fields("currency=JPY, urgent")
     {'currency': 'JPY', 'urgent': None}
+    >>> parse_fields("currency=USD, currency=GBP")
+    {'currency': ('USD', 'GBP')}
     """
-    fields: dict[str, str | None] = {}
+    fields: dict[str, dict[str | None, None]] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = part.partition("=")
-        fields[name.strip()] = value.strip() if equals else None
-    return fields
+        fields.setdefault(name.strip(), {})[value.strip() if equals else None] = None
+    return {name: tuple(values) if len(values) > 1 else next(iter(values)) for name, values in fields.items()}
 
 
 def _can_be_looked_up(value: object) -> TypeGuard[Hashable]:
@@ -159,6 +166,15 @@ def _can_be_looked_up(value: object) -> TypeGuard[Hashable]:
     except TypeError:
         return False
     return True
+
+
+def _alternatives(name: str, value: object) -> frozenset[Criterion]:
+    """Return the criteria of which one must be met."""
+    if not isinstance(value, tuple) or not value:
+        return frozenset([_criterion(name, value)])
+    found = frozenset(_criterion(name, one) for one in value)
+    presence = (name, None, None)
+    return frozenset([presence]) if presence in found else found  # whatever the value is
 
 
 def _criterion(name: str, value: object) -> Criterion:

@@ -12,5 +12,6 @@ require_spark()
 from dfa_router.spark.executors import check_executors  # noqa: E402  (after the check, whose error names what to install)
 from dfa_router.spark.route import route  # noqa: E402
 from dfa_router.spark.sql import register  # noqa: E402
+from dfa_router.spark.traces import register_trace_source  # noqa: E402
 
-__all__ = ["check_executors", "local_session", "register", "route"]
+__all__ = ["check_executors", "local_session", "register", "register_trace_source", "route"]

@@ -15,7 +15,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from dfa_router.errors import MessagesError
 from dfa_router.logs.counting import COUNTS, Totals
-from dfa_router.logs.marks import NO_FIELDS, NO_JSON, READ_PROBLEM
+from dfa_router.logs.marks import NO_FIELDS, NO_JSON, NO_RECORD, READ_PROBLEM
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark.logs import MessageLog, writable
 from dfa_router.spark.route import route
@@ -35,7 +35,7 @@ def routed_log(log: MessageLog, topology: Topology, engine: str, cache_bytes: in
         raise MessagesError(str(error).replace(f", {READ_PROBLEM} string", "")) from None
     read, found = sf.col(f"`{READ_PROBLEM}`"), sf.col("problem")
     # Such a line has no columns: their absence is not worth a word.
-    unread = sf.coalesce(read.isin(NO_JSON, NO_FIELDS), sf.lit(False))
+    unread = sf.coalesce(read.isin(NO_JSON, NO_FIELDS) | read.startswith(NO_RECORD), sf.lit(False))
     both = sf.when(unread, read).otherwise(sf.nullif(sf.concat_ws("; ", read, found), sf.lit("")))
     return routed.withColumn("problem", both).drop(READ_PROBLEM)
 
@@ -100,7 +100,9 @@ def _counted(rows: DataFrame, top: int) -> tuple[Totals, pa.Table]:
     fate = sf.when(sf.col("routed"), "routed").when(nobody, "unroutable").otherwise("undecided")
     # Rows that have no key are listed among the problems.
     problem = sf.coalesce("problem", sf.lit(""))
-    keyless = problem.startswith(NO_JSON) | problem.startswith(NO_FIELDS) | problem.contains("is null")
+    keyless = problem.contains("is null")
+    for text in (NO_JSON, NO_FIELDS, NO_RECORD):
+        keyless |= problem.startswith(text)
     facets = sf.concat(
         sf.array(
             facet("fate", fate), facet("problem", sf.col("problem")), facet("exchange", sf.col("exchange"), None, place)

@@ -127,7 +127,8 @@ def route_log(
     counts: str | None = None,
     report: Report | None = None,
 ) -> Summary:
-    """Route the log at ``messages`` and write the result to the folder ``out``; formats are those of ``logs.FORMATS``.
+    """Route the log at ``messages`` and write the result to the folder ``out``; formats are those of
+    :data:`~dfa_router.logs.formats.FORMATS`.
 
     ``top`` bounds the lists of the summary; 0 means all. ``counts`` is the path of a Parquet file for all counts, of keys that
     nobody gets those of the summary (:data:`dfa_router.logs.counting.COUNTS`).

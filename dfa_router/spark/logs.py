@@ -1,4 +1,4 @@
-"""Message logs as files: Parquet, JSON lines and CSV, in and out; and Delta and Iceberg tables, in.
+"""Message logs as files: Parquet, JSON lines and CSV, in and out; Delta and Iceberg tables and traces of RabbitMQ, in.
 
 Spark's readers drop or merge what they cannot parse unless they are told otherwise. Here every line of a text format is
 a row: one that is no JSON object, has another number of fields than the header, or holds bytes that are no UTF-8 is kept
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -22,21 +21,16 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructField, StructType
 
 from dfa_router.errors import MessagesError
-from dfa_router.logs.stores import is_pattern, is_remote
+from dfa_router.logs.stores import is_pattern
 from dfa_router.spark.csv_logs import csv_rows
 from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.spark.json_logs import json_rows
 from dfa_router.spark.parquet_logs import parquet_rows
 from dfa_router.spark.route import quoted
 from dfa_router.spark.table_logs import found_table, table_rows
-from dfa_router.tables import read_table, table_at
+from dfa_router.spark.trace_logs import trace_rows
 
-__all__ = ["FORMATS", "MessageLog", "format_of", "read_messages", "reading", "writable"]
-
-FORMATS = {"parquet": (".parquet", ".pq"), "jsonl": (".jsonl", ".ndjson", ".json"), "csv": (".csv",)}
-"""The formats, and the file names by which each is known."""
-
-_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy")
+__all__ = ["MessageLog", "read_messages", "reading", "writable"]
 
 
 class MessageLog(NamedTuple):
@@ -46,35 +40,6 @@ class MessageLog(NamedTuple):
     rows: int
 
 
-def format_of(path: str, given: str | None = None) -> str:
-    """Return the format of a log: the given one, or the one that its name or the names in its folder tell.
-
-    Raises :class:`MessagesError` where there is nothing at that path or the names do not tell, and for a table that is refused.
-    """
-    table = None if is_remote(path) else table_at(path)
-    if table is not None:
-        if given not in {None, "parquet"}:
-            raise MessagesError(f"{path}: is a table, whose files are Parquet: leave --format out")
-        read_table(
-            table
-        )  # once more than it is needed, so that nobody waits for Spark to be told that a table is refused
-        return "parquet"
-    if not is_remote(path) and not is_pattern(path) and not Path(path).exists():
-        raise MessagesError(f"{path}: there is no such file or folder; give a message log with --messages")
-    if given is not None:
-        return given
-    found = {kind for name in _names(path) if (kind := _known(name)) is not None}
-    if len(found) == 1:
-        return found.pop()
-    what = (
-        f"holds files of several formats ({', '.join(sorted(found))})"
-        if found
-        else "has no ending that tells its format"
-    )
-    endings = ", ".join(ending for endings in FORMATS.values() for ending in endings)
-    raise MessagesError(f"{path}: {what}; known endings: {endings}. Say which with --format {'|'.join(FORMATS)}")
-
-
 def read_messages(session: SparkSession, path: str, kind: str) -> MessageLog:
     """Read a log of one of the :data:`FORMATS`; raises :class:`MessagesError` for one that cannot be read."""
     with reading(path):
@@ -82,6 +47,8 @@ def read_messages(session: SparkSession, path: str, kind: str) -> MessageLog:
             found = found_table(session, path)
             messages = parquet_rows(session, path) if found is None else table_rows(session, found)
             return MessageLog(messages, messages.count())
+        if kind == "trace":
+            return MessageLog(*trace_rows(session, path))
         lines = session.read.text(path).where(sf.col("value").rlike(r"\S"))
         if kind == "jsonl":
             return MessageLog(*json_rows(session, path, lines))
@@ -112,20 +79,3 @@ def reading(path: str) -> Iterator[None]:
         yield
     except SPARK_ERRORS as error:
         raise MessagesError(f"{path}: cannot be read: {cause(error)}") from error
-
-
-def _names(path: str) -> Iterator[str]:
-    """Yield the names that may tell a format: that of the path, or those of the data files in a folder."""
-    if is_remote(path) or is_pattern(path) or not Path(path).is_dir():
-        yield path
-        return
-    for file in Path(path).rglob("*"):
-        if file.is_file() and not file.name.startswith(("_", ".")):
-            yield file.name
-
-
-def _known(name: str) -> str | None:
-    plain = name.lower()
-    for ending in _COMPRESSED:
-        plain = plain.removesuffix(ending)
-    return next((kind for kind, endings in FORMATS.items() if plain.endswith(endings)), None)

@@ -13,6 +13,7 @@ from pyspark.sql.types import (
     BinaryType,
     BooleanType,
     DataType,
+    MapType,
     StringType,
     StructField,
     StructType,
@@ -62,7 +63,8 @@ def key_columns(
 ) -> KeyColumns:
     """Return the columns to route by, after checking the schema against them and against the names that are added.
 
-    ``read`` are the attributes that the topology's exchanges read, ``given`` names for keys that differ from their own.
+    ``read`` are the attributes that the topology's exchanges read, ``given`` names for keys that differ from their own. A column
+    with an attribute's name is passed over where its type does not fit, unless ``given`` names it.
     Raises :class:`MessagesError` for columns that do not fit, and :class:`OptionError` for a name given to no key.
     """
     given, read = dict(given or {}), tuple(read)
@@ -82,7 +84,7 @@ def key_columns(
     for key in (*KEYS, *read):
         name = given.get(key, key)
         column = columns.get(_folded(name, case_sensitive))
-        if column is not None:
+        if column is not None and (key in KEYS or key in given or _is_readable(key, column.dataType)):
             found[key] = column
         elif key in given or key in KEYS[:2]:
             raise MessagesError(
@@ -130,6 +132,17 @@ def _check_other_case(schema: StructType, listed: str) -> None:
             f"column {other_case!r} differs from 'vhost' by its case alone; the messages have: {listed}. Rename it to "
             "'vhost', or to something else if it is none"
         )
+
+
+def _is_readable(key: str, kind: DataType) -> bool:
+    """Tell whether a column that nobody has named for it can be an attribute: another column may happen to have its name."""
+    if key == "headers":
+        return isinstance(kind, MapType | StructType | StringType) or (
+            isinstance(kind, ArrayType) and isinstance(kind.elementType, StructType) and len(kind.elementType) == 2
+        )
+    if key in ("cc", "bcc"):
+        return isinstance(kind, ArrayType) and isinstance(kind.elementType, StringType | BinaryType)
+    return True
 
 
 def _check_type(key: str, field: StructField, listed: str) -> None:

@@ -197,6 +197,7 @@ def run(side: str) -> None:
                                     assert answers(machine, keys) == expected
                                 for key, right in list(zip(keys, expected, strict=True))[:200]:
                                     assert key is None or list(machine.match(key)) == right
+                                match_few(machine, keys, expected, side)
             assert answers(Simulator(nfa, b"."), keys) == answers(without_bits(Simulator(nfa, b".")), keys) == expected
         for screen in (
             Screen(separator=b".", empty_words=False, wrong=b"*b", prefix=b"$x"),
@@ -212,6 +213,30 @@ def run(side: str) -> None:
         run_relay(chance, side)
     if left_out := never_run():
         sys.exit(f"these kernels were never run beside unreadable memory: {left_out}")
+
+
+def match_few(machine: Any, keys: list[bytes | None], expected: list[list[int] | None], side: str) -> None:
+    """Match small batches: keys that are joined, and keys that lie beside memory that nobody may read."""
+    pairs = [(key, right) for key, right in zip(keys, expected, strict=True) if key is not None]
+    for at in range(0, len(pairs), 50):
+        some, rights = zip(*pairs[at : at + 50], strict=True)
+        ends = np.cumsum([0, *map(len, some)])
+        data = guarded(np.frombuffer(b"".join(some), np.uint8), side)
+        batches = [machine.match_joined(b"\0".join(some), len(some))]
+        for kind in (np.int32, np.int64):
+            offsets = guarded(ends.astype(kind), side)
+            batches.append(machine.match_memory(Place(offsets), Place(data), 0, len(some), offsets.itemsize))
+        for batch in batches:
+            if batch is not None:
+                found = np.split(batch.positions, batch.offsets[1:-1])
+                assert [found[number].tolist() for number in batch.set_ids] == list(rights)
+
+
+class Place:
+    """Where an array lies."""
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        self.address, self.size = array.ctypes.data, array.nbytes
 
 
 def run_relay(chance: random.Random, side: str) -> None:

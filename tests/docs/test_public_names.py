@@ -27,6 +27,8 @@ NEEDS = {
 
 DOCUMENTED = (
     "dfa_router",
+    "dfa_router.analysis",
+    "dfa_router.lint",
     "dfa_router.rabbitmq",
     "dfa_router.spark",
     "dfa_router.sql",

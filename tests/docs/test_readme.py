@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import io
 import re
 import shlex
 from pathlib import Path
@@ -52,6 +54,22 @@ def test_the_session_on_spark_is_real(spark: SparkSession, monkeypatch: pytest.M
     results = sessions(on_spark(README.read_text("utf-8"))[0])
     assert results.attempted >= 10
     assert results.failed == 0
+
+
+def test_the_commands_of_the_section_on_changes_are_real(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each ``$ dfa-router`` of that section says what stands below it, but for the progress."""
+    from dfa_router.cli.app import run
+
+    monkeypatch.chdir(REPOSITORY)
+    monkeypatch.setenv("COLUMNS", "80")
+    section = README.read_text("utf-8").split("\n## Before a change is deployed\n")[1].split("\n## ", 1)[0]
+    blocks = re.findall(r"```console\n\$ dfa-router ([^\n]+)\n(.*?)```", section, re.DOTALL)
+    assert [command.split()[0] for command, _ in blocks] == ["diff", "replay", "audit"]
+    for command, expected in blocks:
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            assert run(shlex.split(command)) == 1
+        lines = [line.rstrip() for line in said.getvalue().splitlines() if not line.endswith(" ...")]
+        assert "\n".join(lines).strip() == expected.strip()
 
 
 def test_every_make_target_exists() -> None:

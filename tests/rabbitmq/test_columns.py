@@ -20,7 +20,7 @@ WORDS = ["a", "b", ""]
 KEYS = ["", "a", "b", "a.b", "b.a", ".", "a.", "a.a.b", "b.b", "*", "#"]
 PATTERNS = ["", "a", "b", "*", "#", "a.*", "*.b", "a.#", "#.b", "*.*", "#.a.#", "#.#", "a.b"]
 NAMES = ["A", "B", "C", "D", "E", "F"]
-TYPES = ["direct", "fanout", "topic", "topic", "headers"]
+TYPES = ["direct", "fanout", "topic", "topic", "headers", "x-unheard-of"]
 
 
 def matches(pattern: list[str], key: list[str]) -> bool:
@@ -51,7 +51,7 @@ def by_the_book(topology: Topology, start: str, key: str) -> tuple[list[str], li
         if name == "":
             queues |= {queue.name for queue in topology.queues if queue.name == key}
             continue
-        if kind not in {"direct", "fanout", "topic"}:
+        if kind not in {"direct", "fanout", "topic", "headers"}:
             unknown.add(name)
             continue
         hits = [
@@ -59,7 +59,7 @@ def by_the_book(topology: Topology, start: str, key: str) -> tuple[list[str], li
             for one in topology.bindings
             if one.source == name
             and (
-                kind == "fanout"
+                kind in {"fanout", "headers"}  # without arguments, all are met by every message
                 or (kind == "direct" and one.routing_key == key)
                 or (kind == "topic" and matches(one.routing_key.split(".") if one.routing_key else [], words))
             )
@@ -114,7 +114,7 @@ def test_columns_single_messages_and_the_book_agree(
 ) -> None:
     router = topology.compile(engine=engine, cache_bytes=cache_bytes)
     sources = [name for (_, name), exchange in topology.exchanges_by_name.items() if not exchange.internal]
-    messages = [(name, key) for name in sources if name not in {"amq.headers", "amq.match"} for key in KEYS]
+    messages = [(name, key) for name in sources for key in KEYS]
     chance.shuffle(messages)
     columns = router.route_columns([name for name, _ in messages], [key for _, key in messages])
     assert columns.problem.null_count == len(messages)
@@ -226,7 +226,7 @@ def test_every_form_of_an_arrow_column_is_taken() -> None:
     chunked = router.route_columns(pa.chunked_array([names[:2], names[2:]]), pa.chunked_array([keys[:1], keys[1:]]))
     assert chunked == expected
     for empty in (pa.array([], pa.string()), pa.array([], pa.large_string())):
-        assert [len(column) for column in router.route_columns(empty, empty)] == [0, 0, 0, 0]
+        assert [len(column) for column in router.route_columns(empty, empty)] == [0, 0, 0, 0, 0]
     nulls = router.route_columns(pa.nulls(2), pa.nulls(2))
     assert nulls.problem.to_pylist() == ["exchange is null; routing_key is null"] * 2
     with pytest.raises(dr.MessagesError, match="differ in length"):

@@ -104,9 +104,9 @@ def test_a_matcher_that_no_file_holds_is_pickled(tmp_path: Path) -> None:
 
 
 def test_what_no_type_reads_is_refused() -> None:
-    assert attributes_read(["topic", "x-colour", None]) == ("paint",)
+    assert attributes_read(["topic", "x-colour", None]) == ("bcc", "cc", "headers", "paint")
     topology = topology_of(**TOPOLOGY_PARTS)
-    with pytest.raises(TypeError, match=r"unexpected argument 'headers'.*read paint of a message"):
-        topology.route("x", "a", headers={})
-    with pytest.raises(TypeError, match="unexpected argument 'headers'"):
-        topology.compile().route_columns(["x"], ["a"], headers=[{}])
+    with pytest.raises(TypeError, match=r"unexpected argument 'colour'.*read bcc, cc, headers, paint of a message"):
+        topology.route("x", "a", colour="red")
+    with pytest.raises(TypeError, match="unexpected argument 'colour'"):
+        topology.compile().route_columns(["x"], ["a"], colour=["red"])

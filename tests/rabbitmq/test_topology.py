@@ -187,7 +187,7 @@ def test_the_default_exchange_has_no_alternate() -> None:
 
 def test_types_that_are_not_simulated_are_named() -> None:
     there = topology(
-        [exchange("X"), exchange("H", "headers"), exchange("C", "x-consistent-hash", "A"), exchange("A", "fanout")],
+        [exchange("X"), exchange("H", "x-jms-topic"), exchange("C", "x-unheard-of", "A"), exchange("A", "fanout")],
         [bind("X", "H", "#"), bind("X", "C", "a.#"), bind("H", "q"), bind("C", "r", "1"), bind("A", "s")],
     )
     assert there.route("X", "b").not_simulated == ("H",)

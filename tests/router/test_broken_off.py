@@ -48,9 +48,11 @@ def test_matching_may_be_broken_off_at_every_step(engine: str) -> None:
     def call() -> None:
         router.match("a.b")
         router.match_batch(KEYS).destinations().to_pylist()
+        router.match_batch(KEYS[2:4]).destinations().to_pylist()
 
     def check(_step: int) -> None:
         assert router.match("a.b") == right.match("a.b")
+        assert router.match_batch(KEYS[2:4]).destinations().to_pylist() == expected[2:4]
         assert router.match_batch(KEYS).destinations().to_pylist() == expected
         assert router.match_batch(KEYS[:2], threads=2).destinations().to_pylist() == expected[:2]
 

@@ -209,11 +209,11 @@ def test_a_null_row_of_a_struct_is_a_null_key() -> None:
 
 def test_attributes_of_messages_are_read_from_other_libraries() -> None:
     """No simulated type reads one yet; the column is read as if one did."""
-    from dfa_router.rabbitmq.columns import _plain_array
+    from dfa_router.rabbitmq.byte_columns import plain_array
 
-    assert _plain_array(pl.Series([1, None])).to_pylist() == [1, None]
-    assert _plain_array(pa.chunked_array([[1], [2]])).to_pylist() == [1, 2]
-    assert _plain_array([{"a": 1}]).to_pylist() == [{"a": 1}]
+    assert plain_array(pl.Series([1, None])).to_pylist() == [1, None]
+    assert plain_array(pa.chunked_array([[1], [2]])).to_pylist() == [1, 2]
+    assert plain_array([{"a": 1}]).to_pylist() == [{"a": 1}]
 
 
 ROWS = [

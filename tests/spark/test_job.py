@@ -229,7 +229,7 @@ def test_logs_that_cannot_be_read_are_refused(spark: SparkSession, tmp_path: Pat
 
 
 def test_formats_are_told_by_names(tmp_path: Path) -> None:
-    from dfa_router.spark.logs import format_of
+    from dfa_router.logs.formats import format_of
 
     for name, kind in [("a.parquet", "parquet"), ("a.JSONL", "jsonl"), ("a.json.gz", "jsonl"), ("a.csv", "csv")]:
         (tmp_path / name).touch()

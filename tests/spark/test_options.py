@@ -165,12 +165,14 @@ class Calls:
         self.sizes: list[int] = []
 
     def route_columns(self, exchanges: Any, keys: Any, vhosts: Any, *, vhost: str) -> Any:
-        from dfa_router.rabbitmq.columns import RoutedColumns
+        from dfa_router.rabbitmq.columns import CHOICE, RoutedColumns
 
         self.sizes.append(len(keys))
         rows = len(keys)
         empty = pa.array([[]] * rows, pa.list_(pa.string()))
-        return RoutedColumns(empty, pa.array([False] * rows), empty, keys.combine_chunks())
+        return RoutedColumns(
+            empty, pa.array([False] * rows), empty, keys.combine_chunks(), pa.array([[]] * rows, pa.list_(CHOICE))
+        )
 
 
 def test_a_worker_reads_ahead_to_a_bound_and_answers_in_the_lengths_that_came() -> None:

@@ -40,8 +40,8 @@ ADDED = ["queues", "routed", "not_simulated", "problem"]
 
 
 def routed(spark: SparkSession, log: object, out: Path, way: str = "files") -> pa.Table:
+    from dfa_router.logs.formats import format_of
     from dfa_router.spark.job import route_log
-    from dfa_router.spark.logs import format_of
 
     summary = route_log(spark, TOPOLOGY, str(log), str(out), kind=format_of(str(log)), out_kind="parquet")
     rows = pq.read_table(out)
@@ -137,7 +137,7 @@ def test_a_table_is_found_by_its_uri(spark: SparkSession, tmp_path: Path) -> Non
 
 
 def test_a_table_is_not_read_as_another_format(tmp_path: Path) -> None:
-    from dfa_router.spark.logs import format_of
+    from dfa_router.logs.formats import format_of
 
     deltalake.write_deltalake(tmp_path / "log", messages(0, 1, day=1), partition_by=["day"])
     with pytest.raises(MessagesError, match="is a table, whose files are Parquet: leave --format out"):
@@ -148,7 +148,7 @@ def test_a_table_is_not_read_as_another_format(tmp_path: Path) -> None:
 
 
 def test_a_table_is_refused_before_spark_starts(tmp_path: Path) -> None:
-    from dfa_router.spark.logs import format_of
+    from dfa_router.logs.formats import format_of
 
     deltalake.write_deltalake(tmp_path / "log", messages(0, 1))
     with pytest.raises(MessagesError, match="has no version 7; its newest is 0"):

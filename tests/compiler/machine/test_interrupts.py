@@ -118,6 +118,27 @@ def test_a_batch_may_be_broken_off_at_every_step(capacity: int, key_cache: Any) 
     assert everywhere(make, lambda machine: machine.match_batch([keys])) > 100
 
 
+@pytest.mark.parametrize("capacity", [1 << 16, 1700])
+def test_a_small_batch_may_be_broken_off_at_every_step(capacity: int) -> None:
+    keys = keys_of(2, 12)
+    joined, expected = b"\0".join(keys), right(keys)
+
+    def call(machine: LazyDfa) -> None:
+        found = machine.match_joined(joined, len(keys))
+        if found is not None:
+            ends = found.offsets.tolist()
+            sets = [tuple(found.positions[ends[number] : ends[number + 1]].tolist()) for number in found.set_ids]
+            assert sets == expected
+
+    def settled() -> LazyDfa:
+        machine = LazyDfa(NFA, b".", capacity)
+        call(machine)
+        return machine
+
+    assert everywhere(lambda: LazyDfa(NFA, b".", capacity), call) > 100
+    assert everywhere(settled, call) > 50
+
+
 def test_several_threads_may_be_broken_off_at_every_step() -> None:
     keys = column(keys_of(3, 9000))
 

@@ -1,0 +1,42 @@
+"""What a walker decides by counting, or is told: so that a benchmark can hold what it decides against each fixed choice.
+
+Users have no such options, but for the key cache and the bound in bytes: no fixed choice is right for all keys, and what is
+decided by counting costs little more than the best of them (``python -m benchmarks regret``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.machine.dense_rows import DENSE_BYTES
+from compiler.machine.key_cache import SHARE, KeyCacheMode
+
+__all__ = ["AUTO", "Policy"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The choices; None stands for what counting says.
+
+    >>> Policy(simulate=False).doorkeeper is None
+    True
+    """
+
+    key_cache: KeyCacheMode = "off"
+    """Whether whole keys are looked up before their words are read."""
+    key_cache_share: int = SHARE
+    """At most one part in so many of the cache's capacity goes to their table."""
+    doorkeeper: bool | None = None
+    """Whether only transitions that are asked for several times are built; else the automaton's size decides."""
+    simulate: bool | None = None
+    """Whether keys are simulated always or, but for one that alone outgrows the cache, never."""
+    row_bytes: int = DENSE_BYTES
+    """The most bytes of a cache that is written out as rows; 0 for never."""
+
+    def keeps_door(self, *, far: bool) -> bool:
+        """Tell whether to have a doorkeeper, for an automaton that is ``far`` from the processor or not."""
+        return far if self.doorkeeper is None else self.doorkeeper
+
+
+AUTO = Policy()
+"""Everything but the key cache, which is an option of users, is decided by counting."""

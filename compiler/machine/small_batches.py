@@ -1,0 +1,86 @@
+"""A walker for small batches, too: the same steps as for any batch, without an array or an object for each of them.
+
+A batch of one key took 40 us, of which walking was one: the rest went into columns, parts of columns, progress and
+collectors. Here keys are copied to arrays that the walker has anyway (:mod:`compiler.machine.few_keys`), walked where they
+lie, and answered with one array. What is out of the ordinary (a full table, keys that are to be simulated) goes on as in
+any batch, from the key at which it happened. Neither the key cache nor rows are asked: they do not pay for so few keys.
+"""
+
+from __future__ import annotations
+
+from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, MEMBERS, ROW, STATES, WORDS, Cache
+from compiler.machine.cache import forget_seen
+from compiler.machine.collector import Collector
+from compiler.machine.few_keys import FewKeys
+from compiler.machine.key_cache import NO_KEY_TABLE
+from compiler.machine.progress import Progress
+from compiler.machine.walker import Walker
+from compiler.values import Memory, SetBatch
+
+__all__ = ["SmallBatchWalker"]
+
+
+class SmallBatchWalker(Walker):
+    """A walker that matches a few keys with little ado."""
+
+    _few: FewKeys | None = None
+    """Made for the first small batch. Nothing in it outlives a batch, so a call that was broken off leaves nothing wrong."""
+
+    def run_joined(self, joined: bytes, count: int) -> SetBatch | None:
+        """Match ``count`` keys that are joined by NUL bytes; None where they must go another way."""
+        few = self._room()
+        if few is None or not few.take_joined(joined, count):
+            return None
+        return self._run_few(few, count)
+
+    def run_memory(self, offsets: Memory, data: Memory | None, first: int, count: int, width: int) -> SetBatch | None:
+        """Match keys that lie in memory as Arrow has them; None where they must go another way."""
+        few = self._room()
+        if few is None or not few.take_from(offsets, data, first, count, width):
+            return None
+        return self._run_few(few, count)
+
+    def _room(self) -> FewKeys | None:
+        """Return room for keys, or None where they are simulated now."""
+        if self._midway:
+            self._recover()
+        if self._cache is None or self._pace.pause:
+            return None
+        if self._few is None:
+            self._few = FewKeys()
+        return self._few
+
+    def _run_few(self, few: FewKeys, count: int) -> SetBatch:
+        from compiler.kernels.calling import direct  # as late as all kernels
+        from compiler.kernels.walk import walk
+
+        cache = self._cache
+        assert cache is not None
+        self._midway = True
+        meta = cache.meta
+        words, builds = int(meta[WORDS]), int(meta[BUILDS])
+        where = few.keys, 0, count, BLOCK, 0, few.ids, NO_KEY_TABLE
+        status = direct(walk, self._program, cache, self._work, *where)
+        self._keys += count
+        built = int(meta[BUILDS]) - builds
+        if built:
+            self._dense_rows.note(0, built=True)
+        if (built or self._pace.builds) and self._policy.simulate is None:
+            members = float(meta[MEMBERS] / meta[STATES])
+            self._pace.compare(keys=count, words=int(meta[WORDS]) - words, builds=built, members=members)
+        found = None if status != DONE or meta[DEFERRED] else few.answer(cache, count)
+        if found is None:
+            found = self._finished(few, cache, count)
+        self._midway = False
+        return found
+
+    def _finished(self, few: FewKeys, cache: Cache, count: int) -> SetBatch:
+        """Go on as in any batch, from the row at which the walk has ended."""
+        set_ids = few.ids[:count].copy()
+        column = Progress(few.keys, set_ids, Collector(set_ids), 0)
+        column.row = int(cache.meta[ROW])
+        self._fallbacks += self._simulation.deferred(few.keys, cache, column.found, set_ids)
+        forget_seen(cache)
+        self._match_column(column, [])
+        self._hand_over_sets(column.found, count)
+        return column.found.batch()

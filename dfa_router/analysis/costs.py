@@ -1,0 +1,200 @@
+"""What a binding set may cost: states of an automaton, and steps of a broker that backtracks.
+
+An automaton that is built as keys need it may have to build exponentially many states (``#.a.*.*.*`` doubles with every
+``*``, ``#.a.#`` with every further binding of that form); :func:`growth` builds until a budget is spent, and says whose
+positions were in the most different sets.
+
+A broker that walks a trie and tries each way anew (RabbitMQ before 4.3.5) takes a number of steps that grows with a power of
+the key's length: the number of ``#`` on a way. :func:`broker_cost` counts them, on a key that it makes as bad as it can.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from compiler import CapacityError, Token, Wildcard
+from compiler.automata.nfa import OTHER
+from compiler.automata.paths import parents_of, path_to
+from compiler.automata.positions import States
+from dfa_router.analysis.questions import BUDGET, Question
+from dfa_router.language.bindings import binding_set
+from dfa_router.language.dialects import Dialect
+from dfa_router.language.rules import key_space
+
+__all__ = ["BrokerCost", "Growth", "broker_cost", "growth"]
+
+_MOST_BYTES = 255
+"""The longest routing key that AMQP 0-9-1 carries."""
+_BLAMED = 5
+"""The most bindings that are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """How large the complete automaton of a binding set is."""
+
+    states: int
+    """States that keys can reach; those found, if not all were."""
+    complete: bool
+    """Whether these are all, or the budget was spent before."""
+    blamed: tuple[tuple[int, int], ...]
+    """Bindings, by position, whose positions were in the most different sets, and in how many. A binding without a ``#``
+    before other words is in one set for each of its words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerCost:
+    """What a key costs a broker that backtracks."""
+
+    key: str
+    """The worst key that was found."""
+    steps: int
+    """Steps of the walk for it: nodes of the trie that are visited, each as often as a way leads there."""
+    plain: str
+    """A key of as many words and bytes none of which is in a binding."""
+    plain_steps: int
+    """Steps of the walk for that."""
+    binding: int | None
+    """The binding that costs the most of it alone; None if there are none."""
+    versions: str
+    """Of which brokers this is true."""
+
+
+def growth(bindings: Iterable[tuple[str, str]], dialect: str | Dialect = "amqp", *, budget: int = BUDGET) -> Growth:
+    """Count the states of the complete automaton of a binding set, within a budget of steps.
+
+    Raises :class:`PatternError` and :class:`BindingError` for what cannot be compiled.
+
+    >>> growth([("a.b", "q")])
+    Growth(states=4, complete=True, blamed=((0, 3),))
+    >>> exploding = [(f"#.{letter}.#", letter) for letter in "abcdefghijklmnopqrst"]
+    >>> found = growth(exploding, budget=2_000)
+    >>> found.complete, found.states > 100
+    (False, True)
+    """
+    given = binding_set(bindings)
+    question = Question([one.pattern for one in given], dialect, budget)
+    machine, everything = question.machine, question.side(range(len(given)))
+    agenda = deque((machine.begin(root, everything), phase) for root, phase in enumerate(machine.space.starts()))
+    met: dict[tuple[States, int], None] = dict.fromkeys(agenda)
+    complete = True
+    try:
+        while agenda:
+            states, phase = agenda.popleft()
+            for symbol in (*machine.symbols(states, everything), OTHER):
+                question.budget.spend(1 + len(states) // 16)
+                after = machine.space.step(phase, machine.word(symbol))
+                if after is not None:
+                    target = (machine.step_all(states, symbol, everything), after)
+                    if target not in met:
+                        met[target] = None
+                        agenda.append(target)
+    except CapacityError:
+        complete = False
+    return Growth(states=len({states for states, _ in met}), complete=complete, blamed=_blamed(question, met))
+
+
+def _blamed(question: Question, met: Iterable[tuple[States, int]]) -> tuple[tuple[int, int], ...]:
+    """Return the bindings whose positions were in the most different sets."""
+    machine = question.machine
+    parents = parents_of(machine.nfa)
+    owners: defaultdict[int, list[int]] = defaultdict(list)
+    for number in range(len(question.patterns)):
+        for position in path_to(parents, machine.end_of(number)):
+            owners[position].append(number)
+    seen: defaultdict[int, set[frozenset[int]]] = defaultdict(set)
+    for states, _ in met:
+        parts: defaultdict[int, list[int]] = defaultdict(list)
+        for position in states:
+            for owner in owners[position][:_BLAMED]:  # of many that share a beginning, a few stand for all
+                parts[owner].append(position)
+        for owner, part in parts.items():
+            seen[owner].add(frozenset(part))
+    return tuple(Counter({owner: len(parts) for owner, parts in seen.items()}).most_common(_BLAMED))
+
+
+def broker_cost(bindings: Iterable[tuple[str, str]], *, most_bytes: int = _MOST_BYTES) -> BrokerCost:
+    """Make a key that costs a backtracking AMQP broker as much as possible, and count what it costs.
+
+    Keys are made of each binding's own words, in their order and each alone, as often as fits into ``most_bytes``, and the
+    worst of them is told; a worse key may exist.
+
+    Raises :class:`PatternError` and :class:`BindingError` for what cannot be compiled.
+
+    >>> found = broker_cost([("#.a.#.a.#.a.#.b", "q")], most_bytes=39)
+    >>> found.key, found.steps, found.plain_steps
+    ('a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a', 8897, 22)
+    """
+    given = binding_set(bindings)
+    question = Question([one.pattern for one in given], "amqp")
+    trie = _trie(question.tokens)
+    (plain,) = islice(key_space(question.dialect).fresh(question.literals), 1)
+    worst: tuple[int, list[bytes]] = (_steps(trie, ()), [])
+    for words in dict.fromkeys(_suspects(question.tokens, most_bytes)):
+        worst = max(worst, (_steps(trie, words), list(words)), key=lambda one: one[0])
+    steps, key = worst
+    other = [(plain * len(word))[: len(word)] or b"" for word in key]
+    alone = [_steps(_trie([tokens]), key) if Wildcard.MANY in tokens else 0 for tokens in question.tokens]
+    return BrokerCost(
+        key=b".".join(key).decode(),
+        steps=steps,
+        plain=b".".join(other).decode(),
+        plain_steps=_steps(trie, other),
+        binding=alone.index(max(alone)) if alone else None,
+        versions="RabbitMQ before 4.3.5, which tries each way anew; 4.3.5 remembers them, and refuses bindings with over two '#'",
+    )
+
+
+def _suspects(patterns: Iterable[Sequence[Token]], most_bytes: int) -> Iterator[tuple[bytes, ...]]:
+    """Yield keys that may cost much: the literals of each pattern, round and round, all of them and each alone."""
+    for tokens in patterns:
+        literals = [token for token in tokens if isinstance(token, bytes)] or [b"x"]
+        for round_of in (literals, *([word] for word in dict.fromkeys(literals)), literals[:-1] or literals):
+            words: list[bytes] = []
+            length = -1
+            while length + 1 + len(round_of[len(words) % len(round_of)]) <= most_bytes and len(words) < most_bytes:
+                words.append(round_of[len(words) % len(round_of)])
+                length += 1 + len(words[-1])
+            yield tuple(words)
+
+
+_Node = dict[Token, "_Node"]
+
+
+def _trie(patterns: Iterable[Sequence[Token]]) -> _Node:
+    """Return the trie that the broker keeps: of the patterns as they are written, not of their normal forms."""
+    root: _Node = {}
+    for tokens in patterns:
+        node = root
+        for token in tokens:
+            node = node.setdefault(token, {})
+    return root
+
+
+def _steps(root: _Node, words: Sequence[bytes]) -> int:
+    """Return how many calls a walk makes that tries each way anew.
+
+    A call at a node with some words left calls the literal's child and that of ``*`` with one word fewer, and that of ``#``
+    with all of them, with one fewer, and so on to none. They are counted, not made.
+    """
+    nodes = [root]
+    for node in nodes:  # it grows: parents stand before their children
+        nodes += node.values()
+    calls: dict[int, list[int]] = {}
+    for node in reversed(nodes):
+        one, many = node.get(Wildcard.ONE), node.get(Wildcard.MANY)
+        counts = [1] * (len(words) + 1)
+        tail = 0
+        for at in range(len(words), -1, -1):
+            if many is not None:
+                tail += calls[id(many)][at]
+                counts[at] += tail
+            if at < len(words):
+                literal = node.get(words[at])
+                counts[at] += calls[id(literal)][at + 1] if literal is not None else 0
+                counts[at] += calls[id(one)][at + 1] if one is not None else 0
+        calls[id(node)] = counts
+    return calls[id(root)][0]

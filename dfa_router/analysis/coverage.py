@@ -1,0 +1,186 @@
+"""Bindings that change nothing: their keys all go to the same destination by other bindings.
+
+Each pattern is read through the automaton of all others as if it were a key (:mod:`compiler.automata.covering`), which finds
+every single pattern that covers it. Where several are needed, a proof of inclusion decides; only patterns with a wildcard for
+any number of words can be covered so, and two sample keys clear most of these. So a hundred thousand bindings take seconds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from compiler import CapacityError, Wildcard
+from compiler.automata.covering import accepting_at, covering, overlapping, probes
+from dfa_router.analysis.questions import BUDGET, Question
+from dfa_router.language.bindings import binding_set
+from dfa_router.language.dialects import Dialect, dialect_named
+
+__all__ = ["Redundancy", "RedundancyKind", "UnprovenError", "cover", "redundant", "unreachable"]
+
+_UNION_BUDGET = 20_000
+"""Steps of one proof that several patterns cover one."""
+
+
+class RedundancyKind(StrEnum):
+    """How a binding is covered."""
+
+    EQUAL = "equal"
+    """By one that matches the same keys; of equal ones, the first is kept."""
+    COVERED = "covered"
+    """By one that matches more."""
+    UNION = "union"
+    """By several together, none of which does alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redundancy:
+    """A binding that can be removed without changing who gets which message."""
+
+    binding: int
+    """Its position in the set."""
+    by: tuple[int, ...]
+    """The positions of the bindings that cover it. None of them is redundant itself."""
+    kind: RedundancyKind
+
+
+class UnprovenError(CapacityError):
+    """A proof took over the budget: .bindings are the positions of the bindings to blame."""
+
+    def __init__(self, message: str, bindings: tuple[int, ...]) -> None:
+        super().__init__(message)
+        self.bindings = bindings
+
+
+def redundant(
+    bindings: Iterable[tuple[str, str]], dialect: str | Dialect = "amqp", *, budget: int = BUDGET
+) -> tuple[Redundancy, ...]:
+    """Return the bindings that can all be removed together, in order of their positions.
+
+    Raises :class:`PatternError` and :class:`BindingError` for what cannot be compiled, and :class:`UnprovenError` when a proof
+    takes over the budget.
+
+    >>> redundant([("a.*", "q"), ("a.b", "q"), ("a.#", "other")])
+    (Redundancy(binding=1, by=(0,), kind=<RedundancyKind.COVERED: 'covered'>),)
+    >>> [one.by for one in redundant([("a", "q"), ("a.*.#", "q"), ("a.#", "other"), ("a.#", "q")])]
+    [(3,), (3,)]
+    """
+    given = binding_set(bindings)
+    question = Question([one.pattern for one in given], dialect, budget)
+    return _Groups(question, [one.destination for one in given]).redundant()
+
+
+def cover(patterns: Iterable[str], dialect: str | Dialect = "amqp", *, budget: int = BUDGET) -> tuple[str, ...]:
+    """Return those of the patterns that match all keys that any of them does, none of which could be left out.
+
+    >>> cover(["t/1/2/+", "t/1/2/#", "g"], "mqtt")
+    ('t/1/2/#', 'g')
+    """
+    given = tuple(patterns)
+    question = Question(given, dialect, budget)
+    gone = {one.binding for one in _Groups(question, [""] * len(given)).redundant()}
+    return tuple(pattern for number, pattern in enumerate(given) if number not in gone)
+
+
+def unreachable(patterns: Iterable[str], dialect: str | Dialect = "amqp") -> tuple[int, ...]:
+    """Return the positions of the patterns that no key at all can match.
+
+    >>> unreachable(["#P2P/a", "a/b"], "solace"), unreachable(["#"], "amqp")
+    ((0,), ())
+    """
+    question = Question(tuple(patterns), dialect_named(dialect))
+    return tuple(number for number in range(len(question.patterns)) if not is_matched(question, number))
+
+
+def is_matched(question: Question, number: int) -> bool:
+    """Tell whether any key matches a pattern."""
+    space = question.machine.space
+    return any(space.is_key(words) for words in probes(question.tokens[number]))
+
+
+class _Groups:
+    """The patterns of a question by destination: those that end at one position of the automaton mean the same."""
+
+    def __init__(self, question: Question, destinations: Sequence[str]) -> None:
+        self.question = question
+        self.destinations = destinations
+        self.everything = question.side(range(len(question.patterns)))
+        self.first: dict[tuple[int, str], int] = {}
+        """The first binding of each pattern and destination."""
+        self.members: defaultdict[str, list[int]] = defaultdict(list)
+        """The bindings of each destination that are the first of their kind."""
+        for number, destination in enumerate(destinations):
+            end = question.machine.end_of(number)
+            if self.first.setdefault((end, destination), number) == number:
+                self.members[destination].append(number)
+
+    def redundant(self) -> tuple[Redundancy, ...]:
+        machine, gone = self.question.machine, {}
+        for number, destination in enumerate(self.destinations):
+            first = self.first[machine.end_of(number), destination]
+            if first != number:
+                gone[number] = Redundancy(binding=number, by=(first,), kind=RedundancyKind.EQUAL)
+            elif len(self.members[destination]) > 1:
+                wider = self._wider(number, destination)
+                if wider is not None:
+                    gone[number] = Redundancy(binding=number, by=(wider,), kind=RedundancyKind.COVERED)
+        for number, destination in enumerate(self.destinations):
+            if number not in gone and len(self.members[destination]) > 1:
+                by = self._union(number, gone)
+                if by:
+                    kind = RedundancyKind.UNION if len(by) > 1 else RedundancyKind.COVERED
+                    gone[number] = Redundancy(binding=number, by=by, kind=kind)
+        return tuple(self._by_kept(gone, number) for number in sorted(gone))
+
+    def _by_kept(self, gone: dict[int, Redundancy], number: int) -> Redundancy:
+        """Return a redundancy with bindings that stay in place of those that go, too."""
+        found = gone[number]
+        agenda = dict.fromkeys(found.by)
+        for one in (waiting := list(agenda)):  # it grows; what covers a binding goes only if others cover that
+            further = [other for other in (gone[one].by if one in gone else ()) if other not in agenda]
+            agenda.update(dict.fromkeys(further))
+            waiting += further
+        return Redundancy(binding=number, by=tuple(sorted(one for one in agenda if one not in gone)), kind=found.kind)
+
+    def _wider(self, number: int, destination: str) -> int | None:
+        """Return a binding of the destination whose pattern covers this one's, token by token."""
+        machine = self.question.machine
+        own = machine.end_of(number)
+        ends = covering(machine, self.question.tokens[number], self.everything)
+        found = (self.first.get((end, destination)) for end in sorted(ends) if end != own)
+        return next((one for one in found if one is not None), None)
+
+    def _union(self, number: int, gone: Container[int]) -> tuple[int, ...]:
+        """Return the fewest others that cover a pattern together, none of which is gone, as far as leaving out one by one shows it."""
+        machine, tokens = self.question.machine, self.question.tokens[number]
+        if Wildcard.MANY not in tokens:
+            return ()  # what matches it with a word in each place that is no literal covers it alone
+        for words in probes(tokens):
+            if machine.space.is_key(words):
+                ends = accepting_at(machine, words, self.everything)
+                if not any(
+                    (end, self.destinations[number]) in self.first and end != machine.end_of(number) for end in ends
+                ):
+                    return ()
+        met = overlapping(machine, tokens, self.everything)
+        found = (self.first.get((end, self.destinations[number])) for end in met if end != machine.end_of(number))
+        near = sorted(one for one in found if one is not None and one not in gone)
+        small = Question(
+            [self.question.patterns[number], *(self.question.patterns[one] for one in near)],
+            self.question.dialect,
+            _UNION_BUDGET,
+        )
+        try:
+            if small.escape([0], range(1, len(near) + 1)) is not None:
+                return ()
+            kept = list(range(1, len(near) + 1))
+            for one in list(kept):
+                fewer = [other for other in kept if other != one]
+                if small.escape([0], fewer) is None:
+                    kept = fewer
+        except CapacityError as error:
+            names = ", ".join(repr(self.question.patterns[one]) for one in (number, *near)[:4])
+            raise UnprovenError(f"whether other bindings cover {names}: {error}", (number, *near)) from None
+        return tuple(near[one - 1] for one in kept)

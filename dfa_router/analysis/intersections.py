@@ -1,0 +1,64 @@
+"""The keys that two patterns share, as patterns."""
+
+from __future__ import annotations
+
+from compiler import CapacityError, Token, Wildcard
+from compiler.automata.pattern import intersection as common_tokens
+from dfa_router.analysis.questions import checked_patterns, tokens_of
+from dfa_router.errors import ConversionError
+from dfa_router.language.convert import spelled
+from dfa_router.language.dialects import Dialect, dialect_named
+
+__all__ = ["MOST", "intersection", "spelled_or_none"]
+
+MOST = 1024
+"""The most patterns of an intersection."""
+
+
+def intersection(first: str, second: str, dialect: str | Dialect = "amqp", *, most: int = MOST) -> tuple[str, ...]:
+    """Return patterns that together match the keys that both match; none if there is no such key.
+
+    Two patterns can meet in several ways (``#.a`` and ``a.#`` in the key ``a``, and in all keys that begin and end with
+    ``a``), exponentially many if both have several ``#``. No pattern of the answer covers another. A group of a shared
+    subscription is left out.
+
+    Raises :class:`PatternError` for a pattern that the dialect refuses, and :class:`CapacityError` for over ``most`` ways.
+
+    >>> intersection("#.a", "a.#"), intersection("t/global/#", "t/+/1/+", "mqtt"), intersection("a.*", "b.#")
+    (('a', 'a.#.a'), ('t/global/1/+',), ())
+    """
+    language = dialect_named(dialect)
+    one, other = (tokens_of(pattern, language) for pattern in checked_patterns((first, second), language))
+    if _apart(one, other, language) or _apart(other, one, language):
+        return ()
+    ways = common_tokens(one, other, most)
+    if ways is None:
+        raise CapacityError(
+            f"{first!r} and {second!r} meet in over {most:,} ways: ask for a larger number, or for their relation, whose "
+            "witness is one key of them"
+        )
+    wild = _wild(one) and _wild(other)
+    found = [spelled_or_none(way, language) for way in ways if not (wild and _is_reserved(way, language))]
+    return tuple(dict.fromkeys(pattern for patterns in found for pattern in patterns))
+
+
+def spelled_or_none(meant: tuple[Token, ...], dialect: Dialect) -> tuple[str, ...]:
+    """Return the patterns of these tokens, none if no key of the dialect can match them."""
+    try:
+        return spelled(meant, dialect)
+    except ConversionError:  # what both patterns could say, the dialect can say: there is no such key
+        return ()
+
+
+def _wild(pattern: list[Token]) -> bool:
+    return bool(pattern) and isinstance(pattern[0], Wildcard)
+
+
+def _is_reserved(pattern: list[Token] | tuple[Token, ...], dialect: Dialect) -> bool:
+    first = pattern[0] if pattern else None
+    return dialect.reserved is not None and isinstance(first, bytes) and first.startswith(dialect.reserved)
+
+
+def _apart(one: list[Token], other: list[Token], dialect: Dialect) -> bool:
+    """Tell whether only one of them can match keys that begin with the reserved byte, and the other only those."""
+    return _wild(one) and _is_reserved(other, dialect)

@@ -1,0 +1,177 @@
+"""``dfa-router audit``: what in a topology can hardly be meant, and what a log does to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dfa_router.cli.definition_options import definitions_option, listing_option, vhost_option
+from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.cli.options import count_option, json_option
+from dfa_router.cli.tables import plain, shown, table_of, title
+from dfa_router.inspection.audit import Audit, Traffic, audit_of
+from dfa_router.logs.formats import FORMATS, format_of
+from dfa_router.logs.scanning import plan_log
+from dfa_router.rabbitmq import Topology, load_definitions
+from dfa_router.siblings import check_sibling
+
+__all__ = ["audit"]
+
+EDGES = 60
+"""Bindings in the picture of a report: those with most messages."""
+
+
+@click.command(
+    short_help="Look over RabbitMQ definitions, and what a log does to them.",
+    epilog="Example: dfa-router audit --definitions defs.json --messages log.parquet --html audit.html",
+)
+@definitions_option
+@listing_option
+@click.option(
+    "--messages",
+    metavar="PATH",
+    help="A log, as 'dfa-router route' takes it. A column timestamp tells when, payload_bytes or size how large a message was.",
+)
+@click.option(
+    "--format", "kind", type=click.Choice(list(FORMATS)), help="Of the messages.  [default: by their file names]"
+)
+@vhost_option
+@click.option(
+    "--html", metavar="FILE", help="Write a report to this file: one page, with charts, that needs no network."
+)
+@count_option("--top", 10, "Length of each list; 0 is all.", least=0)
+@json_option
+@click.pass_context
+def audit(
+    context: click.Context,
+    *,
+    definitions: str,
+    listings: tuple[str, ...],
+    messages: str | None,
+    kind: str | None,
+    vhost: str,
+    html: str | None,
+    top: int,
+    as_json: bool,
+) -> None:
+    """Tell what in definitions can hardly be meant, and with a log what becomes of its messages.
+
+    Without a log: binding keys whose wildcard is none, names that nobody declares, queues and exchanges that lead nowhere, bindings
+    that newer brokers refuse. With one: messages that nobody gets and the bindings nearest to them, bindings and queues that matched
+    nothing, the hottest bindings, copies per message and per queue.
+
+    Exit codes: 0 nothing was found but notes, 1 there are warnings or unroutable messages, 2 wrong usage or input, 3 the machine
+    lacks something, 130 interrupted, 143 terminated.
+    """
+    terminal = context.obj.terminal
+    topology = load_definitions(definitions, vhost, listings=listings)
+    if messages is not None:
+        kind = format_of(messages, kind)
+    if html is not None:
+        from dfa_router.inspection.charts import check_charts
+
+        check_charts()  # before the work, not after it
+        if not Path(html).absolute().parent.is_dir():
+            raise click.FileError(html, hint="there is no such folder: make it, or choose another with --html")
+    with terminal.progress(units={"routing": "messages"}) as report:
+        plan = None if messages is None or kind is None else plan_log(messages, kind, report=report)
+        found = audit_of(topology, plan, vhost=vhost, report=report)
+    for part in _parts(found, top or None):
+        terminal.show(part)
+    if html is not None:
+        terminal.show(_written(html, found, topology))
+    if as_json:
+        click.echo(json.dumps(asdict(found), ensure_ascii=False))
+    if found.has_found:
+        context.exit(ExitCode.FOUND)
+
+
+def _written(html: str, found: Audit, topology: Topology) -> str:
+    from dfa_router.inspection.report import page_of
+
+    page = page_of(found, picture=_picture(found, topology))
+    try:
+        Path(html).write_text(page, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise click.FileError(html, hint=f"{error.strerror}: choose a file in a folder that exists") from error
+    return f"\nwrote {html}"
+
+
+def _picture(found: Audit, topology: Topology) -> str | None:
+    """Return the busiest part of the topology as SVG, each binding with its messages."""
+    if found.traffic is None or not found.traffic.bindings:
+        return None
+    check_sibling("viz")
+    from viz.formats.files import to_svg
+
+    graph = topology.graph()
+    counts = {one.position: one.messages for one in found.traffic.bindings}
+    busy = {one.position for one in found.traffic.bindings[:EDGES] if one.messages}
+    for tail, head, key, data in list(graph.edges(keys=True, data=True)):
+        position = data.get("position")
+        if position is not None and position not in busy:
+            graph.remove_edge(tail, head, key)
+        elif position is not None:
+            data["label"] = f"{data['label']}  {counts[position]:,}"
+    graph.remove_nodes_from([node for node in list(graph) if graph.degree(node) == 0])
+    return to_svg(graph, theme="light") if len(graph) else None
+
+
+def _parts(found: Audit, top: int | None) -> Iterator[RenderableType]:
+    yield f"{found.exchanges:,} exchanges, {found.queues:,} queues, {found.bindings:,} bindings"
+    if found.findings:
+        yield title("findings in the declarations")
+        table = table_of("", "rule", "what", numbers=0)
+        for one in found.findings[:top]:
+            table.add_row(
+                Text(one.severity, style="bold" if one.severity == "warning" else "dim"), one.rule, shown(one.text)
+            )
+        yield table
+        if top is not None and len(found.findings) > top:
+            yield f"... and {len(found.findings) - top:,} more; --top 0 shows all"
+    if found.traffic is not None:
+        yield from _traffic(found.traffic, top)
+
+
+def _traffic(traffic: Traffic, top: int | None) -> Iterator[RenderableType]:
+    yield title("messages")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for name in ("messages", "routed", "unroutable", "undecided", "copies"):
+        table.add_row(name, f"{getattr(traffic, name):,}")
+    idle_queues = sum(not one.messages for one in traffic.queues)
+    idle_bindings = sum(not one.messages for one in traffic.bindings)
+    table.add_row("queues that got nothing", f"{idle_queues:,} of {len(traffic.queues):,}")
+    table.add_row("bindings that matched nothing", f"{idle_bindings:,} of {len(traffic.bindings):,}")
+    yield table
+    yield title("copies of a message")
+    fan_out = table_of("copies", "messages", numbers=2)
+    for copies, count in list(traffic.fan_out.items())[:top]:
+        fan_out.add_row(f"{copies:,}", f"{count:,}")
+    yield fan_out
+    if traffic.unroutable_keys:
+        yield title("unroutable messages, and the binding nearest to them")
+        lines = table_of("exchange", "routing key", "nearest", "messages")
+        for one in traffic.unroutable_keys[:top]:
+            near = shown(one.nearest[0]) if one.nearest else Text("none", style="dim")
+            lines.add_row(shown(one.exchange), shown(one.routing_key), near, f"{one.messages:,}")
+        yield lines
+    yield title("hottest bindings")
+    hot = table_of("binding", "messages")
+    for binding in [one for one in traffic.bindings if one.messages][:top]:
+        hot.add_row(shown(binding.binding), f"{binding.messages:,}")
+    yield hot
+    cold = [one for one in traffic.bindings if not one.messages]
+    if cold:
+        yield title("bindings that matched nothing")
+        yield from (f"bindings[{one.position}]: {plain(one.binding)}" for one in cold[:top])
+        if top is not None and len(cold) > top:
+            yield f"... and {len(cold) - top:,} more; --top 0 shows all"

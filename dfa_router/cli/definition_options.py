@@ -1,0 +1,32 @@
+"""The options by which commands are told of a topology, each defined once."""
+
+from __future__ import annotations
+
+import click
+
+__all__ = ["WHERE", "definitions_option", "listing_option", "vhost_option"]
+
+WHERE = (
+    "a file that 'rabbitmqctl export_definitions' wrote, '-' for standard input, or the address of a management API, such as "
+    "http://localhost:15672 (user and password: DFA_ROUTER_USER and DFA_ROUTER_PASSWORD in the environment)"
+)
+"""Where definitions may be."""
+
+definitions_option = click.option("--definitions", required=True, metavar="WHERE", help=f"The topology: {WHERE}.")
+
+listing_option = click.option(
+    "--listing",
+    "listings",
+    multiple=True,
+    metavar="WHERE",
+    help="A listing with what exports leave out, internal exchanges and exclusive queues: what /api/exchanges, /api/queues or "
+    "/api/bindings wrote, or 'rabbitmqctl list_exchanges --formatter json'. May be given several times; a management API as "
+    "--definitions gives its own.",
+)
+
+vhost_option = click.option(
+    "--vhost",
+    default="/",
+    show_default=True,
+    help="Of messages without a vhost column, and of definitions that name no vhost.",
+)

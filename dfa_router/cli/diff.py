@@ -1,0 +1,207 @@
+"""``dfa-router diff``: what a change of definitions does to messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+import click
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dfa_router.cli.definition_options import listing_option, vhost_option
+from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.cli.options import count_option, json_option
+from dfa_router.cli.tables import plain, shown, table_of, title
+from dfa_router.inspection.comparison import Comparison, Sample, compare_messages
+from dfa_router.inspection.imports import Declared, Import, declared_differences, import_over
+from dfa_router.inspection.witnesses import Change, Changes, changes_between
+from dfa_router.logs.formats import FORMATS, format_of
+from dfa_router.logs.scanning import plan_log
+from dfa_router.rabbitmq import load_definitions
+
+__all__ = ["diff"]
+
+
+@click.command(
+    short_help="Tell what a change of RabbitMQ definitions does to messages.",
+    epilog="Example: dfa-router diff deployed.json proposed.json --messages yesterday.parquet",
+)
+@click.argument("old")
+@click.argument("new")
+@listing_option
+@click.option(
+    "--messages",
+    metavar="PATH",
+    help="A log, as 'dfa-router route' takes it: how many of its messages change hands, and which.",
+)
+@click.option(
+    "--format", "kind", type=click.Choice(list(FORMATS)), help="Of the messages.  [default: by their file names]"
+)
+@vhost_option
+@count_option("--top", 10, "Length of each list; 0 is all.", least=0)
+@json_option
+@click.pass_context
+def diff(
+    context: click.Context,
+    *,
+    old: str,
+    new: str,
+    listings: tuple[str, ...],
+    messages: str | None,
+    kind: str | None,
+    vhost: str,
+    top: int,
+    as_json: bool,
+) -> None:
+    """Compare two definitions by what they do: OLD and NEW.
+
+    For each exchange that clients publish to, it tells which queues, and which exchanges behind it, get messages that they did not get
+    before, and which no longer get some, each with a shortest routing key of such a message. It tells what importing NEW into a
+    broker with OLD does, which removes nothing, and where the import would end in an error. With a log, its messages are routed by
+    both and counted.
+
+    OLD and NEW are files that 'rabbitmqctl export_definitions' wrote, addresses of management APIs, or one of them '-', standard input.
+    A listing is added to both.
+
+    Exit codes: 0 no message goes elsewhere and the import would not fail, 1 otherwise, 2 wrong usage or input, 130 interrupted,
+    143 terminated.
+    """
+    terminal = context.obj.terminal
+    before, after = (load_definitions(one, vhost, listings=listings) for one in (old, new))
+    if messages is not None:
+        kind = format_of(messages, kind)
+    with terminal.progress("exchanges", {"routing": "messages"}) as report:
+        changes = changes_between(before, after, report=report)
+        added, removed = declared_differences(before, after)
+        imported = import_over(before, after)
+        compared = None
+        if messages is not None and kind is not None:
+            plan = plan_log(messages, kind, report=report)
+            compared = compare_messages(before, after, plan, vhost=vhost, report=report)
+    for part in _parts(changes, added, removed, imported, compared, top or None):
+        terminal.show(part)
+    if as_json:
+        machine = {
+            **asdict(changes),
+            "added": asdict(added),
+            "removed": asdict(removed),
+            "import": asdict(imported),
+            "messages": None if compared is None else _machine(compared),
+        }
+        click.echo(json.dumps(machine, ensure_ascii=False))
+    if changes.changes or changes.unsearched or imported.failures or (compared is not None and compared.moved):
+        context.exit(ExitCode.FOUND)
+
+
+def _machine(compared: Comparison) -> dict[str, object]:
+    machine = asdict(compared)
+
+    def named(samples: Sequence[Sample]) -> list[dict[str, str | None]]:
+        return [sample._asdict() for sample in samples]
+
+    machine["unroutable_samples"] = named(compared.unroutable_samples)
+    for told, one in zip(machine["queues"], compared.queues, strict=True):
+        told["gained_samples"], told["lost_samples"] = named(one.gained_samples), named(one.lost_samples)
+    return machine
+
+
+def _parts(
+    changes: Changes,
+    added: Declared,
+    removed: Declared,
+    imported: Import,
+    compared: Comparison | None,
+    top: int | None,
+) -> Iterator[RenderableType]:
+    yield _declared(added, removed)
+    if changes.changes:
+        yield from _changes(changes.changes, top)
+    elif not changes.unsearched:
+        yield "\nno message goes elsewhere, whatever its key"
+    for vhost, exchange, reason in changes.unsearched[:top]:
+        yield f"{plain(exchange)} of {plain(vhost)}: {plain(reason)}"
+    yield from _import(imported, top)
+    if compared is not None:
+        yield from _compared(compared, top)
+
+
+def _declared(added: Declared, removed: Declared) -> Table:
+    table = table_of("", "added", "removed", numbers=2)
+    for what in ("vhosts", "exchanges", "queues", "bindings"):
+        table.add_row(what, *(f"{len(getattr(some, what)):,}" for some in (added, removed)))
+    return table
+
+
+def _changes(changes: Sequence[Change], top: int | None) -> Iterator[RenderableType]:
+    yield title("who gets other messages, with a shortest key")
+    order = {"nobody": 0, "queue": 1, "exchange": 2}
+    ranked = sorted(changes, key=lambda one: (order[one.kind], one.gained))
+    table = table_of("published to", "", "who", "routing key", numbers=0)
+    for one in ranked[:top]:
+        who = Text("becomes unroutable" if one.gained else "becomes routable") if one.kind == "nobody" else None
+        if who is None:
+            who = Text.assemble(f"{one.kind} ", shown(one.destination))
+        sign = Text("") if one.kind == "nobody" else Text("gains" if one.gained else "loses")
+        table.add_row(_place(one.exchange, one.vhost), sign, who, shown(one.key))
+    yield table
+    if top is not None and len(ranked) > top:
+        yield f"... and {len(ranked) - top:,} more; --top 0 shows all"
+
+
+def _place(name: str, vhost: str) -> Text:
+    return shown(name) if vhost == "/" else Text(f"{plain(name)} ({plain(vhost)})")
+
+
+def _import(imported: Import, top: int | None) -> Iterator[RenderableType]:
+    if imported.failures:
+        first = imported.failures[0]
+        since = "" if first.since is None else f" into RabbitMQ {first.since} or later"
+        yield title(f"the import{since} ends in an error at {first.place}")
+        for failure in imported.failures[:top]:
+            version = "" if failure.since is None else f" (from {failure.since} on)"
+            yield f"{failure.place}{version}: {plain(failure.reason)}: {failure.remedy}"
+        if top is not None and len(imported.failures) > top:
+            yield f"... and {len(imported.failures) - top:,} more"
+    for heading, lines in (
+        ("an import removes nothing: these bindings stay until they are unbound", imported.staying),
+        ("an import changes nothing that exists", imported.keeping),
+    ):
+        if lines:
+            yield title(heading)
+            yield from (plain(line) for line in lines[:top])
+            if top is not None and len(lines) > top:
+                yield f"... and {len(lines) - top:,} more"
+
+
+def _compared(compared: Comparison, top: int | None) -> Iterator[RenderableType]:
+    yield title("messages of the log")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for label, count in (
+        ("messages", compared.messages),
+        ("go to other queues", compared.moved),
+        ("become unroutable", compared.becoming_unroutable),
+        ("become routable", compared.becoming_routable),
+        ("get more copies", compared.more_copies),
+        ("get fewer copies", compared.fewer_copies),
+        ("unroutable before", compared.unroutable_before),
+        ("unroutable after", compared.unroutable_after),
+        ("undecided (they reach exchanges that are not simulated)", compared.undecided),
+    ):
+        table.add_row(label, f"{count:,}")
+    yield table
+    if compared.queues:
+        yield title("queues that gain or lose messages")
+        lines = table_of("queue", "example", "before", "after", "gained", "lost", numbers=4)
+        for one in compared.queues[:top]:
+            sample = (one.lost_samples or one.gained_samples)[0]
+            example = f"{plain(sample.exchange or '')} {plain(sample.routing_key or '')}"
+            counts = (f"{count:,}" for count in (one.before, one.after, one.gained, one.lost))
+            lines.add_row(_place(one.queue, one.vhost), Text(example), *counts)
+        yield lines
+        if top is not None and len(compared.queues) > top:
+            yield f"... and {len(compared.queues) - top:,} more queues; --top 0 shows all"

@@ -1,0 +1,169 @@
+"""``dfa-router lint``: defects of a binding table."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+import dfa_router
+from dfa_router.cli.binding_files import read_bindings
+from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.errors import OptionError
+from dfa_router.language.dialects import DIALECTS
+from dfa_router.lint.findings import RULES, Finding, Severity
+from dfa_router.lint.linting import lint_bindings, lint_topology
+from dfa_router.lint.sarif import entry_lines, sarif
+from dfa_router.lint.suppression import Suppression, read_suppressions, suppressed
+from dfa_router.rabbitmq import load_definitions
+
+__all__ = ["lint"]
+
+_LEVELS = [severity.name.lower() for severity in Severity]
+
+
+@click.command(short_help="Find bindings that repeat, do nothing, or do not do what they seem to.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--exchange", help="Only this exchange of a definitions file, as if it were a list of bindings.")
+@click.option("--vhost", default="/", show_default=True, help="Where entries belong that name no vhost.")
+@click.option("--dialect", type=click.Choice(list(DIALECTS)), help="The pattern language of a list.  [default: amqp]")
+@click.option(
+    "--fail-on",
+    type=click.Choice([*_LEVELS, "never"]),
+    default="warning",
+    show_default=True,
+    help="The least severity of a finding that makes the exit code 1.",
+)
+@click.option(
+    "--least", type=click.Choice(_LEVELS), default="note", show_default=True, help="The least severity to show."
+)
+@click.option("--rule", "names", multiple=True, type=click.Choice(list(RULES)), help="Only this rule; may be repeated.")
+@click.option("--suppress", metavar="TOML", help="A file of findings to keep quiet about, with reasons.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "sarif"]),
+    default="text",
+    show_default=True,
+    help="How findings are written to stdout; sarif is what GitHub's code scanning takes.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.pass_context
+def lint(
+    context: click.Context,
+    *,
+    files: tuple[str, ...],
+    exchange: str | None,
+    vhost: str,
+    dialect: str | None,
+    fail_on: str,
+    least: str,
+    names: tuple[str, ...],
+    suppress: str | None,
+    form: str,
+    as_json: bool,
+) -> None:
+    """Find defects in binding tables, by proof: each finding says what, where, for instance which key, and what to do.
+
+    A definitions file (.json) is read as a whole topology. Other files are lists of bindings: .csv and .jsonl with pattern and
+    destination, else a pattern per line, or pattern, tab, destination. Lines without a destination are one consumer's.
+
+    Each rule has a page in docs/rules. A file for --suppress has tables of TOML:
+
+    \b
+      [[suppress]]
+      rule = "covered-binding"
+      subject = "stock.*.#"
+      reason = "until the old consumers are gone"
+
+    Exit codes: 0 nothing found, 1 something of the severity of --fail-on was found, 2 wrong usage or input.
+
+    \b
+    Examples:
+      dfa-router lint definitions.json
+      dfa-router lint --dialect mqtt subscriptions.txt --fail-on error
+      dfa-router lint definitions.json --format sarif >lint.sarif
+    """  # noqa: D301 - click wants the control character itself
+    if sum(name == "-" for name in files):
+        raise OptionError("lint reads files, whose names say what they are: save standard input to one")
+    form = "json" if as_json else form
+    if form == "sarif" and len(files) > 1:
+        raise OptionError("--format sarif takes one file: a run of SARIF is about one")
+    suppressions = read_suppressions(Path(suppress)) if suppress is not None else ()
+    left: dict[str, Sequence[Finding]] = {}
+    kept: dict[str, Sequence[tuple[Finding, Suppression]]] = {}
+    with context.obj.terminal.progress("exchanges") as report:
+        for name in files:
+            found = [
+                one
+                for one in _found(Path(name), exchange, vhost, dialect, report)
+                if not names or one.rule.name in names
+            ]
+            left[name], kept[name] = suppressed(found, suppressions)
+            left[name] = [one for one in left[name] if one.severity >= Severity[least.upper()]]
+    if form == "sarif":
+        (name,) = files
+        lines = entry_lines(Path(name).read_text("utf-8-sig")) if name.lower().endswith(".json") else {}
+        click.echo(json.dumps(sarif(left[name], kept[name], name, lines, dfa_router.__version__), indent=2))
+    elif form == "json":
+        click.echo(
+            json.dumps([_as_json(name, one) for name in files for one in left[name]], indent=2, ensure_ascii=False)
+        )
+    else:
+        _tell(context, left, kept)
+    worst = max((one.severity for found in left.values() for one in found), default=0)
+    if fail_on != "never" and worst >= Severity[fail_on.upper()]:
+        context.exit(ExitCode.FOUND)
+
+
+def _found(path: Path, exchange: str | None, vhost: str, dialect: str | None, report: Any) -> Sequence[Finding]:
+    if path.suffix.lower() == ".json" and exchange is None:
+        if dialect is not None:
+            raise OptionError(
+                f"--dialect is for lists of bindings: the exchanges of {path} say by their types what theirs is"
+            )
+        return lint_topology(load_definitions(path, vhost), report)
+    file = read_bindings(path, exchange=exchange, vhost=vhost)
+    language = dialect or file.dialect or "amqp"
+    bindings = file.bindings
+    if all(pattern == destination for pattern, destination in bindings):
+        bindings = [(pattern, "") for pattern, _ in bindings]  # a list of patterns alone is one consumer's
+    return lint_bindings(bindings, language, places=file.places)
+
+
+def _tell(
+    context: click.Context, left: dict[str, Sequence[Finding]], kept: dict[str, Sequence[tuple[Finding, Suppression]]]
+) -> None:
+    """Write findings for people, and how many there are."""
+    counts: Counter[str] = Counter()
+    for name, found in left.items():
+        for one in found:
+            counts[one.severity.name.lower()] += 1
+            where = one.place if one.rule.name == "unused-suppression" else f"{name}:{one.place}"
+            vhost = f" (vhost {one.vhost!r})" if one.vhost not in ("", "/") else ""
+            click.echo(f"{where}: {one.severity.name.lower()} {one.rule}: {one.subject!r}{vhost}: {one.message}")
+            if one.witness is not None:
+                click.echo(f"    for instance the key {one.witness!r}")
+    quiet = sum(map(len, kept.values()))
+    told = ", ".join(
+        f"{counts[level]} {level}{'s' * (counts[level] != 1)}" for level in reversed(_LEVELS) if counts[level]
+    )
+    suffix = f", {quiet} suppressed" if quiet else ""
+    context.obj.terminal.show(f"{told or 'nothing found'} in {len(left)} file{'s' * (len(left) != 1)}{suffix}")
+
+
+def _as_json(name: str, one: Finding) -> dict[str, Any]:
+    return {
+        "file": name,
+        "place": one.place,
+        "rule": one.rule.name,
+        "severity": one.severity.name.lower(),
+        "vhost": one.vhost,
+        "subject": one.subject,
+        "message": one.message,
+        "witness": one.witness,
+    }

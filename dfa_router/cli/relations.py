@@ -1,0 +1,105 @@
+"""``dfa-router relation`` and ``dfa-router normalise``: what can be proven of single patterns."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+
+from dfa_router.analysis.intersections import intersection
+from dfa_router.analysis.normalising import Normalised
+from dfa_router.analysis.normalising import normalise as normal_form
+from dfa_router.analysis.relations import Relation, RelationKind
+from dfa_router.analysis.relations import relation as relation_of
+from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.cli.options import dialect_option, json_option
+from dfa_router.cli.pattern_options import checked_text
+from dfa_router.errors import CapacityError
+
+__all__ = ["normalise", "relation"]
+
+_SAID = {
+    RelationKind.EQUAL: "{a!r} and {b!r} match the same keys",
+    RelationKind.COVERS: "{a!r} matches every key that {b!r} matches, and others",
+    RelationKind.COVERED: "{b!r} matches every key that {a!r} matches, and others",
+    RelationKind.OVERLAPS: "{a!r} and {b!r} share some keys, and each has keys of its own",
+    RelationKind.DISJOINT: "{a!r} and {b!r} share no key",
+}
+
+
+@click.command(short_help="Tell whether two patterns are equal, overlap, or one covers the other.")
+@click.argument("first", callback=checked_text, metavar="A")
+@click.argument("second", callback=checked_text, metavar="B")
+@dialect_option
+@json_option
+def relation(*, first: str, second: str, dialect: str | None, as_json: bool) -> None:
+    """Compare two patterns by proof, with a shortest key for each thing that can be shown by one.
+
+    Quote patterns: a shell expands * and takes what follows a # for a comment.
+
+    \b
+    Examples:
+      dfa-router relation 'stock.#' 'stock.*.ibm'
+      dfa-router relation --dialect mqtt 'a/+/#' 'a/b'
+    """  # noqa: D301 - click wants the control character itself
+    found = relation_of(first, second, dialect or "amqp")
+    try:
+        common: tuple[str, ...] | None = intersection(first, second, dialect or "amqp", most=64)
+    except CapacityError:
+        common = None
+    if as_json:
+        click.echo(json.dumps({**asdict(found), "intersection": common}, indent=2, ensure_ascii=False))
+        return
+    click.echo(_SAID[found.kind].format(a=first, b=second))
+    for line in _witnesses(first, second, found):
+        click.echo(f"  {line}")
+    if found.both is not None:
+        click.echo(f"  keys of both: {'over 64 patterns' if common is None else ', '.join(map(repr, common))}")
+
+
+def _witnesses(first: str, second: str, found: Relation) -> list[str]:
+    shown = [(f"only {first!r}", found.only_first), (f"only {second!r}", found.only_second), ("both", found.both)]
+    return [f"{who}: for instance {key!r}" for who, key in shown if key is not None]
+
+
+@click.command(short_help="Write a pattern in its shortest form, or prove that it needs its wildcards.")
+@click.argument("patterns", nargs=-1, required=True, callback=checked_text, metavar="PATTERN...")
+@dialect_option
+@click.option(
+    "--most", type=click.IntRange(min=0), default=2, show_default=True, help="The most '#' that a broker takes."
+)
+@json_option
+@click.pass_context
+def normalise(
+    context: click.Context, *, patterns: tuple[str, ...], dialect: str | None, most: int, as_json: bool
+) -> None:
+    """Write the shortest pattern that matches the same keys, a line for each.
+
+    RabbitMQ from 4.3.5 on refuses a binding with more than two '#'. Where no equal pattern has fewer than --most, keys are
+    told that prove it, and the exit code is 1. Quote patterns: a shell expands * and takes what follows a # for a comment.
+
+    \b
+    Example:
+      dfa-router normalise 'primary.#.#.#.#.#.X.#.#.#'
+    """  # noqa: D301 - click wants the control character itself
+    found = [normal_form(pattern, dialect or "amqp", most=most) for pattern in patterns]
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+    else:
+        for one in found:
+            click.echo(one.pattern)
+            if one.proof is not None:
+                click.echo(_proof(one, most), err=True)
+    if not all(one.accepted for one in found):
+        context.exit(ExitCode.FOUND)
+
+
+def _proof(one: Normalised, most: int) -> str:
+    assert one.proof is not None
+    shortest, longest = one.proof.matched
+    others = " or ".join(map(repr, one.proof.unmatched))
+    return (
+        f"{one.pattern!r} has {one.many} '#', and no pattern with at most {most} matches the same keys: one that matches "
+        f"{shortest!r} and {longest!r} also matches {others or 'too few keys'}, which {one.pattern!r} does not"
+    )

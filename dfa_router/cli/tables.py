@@ -1,0 +1,40 @@
+"""Tables of what commands found, as people read them."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["plain", "shown", "table_of", "title"]
+
+
+def title(text: str) -> Text:
+    """Return a line that stands above a table."""
+    return Text(f"\n{text}", style="bold")
+
+
+def table_of(*columns: str, numbers: int = 1) -> Table:
+    """Return an empty table; the last columns, so many, hold numbers."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for place, column in enumerate(columns):
+        number = place >= len(columns) - numbers
+        table.add_column(column, justify="right" if number else "left", no_wrap=number, overflow="fold")
+    return table
+
+
+def shown(text: str | None) -> Text:
+    """Return a name as it can be told apart: null and the empty one included; a terminal takes no orders from it."""
+    if text is None:
+        return Text("null", style="italic")
+    return Text(plain(text) or '""')
+
+
+def plain(text: str) -> str:
+    r"""Return a name without characters that a terminal would act on.
+
+    >>> print(plain("a\nb\x1b[31m"))
+    a\nb\x1b[31m
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)

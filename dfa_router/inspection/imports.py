@@ -1,0 +1,154 @@
+"""What importing definitions does: to a new broker, and to one that has others already.
+
+An import adds. It takes nothing away, and it leaves what exists as it is: bindings that the new file lacks stay on the broker, an
+exchange keeps the type that it has, and nothing says so. And an import may end in the middle: at a binding whose exchange or queue
+is not there, or, from RabbitMQ 4.3.5 on, at a binding of a topic exchange with more than two ``#``; what comes before is done by then.
+
+Sources: ``rabbit_definitions`` and ``rabbit_exchange_type_topic`` of RabbitMQ. What this leaves out: users, permissions,
+parameters and limits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from dfa_router.inspection.arrows import arrow
+from dfa_router.rabbitmq import Binding, Topology
+
+__all__ = ["Declared", "Failure", "Import", "declared_differences", "import_over"]
+
+MOST_MANY = 2
+"""Words ``#`` that a binding key of a topic exchange may have from RabbitMQ 4.3.5 on."""
+REFUSING = "4.3.5"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """An entry at which an import ends."""
+
+    place: str
+    """Such as ``bindings[17]``."""
+    since: str | None
+    """The version of RabbitMQ from which on it does, or None for all."""
+    reason: str
+    remedy: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Import:
+    """What an import does."""
+
+    failures: list[Failure] = field(default_factory=list)
+    """Entries at which it ends, in the file's order; the first one counts."""
+    staying: list[str] = field(default_factory=list)
+    """Bindings, as arrows, that only the old definitions have: on a broker that has them they stay."""
+    keeping: list[str] = field(default_factory=list)
+    """Exchanges and queues, as sentences, that stay as they are on a broker that has the old definitions."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Declared:
+    """What only one of two topologies declares, as (vhost, name); bindings as arrows."""
+
+    vhosts: list[str] = field(default_factory=list)
+    exchanges: list[tuple[str, str]] = field(default_factory=list)
+    queues: list[tuple[str, str]] = field(default_factory=list)
+    bindings: list[tuple[str, str]] = field(default_factory=list)
+
+
+def declared_differences(old: Topology, new: Topology) -> tuple[Declared, Declared]:
+    """Return what only the new topology declares, and what only the old one does."""
+    return _only(new, old), _only(old, new)
+
+
+def _only(one: Topology, other: Topology) -> Declared:
+    return Declared(
+        vhosts=[name for name in one.vhosts if name not in other.vhosts],
+        exchanges=_missing(((x.vhost, x.name) for x in one.exchanges), {(x.vhost, x.name) for x in other.exchanges}),
+        queues=_missing(((q.vhost, q.name) for q in one.queues), {(q.vhost, q.name) for q in other.queues}),
+        bindings=[(binding.vhost, arrow(binding)) for binding in _missing_bindings(one, other)],
+    )
+
+
+def _missing(some: Iterable[tuple[str, str]], others: set[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [place for place in some if place not in others]
+
+
+def _missing_bindings(one: Topology, other: Topology) -> Iterator[Binding]:
+    known = {_identity(binding) for binding in other.bindings}
+    return (binding for binding in one.bindings if _identity(binding) not in known)
+
+
+def _identity(binding: Binding) -> Hashable:
+    arguments = json.dumps(binding.arguments, sort_keys=True, default=str) if binding.arguments else ""
+    ends = (binding.vhost, binding.source, binding.destination_type, binding.destination)
+    return (*ends, binding.routing_key, arguments)
+
+
+def import_over(old: Topology | None, new: Topology) -> Import:
+    """Tell what importing a topology does, to a broker that has the old one, or to a new one.
+
+    >>> from dfa_router.rabbitmq import Exchange, Queue, topology_of
+    >>> binding = Binding(source="x", destination="q", routing_key="#.a.#.b.#")
+    >>> new = topology_of(exchanges=[Exchange(name="x", type="topic")], queues=[Queue(name="q")], bindings=[binding])
+    >>> [(failure.place, failure.since) for failure in import_over(None, new).failures]
+    [('bindings[0]', '4.3.5')]
+    """
+    found = Import()
+    known = {} if old is None else {(one.vhost, one.name): one for one in old.exchanges}
+    queues = {(queue.vhost, queue.name) for topology in (old, new) if topology is not None for queue in topology.queues}
+    exchanges = {*known, *((one.vhost, one.name) for one in new.exchanges)}
+    types = {(one.vhost, one.name): one.type for one in new.exchanges} | {
+        place: one.type for place, one in known.items()
+    }
+    for position, binding in enumerate(new.bindings):
+        found.failures += _failures(f"bindings[{position}]", binding, queues, exchanges, types)
+    if old is not None:
+        found.staying = [arrow(binding) for binding in _missing_bindings(old, new)]
+        found.keeping = list(_keeping(old, new))
+    return found
+
+
+def _failures(
+    place: str,
+    binding: Binding,
+    queues: set[tuple[str, str]],
+    exchanges: set[tuple[str, str]],
+    types: Mapping[tuple[str, str], str | None],
+) -> Iterator[Failure]:
+    declare = "declare it, or take the binding out"
+    if (binding.vhost, binding.source) not in exchanges:
+        yield Failure(
+            place=place, since=None, reason=f"{arrow(binding)}: no exchange {binding.source!r}", remedy=declare
+        )
+    known = queues if binding.destination_type == "queue" else exchanges
+    if (binding.vhost, binding.destination) not in known:
+        reason = f"{arrow(binding)}: no {binding.destination_type} {binding.destination!r}"
+        yield Failure(place=place, since=None, reason=reason, remedy=declare)
+    many = binding.routing_key.split(".").count("#")
+    if many > MOST_MANY and types.get((binding.vhost, binding.source)) == "topic":
+        reason = f"{arrow(binding)}: {many} words '#', and at most {MOST_MANY} are taken"
+        remedy = "a run of '#' is one '#'; else bind by several patterns, or to an exchange behind this one"
+        yield Failure(place=place, since=REFUSING, reason=reason, remedy=remedy)
+
+
+def _keeping(old: Topology, new: Topology) -> Iterator[str]:
+    for what, before, after in (("exchange", old.exchanges, new.exchanges), ("queue", old.queues, new.queues)):
+        known: dict[tuple[str, str], Any] = {(one.vhost, one.name): one for one in before}
+        for one in after:
+            was = known.get((one.vhost, one.name))
+            if was is None:
+                continue
+            different = [
+                f"{name} {shown[0]!r}, not {shown[1]!r}"
+                for name, shown in (
+                    ("type", (was.type, one.type)),
+                    ("arguments", (asdict(was)["arguments"], asdict(one)["arguments"])),
+                )
+                if shown[0] != shown[1]
+            ]
+            if different:
+                yield f"{what} {one.name!r} of vhost {one.vhost!r} keeps its {'; '.join(different)}"

@@ -1,0 +1,143 @@
+"""One side of a comparison: what a topology does with a message whose key meets certain conditions.
+
+A message that enters at an exchange goes on by the conditions that its key meets there and at every exchange behind it, whatever
+the key is otherwise. So where it ends is a function of these conditions (:meth:`Side.outcome`). The search for keys that two
+topologies treat differently needs no more than that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from compiler.automata.pattern import Pattern
+from dfa_router.rabbitmq import Binding, Topology
+from dfa_router.rabbitmq.exchange_types import SIMULATED, simulated_type
+from dfa_router.rabbitmq.matching import ExchangeType
+from dfa_router.rabbitmq.rules import rules_of
+
+__all__ = ["NOBODY", "Destination", "Met", "Outcome", "Place", "Side"]
+
+
+class Destination(NamedTuple):
+    """Where a message gets to."""
+
+    kind: str
+    """``queue``, ``exchange``, or ``nobody``, which has no name: neither a queue gets the message, nor an exchange where something
+    besides the key decides."""
+    name: str
+
+
+NOBODY = Destination("nobody", "")
+
+Outcome = frozenset[Destination]
+"""Where a message gets to: queues, and exchanges after the first."""
+
+Met = tuple[str, Hashable]
+"""An exchange and a condition of its bindings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An exchange of a side."""
+
+    name: str
+    type: ExchangeType | None
+    """What it is compiled as, or None where its type is not simulated."""
+    internal: bool
+    alternate: str | None
+    """The name of its alternate exchange, if there is such an exchange."""
+    leads: dict[Hashable, frozenset[Destination]]
+    """Where each condition of its bindings leads; where the key alone does not decide, a condition is all that a binding says."""
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the key alone decides where it sends a message."""
+        return self.type is not None and self.type.tokens is not None and self.type.choose is None
+
+    @property
+    def patterns(self) -> Iterator[tuple[Hashable, Pattern]]:
+        """The conditions, if they are patterns of the key; those of other exchanges are not looked into."""
+        if self.is_decided and self.type is not None and self.type.tokens is not None:
+            for number, condition in enumerate(self.leads):
+                yield condition, self.type.tokens(condition, number)
+
+
+class Side:
+    """A topology, and its exchanges by vhost and name; nothing is compiled."""
+
+    def __init__(self, topology: Topology) -> None:
+        """Lay the exchanges out."""
+        rules = rules_of(topology.broker)
+        bindings: dict[tuple[str, str], list[Binding]] = defaultdict(list)
+        for binding in topology.bindings:
+            bindings[binding.vhost, binding.source].append(binding)
+        self.places: dict[tuple[str, str], Place] = {}
+        for place, exchange in topology.exchanges_by_name.items():
+            kind = simulated_type(exchange, rules)
+            type_ = None if kind is None else SIMULATED[kind]
+            alternate = topology.alternate_exchange(exchange)
+            known = alternate if alternate and (place[0], alternate) in topology.exchanges_by_name else None
+            leads = _leads(type_, bindings.get(place, []))
+            self.places[place] = Place(place[1], type_, exchange.internal, known, leads)
+
+    def behind(self, vhost: str, exchange: str) -> list[str]:
+        """Return an exchange and all that a message from it may reach, or nothing where there is no such exchange."""
+        if (vhost, exchange) not in self.places:
+            return []
+        found = [exchange]
+        seen = {exchange}
+        for name in found:  # a worklist: the loop appends to it
+            place = self.places[vhost, name]
+            onward = {end.name for ends in place.leads.values() for end in ends if end.kind == "exchange"}
+            for other in sorted(onward | ({place.alternate} if place.alternate is not None else set())):
+                if other not in seen:
+                    seen.add(other)
+                    found.append(other)
+        return found
+
+    def outcome(self, vhost: str, exchange: str, met: AbstractSet[Met]) -> Outcome:
+        """Return where a message gets to that enters at an exchange and meets these conditions."""
+        if (vhost, exchange) not in self.places:
+            return frozenset([NOBODY])
+        ends: set[Destination] = set()
+        somebody = False
+        visits, seen = [exchange], {exchange}
+        for name in visits:  # a worklist, as above
+            place = self.places[vhost, name]
+            if not place.is_decided:
+                somebody = True
+                continue
+            targets = {target for condition in _met(place, met) for target in place.leads[condition]}
+            if not targets and place.alternate is not None:
+                targets = {Destination("exchange", place.alternate)}
+            for target in targets:
+                if target.kind == "queue":
+                    ends.add(target)
+                    somebody = True
+                elif target.name not in seen:
+                    seen.add(target.name)
+                    visits.append(target.name)
+                    ends.add(target)
+        return frozenset(ends if somebody else {*ends, NOBODY})
+
+
+def _leads(kind: ExchangeType | None, bindings: Iterable[Binding]) -> dict[Hashable, frozenset[Destination]]:
+    leads: dict[Hashable, set[Destination]] = defaultdict(set)
+    for binding in bindings:
+        if kind is not None and kind.tokens is not None and kind.choose is None:
+            condition = kind.condition(binding)
+        else:
+            condition = (binding.routing_key, json.dumps(binding.arguments, sort_keys=True, default=str))
+        leads[condition].add(Destination(binding.destination_type, binding.destination))
+    return {condition: frozenset(ends) for condition, ends in leads.items()}
+
+
+def _met(place: Place, met: AbstractSet[Met]) -> Iterator[Hashable]:
+    if len(place.leads) < len(met):
+        return (condition for condition in place.leads if (place.name, condition) in met)
+    return (condition for name, condition in met if name == place.name and condition in place.leads)

@@ -1,0 +1,93 @@
+"""Findings that someone has looked at and wants to keep: a file with reasons.
+
+TOML, a table for each::
+
+    [[suppress]]
+    rule = "covered-binding"
+    subject = "stock.*.*.counted.#"   # as lint prints it; * and ? stand for any characters, and * alone for any subject
+    reason = "kept until the old consumers are gone"
+
+A suppression needs a reason. One that fits no finding is a finding itself, so that the file does not outlive its purpose.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dfa_router.errors import OptionError
+from dfa_router.lint.findings import RULES, Finding
+
+__all__ = ["Suppression", "read_suppressions", "suppressed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suppression:
+    """A finding that is kept."""
+
+    rule: str
+    subject: str
+    reason: str
+    place: str
+    """Which one it is of its file."""
+
+    def fits(self, finding: Finding) -> bool:
+        """Tell whether it is about a finding."""
+        subject = "".join({"*": ".*", "?": "."}.get(one, re.escape(one)) for one in self.subject)
+        exact = self.subject == finding.subject  # a pattern's own wildcards stand for themselves first
+        return self.rule == finding.rule.name and (
+            exact or re.fullmatch(subject, finding.subject, re.DOTALL) is not None
+        )
+
+
+def read_suppressions(path: Path) -> tuple[Suppression, ...]:
+    """Read a file of suppressions; raises :class:`OptionError` with file, place and remedy for what is none."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OptionError(f"{path}: cannot be read: {error.strerror}; name a file of suppressions") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptionError(f"{path}: is no TOML: {error}") from None
+    listed = document.pop("suppress", [])
+    if document or not isinstance(listed, list):
+        raise OptionError(
+            f"{path}: expected tables [[suppress]] and nothing else, found {', '.join(document) or 'suppress'}"
+        )
+    return tuple(_suppression(path, number, entry) for number, entry in enumerate(listed))
+
+
+def _suppression(path: Path, number: int, entry: object) -> Suppression:
+    place = f"{path}: suppress[{number}]"
+    if not isinstance(entry, dict) or entry.keys() != {"rule", "subject", "reason"}:
+        raise OptionError(f"{place}: expected rule, subject and reason, all three and no other")
+    rule, subject, reason = entry["rule"], entry["subject"], entry["reason"]
+    if rule not in RULES:
+        raise OptionError(f"{place}: there is no rule {rule!r}; there are {', '.join(RULES)}")
+    if not isinstance(subject, str) or not isinstance(reason, str) or not reason.strip():
+        raise OptionError(f"{place}: subject and reason are texts, and the reason says why the finding is kept")
+    return Suppression(rule=rule, subject=subject, reason=reason, place=place)
+
+
+def suppressed(
+    findings: Iterable[Finding], suppressions: Sequence[Suppression]
+) -> tuple[tuple[Finding, ...], tuple[tuple[Finding, Suppression], ...]]:
+    """Return the findings that are left, those about unused suppressions last, and those that are suppressed, and by what."""
+    left: list[Finding] = []
+    kept: list[tuple[Finding, Suppression]] = []
+    for finding in findings:
+        fitting = next((one for one in suppressions if one.fits(finding)), None)
+        if fitting is None:
+            left.append(finding)
+        else:
+            kept.append((finding, fitting))
+    used = {one.place for _, one in kept}
+    for one in suppressions:
+        if one.place not in used:
+            message = f"it fits no finding of {one.rule}: remove it from the file of suppressions"
+            left.append(
+                Finding(rule=RULES["unused-suppression"], place=one.place, subject=one.subject, message=message)
+            )
+    return tuple(left), tuple(kept)

@@ -1,0 +1,68 @@
+"""The formats of message logs, and which one a log has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from dfa_router.errors import MessagesError
+from dfa_router.logs.stores import is_pattern, is_remote
+from dfa_router.tables import read_table, table_at
+
+__all__ = ["FORMATS", "format_of"]
+
+FORMATS = {
+    "parquet": (".parquet", ".pq"),
+    "jsonl": (".jsonl", ".ndjson", ".json"),
+    "csv": (".csv",),
+    "trace": (".log",),
+}
+"""The formats, and the file names by which each is known."""
+
+_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy")
+
+
+def format_of(path: str, given: str | None = None) -> str:
+    """Return the format of a log: the given one, or the one that its name or the names in its folder tell.
+
+    Raises :class:`MessagesError` where there is nothing at that path or the names do not tell, and for a table that is refused.
+    """
+    table = None if is_remote(path) else table_at(path)
+    if table is not None:
+        if given not in {None, "parquet"}:
+            raise MessagesError(f"{path}: is a table, whose files are Parquet: leave --format out")
+        read_table(
+            table
+        )  # once more than it is needed, so that nobody waits for Spark to be told that a table is refused
+        return "parquet"
+    if not is_remote(path) and not is_pattern(path) and not Path(path).exists():
+        raise MessagesError(f"{path}: there is no such file or folder; give a message log with --messages")
+    if given is not None:
+        return given
+    found = {kind for name in _names(path) if (kind := _known(name)) is not None}
+    if len(found) == 1:
+        return found.pop()
+    what = (
+        f"holds files of several formats ({', '.join(sorted(found))})"
+        if found
+        else "has no ending that tells its format"
+    )
+    endings = ", ".join(ending for endings in FORMATS.values() for ending in endings)
+    raise MessagesError(f"{path}: {what}; known endings: {endings}. Say which with --format {'|'.join(FORMATS)}")
+
+
+def _names(path: str) -> Iterator[str]:
+    """Yield the names that may tell a format: that of the path, or those of the data files in a folder."""
+    if is_remote(path) or is_pattern(path) or not Path(path).is_dir():
+        yield path
+        return
+    for file in Path(path).rglob("*"):
+        if file.is_file() and not file.name.startswith(("_", ".")):
+            yield file.name
+
+
+def _known(name: str) -> str | None:
+    plain = name.lower()
+    for ending in _COMPRESSED:
+        plain = plain.removesuffix(ending)
+    return next((kind for kind, endings in FORMATS.items() if plain.endswith(endings)), None)

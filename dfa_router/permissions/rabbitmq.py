@@ -1,0 +1,76 @@
+"""RabbitMQ's permissions: who may bind what, and so who can get which key.
+
+Names are guarded by three regular expressions for each user and vhost (configure, write, read), topic exchanges by two more
+(write, tested on the routing key of a message, and read, tested on the *text* of a binding key). Where a user has none for an
+exchange, everything is allowed. All are searched for, not anchored, and the empty one allows nothing in the first three
+(``^$``) but everything as a topic permission. ``{username}``, ``{vhost}`` and ``{client_id}`` stand for what they say.
+
+Source: the broker's documentation of access control, and the broker, asked. What this leaves out: tags, other back ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dfa_router.permissions.expressions import Expression
+from dfa_router.permissions.leaks import Leak, leak
+from dfa_router.reference.naive import matches
+
+__all__ = ["Permission", "TopicPermission", "may_receive", "read_leak"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """What a user may do with names of a vhost."""
+
+    user: str
+    vhost: str = "/"
+    configure: str
+    write: str
+    read: str
+
+    def allows(self, operation: str, name: str) -> bool:
+        """Tell whether ``configure``, ``write`` or ``read`` of a name is allowed."""
+        pattern: str = getattr(self, operation)
+        return Expression(pattern or "^$").matches(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicPermission:
+    """What a user may publish to a topic exchange, and bind to it."""
+
+    user: str
+    vhost: str = "/"
+    exchange: str
+    write: str
+    read: str
+
+    def may_publish(self, key: str, client_id: str = "") -> bool:
+        """Tell whether the user may publish with a routing key."""
+        return self._expression(self.write, client_id).matches(key)
+
+    def may_bind(self, binding: str, client_id: str = "") -> bool:
+        """Tell whether the user may bind a queue with a binding key."""
+        return self.reading(client_id).matches(binding)
+
+    def reading(self, client_id: str = "") -> Expression:
+        """Return what binding keys are asked."""
+        return self._expression(self.read, client_id)
+
+    def _expression(self, pattern: str, client_id: str) -> Expression:
+        values: Mapping[str, str] = {"{username}": self.user, "{vhost}": self.vhost, "{client_id}": client_id}
+        for name, value in values.items():
+            pattern = pattern.replace(name, value)
+        return Expression(pattern)
+
+
+def may_receive(permission: TopicPermission, key: str, bindings: tuple[str, ...]) -> str | None:
+    """Return the first of some binding keys that the user may bind and that gets a key, or None."""
+    allowed = (one for one in bindings if permission.may_bind(one))
+    return next((one for one in allowed if matches(one.encode(), key.encode())), None)
+
+
+def read_leak(permission: TopicPermission) -> Leak | None:
+    """Return a shortest binding that the user may make, and a key it gets that the read expression does not match."""
+    return leak(permission.reading())

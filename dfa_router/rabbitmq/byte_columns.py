@@ -1,0 +1,43 @@
+"""Columns of text or bytes as one Arrow array of bytes with 32-bit offsets, in which kernels read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from dfa_router.arrow import key_array
+from dfa_router.dictionaries import decoded
+from dfa_router.errors import CapacityError
+
+__all__ = ["MOST", "bytes_array", "plain_array"]
+
+MOST = 2**31 - 1
+"""The most rows, and bytes, of such a column."""
+
+
+def bytes_array(column: Any, name: str = "a column of messages") -> pa.BinaryArray:
+    """Return a text or binary column, whosever it is, as one array of bytes; ``name`` is what messages call it.
+
+    Raises :class:`KeyTypeError` for a column of another type, and :class:`CapacityError` for one of over 2 GiB.
+    """
+    chunks = decoded(key_array(column, name))
+    size = sum(chunk.nbytes for chunk in chunks.chunks if len(chunk))
+    if size > MOST:
+        raise CapacityError(
+            f"{name} has {size / 2**30:.1f} GiB, and is routed as one array with offsets of 32 bits: route "
+            "fewer messages at a time"
+        )
+    array = chunks.combine_chunks()
+    if pa.types.is_string(array.type):
+        return array.view(pa.binary())
+    if pa.types.is_large_string(array.type):
+        array = array.view(pa.large_binary())
+    return array if pa.types.is_binary(array.type) else array.cast(pa.binary())
+
+
+def plain_array(column: Any) -> pa.Array:
+    """Return a column of any type as one array."""
+    if hasattr(column, "__arrow_c_stream__"):  # a chunked column, whosever it is
+        return pa.chunked_array(column).combine_chunks()
+    return column if isinstance(column, pa.Array) else pa.array(column)

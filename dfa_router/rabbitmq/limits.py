@@ -1,0 +1,57 @@
+"""What a queue does with messages in time: expiry, length limits and dead-lettering. Shown, and not simulated.
+
+A queue's arguments and the one policy that applies to it may both set a limit; of numbers the smaller one holds, and of names
+the argument's. A queue whose messages live 0 ms holds none: a message that nobody consumes when it comes is gone, or goes to
+the dead-letter exchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["QueueLimits", "limits_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueLimits:
+    """The limits of a queue; None where there is none."""
+
+    message_ttl: int | None = None
+    """Milliseconds that a message may live in the queue."""
+    expires: int | None = None
+    """Milliseconds that the queue may be unused before it is removed."""
+    max_length: int | None = None
+    max_length_bytes: int | None = None
+    overflow: str | None = None
+    """``drop-head``, ``reject-publish`` or ``reject-publish-dlx``; None is the first."""
+    dead_letter_exchange: str | None = None
+    """Where messages go that expire, are rejected or are too many; ``""`` is the default exchange."""
+    dead_letter_routing_key: str | None = None
+    """The key that they have there; None is their own."""
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the limits as a picture shows them, such as ``message-ttl 0``."""
+        return tuple(
+            f"{name.replace('_', '-')} {getattr(self, name)}"
+            for name in self.__slots__
+            if getattr(self, name) is not None and not name.startswith("dead_letter")
+        )
+
+
+def limits_of(arguments: Mapping[str, Any], policy: Mapping[str, Any]) -> QueueLimits:
+    """Return the limits of a queue with these arguments, to which a policy of this definition applies.
+
+    >>> limits_of({"x-message-ttl": 0, "x-expires": 9}, {"message-ttl": 5, "max-length": 7}).lines()
+    ('message-ttl 0', 'expires 9', 'max-length 7')
+    """
+    found: dict[str, Any] = {}
+    for name in QueueLimits.__slots__:
+        key = name.replace("_", "-")
+        own, general = arguments.get(f"x-{key}"), policy.get(key)
+        kind = str if name in ("overflow", "dead_letter_exchange", "dead_letter_routing_key") else int
+        given = [one for one in (own, general) if isinstance(one, kind) and not isinstance(one, bool)]
+        if given:
+            found[name] = min(given) if kind is int else given[0]
+    return QueueLimits(**found)

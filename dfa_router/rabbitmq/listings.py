@@ -1,0 +1,120 @@
+"""Listings of exchanges, queues and bindings, merged into an export: what exports leave out.
+
+A broker exports no internal exchange, no exclusive queue and, depending on its version, not the bindings of these. Listings have all
+of them: ``/api/exchanges``, ``/api/queues`` and ``/api/bindings`` of the management API, or what ``rabbitmqctl list_exchanges``,
+``list_queues`` and ``list_bindings`` write with ``--formatter json``. What the export says stands; a listing adds what it does not
+say, and that an exchange is internal, which newer exports leave out, too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dfa_router.errors import DefinitionsError
+from dfa_router.rabbitmq.declared import predeclared_exchanges
+
+__all__ = ["merge_listing"]
+
+_QUEUE_TYPES = {"classic", "quorum", "stream", "rabbit_classic_queue", "rabbit_quorum_queue", "rabbit_stream_queue"}
+_OF_QUEUES = {"messages", "messages_ready", "exclusive", "consumers", "state", "pid", "owner_pid", "owner_pid_details"}
+_PREDECLARED = {exchange.name for exchange in predeclared_exchanges("/")}
+
+
+def merge_listing(document: dict[str, Any], source: str, listing: Any, vhost: str) -> None:
+    """Add to a definitions document what a listing has and it has not; ``vhost`` is that of entries that name none.
+
+    Raises :class:`DefinitionsError` for what is no listing.
+
+    >>> document = {"exchanges": [{"name": "x", "vhost": "/", "type": "topic"}]}
+    >>> merge_listing(document, "x.json", [{"name": "i", "vhost": "/", "type": "fanout", "internal": True}], "/")
+    >>> [entry["name"] for entry in document["exchanges"]]
+    ['x', 'i']
+    """
+    if isinstance(listing, dict) and isinstance(listing.get("items"), list):
+        listing = listing["items"]  # as the API writes pages
+    if not isinstance(listing, list) or not all(isinstance(entry, dict) for entry in listing):
+        raise DefinitionsError(
+            f"{source}: is no listing; expected what /api/exchanges, /api/queues or /api/bindings of the management API writes, or "
+            "'rabbitmqctl list_exchanges --formatter json'"
+        )
+    entries = [{name: value for name, value in entry.items() if value is not None} for entry in listing]
+    for section, add in (("bindings", _bindings), ("queues", _queues), ("exchanges", _exchanges)):
+        of_section = [entry for entry in entries if _section(entry, source) == section]
+        if of_section:
+            known = document.setdefault(section, [])
+            if isinstance(known, list):  # else who reads the document says what is wrong with it
+                add(known, of_section, vhost)
+
+
+def _section(entry: Mapping[str, Any], source: str) -> str:
+    if {"source", "destination"} <= entry.keys() or {"source_name", "destination_name"} <= entry.keys():
+        return "bindings"
+    if "name" in entry and (entry.keys() & _OF_QUEUES or entry.get("type") in _QUEUE_TYPES):
+        return "queues"
+    if {"name", "type"} <= entry.keys():
+        return "exchanges"
+    raise DefinitionsError(
+        f"{source}: an entry with the keys {', '.join(map(repr, list(entry)[:5])) or 'none'} is no exchange, queue or binding; list "
+        "at least name and type, or source, destination and routing_key"
+    )
+
+
+def _exchanges(known: list[Any], listed: Iterable[Mapping[str, Any]], vhost: str) -> None:
+    by_name = {_place(entry, vhost): entry for entry in known if isinstance(entry, dict)}
+    for entry in listed:
+        place = _place(entry, vhost)
+        if place in by_name:
+            if entry.get("internal") is True:
+                by_name[place].setdefault("internal", True)
+        elif place[1] not in _PREDECLARED:
+            by_name[place] = _kept(entry, vhost, ("name", "type", "internal", "durable", "auto_delete"))
+            known.append(by_name[place])
+
+
+def _queues(known: list[Any], listed: Iterable[Mapping[str, Any]], vhost: str) -> None:
+    places = {_place(entry, vhost) for entry in known if isinstance(entry, dict)}
+    for entry in listed:
+        if _place(entry, vhost) not in places:
+            places.add(_place(entry, vhost))
+            known.append(_kept(entry, vhost, ("name", "type", "durable", "auto_delete")))
+
+
+def _bindings(known: list[Any], listed: Iterable[Mapping[str, Any]], vhost: str) -> None:
+    places = {_ends(entry, vhost) for entry in known if isinstance(entry, dict)}
+    for entry in listed:
+        kept = {
+            "vhost": entry.get("vhost", vhost),
+            "source": entry.get("source", entry.get("source_name", "")),
+            "destination": entry.get("destination", entry.get("destination_name")),
+            "destination_type": entry.get("destination_type", entry.get("destination_kind")),
+            "routing_key": entry.get("routing_key", ""),
+            "arguments": _arguments(entry),
+        }
+        if kept["source"] and _ends(kept, vhost) not in places:
+            places.add(_ends(kept, vhost))
+            known.append(kept)
+
+
+def _place(entry: Mapping[str, Any], vhost: str) -> tuple[Any, Any]:
+    return str(entry.get("vhost", vhost)), str(entry.get("name"))
+
+
+def _ends(entry: Mapping[str, Any], vhost: str) -> tuple[str, ...]:
+    names = ("source", "destination", "destination_type", "routing_key")
+    arguments = json.dumps(_arguments(entry), sort_keys=True, default=str)
+    return (str(entry.get("vhost", vhost)), *(str(entry.get(name)) for name in names), arguments)
+
+
+def _kept(entry: Mapping[str, Any], vhost: str, names: Iterable[str]) -> dict[str, Any]:
+    kept = {name: entry[name] for name in names if name in entry}
+    return {"vhost": entry.get("vhost", vhost), **kept, "arguments": _arguments(entry)}
+
+
+def _arguments(entry: Mapping[str, Any]) -> Any:
+    """Return arguments as an object: ``rabbitmqctl`` writes them as a list of (name, type, value)."""
+    arguments = entry.get("arguments") or {}
+    if isinstance(arguments, list) and all(isinstance(one, list) and len(one) == 3 for one in arguments):
+        return {str(name): value for name, _, value in arguments}
+    return arguments

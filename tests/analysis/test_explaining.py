@@ -1,0 +1,133 @@
+"""Why a key matches and why not, held to the engines and to trying every small edit."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import dfa_router as dr
+from dfa_router.analysis import alignment, explaining
+from dfa_router.analysis.alignment import fitted
+from dfa_router.analysis.explaining import explain, why_not
+from dfa_router.analysis.questions import tokens_of
+from dfa_router.errors import BindingError, KeyTypeError, PatternError
+from dfa_router.language.dialects import AMQP, DIALECTS
+from tests.analysis.oracle import WORDS, keys_of, matched, patterns_of
+from tests.mutants import mutant
+
+
+@pytest.mark.parametrize("name", ["amqp", "mqtt", "nats", "solace", "exact"])
+def test_explain_and_why_not_agree_with_the_engines(name: str) -> None:
+    """250 random sets and keys of each dialect: matches are those of two engines, nearest keys match, edits are counted."""
+    dialect = DIALECTS[name]
+    patterns, keys, chance = patterns_of(name, 3), keys_of(name, 4), random.Random(name)
+    separator = dialect.separator.decode()
+    for _ in range(250):
+        bindings = [(chance.choice(patterns), f"q{i}") for i in range(chance.randint(0, 6))]
+        key = chance.choice(keys)
+        found, missed = explain(bindings, key, name), why_not(bindings, key, name, most=99)
+        expected = dr.compile(bindings, dialect=name).match_bindings(key)
+        assert expected == dr.compile(bindings, dialect=name, engine="naive").match_bindings(key)
+        assert tuple(match.binding for match in found.matches) == expected
+        assert sorted(miss.binding for miss in missed) == [i for i in range(len(bindings)) if i not in expected]
+        for match in found.matches:
+            taken = [word for _, words in match.taken for word in words]
+            assert separator.join(taken) == key
+            for shown, words in match.taken:
+                assert words == (shown,) or shown in ("*", "+", "#", ">")
+        for miss in missed:
+            pattern = bindings[miss.binding][0]
+            if miss.nearest is None:
+                assert not any(matched([pattern], one, dialect) for one in keys)
+            else:
+                assert matched([pattern], miss.nearest, dialect), (bindings, key, miss)
+            assert miss.prefix == "" or key == miss.prefix or key.startswith(miss.prefix + separator)
+            assert miss.edits > 0
+
+
+def wrong_distances(fit: object) -> list[str]:
+    """Return the pairs of small patterns and keys for which another key is nearer, or the nearest is none of the pattern."""
+    patterns = patterns_of("amqp", 3)
+    keys = [key for key in keys_of("amqp", 3) if "c" not in key]
+    alphabet = [*(word for word in WORDS["amqp"][1] if word != "c"), "z"]
+    near = {key: {0: {key}, 1: edited({key}, alphabet)} for key in keys}
+    wrong = []
+    for pattern in patterns:
+        tokens = tokens_of(pattern, AMQP)
+        for key in keys:
+            words = key.encode().split(b".") if key else []
+            found = fit(tokens, words, [True] * len(words), b"z")  # type: ignore[operator]
+            nearest = b".".join(found.key()).decode()
+            lone = found.key() == (b"",)  # which is no key, as why_not() finds
+            right = lone or matched([pattern], nearest, AMQP)
+            right = right and (lone or found.edits > 1 or nearest in near[key][found.edits])
+            for edits, candidates in near[key].items():
+                if edits < found.edits and any(matched([pattern], one, AMQP) for one in candidates):
+                    right = False
+            if not right:
+                wrong.append(f"{pattern} and {key}: {found}")
+    return wrong
+
+
+def edited(keys: set[str], alphabet: list[str]) -> set[str]:
+    """Return the keys that one word edit makes."""
+    made: list[list[str]] = []
+    for key in keys:
+        words = key.split(".") if key else []
+        for at in range(len(words) + 1):
+            made += [[*words[:at], word, *words[at:]] for word in alphabet]
+            if at < len(words):
+                made += [[*words[:at], word, *words[at + 1 :]] for word in alphabet]
+                made.append([*words[:at], *words[at + 1 :]])
+    return {".".join(words) for words in made if words != [""]}
+
+
+def test_nearest_keys_are_nearest() -> None:
+    assert wrong_distances(fitted) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "planted"),
+    [
+        ("+ (not same), _KEEP", ", _KEEP"),
+        ("+ (token is not Wildcard.MANY), _SKIP", "+ 1, _SKIP"),
+        ("best[i][j + 1] + 1, _LEAVE", "best[i][j + 1] + 2, _LEAVE"),
+    ],
+)
+def test_planted_bugs_are_caught(right: str, planted: str) -> None:
+    assert wrong_distances(mutant(alignment, right, planted).fitted) != []
+
+
+def test_rules_of_dialects_are_told() -> None:
+    (miss,) = why_not([("#", "q")], "$SYS/broker", "mqtt")
+    assert miss.rule == "no wildcard at the beginning of a pattern matches a key that begins with '$'"
+    assert miss.nearest is not None
+    assert not miss.nearest.startswith("$")
+    (miss,) = why_not([("a.>", "q")], "a..b", "nats")
+    assert (miss.rule, miss.nearest) == ("it has an empty word: nats has none", "a.x.b")
+    assert explain([("a.>", "q")], "a..b", "nats").problem == "it has an empty word: nats has none"
+    (miss,) = why_not([("#P2P/a", "q")], "a", "solace")
+    assert miss.nearest is None
+
+
+def test_the_nearest_of_many() -> None:
+    bindings = [("orders.eu.new", "a"), ("#.orders", "b"), ("orders.us.*", "c"), ("orders.*.*.x", "d")]
+    found = why_not(bindings, "orders.us", most=2)
+    assert [(one.binding, one.edits, one.nearest) for one in found] == [
+        (1, 1, "orders.us.orders"),
+        (2, 1, "orders.us.x"),
+    ]
+    assert found[1].expected == ("*",)
+    assert found[1].broken_by is None
+
+
+def test_bad_input() -> None:
+    with pytest.raises(KeyTypeError, match="the key is 3"):
+        explain([("a", "q")], 3)  # type: ignore[arg-type]
+    with pytest.raises(PatternError, match="binding 0: the pattern 'a/#/b' is refused"):
+        why_not([("a/#/b", "q")], "a", "mqtt")
+    with pytest.raises(BindingError, match="binding 0 is 'a'"):
+        explaining.explain(["a"], "a")  # type: ignore[list-item]
+    assert explain([], "a").matches == ()
+    assert why_not([], "a") == ()

@@ -1,0 +1,159 @@
+"""Relations of patterns in every dialect, held to the specification."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compiler import CapacityError
+from compiler.automata import keyspace
+from dfa_router.analysis.coverage import cover
+from dfa_router.analysis.intersections import intersection
+from dfa_router.analysis.questions import Question
+from dfa_router.analysis.relations import RelationKind, relation
+from dfa_router.errors import OptionError, PatternError
+from dfa_router.language.dialects import DIALECTS
+from tests.analysis.oracle import WORDS, keys_of, matched, patterns_of, table_of, word_count
+from tests.mutants import mutant
+
+SIZES = {"amqp": (3, 6), "amqp-4.3.5": (2, 4), "mqtt": (3, 5), "nats": (3, 5), "solace": (3, 4), "exact": (3, 4)}
+"""The most words of patterns and of keys; four words against six are tried in tests/compiler/automata/test_proofs.py."""
+LONGEST = 1 << 30
+
+
+def test_every_dialect_is_tried() -> None:
+    assert WORDS.keys() == SIZES.keys() == DIALECTS.keys()
+
+
+def wrong_answers(name: str, question: Question) -> list[str]:
+    """Return the pairs of small patterns on which inclusion, overlap or a witness is wrong."""
+    words, length = SIZES[name]
+    dialect, patterns, table = DIALECTS[name], patterns_of(name, words), table_of(name, words, length)
+    lengths = np.array([word_count(key, dialect) for key in keys_of(name, length)])
+    wrong = []
+    for one, ours in enumerate(patterns):
+        for other, theirs in enumerate(patterns):
+            for found, keys, meant in (
+                (question.escape([one], [other]), table[one] & ~table[other], False),
+                (question.meeting([one], [other]), table[one] & table[other], True),
+            ):
+                expected = int(lengths[keys].min()) if keys.any() else LONGEST
+                if found is None:
+                    right = expected == LONGEST
+                else:
+                    right = matched([ours], found, dialect) and matched([theirs], found, dialect) == meant
+                    right = right and word_count(found, dialect) == min(
+                        expected, max(word_count(found, dialect), length + 1)
+                    )
+                if not right:
+                    wrong.append(f"{ours} and {theirs}: {found!r}, shortest {expected}")
+    return wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SIZES)
+def test_all_pairs_of_small_patterns(name: str) -> None:
+    """Inclusion and overlap of all pairs, with shortest witnesses: keys that the dialect can write."""
+    question = Question(patterns_of(name, SIZES[name][0]), name, 1 << 40)
+    assert wrong_answers(name, question)[:5] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "planted"),
+    [
+        ("amqp", "phase not in (START_RESERVED, LONE_EMPTY)", "phase != START_RESERVED"),
+        ("mqtt", "(phase != START or self.empty_text)", "True"),
+        ("solace", "return None if word.startswith(self.unseen[behind]) else other", "return other"),
+    ],
+)
+def test_planted_bugs_about_keys_are_caught(name: str, right: str, planted: str) -> None:
+    """Bugs in what is a key."""
+    question = Question(patterns_of(name, SIZES[name][0]), name, 1 << 40)
+    space = question.machine.space
+    fields = {field: getattr(space, field) for field in ("empty_text", "empty_words", "dropped", "reserved", "unseen")}
+    question.machine.space = mutant(keyspace, right, planted).KeySpace(**fields)
+    assert wrong_answers(name, question) != []
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_intersections_are_exact(name: str) -> None:
+    """The patterns of an intersection match what both match, all pairs of small patterns."""
+    words, length = SIZES[name]
+    words = min(words, 2) if name != "amqp" else 3
+    dialect, patterns, table = DIALECTS[name], patterns_of(name, words), table_of(name, words, length)
+    known = {pattern: table[i] for i, pattern in enumerate(patterns)}
+    keys = keys_of(name, length)
+    for one in patterns:
+        for other in patterns:
+            found = intersection(one, other, name)
+            for pattern in found:
+                if pattern not in known:
+                    known[pattern] = np.array([matched([pattern], key, dialect) for key in keys])
+            rows = [known[pattern] for pattern in found]
+            union = np.logical_or.reduce(rows) if rows else np.zeros(len(keys), bool)
+            assert np.array_equal(union, known[one] & known[other]), (one, other, found)
+
+
+def test_vectors_of_other_projects(shared: Path) -> None:
+    """154 rows: equivalent, subset, overlap, intersection, cover."""
+    rows = [json.loads(line) for line in (shared / "vectors" / "relations.jsonl").read_text().splitlines()]
+    assert len(rows) == 154
+    for row in rows:
+        one, other, expected, dialect = row["a"], row["b"], row["expected"], row["dialect"]
+        match row["relation"]:
+            case "intersection":
+                found = intersection(one, other, dialect)
+                assert found == (() if expected is None else (expected,)), row
+            case "cover":
+                assert set(cover(one, dialect)) == set(expected), row
+            case kind:
+                if expected is False and _refused(one, other, dialect):
+                    continue
+                answer = relation(one, other, dialect)
+                told = {
+                    "equivalent": answer.kind is RelationKind.EQUAL,
+                    "subset": answer.only_first is None,
+                    "overlap": answer.both is not None,
+                }[kind]
+                assert told == expected, (row, answer)
+
+
+def _refused(one: str, other: str, dialect: str) -> bool:
+    try:
+        Question([one, other], dialect)
+    except PatternError:
+        return True
+    return False
+
+
+def test_long_patterns_take_milliseconds() -> None:
+    """Two patterns of 60 words with ten ``#`` each, nested as badly as they can be; steps are counted, not timed."""
+    one = ".".join(["#", "a", "*", "b", "*", "*"] * 10)
+    other = ".".join(["#", "a", "*", "*", "*", "b"] * 10)
+    for left, right in ((one, other), (one, one), (other, one + ".c")):
+        relation(left, right, budget=20_000)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(PatternError, match="'a/#/b' is no pattern of mqtt: '#' is not the last word"):
+        relation("a/#/b", "a", "mqtt")
+    with pytest.raises(PatternError, match="pattern 1 is 3"):
+        relation(["a", 3], "a")  # type: ignore[list-item]
+    with pytest.raises(OptionError, match="unknown dialect 'amq'"):
+        relation("a", "b", "amq")
+    with pytest.raises(OptionError, match="budget is -1"):
+        relation("a", "b", budget=-1)
+    with pytest.raises(CapacityError, match="over 0 steps"):
+        relation("a", "b", budget=0)
+    with pytest.raises(CapacityError, match="in over 2 ways"):
+        intersection("#.a.#.b.#", "#.c.#.d.#", most=2)
+
+
+def test_empty_sets() -> None:
+    assert relation([], []).kind is RelationKind.EQUAL
+    assert relation([], "a").kind is RelationKind.COVERED
+    assert relation("a", []).kind is RelationKind.COVERS
+    assert cover([]) == ()

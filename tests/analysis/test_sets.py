@@ -1,0 +1,229 @@
+"""What the analysis says of whole sets: redundant bindings, differences, the most overlapped key, normal forms."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dfa_router.analysis import coverage, differences, normalising, overlaps
+from dfa_router.analysis.coverage import RedundancyKind, cover, redundant, unreachable
+from dfa_router.analysis.differences import difference
+from dfa_router.analysis.normalising import normalise
+from dfa_router.analysis.overlaps import ambiguous, crowd
+from dfa_router.errors import CapacityError, PatternError
+from dfa_router.language.dialects import DIALECTS
+from tests.analysis.oracle import keys_of, matched, patterns_of, table_of
+from tests.mutants import mutant
+
+SIZES = {"amqp": (3, 6), "mqtt": (2, 4), "nats": (3, 5), "solace": (2, 4)}
+
+
+def rows(name: str) -> tuple[list[str], dict[str, np.ndarray]]:
+    patterns = patterns_of(name, SIZES[name][0])
+    return patterns, dict(zip(patterns, table_of(name, *SIZES[name]), strict=True))
+
+
+def union(patterns: list[str], known: dict[str, np.ndarray]) -> Any:
+    return np.logical_or.reduce([known[one] for one in patterns], initial=False, axis=0) | np.zeros_like(
+        known[next(iter(known))]
+    )
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_what_is_redundant(name: str) -> None:
+    """Removing what is redundant changes no destination; removing any other binding does."""
+    patterns, known = rows(name)
+    chance = random.Random(name)
+    kinds = set()
+    for _ in range(150):
+        bindings = [(chance.choice(patterns), chance.choice("qr")) for _ in range(chance.randint(0, 9))]
+        kinds |= check_redundant(coverage.redundant(bindings, name), bindings, known)
+    assert kinds >= {RedundancyKind.EQUAL, RedundancyKind.COVERED}
+
+
+def check_redundant(
+    found: tuple[coverage.Redundancy, ...], bindings: list[tuple[str, str]], known: dict[str, np.ndarray]
+) -> set[str]:
+    gone = {one.binding for one in found}
+    for destination in "qr":
+        all_of = [i for i, one in enumerate(bindings) if one[1] == destination]
+        kept = [i for i in all_of if i not in gone]
+        keys = union([bindings[i][0] for i in all_of], known)
+        assert np.array_equal(keys, union([bindings[i][0] for i in kept], known)), bindings
+        for one in kept:
+            rest = union([bindings[i][0] for i in kept if i != one], known)
+            void = not known[bindings[one][0]].any()
+            assert void or not np.array_equal(rest, keys), (bindings, one)
+    for entry in found:
+        assert entry.by
+        assert not gone & set(entry.by)
+        assert {bindings[i][1] for i in entry.by} == {bindings[entry.binding][1]}
+        covered = union([bindings[i][0] for i in entry.by], known)
+        assert not (known[bindings[entry.binding][0]] & ~covered).any(), (bindings, entry)
+    return {one.kind for one in found}
+
+
+@pytest.mark.parametrize(
+    ("right", "planted"),
+    [
+        ("if end != own", "if True"),
+        ("and one not in gone)", ")"),
+        ("[0], range(1, len(near) + 1)", "[0], range(len(near) + 1)"),
+    ],
+)
+def test_planted_bugs_are_caught(right: str, planted: str) -> None:
+    broken = mutant(coverage, right, planted)
+    patterns, known = rows("amqp")
+    chance = random.Random(5)
+
+    def check_many() -> None:
+        for _ in range(300):
+            bindings = [(chance.choice(patterns), chance.choice("qr")) for _ in range(chance.randint(0, 9))]
+            check_redundant(broken.redundant(bindings, "amqp"), bindings, known)
+
+    with pytest.raises((AssertionError, KeyError)):
+        check_many()
+
+
+def test_unions_of_several() -> None:
+    """Patterns that several others cover only together, by the number of words."""
+
+    def told(*patterns: str) -> list[tuple[int, tuple[int, ...], str]]:
+        return [(one.binding, one.by, one.kind) for one in redundant([(pattern, "q") for pattern in patterns])]
+
+    assert told("a", "a.*.#", "a.b.#") == [(2, (1,), "covered")]
+    assert told("*.b", "a.*.*.#", "a.b.#", "c") == [(2, (0, 1), "union")]
+    assert told("a.b.#", "a.b", "a.*.*.#") == [(1, (0,), "covered")]
+    assert told("#.a", "*.#") == [(0, (1,), "covered")]
+
+
+def test_equal_bindings_by_the_thousand() -> None:
+    found = redundant([("a.#", "q")] * 10_000)
+    assert len(found) == 9_999
+    assert {one.by for one in found} == {(0,)}
+    assert cover(["a.#"] * 10_000) == ("a.#",)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_differences(name: str) -> None:
+    """Gained and lost keys of random changes: patterns are exact, witnesses are right, shortest and different."""
+    patterns, known = rows(name)
+    keys = keys_of(name, SIZES[name][1])
+    dialect = DIALECTS[name]
+    chance = random.Random(name)
+    for _ in range(80):
+        old, new = ([(chance.choice(patterns), chance.choice("qr")) for _ in range(chance.randint(0, 5))] for _ in "on")
+        found = difference(old, new, name)
+        for destination in "qr":
+            before, after = ([one for one, to in side if to == destination] for side in (old, new))
+            had, has = union(before, known), union(after, known)
+            change = found.get(destination)
+            gained, lost = (change.gained, change.lost) if change else (None, None)
+            for told, expected, ours, theirs in (
+                (gained, has & ~had, after, before),
+                (lost, had & ~has, before, after),
+            ):
+                assert (told is None) == (not expected.any()), (old, new)
+                if told is None:
+                    continue
+                assert told.patterns is not None
+                for row, key in enumerate(keys):
+                    inside = any(
+                        matched([one.pattern], key, dialect) and not matched(one.without, key, dialect)
+                        for one in told.patterns
+                    )
+                    assert inside == expected[row], (old, new, key)
+                assert len(set(told.shortest)) == len(told.shortest) > 0
+                assert all(matched(ours, key, dialect) and not matched(theirs, key, dialect) for key in told.shortest)
+                lengths = [key.count(dialect.separator.decode()) + bool(key) for key in told.shortest]
+                assert lengths == sorted(lengths)
+                first = keys[int(np.flatnonzero(expected)[0])]
+                assert lengths[0] == first.count(dialect.separator.decode()) + bool(first)
+
+
+def test_a_difference_names_the_destination_that_is_too_costly() -> None:
+    with pytest.raises(CapacityError, match="what changes for 'q': the question takes over 1 steps"):
+        difference([("a.#.b", "q")], [("a.#.c", "q")], budget=1)
+    assert differences.difference([], []) == {}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(patterns_of("amqp", 3)), st.sampled_from("qrs")), max_size=7))
+def test_the_most_overlapped_key(bindings: list[tuple[str, str]]) -> None:
+    """As many as the best of all small keys, and as the best key says; keys of up to six words are enough for these."""
+    _, known = rows("amqp")
+    found = crowd(bindings)
+    counts = np.sum([known[one] for one, _ in bindings], axis=0, initial=0)
+    assert found.most
+    assert len(found.bindings) >= int(np.max(counts))
+    if found.key is not None:
+        matching = [i for i, (one, _) in enumerate(bindings) if matched([one], found.key, DIALECTS["amqp"])]
+        assert list(found.bindings) == matching
+    pairs = {(one.first, one.second) for one in ambiguous(bindings)}
+    expected = {
+        (i, j)
+        for (j, (two, right)), (i, (one, left)) in product(enumerate(bindings), repeat=2)
+        if i < j and left != right and (known[one] & known[two]).any()
+    }
+    assert pairs >= expected
+
+
+def test_a_crowd_within_a_budget() -> None:
+    bindings = [(f"#.{letter}.#", letter) for letter in "abcdefghijklmnop"]
+    assert crowd(bindings).key is not None
+    short = overlaps.crowd(bindings, budget=40)
+    assert not short.most
+    assert len(ambiguous(bindings, most=7)) == 7
+
+
+def test_what_no_key_reaches() -> None:
+    assert unreachable(["#P2P/a", "*/b", "#P2Px"], "solace") == (0, 2)
+    for name in SIZES:
+        patterns, known = rows(name)
+        assert [patterns[i] for i in unreachable(patterns, name)] == [one for one in patterns if not known[one].any()]
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_normal_forms(name: str) -> None:
+    """Of all small patterns: equal to what is given, no shorter one is, and the proofs hold."""
+    patterns, known = rows(name)
+    separator = DIALECTS[name].separator.decode()
+    shortest: dict[bytes, int] = {}
+    for pattern in patterns:
+        words = len(pattern.split(separator)) if pattern else 0
+        keys = known[pattern].tobytes()
+        shortest[keys] = min(words, shortest.get(keys, words))
+    for pattern in patterns:
+        if not known[pattern].any():
+            with pytest.raises(PatternError):
+                normalise(pattern, name)
+            continue
+        found = normalise(pattern, name, most=0)
+        assert np.array_equal(known[found.pattern], known[pattern])
+        assert (len(found.pattern.split(separator)) if found.pattern else 0) == shortest[known[pattern].tobytes()], (
+            pattern
+        )
+        assert found.accepted == (found.many == 0)
+
+
+def test_proofs_that_no_pattern_with_fewer_wildcards_is_equal() -> None:
+    """All patterns of up to six tokens with fewer ``#`` that match both keys match one that the pattern does not."""
+    candidates = [".".join(one) for n in range(7) for one in product("ab*#", repeat=n)]
+    for pattern in ("#.a.#", "#.a.#.b.#", "a.#.b.#.a", "#.a.*.#", "#.*.a.#.a.b.#"):
+        found = normalise(pattern, most=0)
+        proof = found.proof
+        assert proof is not None
+        dialect = DIALECTS["amqp"]
+        assert all(matched([pattern], key, dialect) for key in proof.matched)
+        assert not any(matched([pattern], key, dialect) for key in proof.unmatched)
+        for one in candidates:
+            if one.split(".").count("#") < found.many and all(matched([one], key, dialect) for key in proof.matched):
+                assert any(matched([one], key, dialect) for key in proof.unmatched), (pattern, one)
+    assert normalise("a.#.#.#").accepted
+    assert normalising.normalise("#.#.*.#.#").pattern == "*.#"

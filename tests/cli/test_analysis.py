@@ -1,0 +1,143 @@
+"""The commands that prove: lint, explain, why-not, relation, normalise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dfa_router.cli.app import run
+from dfa_router.lint.findings import RULES
+
+DEMO = Path(__file__).parents[2] / "examples" / "demo" / "definitions.json"
+
+
+def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Run a command; return exit code, stdout and stderr."""
+    code = run([str(one) for one in arguments])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+@pytest.fixture
+def listed(tmp_path: Path) -> Path:
+    file = tmp_path / "bindings.txt"
+    file.write_text("stock.#\tq\nstock.*\tq\norders.eu*\tr\n")
+    return file
+
+
+def test_lint_of_a_list(capsys: pytest.CaptureFixture[str], listed: Path) -> None:
+    code, out, err = asked(capsys, "lint", str(listed))
+    assert code == 1
+    assert out.splitlines() == [
+        (
+            f"{listed}:2: warning covered-binding: 'stock.*': 'stock.#' (1) match all of its keys for q: remove it, or narrow the "
+            "others if they were meant to be"
+        ),
+        "    for instance the key 'stock.x'",
+        (
+            f"{listed}:3: warning wildcard-in-word: 'orders.eu*': '*' in the word 'eu*' is a literal character, as wildcards are "
+            "whole words: it matches only keys with the word 'eu*'; set a separator between, or write the wildcard alone"
+        ),
+        "    for instance the key 'orders.eu*'",
+    ]
+    assert err.endswith("2 warnings in 1 file\n")
+    assert asked(capsys, "lint", str(listed), "--fail-on", "error")[0] == 0
+    assert len(json.loads(asked(capsys, "lint", str(listed), "--json", "--rule", "wildcard-in-word")[1])) == 1
+
+
+def test_suppressions(capsys: pytest.CaptureFixture[str], listed: Path, tmp_path: Path) -> None:
+    table = '[[suppress]]\nrule = "{}"\nsubject = "{}"\nreason = "{}"\n'
+    file = tmp_path / "keep.toml"
+    file.write_text(
+        table.format("covered-binding", "stock.?", "old") + table.format("wildcard-in-word", "orders.eu*", "old")
+    )
+    code, out, err = asked(capsys, "lint", str(listed), "--suppress", str(file))
+    assert (code, out) == (0, "")
+    assert err.endswith("nothing found in 1 file, 2 suppressed\n")
+    file.write_text(file.read_text() + table.format("equal-binding", "gone", "old"))
+    code, out, _ = asked(capsys, "lint", str(listed), "--suppress", str(file))
+    assert (code, out.split(": ")[2]) == (0, "note unused-suppression")
+    for text, problem in (
+        (table.format("no-rule", "a", "b"), "there is no rule 'no-rule'"),
+        (table.format("equal-binding", "a", " "), "the reason says why"),
+        ('[[suppress]]\nrule = "equal-binding"\n', "all three"),
+        ("suppress = 3", "expected tables"),
+        ("[[", "is no TOML"),
+    ):
+        file.write_text(text)
+        code, _, err = asked(capsys, "lint", str(listed), "--suppress", str(file))
+        assert code == 2
+        assert problem in err
+    assert asked(capsys, "lint", str(listed), "--suppress", "none.toml")[0] == 2
+
+
+def test_sarif_of_a_topology(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = asked(capsys, "lint", str(DEMO), "--format", "sarif")
+    assert code == 1
+    log = json.loads(out)
+    run_of = log["runs"][0]
+    (result,) = run_of["results"]
+    assert (log["version"], result["ruleId"], result["level"]) == ("2.1.0", "covered-binding", "warning")
+    assert [rule["id"] for rule in run_of["tool"]["driver"]["rules"]] == list(RULES)
+    assert run_of["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "covered-binding"
+    line = result["locations"][0]["physicalLocation"]["region"]["startLine"]
+    entry = json.loads(DEMO.read_text())["bindings"][113]
+    assert any(entry["routing_key"] in one for one in DEMO.read_text().splitlines()[line - 1 : line + 7])
+
+
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], listed: Path, tmp_path: Path) -> None:
+    for arguments, problem in (
+        (["lint", "none.json"], "there is no such file"),
+        (["lint", "-"], "save standard input"),
+        (["lint", str(DEMO), "--dialect", "mqtt"], "--dialect is for lists"),
+        (["lint", str(DEMO), str(DEMO), "--format", "sarif"], "takes one file"),
+        (["relation", "a/#/b", "a", "--dialect", "mqtt"], "'#' is not the last word"),
+        (["why-not", str(listed), "a", "--queue", "none"], "no binding has the destination 'none'"),
+        (["explain", str(DEMO), "a"], "choose one with --exchange"),
+        (["normalise", "a..b", "--dialect", "nats"], "it has an empty word"),
+    ):
+        code, out, err = asked(capsys, *arguments)
+        assert (code, out) == (2, "")
+        assert problem in " ".join(err.split())
+    empty = tmp_path / "empty.txt"
+    empty.write_text("")
+    assert asked(capsys, "lint", str(empty))[0] == 2
+
+
+def test_explain_and_why_not(capsys: pytest.CaptureFixture[str], listed: Path) -> None:
+    code, out, _ = asked(capsys, "explain", str(listed), "stock.nyse")
+    assert code == 0
+    assert out.splitlines() == [
+        f"q: 'stock.#' ({listed}:1): stock took stock, # took nyse",
+        f"q: 'stock.*' ({listed}:2): stock took stock, * took nyse",
+    ]
+    code, out, _ = asked(capsys, "explain", str(listed), "x")
+    assert (code, out) == (1, "no binding matches 'x'\n")
+    code, out, _ = asked(capsys, "why-not", str(listed), "orders.eu", "--queue", "r")
+    assert code == 0
+    assert out.splitlines() == [
+        f"r: 'orders.eu*' ({listed}:3) does not match 'orders.eu': behind 'orders', 'eu' breaks it; expected 'eu*'",
+        "    nearest key that does, 1 word away: 'orders.eu*'",
+    ]
+    assert asked(capsys, "why-not", str(listed), "stock.a", "--queue", "q")[0] == 1
+    found = json.loads(asked(capsys, "why-not", str(listed), "stock.a.b", "--json")[1])
+    assert [one["binding"] for one in found["misses"]] == [1, 2]
+
+
+def test_relation_and_normalise(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = asked(capsys, "relation", "stock.#", "*.ibm")
+    assert code == 0
+    assert out.splitlines() == [
+        "'stock.#' and '*.ibm' share some keys, and each has keys of its own",
+        "  only 'stock.#': for instance 'stock'",
+        "  only '*.ibm': for instance 'ibm.ibm'",
+        "  both: for instance 'stock.ibm'",
+        "  keys of both: 'stock.ibm'",
+    ]
+    assert json.loads(asked(capsys, "relation", "a", "a", "--json")[1])["kind"] == "equal"
+    assert asked(capsys, "normalise", "a.#.#", "#.*")[:2] == (0, "a.#\n*.#\n")
+    code, out, err = asked(capsys, "normalise", "#.a.#.b.#")
+    assert (code, out) == (1, "#.a.#.b.#\n")
+    assert "no pattern with at most 2 matches the same keys" in err

@@ -1,0 +1,122 @@
+"""The commands that tell what definitions do, on input that means harm, or nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dfa_router.cli.app import run
+
+DATA = Path(__file__).parents[1] / "data" / "traces"
+TRACE = DATA / "rabbitmq-3.10-json.log"
+
+
+def definitions(path: Path, *bindings: tuple[str, str, str], **exchanges: dict[str, Any]) -> str:
+    """Write definitions with topic exchanges, whose alternates are given, and bindings (source, key, queue)."""
+    entry: dict[str, Any] = {"vhost": "/", "arguments": {}}
+    document = {
+        "exchanges": [{"name": name, "type": "topic", **entry, **more} for name, more in exchanges.items()],
+        "queues": [{"name": name, **entry} for name in dict.fromkeys(queue for _, _, queue in bindings)],
+        "bindings": [
+            {"source": source, "routing_key": key, "destination": queue, "destination_type": "queue", **entry}
+            for source, key, queue in bindings
+        ],
+    }
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> str:
+    """Return definitions of the stored trace's broker."""
+    return definitions(tmp_path / "known.json", ("x", "a.#", "q1"), ("x", "*.b", "q.ü"), x={})
+
+
+def test_replay_tells_machines_and_people(known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["replay", "--definitions", known, "--trace", str(TRACE), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["messages"], told["agreeing"], told["expected"], told["differing"]) == (14, 12, 2, 0)
+    assert set(told["causes"]) == {"absent-queue"}
+    other = definitions(tmp_path / "other.json", ("x", "a.*", "q1"), ("x", "*.b", "q.ü"), x={})
+    assert run(["replay", "--definitions", other, "--trace", str(DATA)]) == 2  # it has a file that is no trace
+    assert "README.md: is no trace log" in capsys.readouterr().err
+    assert run(["replay", "--definitions", other, "--trace", str(DATA / "*.log")]) == 1
+    assert "6 messages: missing-binding queue 'q1'" in capsys.readouterr().err
+
+
+def test_what_is_not_there_is_named(known: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (
+        ["replay", "--definitions", known, "--trace", "/no/such.log"],
+        ["replay", "--definitions", "/no/such.json", "--trace", str(TRACE)],
+        ["diff", known, "/no/such.json"],
+        ["diff", known, known, "--messages", "/no/such.parquet"],
+        ["audit", "--definitions", known, "--messages", "/no/such.csv"],
+    ):
+        assert run(arguments) == 2
+        assert "/no/such" in capsys.readouterr().err
+
+
+def test_a_diff_of_nothing_and_of_something(known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diff", known, known, "--messages", str(TRACE)]) == 0
+    assert "no message goes elsewhere" in capsys.readouterr().err
+    many = definitions(tmp_path / "many.json", ("x", "#.a.#.b.#", "q1"), ("x", "*.b", "q.ü"), x={})
+    assert run(["diff", known, many, "--messages", str(TRACE), "--json"]) == 1
+    said = capsys.readouterr()
+    told = json.loads(said.out)
+    assert told["import"]["failures"][0]["since"] == "4.3.5"
+    assert told["import"]["staying"] == ["x --a.#--> q1"]
+    assert told["messages"]["moved"] == sum(one["lost"] for one in told["messages"]["queues"] if one["queue"] == "q1")
+    assert "the import into RabbitMQ 4.3.5 or later ends in an error at bindings[0]" in said.err
+    assert {(one["destination"], one["gained"], one["key"]) for one in told["changes"] if one["kind"] == "queue"} >= {
+        ("q1", False, "a")
+    }
+
+
+NAMES = ["<script>alert(1)</script>", "=cmd|' /C calc'!A0", "a\nb\x1b[31m", "$2^n$", "q" * 255]
+
+
+def test_names_give_no_orders_to_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bindings = [("x", f"{name[:50]}.*w*", name) for name in NAMES]
+    old = definitions(tmp_path / "old.json", *bindings, x={})
+    new = definitions(tmp_path / "new.json", *bindings[1:], ("x", "#.a.#.b.#\x1b[2J", "a\nb\x1b[31m"), x={})
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps({"exchange": "x", "routing_key": f"{name[:50]}.*w*"}) + "\n" for name in NAMES))
+    for arguments in (
+        ["diff", old, new, "--messages", str(log), "--top", "0"],
+        ["audit", "--definitions", new, "--messages", str(log), "--html", str(tmp_path / "page.html")],
+    ):
+        assert run(arguments) == 1
+        assert "\x1b" not in capsys.readouterr().err
+    assert "<script>" not in (tmp_path / "page.html").read_text("utf-8")
+
+
+def test_cycles_of_alternates_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ring = {f"x{n}": {"arguments": {"alternate-exchange": f"x{(n + 1) % 5}"}} for n in range(5)}
+    old = definitions(tmp_path / "old.json", ("x2", "a.#", "q"), **ring)
+    new = definitions(tmp_path / "new.json", ("x4", "a.#", "q"), ("x2", "b", "p"), **ring)
+    assert run(["diff", old, new, "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["unsearched"] == []
+    assert {(one["exchange"], one["destination"], one["key"]) for one in told["changes"] if one["kind"] == "queue"} == {
+        (f"x{n}", "p", "b") for n in range(5)
+    }
+    assert run(["audit", "--definitions", new]) == 0
+
+
+def test_deep_json_and_a_trace_of_another_sort(known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deep = tmp_path / "deep.json"
+    deep.write_text("[" * 100_000 + "]" * 100_000)
+    assert run(["audit", "--definitions", str(deep)]) == 2
+    assert run(["audit", "--definitions", known, "--listing", str(deep)]) == 2
+    log = tmp_path / "deep.log"
+    line = TRACE.read_text("utf-8").splitlines()[0]
+    log.write_text(
+        line.replace('"properties":{', '"properties":{"headers":{"h":' + "[" * 100_000 + "]" * 100_000 + "},") + "\n"
+    )
+    assert run(["replay", "--definitions", known, "--trace", str(log), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["messages"] == 1
+    assert told["agreeing"] + told["unreadable"] == 1

@@ -1,0 +1,82 @@
+"""Fixed policies: the same answers, and what is fixed is not decided otherwise; and the pace, which decides."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler import Token, Wildcard, build_nfa
+from compiler.automata.twin import Twin
+from compiler.machine.lazy import LazyDfa
+from compiler.machine.pace import LESSON, Pace
+from compiler.machine.policy import AUTO, Policy
+from compiler.prepare import jit_enabled
+from tests.compiler.machines import KEYS, PATTERNS, answers
+
+needs_kernels = pytest.mark.skipif(not jit_enabled(), reason="of compiled machines")
+POLICIES = [
+    Policy(doorkeeper=doorkeeper, simulate=simulate, row_bytes=row_bytes)
+    for doorkeeper, simulate, row_bytes in product((None, True, False), (None, True, False), (0, 1 << 30))
+]
+
+
+@needs_kernels
+@given(PATTERNS, KEYS, st.sampled_from(POLICIES), st.sampled_from([1500, 20_000, 1 << 21]))
+@settings(max_examples=200, deadline=None)
+def test_no_policy_changes_an_answer(
+    patterns: list[list[Token]], words: list[list[bytes]], policy: Policy, capacity: int
+) -> None:
+    nfa = build_nfa(patterns)
+    keys = [b".".join(key) for key in words]
+    machine = LazyDfa(nfa, b".", capacity, policy=policy)
+    for _ in range(2):
+        assert answers(machine, keys) == answers(Twin(nfa, b".", 1 << 20), keys)
+    assert machine.stats().bytes <= capacity
+
+
+@needs_kernels
+def test_what_is_fixed_is_not_decided_otherwise() -> None:
+    nfa = build_nfa([[Wildcard.MANY, b"a", *[Wildcard.ONE] * 30]])
+    rng = np.random.default_rng(0)
+    keys: list[bytes | None] = [b".".join(rng.choice([b"a", b"b"], 40)) for _ in range(600)]
+    simulated = {}
+    for policy in (AUTO, Policy(simulate=True), Policy(simulate=False)):
+        machine = LazyDfa(nfa, b".", 64 << 20, policy=policy)
+        answers(machine, keys)
+        simulated[policy.simulate] = machine.stats().fallbacks
+        assert pickle.loads(pickle.dumps(machine))._policy == machine._policy
+    assert simulated[True] == 600
+    assert simulated[False] == 0
+    assert 0 < simulated[None] < 600
+
+
+def test_a_dfa_that_learns_is_not_paused() -> None:
+    """A universe of 2,400 transitions, each as likely as the others: the rate of new ones falls, and then the DFA wins."""
+    rng = np.random.default_rng(0)
+    known = np.zeros(2400, np.bool_)
+    pace = Pace(lanes=8)
+    for _ in range(3000):
+        if pace.pause:
+            break
+        asked = rng.integers(0, len(known), 4 * pace.stretch)
+        builds = len(np.unique(asked[~known[asked]]))
+        known[asked] = True
+        pace.compare(keys=pace.stretch, words=len(asked), builds=builds, members=1.0)
+        if known.mean() > 0.999:
+            break
+    assert known.mean() > 0.9  # the first trial alone would have built under half of them
+
+
+def test_a_dfa_that_does_not_learn_is_paused_after_its_first_trial() -> None:
+    pace = Pace(lanes=8)
+    total = 0
+    while not pace.pause:
+        builds = 4 * pace.stretch
+        total += builds
+        pace.compare(keys=pace.stretch, words=builds + builds // 10, builds=builds, members=1.0)
+    assert LESSON <= total <= 1.5 * LESSON

@@ -1,0 +1,149 @@
+"""Batches of few keys: the answers of columns, whatever the cache has room for, and no memory read that is not theirs."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler import Token, Wildcard, build_nfa
+from compiler.automata.twin import Twin
+from compiler.machine.lazy import LazyDfa
+from compiler.prepare import jit_enabled
+from compiler.values import FEW, FEW_BYTES, SetBatch
+from tests.compiler.guarded import guarded
+from tests.compiler.machines import KEYS, PATTERNS, answers, column, without_bits
+
+pytestmark = pytest.mark.skipif(not jit_enabled(), reason="small batches go the way of columns in plain Python")
+
+LETTERS = [b"%c" % letter for letter in range(97, 123)]
+
+
+class Place(NamedTuple):
+    """Memory of a numpy array."""
+
+    address: int
+    size: int
+
+
+def place(array: Any) -> Place:
+    return Place(array.ctypes.data, array.nbytes)
+
+
+def listed(batch: SetBatch | None) -> list[list[int]] | None:
+    if batch is None:
+        return None
+    ends = batch.offsets.tolist()
+    return [batch.positions[ends[number] : ends[number + 1]].tolist() for number in batch.set_ids.tolist()]
+
+
+def in_memory(machine: LazyDfa, keys: list[bytes], width: int, skipped: int = 0, side: str = "before") -> Any:
+    """Match keys where they lie: beside memory that nobody may read, from key ``skipped`` on."""
+    offsets, data, _ = column(keys)
+    kind = np.int32 if width == 4 else np.int64
+    at, behind = guarded(offsets.astype(kind), side), guarded(data, side)
+    return listed(machine.match_memory(place(at), place(behind), skipped, len(keys) - skipped, width))
+
+
+@given(PATTERNS, KEYS, st.sampled_from([1500, 3000, 20_000, 1 << 20]), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_few_keys_have_the_answers_of_columns(
+    patterns: list[list[Token]], words: list[list[bytes]], capacity: int, bits: bool
+) -> None:
+    nfa = build_nfa(patterns)
+    keys = [key for key in map(b".".join, words) if b"\0" not in key] or [b""]
+    expected = answers(Twin(nfa, b".", 1 << 20), keys)
+    machine = LazyDfa(nfa, b".", capacity)
+    if not bits:
+        without_bits(machine)
+    for turn in range(3):
+        found = listed(machine.match_joined(b"\0".join(keys), len(keys)))
+        assert found is None or found == expected
+        found = in_memory(machine, keys, 4 if turn % 2 else 8, skipped=min(turn, len(keys) - 1))
+        assert found is None or found == expected[min(turn, len(keys) - 1) :]
+        assert machine.stats().bytes <= capacity
+
+
+def test_a_small_batch_is_answered_without_columns() -> None:
+    """Else all of the above would hold of a machine that always returns None."""
+    machine = LazyDfa(build_nfa([[b"a", Wildcard.ONE], [Wildcard.MANY]]), b".", 1 << 20)
+    assert listed(machine.match_joined(b"a.b\0b", 2)) == [[0, 1], [1]]
+    assert in_memory(machine, [b"a.b", b"", b"a.c"], 4) == [[0, 1], [1], [0, 1]]
+    assert machine.stats().keys == 5
+
+
+@pytest.mark.parametrize("side", ["before", "behind"])
+@pytest.mark.parametrize("width", [4, 8])
+def test_keys_of_any_length_beside_memory_that_nobody_may_read(width: int, side: str) -> None:
+    nfa = build_nfa([[b"x" * 63], [b"x" * 64], [Wildcard.ONE, b"y"], [Wildcard.MANY, b"z" * 9]])
+    machine, twin = LazyDfa(nfa, b".", 1 << 20), Twin(nfa, b".", 1 << 20)
+    for length in range(140):
+        keys = [b"x" * length, b".y", b"x" * length + b".y", b"", b"q." * (length // 2) + b"z" * 9]
+        expected = answers(twin, keys)
+        assert in_memory(machine, keys, width, side=side) == expected
+        assert listed(machine.match_joined(b"\0".join(keys), 5)) == expected
+        assert in_memory(machine, keys, width, skipped=2, side=side) == expected[2:]
+
+
+def test_keys_that_are_joined_otherwise_than_told_go_another_way() -> None:
+    machine = LazyDfa(build_nfa([[b"a"]]), b".", 1 << 20)
+    long = b"b" * 70
+    for keys in ([b"a"], [b"a", long], [long, b"", b""], [b""], [b"", b""], [long] * 9):
+        joined = b"\0".join(keys)
+        for count in range(1, 12):
+            found = machine.match_joined(joined, count)
+            assert (found is None) == (count != len(keys)), (keys, count)
+    assert machine.match_joined(b"a" * FEW_BYTES, 1) is not None
+    assert machine.match_joined(b"a" * (FEW_BYTES + 1), 1) is None
+    assert listed(machine.match_joined(b"a\0" * (FEW - 1) + b"a", FEW)) == [[0]] * FEW
+
+
+@pytest.mark.parametrize("width", [4, 8])
+def test_damaged_offsets_are_refused(width: int) -> None:
+    machine = LazyDfa(build_nfa([[b"a"]]), b".", 1 << 20)
+    kind = np.int32 if width == 4 else np.int64
+    data = guarded(np.frombuffer(b"a" * 100, np.uint8), "before")
+    for ends in ([0, 101], [0, 50, 20], [-1, 5], [5, 3], [0, 1, np.iinfo(kind).max], [np.iinfo(kind).min, 5]):
+        offsets = guarded(np.array(ends, kind), "before")
+        assert machine.match_memory(place(offsets), place(data), 0, len(ends) - 1, width) is None, ends
+    good = guarded(np.array([0, 1, 2], kind), "before")
+    assert machine.match_memory(place(good), place(data), 1, 2, width) is None  # one offset too few
+    assert machine.match_memory(place(good), None, 0, 2, width) is None
+    assert listed(machine.match_memory(place(good), place(data), 0, 2, width)) == [[0], [0]]
+
+
+def test_the_answer_outlives_the_cache() -> None:
+    """Answers are copies: what the walker and its cache do afterwards does not change them."""
+    nfa = build_nfa([[Wildcard.MANY, letter, Wildcard.MANY] for letter in LETTERS[:12]])
+    keys = [b".".join(some) for some in product(LETTERS[:13], repeat=3)]
+    expected = answers(Twin(nfa, b".", 1 << 24), keys)
+    machine = without_bits(LazyDfa(nfa, b".", 6000))
+    parts = [keys[first : first + 50] for first in range(0, len(keys), 50)]
+    found = [machine.match_joined(b"\0".join(part), len(part)) for part in parts]
+    assert machine.stats().clears > 1
+    for part, batch in zip(range(0, len(keys), 50), found, strict=True):
+        assert batch is None or listed(batch) == expected[part : part + 50]
+
+
+def test_large_sets_go_on_as_in_any_batch() -> None:
+    """A thousand tags for each key are more than the room for an answer has."""
+    nfa = build_nfa([[Wildcard.MANY, b"w%d" % (i // 100), Wildcard.MANY] for i in range(2000)])
+    machine = LazyDfa(nfa, b".", 8 << 20)
+    keys = [b".".join(b"w%d" % (number >> bit & 15) for bit in range(0, 20, 2)) for number in range(0, 9000, 37)][:FEW]
+    expected = answers(Twin(nfa, b".", 1 << 24), keys)
+    assert listed(machine.match_joined(b"\0".join(keys), len(keys))) == expected
+
+
+def test_adversarial_small_batches_are_simulated_in_the_end() -> None:
+    """The pace is judged for small batches, too: patterns whose states never recur end in simulation."""
+    nfa = build_nfa([[Wildcard.MANY, b"a", *[Wildcard.ONE] * 30]])
+    rng = np.random.default_rng(0)
+    keys = [b".".join(rng.choice([b"a", b"b"], 40)) for _ in range(3000)]
+    machine = LazyDfa(nfa, b".", 64 << 20)
+    told = [machine.match_joined(b"\0".join(keys[at : at + 10]), 10) for at in range(0, len(keys), 10)]
+    assert told[-1] is None
+    assert machine.stats().states < 20_000

@@ -1,0 +1,188 @@
+"""Audits: counts against a plain recount, findings of real definitions, and a report that takes orders from no name."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dfa_router as dr
+from dfa_router.cli.app import run
+from dfa_router.inspection.audit import Audit, audit_of
+from dfa_router.inspection.charts import histogram, time_chart
+from dfa_router.inspection.nearest import Nearest, distance
+from dfa_router.inspection.report import page_of
+from dfa_router.language.dialects import AMQP
+from dfa_router.logs.scanning import plan_log
+from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, topology_of
+from dfa_router.reference.naive import matches
+from tests.inspection.topologies import KEYS, random_topology, reached
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "=cmd|' /C calc'!A0",
+    "a\nb\x1b[31m",
+    "$2^n$",
+    "日本",
+    '"><img src=x>',
+    "]]>&amp;",
+]
+
+
+def visited(topology: Topology, exchange: str, key: str) -> set[int]:
+    """Return the positions of the bindings that a message meets."""
+    exchanges = {exchange} | {name for kind, name in reached(topology, exchange, key) if kind == "exchange"}
+    found = set()
+    for position, one in enumerate(topology.bindings):
+        kind = topology.exchange(one.source).type
+        pattern = "#" if kind == "fanout" else one.routing_key
+        met = pattern == key if kind == "direct" else matches(pattern.encode(), key.encode(), AMQP)
+        if one.source in exchanges and met:
+            found.add(position)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_counts_are_those_of_a_recount(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    topology = random_topology(chance)
+    names = [one.name for one in topology.exchanges if one.name.startswith("x")]
+    messages = [(chance.choice(names), chance.choice(KEYS), chance.randrange(1000)) for _ in range(2_000)]
+    begin = dt.datetime(2026, 11, 22, 23, 50, tzinfo=dt.UTC)
+    columns = {
+        "exchange": [one[0] for one in messages],
+        "routing_key": [one[1] for one in messages],
+        "size": [one[2] for one in messages],
+        "timestamp": [begin + dt.timedelta(seconds=number) for number in range(len(messages))],
+    }
+    log = tmp_path / "log.parquet"
+    pq.write_table(pa.table(columns), log, row_group_size=300)
+    traffic = audit_of(topology, plan_log(str(log), "parquet")).traffic
+    assert traffic is not None
+    bindings: Counter[int] = Counter()
+    queues: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    fan_out: Counter[int] = Counter()
+    lost: Counter[tuple[str, str]] = Counter()
+    for exchange, key, size in messages:
+        got = {name for kind, name in reached(topology, exchange, key) if kind == "queue"}
+        bindings.update(visited(topology, exchange, key))
+        queues.update(got)
+        sizes.update(dict.fromkeys(got, size))
+        fan_out[len(got)] += 1
+        lost[exchange, key] += not got
+    assert {one.position: one.messages for one in traffic.bindings if one.messages} == dict(bindings)
+    assert {one.queue: one.messages for one in traffic.queues if one.messages} == dict(queues)
+    assert {one.queue: one.bytes for one in traffic.queues if one.messages} == dict(sizes)
+    assert traffic.fan_out == dict(fan_out)
+    assert {(one.exchange, one.routing_key): one.messages for one in traffic.unroutable_keys} == dict(+lost)
+    assert (traffic.messages, traffic.routed, traffic.unroutable) == (2_000, 2_000 - fan_out[0], fan_out[0])
+    assert sum(count for count, _ in traffic.times.values()) == 2_000
+    assert sum(count for _, count in traffic.times.values()) == fan_out[0]
+    assert next(iter(traffic.times)) == "2026-11-22 23:50"
+
+
+def test_the_wildcard_that_is_none_in_real_definitions(shared: Path) -> None:
+    folder = shared / "corpora" / "gridworks"
+    first, second = (dr.load_definitions(min(folder.glob(f"*2022-12-{day}*"))) for day in (22, 23))
+    found = [one for one in audit_of(first).findings if one.rule == "wildcard-in-word"]
+    assert [one.name for one in found] == ["*.*.gw.*gnr.*"]
+    assert "'*gnr' is no wildcard" in found[0].text
+    assert [one for one in audit_of(second).findings if one.rule == "wildcard-in-word"] == []
+
+
+def test_what_real_definitions_do_not_declare_is_found(shared: Path) -> None:
+    found = audit_of(dr.load_definitions(shared / "corpora" / "rabbitmq_definitions" / "waggle_edge_stack.json"))
+    assert ("undeclared-queue", "ansible") in {(one.rule, one.name) for one in found.findings}
+    assert found.has_found
+
+
+def test_the_nearest_binding() -> None:
+    topology = topology_of(
+        exchanges=[Exchange(name="x", type="topic")],
+        bindings=[
+            Binding(source="x", destination="q", routing_key=key)
+            for key in ("order.created.eu", "order.*.us.#", "invoice.#", "#.error")
+        ],
+    )
+    near = Nearest(topology).bindings("/", "x", "order.craeted.eu")
+    assert next(position for position, _ in near) == 0
+    assert Nearest(topology).bindings("/", "y", "a") == []
+
+
+@pytest.mark.parametrize("key", KEYS[:120])
+def test_a_distance_of_nothing_is_a_match(key: str) -> None:
+    for pattern in ("", "#", "*", "a.#", "#.a", "*.b.#", "a..b", "#.a.#.b.#"):
+        assert (distance(pattern, key) == 0) == matches(pattern.encode(), key.encode(), AMQP), pattern
+
+
+def hostile(tmp_path: Path) -> tuple[Topology, Path]:
+    topology = topology_of(
+        exchanges=[Exchange(name=name, type="topic") for name in HOSTILE],
+        queues=[Queue(name=f"q{name}") for name in HOSTILE],
+        bindings=[Binding(source=name, destination=f"q{name}", routing_key=f"{name}.#") for name in HOSTILE],
+        source=HOSTILE[0],
+    )
+    keys = [f"{name}.k" for name in HOSTILE] + HOSTILE
+    log = tmp_path / "log.parquet"
+    columns = {
+        "exchange": HOSTILE + HOSTILE[::-1],
+        "routing_key": keys,
+        "timestamp": ["2026-02-30T10:00:00"] * len(keys),
+    }
+    pq.write_table(pa.table(columns), log)
+    return topology, log
+
+
+def test_a_report_takes_no_orders_from_names(tmp_path: Path) -> None:
+    topology, log = hostile(tmp_path)
+    page = page_of(audit_of(topology, plan_log(str(log), "parquet")))
+    assert "default-src 'none'" in page
+    assert not re.search(r"<script|<img|src=(?!x)|href=\"http|@import|url\(http", page)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "\x1b" not in page
+    assert "日本" in page
+
+
+def test_a_report_without_messages_and_one_of_nothing() -> None:
+    assert "None." in page_of(Audit(source="", exchanges=0, queues=0, bindings=0, findings=[]))
+    assert histogram({}, "copies").startswith("<svg")
+    assert time_chart({"2026-02-30 10:00": (3, 1)}).startswith("<svg")
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    definitions = tmp_path / "defs.json"
+    entry: dict[str, Any] = {"vhost": "/", "arguments": {}}
+    definitions.write_text(
+        json.dumps(
+            {
+                "exchanges": [{"name": "x", "type": "topic", **entry}],
+                "queues": [{"name": "q", **entry}],
+                "bindings": [
+                    {"source": "x", "destination": "q", "destination_type": "queue", "routing_key": "a.#", **entry}
+                ],
+            }
+        )
+    )
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"exchange": "x", "routing_key": "a.b"}\n')
+    page = tmp_path / "audit.html"
+    arguments = ["audit", "--definitions", str(definitions), "--messages", str(log)]
+    assert run([*arguments, "--json", "--html", str(page)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["traffic"]["bindings"][0]["messages"] == 1
+    assert "x --a.#--&gt; q" in page.read_text("utf-8")
+    assert page.read_text("utf-8").count("<svg") >= 3
+    log.write_text('{"exchange": "x", "routing_key": "b"}\n')
+    assert run(arguments) == 1
+    shown = capsys.readouterr().err
+    assert "bindings[0]: x --a.#--> q" in shown
+    assert run([*arguments, "--html", str(tmp_path / "no" / "audit.html")]) == 2

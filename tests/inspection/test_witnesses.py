@@ -1,0 +1,122 @@
+"""What two topologies treat differently: against all short keys routed by the specification, and on real definitions."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+import dfa_router as dr
+from dfa_router.inspection import witnesses
+from dfa_router.inspection.witnesses import changes_between
+from dfa_router.rabbitmq import Binding, Exchange, Topology, topology_of
+from tests.inspection.topologies import KEYS, altered, random_topology, reached
+
+Found = dict[tuple[str, str, str, bool], str]
+
+
+def told(old: Topology, new: Topology) -> Found:
+    found = changes_between(old, new)
+    assert found.unsearched == []
+    return {(one.exchange, one.kind, one.destination, one.gained): one.key for one in found.changes}
+
+
+def words(key: str) -> int:
+    return len(key.split(".")) if key else 0
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_all_changes_and_only_those_each_with_a_shortest_key(seed: int) -> None:
+    chance = random.Random(seed)
+    old = random_topology(chance)
+    new = altered(chance, old) if seed % 4 else random_topology(chance)
+    found = told(old, new)
+    expected: dict[tuple[str, str, str, bool], int] = {}
+    for exchange in (one.name for one in old.exchanges if one.name.startswith("x")):
+        for key in KEYS:
+            before, after = reached(old, exchange, key), reached(new, exchange, key)
+            for ends, gained in ((after - before, True), (before - after, False)):
+                for kind, name in ends:
+                    place = (exchange, kind, name, gained)
+                    expected[place] = min(expected.get(place, 99), words(key))
+    short = {place: words(key) for place, key in found.items() if words(key) <= 3}
+    assert {place: length for place, length in short.items() if place[0].startswith("x")} == expected
+    for (exchange, kind, name, gained), key in found.items():
+        assert ((kind, name) in reached(new, exchange, key)) == gained
+        assert ((kind, name) in reached(old, exchange, key)) != gained
+
+
+def one_exchange(*bindings: tuple[str, str], kind: str = "topic") -> Topology:
+    return topology_of(
+        exchanges=[Exchange(name="x", type=kind)],
+        bindings=[Binding(source="x", destination=queue, routing_key=key) for key, queue in bindings],
+    )
+
+
+def test_narrowing_a_binding_loses_what_it_does_not_match_any_more() -> None:
+    found = told(one_exchange(("#", "q"), ("a.b", "p")), one_exchange(("*.*", "q"), ("a.b", "p")))
+    assert found == {("x", "queue", "q", False): "", ("x", "nobody", "", True): ""}
+
+
+def test_bindings_that_say_the_same_are_no_change() -> None:
+    assert told(one_exchange(("#.#.a", "q")), one_exchange(("#.a", "q"), ("b.a", "q"))) == {}
+
+
+def test_a_change_among_many_bindings_is_found_among_its_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(witnesses, "STEPS", 12_000)
+    many = [(f"site{number}.*.temperature.#", f"q{number % 7}") for number in range(3_000)]
+    changed = [*many[:1234], ("site1234.*.pressure.#", "q2"), *many[1235:]]
+    assert told(one_exchange(*many), one_exchange(*changed)) == {
+        ("x", "queue", "q2", True): "site1234.x.pressure",
+        ("x", "queue", "q2", False): "site1234.x.temperature",
+        ("x", "nobody", "", False): "site1234.x.pressure",
+        ("x", "nobody", "", True): "site1234.x.temperature",
+    }
+
+
+def test_a_search_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(witnesses, "STEPS", 5_000)
+    old = one_exchange(*((f"#.w{number}.#", f"q{number}") for number in range(18)))
+    new = one_exchange(*((f"#.w{number}.#", f"q{number + 1}") for number in range(18)))
+    found = changes_between(old, new)
+    assert len(found.changes) > 30
+    ((vhost, exchange, reason),) = found.unsearched
+    assert (vhost, exchange) == ("/", "x")
+    assert "5,000 steps" in reason
+
+
+def test_exchanges_where_the_key_does_not_decide_are_named() -> None:
+    found = changes_between(
+        one_exchange(("", "q"), kind="x-unheard-of"), one_exchange(("", "q"), ("", "p"), kind="x-unheard-of")
+    )
+    assert found.changes == []
+    assert [place for *place, _ in found.unsearched] in ([["/", "x"]], [])
+
+
+def test_real_definitions_against_their_next_version(shared: Path) -> None:
+    """The sixteen of GridWorks; each change holds for its key, by the specification."""
+    files = sorted((shared / "corpora" / "gridworks").glob("*.json"), key=lambda file: file.name.split("__")[1])
+    before: dict[str, Path] = {}
+    compared = changes = 0
+    for file in files:
+        kind = next((kind for kind in ("prod", "hybrid", "dev") if kind in file.name.split("__")[3]), "dev")
+        if kind in before:
+            old, new = (dr.load_definitions(one) for one in (before[kind], file))
+            compared += 1
+            for one in changes_between(old, new).changes:
+                changes += 1
+                got = [gets(topology, one.vhost, one.exchange, one.key) for topology in (old, new)]
+                assert ((one.kind, one.destination) in got[1]) == one.gained
+                assert ((one.kind, one.destination) in got[0]) != one.gained
+        before[kind] = file
+    assert compared == 13
+    assert changes > 50
+
+
+def gets(topology: Topology, vhost: str, exchange: str, key: str) -> set[tuple[str, str]]:
+    if (vhost, exchange) not in topology.exchanges_by_name:
+        return {("nobody", "")}
+    route = topology.route(exchange, key, vhost)
+    found = {("queue", name) for name in route.queues} | {("exchange", name) for name in route.exchanges[1:]}
+    return found if route.queues or route.not_simulated else {*found, ("nobody", "")}
