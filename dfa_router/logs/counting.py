@@ -3,7 +3,7 @@
 Every count is exact. Totals are numbers; the rest are rows of (kind, vhost, name, key, messages), a few per batch, which are
 added up where they are. Only keys that nobody gets, and texts of problems, can be as many as messages. A tally that holds too
 many rows spills them to a file, and who adds up the tallies reads spilled rows in passes, each for a part of the names by
-their checksum: so neither side holds more than about a million rows, whatever the log.
+their checksum: so neither side holds more than a few hundred thousand rows, whatever the log.
 
 Rejected: counts of the most frequent keys in bounded memory (space-saving). They are estimates, and for keys that hardly recur,
 as of publishers with numbers in their keys, estimates of noise.
