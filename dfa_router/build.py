@@ -19,7 +19,8 @@ from dfa_router.storage.files import read_compiled
 __all__ = ["DEFAULT_CACHE_BYTES", "compile", "load", "restored"]
 
 DEFAULT_CACHE_BYTES = 64 << 20
-"""Room for about a million cached transitions; memory is taken only as the cache fills."""
+"""The bound on the caches of a topology where none is given: room for about a million transitions. Memory is taken only as
+the caches fill."""
 
 
 def compile(
@@ -27,14 +28,16 @@ def compile(
     *,
     dialect: str | Dialect = "amqp",
     engine: str = "dfa",
-    cache_bytes: int = DEFAULT_CACHE_BYTES,
+    cache_bytes: int | None = None,
     **options: Any,
 ) -> Router:
     """Compile binding patterns into a router.
 
     ``bindings`` are (pattern, destination) pairs of strings; results identify a binding by its position among them.
     ``engine`` is one of :func:`dfa_router.engines`; all give the same answers. ``cache_bytes`` is the most memory that the
-    cache of the lazy DFA takes; a smaller cache changes the speed and never the answers. Further options are those of the
+    cache of the lazy DFA takes, of all threads together; a smaller cache changes the speed and never the answers. If it is
+    not given, that is 64 MiB and as many bytes as the automaton has itself, but at most an eighth of the memory that is
+    available when the router is made (``stats().capacity`` tells). Memory is taken only as the cache fills. Further options are those of the
     engine (:func:`dfa_router.engine_info`). The lazy DFA has ``key_cache``: whether batches look a whole key up before
     they read its words. It is "on", "off", or "auto" (the default), which decides by counting how many look-ups find
     their key.
@@ -105,7 +108,7 @@ def restored(
 ) -> Router:
     """Return the router of a compiled form, with an empty cache; the parameters are those of :func:`load`."""
     spec = engine_spec(engine or compiled.engine)
-    options: dict[str, Any] = {"cache_bytes": DEFAULT_CACHE_BYTES, **asdict(compiled.options)}
+    options: dict[str, Any] = asdict(compiled.options)
     if cache_bytes is not None:
         options["cache_bytes"] = _bytes(cache_bytes)
     if key_cache is not None:
@@ -115,10 +118,12 @@ def restored(
     return Router(compiled.bindings, matcher, spec.info, compiled.dialect, checked)
 
 
-def _bytes(cache_bytes: int) -> int:
+def _bytes(cache_bytes: int | None) -> int | None:
     """Return the bound on the cache, whose type is checked for every engine, also for those that have no cache."""
-    if isinstance(cache_bytes, bool) or not isinstance(cache_bytes, int):
-        raise OptionError(f"cache_bytes is {cache_bytes!r}: expected a number of bytes, such as {DEFAULT_CACHE_BYTES}")
+    if isinstance(cache_bytes, bool) or not isinstance(cache_bytes, int | None):
+        raise OptionError(
+            f"cache_bytes is {cache_bytes!r}: expected a number of bytes, such as {DEFAULT_CACHE_BYTES}, or None"
+        )
     return cache_bytes
 
 

@@ -31,7 +31,7 @@ class Ablation:
 
 
 VECTORS, LANES, READING = (f"compiler/kernels/{name}.py" for name in ("_vectors", "_lanes", "reading"))
-STEPS = ("mix_eight", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows")
+STEPS = ("ask_eight", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows")
 
 BYTE_BY_BYTE = """\
     mask = ZERO
@@ -128,7 +128,7 @@ ABLATIONS = (
         "a transition takes 16 bytes: an entry of 8, and one that is free (instead of 32, as entries of 16 would)",
         (
             Change(
-                "compiler/kernels/determinize.py",
+                "compiler/kernels/transitions.py",
                 "if 2 * (meta[TRANSITIONS] + 1) >",
                 "if 4 * (meta[TRANSITIONS] + 1) >",
             ),
@@ -140,7 +140,17 @@ ABLATIONS = (
             Change(
                 "compiler/kernels/advance.py",
                 "work.counts[LITERAL_FILTER] = np.int64(literals)",
-                "work.counts[LITERAL_FILTER] = np.int64(0 if work.counts[FINAL_FLAG] else -1)",
+                "work.counts[LITERAL_FILTER] = np.int64(0 if work.counts[FINAL_FLAG] else 2**63 - 1)",
+            ),
+        ),
+    ),
+    Ablation(
+        "a state that strays have met gets a wide filter (instead of keeping all strays as transitions)",
+        (
+            Change(
+                "compiler/kernels/strays.py",
+                "chance * children < (SOONER if far else ONE) << UPPER_HALF",
+                "chance < ZERO",
             ),
         ),
     ),

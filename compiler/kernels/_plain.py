@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels._jit import inlined, load64
+from compiler.kernels.filters import may_be_literal
 from compiler.kernels.tables import Bytes, Uint64s, Unsigned
 from compiler.kernels.transitions import mix
 from compiler.kernels.unsigned import (
     BLOCK_ROW,
     EIGHT,
-    FILTER_SHIFT,
     FINAL_BIT,
     LANE_MASK,
     LENGTH_SHIFT,
@@ -23,15 +23,13 @@ from compiler.kernels.unsigned import (
     MOST_WORDS,
     ONE,
     STATE_MASK,
-    SYMBOL_MASK,
     TWO,
     UPPER_HALF,
     WINDOW,
     ZERO,
 )
-from compiler.kernels.words import filter_bit
 
-__all__ = ["look_eight", "mix_eight", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows"]
+__all__ = ["ask_eight", "look_eight", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows"]
 
 
 @inlined
@@ -84,7 +82,7 @@ def read_eight(
     late: Uint64s,
     lates: Unsigned,
 ) -> Unsigned:
-    """Write the marked symbols of word ``level`` of eight keys; return the mask of keys that plain code must look at."""
+    """Write the symbols of word ``level`` of eight keys; return the mask of keys that plain code must look at."""
     more = ZERO
     for lane in range(EIGHT):
         key = first + lane
@@ -108,7 +106,7 @@ def read_eight(
         if symbol == ZERO:
             continue
         if table[TWO * slot] == name:
-            symbols[key] = symbol | filter_bit(name, multiplier) << FILTER_SHIFT
+            symbols[key] = symbol
         else:
             late[lates] = key
             lates += ONE
@@ -117,22 +115,32 @@ def read_eight(
 
 
 @inlined
-def mix_eight(
-    states: Uint64s, symbols: Uint64s, symbol_bits: Unsigned, key_shift: Unsigned, mixed: Uint64s, first: Unsigned
+def ask_eight(
+    info: Uint64s,
+    filters: Uint64s,
+    states: Uint64s,
+    symbols: Uint64s,
+    symbol_bits: Unsigned,
+    key_shift: Unsigned,
+    mixed: Uint64s,
+    defaults: Uint64s,
+    first: Unsigned,
 ) -> None:
-    """Scramble the states and symbols of eight keys."""
+    """Write the default successors of eight keys' states, and what to look their words up by: 0 for words that are no literals."""
     for key in range(first, first + EIGHT):
-        mixed[key] = mix(states[key], symbols[key] & SYMBOL_MASK, symbol_bits, key_shift)
+        state, symbol = states[key], symbols[key]
+        defaults[key], mixed[key] = info[TWO * state] & LOW_HALF, ZERO
+        if may_be_literal(filters, info[TWO * state + ONE], symbol):
+            mixed[key] = mix(state, symbol, symbol_bits, key_shift)
 
 
 @inlined
 def step_eight(
-    info: Uint64s,
     transitions: Uint64s,
     shift: Unsigned,
     states: Uint64s,
-    symbols: Uint64s,
     mixed: Uint64s,
+    defaults: Uint64s,
     words: Uint64s,
     level: Unsigned,
     first: Unsigned,
@@ -143,12 +151,11 @@ def step_eight(
     found = ZERO
     for lane in range(EIGHT):
         key = first + lane
-        state, symbol, bit = states[key], symbols[key] & SYMBOL_MASK, symbols[key] >> FILTER_SHIFT
-        target = info[TWO * state] & LOW_HALF
-        if level >= words[key] or target == state | FINAL_BIT:
+        target = defaults[key]
+        if level >= words[key] or target == states[key] | FINAL_BIT:
             continue
         found |= ONE << lane
-        if symbol != ZERO and info[TWO * state + ONE] >> bit & ONE != ZERO:
+        if mixed[key] != ZERO:
             entry = transitions[mixed[key] >> shift]
             tag = mixed[key] << WINDOW - shift >> UPPER_HALF << UPPER_HALF
             target = entry if entry & ~(STATE_MASK | FINAL_BIT) == tag else ZERO
@@ -175,7 +182,7 @@ def step_eight_in_rows(
     found = ZERO
     for lane in range(EIGHT):
         key = first + lane
-        target = np.uint64(rows[states[key] << bits | symbols[key] & SYMBOL_MASK])
+        target = np.uint64(rows[states[key] << bits | symbols[key]])
         if level < words[key] and target & FINAL_BIT == ZERO:
             states[key] = target
             found |= ONE << lane

@@ -31,9 +31,21 @@ from compiler.kernels._lanes import (
     opened,
     permutes_bytes,
 )
-from compiler.kernels.tables import AHEAD, BLOCK, FILTER_BIT, FINAL, SCRAMBLE, SYMBOL, TARGET
+from compiler.kernels.tables import (
+    AHEAD,
+    BLOCK,
+    FILTER_WORD,
+    FINAL,
+    FIRST_MARK,
+    LAST_MARK,
+    MARK,
+    SCRAMBLE,
+    SECOND_MARK,
+    TARGET,
+    WIDE,
+)
 
-__all__ = ["look_eight", "mix_eight", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows"]
+__all__ = ["ask_eight", "look_eight", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows"]
 
 
 def _look_eight(
@@ -108,7 +120,7 @@ def _read_eight(
     _: Any, heads: Any, stops: Any, counts: Any, level: Any, first: Any, table: Any, shift: Any, multiplier: Any,
     symbols: Any, late: Any, lates: Any,
 ) -> Any:  # fmt: skip
-    """Write the marked symbols of word ``level`` of eight keys; :mod:`compiler.kernels.words` says how words are named.
+    """Write the symbols of word ``level`` of eight keys; :mod:`compiler.kernels.words` says how words are named.
 
     The symbol is 0 if the word is no literal, or if the key has no such word. Keys whose word must be named by a hash, or may be
     in a slot behind its home slot, are written to ``late[lates:]``. Returns the mask of these.
@@ -138,8 +150,7 @@ def _read_eight(
         nothing = b.and_(b.icmp_unsigned("==", symbol, v.all(0)), b.not_(by_hash))
         same = b.and_(b.icmp_unsigned("==", known, name), b.not_(b.or_(by_hash, nothing)))
         same = b.and_(live, same)
-        marked = b.or_(symbol, b.and_(scrambled, v.all(FILTER_BIT)))
-        v.store(b.select(same, marked, v.all(0)), symbols, first)
+        v.store(b.select(same, symbol, v.all(0)), symbols, first)
         more = b.and_(live, b.not_(b.or_(same, nothing)))
         v.store(v.packed(b.add(v.places(), v.spread(first)), more), late, lates)
         return v.mask(more)
@@ -148,24 +159,60 @@ def _read_eight(
     return types.uint64(*kinds), generate
 
 
-def _mix_eight(_: Any, states: Any, symbols: Any, symbol_bits: Any, key_shift: Any, mixed: Any, first: Any) -> Any:
-    """Scramble the states and symbols of eight keys, as :func:`compiler.kernels.transitions.mix` does."""
+def _ask_eight(
+    _: Any, info: Any, filters: Any, states: Any, symbols: Any, symbol_bits: Any, key_shift: Any, mixed: Any, defaults: Any,
+    first: Any,
+) -> Any:  # fmt: skip
+    """Write the default successors of eight keys' states into ``defaults``, and into ``mixed`` what to look their words up by.
+
+    That is state and symbol, scrambled as :func:`compiler.kernels.transitions.mix` does, or 0 if the word cannot be a literal of
+    the state: then it leads to the default successor, and the transition table need not be read.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        states, symbols, symbol_bits, key_shift, mixed, first = opened(context, builder, signature, arguments)
+        of_all = opened(context, builder, signature, arguments)
+        info, filters, states, symbols, symbol_bits, key_shift, mixed, defaults, first = of_all
         v, b = Lanes(builder), builder
-        symbol = b.and_(v.load(symbols, first), v.all(SYMBOL))
-        key = b.or_(b.shl(v.load(states, first), v.spread(symbol_bits)), symbol)
+        state, symbol = v.load(states, first), v.load(symbols, first)
+        default, literals = v.gather_pairs(info, v.load_each(states, first))
+        v.store(b.and_(default, v.all(0xFFFFFFFF)), defaults, first)
+        key = b.or_(b.shl(state, v.spread(symbol_bits)), symbol)
         key = b.xor(key, b.lshr(key, v.spread(b.lshr(b.sub(INT(65), key_shift), INT(1)))))
-        v.store(b.mul(b.shl(key, v.spread(key_shift)), v.all(SCRAMBLE)), mixed, first)
+        key = b.mul(b.shl(key, v.spread(key_shift)), v.all(SCRAMBLE))
+        v.store(b.select(_may_be_literal(v, filters, literals, symbol), key, v.all(0)), mixed, first)
         return context.get_dummy_value()
 
-    return types.void(states, symbols, symbol_bits, key_shift, mixed, first), generate
+    kinds = (info, filters, states, symbols, symbol_bits, key_shift, mixed, defaults, first)
+    return types.void(*kinds), generate
+
+
+def _may_be_literal(v: Lanes, filters: Any, literals: Any, symbol: Any) -> Any:
+    """Tell which of eight words pass the filters of their states, as :func:`compiler.kernels.filters.may_be_literal` does."""
+    b = v.builder
+    hashed = b.mul(symbol, v.all(SCRAMBLE))
+    bits = b.lshr(hashed, v.all(FIRST_MARK)), b.and_(b.lshr(hashed, v.all(SECOND_MARK)), v.all(MARK))
+    # Wide filters are asked only where there is one among the eight: a load of a place that depends on another load is dear.
+    wide = b.icmp_signed("<", literals, v.all(0))
+    narrow = b.block
+    with b.if_then(b.icmp_unsigned("!=", v.mask(wide), INT(0))):
+        begin = b.lshr(b.and_(literals, v.all(WIDE - 1)), v.all(32))
+        place = b.add(begin, b.and_(b.lshr(hashed, v.all(FILTER_WORD)), b.and_(literals, v.all(0xFFFFFFFF))))
+        found = v.gather(filters, v.each(b.select(wide, place, v.all(0))))
+        chosen = b.select(wide, found, literals)
+        asked = b.block
+    filters_of = b.phi(VECTOR)
+    filters_of.add_incoming(literals, narrow)
+    filters_of.add_incoming(chosen, asked)
+    passes = b.icmp_unsigned("!=", symbol, v.all(0))
+    for bit in bits:
+        within = b.select(b.icmp_unsigned("<", bit, v.all(LAST_MARK)), bit, v.all(LAST_MARK))
+        passes = b.and_(passes, b.trunc(b.lshr(filters_of, within), BITS))
+    return passes
 
 
 def _step_eight(
-    _: Any, info: Any, transitions: Any, shift: Any, states: Any, symbols: Any, mixed: Any, words: Any, level: Any,
-    first: Any, late: Any, lates: Any,
+    _: Any, transitions: Any, shift: Any, states: Any, mixed: Any, defaults: Any, words: Any, level: Any, first: Any,
+    late: Any, lates: Any,
 ) -> Any:  # fmt: skip
     """Give eight keys their successors.
 
@@ -176,33 +223,27 @@ def _step_eight(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         of_all = opened(context, builder, signature, arguments)
-        info, transitions, shift, states, symbols, mixed, words, level, first, late, lates = of_all
+        transitions, shift, states, mixed, defaults, words, level, first, late, lates = of_all
         v, b = Lanes(builder), builder
-        state, marked, key = v.load(states, first), v.load(symbols, first), v.load(mixed, first)
-        symbol = b.and_(marked, v.all(SYMBOL))
+        state, key, default = v.load(states, first), v.load(mixed, first), v.load(defaults, first)
         # What the keys would take: the entry in the home slot, or the default successor, which is `state | FINAL` in a state that
         # no word can change.
         entry = v.gather(transitions, [b.lshr(one, shift) for one in v.load_each(mixed, first)])
-        default, literals = v.gather_pairs(info, v.load_each(states, first))
-        default = b.and_(default, v.all(0xFFFFFFFF))
         live = b.icmp_unsigned("<", v.spread(level), v.load(words, first))
         live = b.and_(live, b.icmp_unsigned("!=", default, b.or_(state, v.all(FINAL))))
         # Is the entry the key's own? Its check must be right, and its displacement 0.
         check = b.shl(key, v.spread(b.sub(INT(64), shift)))
         tag = b.and_(check, v.all(0xFFFFFFFF << 32))
         same = b.icmp_unsigned("==", b.and_(entry, v.all(~(TARGET | FINAL))), tag)
-        # May the word be a literal of the state? Its bit must be set in the state's filter, and it must have a symbol.
-        literal = b.trunc(b.lshr(literals, b.lshr(marked, v.all(58))), BITS)
-        other = b.icmp_unsigned("==", symbol, v.all(0))
-        literal = b.and_(literal, b.not_(other))
-        target = b.and_(b.select(literal, entry, default), v.all(TARGET))
-        known = b.and_(b.or_(same, b.not_(literal)), b.icmp_unsigned("!=", target, v.all(0)))
+        other = b.icmp_unsigned("==", key, v.all(0))
+        target = b.and_(b.select(other, default, entry), v.all(TARGET))
+        known = b.and_(b.or_(same, other), b.icmp_unsigned("!=", target, v.all(0)))
         v.store(b.select(b.and_(live, known), target, state), states, first)
         misses = b.and_(live, b.not_(known))
         v.store(v.packed(b.add(v.places(), v.spread(first)), misses), late, lates)
         return b.or_(v.mask(live), b.shl(v.mask(misses), INT(LANES)))
 
-    kinds = (info, transitions, shift, states, symbols, mixed, words, level, first, late, lates)
+    kinds = (transitions, shift, states, mixed, defaults, words, level, first, late, lates)
     return types.uint64(*kinds), generate
 
 
@@ -219,7 +260,7 @@ def _step_eight_in_rows(
         rows, bits, states, symbols, words, level, first = opened(context, builder, signature, arguments)
         v, b = Lanes(builder), builder
         state = v.load(states, first)
-        place = b.or_(b.shl(state, v.spread(bits)), b.and_(v.load(symbols, first), v.all(SYMBOL)))
+        place = b.or_(b.shl(state, v.spread(bits)), v.load(symbols, first))
         target = b.zext(v.gather(rows, v.each(place), kind=NARROW, align=4), VECTOR)
         live = b.icmp_unsigned("<", v.spread(level), v.load(words, first))
         live = b.and_(live, b.icmp_unsigned("==", b.and_(target, v.all(FINAL)), v.all(0)))
@@ -250,8 +291,8 @@ def _shift_eight(_: Any, now: Any, key: Any, accepts: Any, word: Any, loops: Any
     return types.uint64(now, key, accepts, word, loops, lane), generate
 
 
+ask_eight: Any = intrinsic(_ask_eight)
 look_eight: Any = intrinsic(_look_eight)
-mix_eight: Any = intrinsic(_mix_eight)
 read_eight: Any = intrinsic(_read_eight)
 shift_eight: Any = intrinsic(_shift_eight)
 step_eight: Any = intrinsic(_step_eight)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined
+from compiler.kernels.filters import marks
 from compiler.kernels.sorting import sort
 from compiler.kernels.tables import FINAL, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LEADS_ON, LOOPS, Int32s, Program, Signed
 from compiler.kernels.transitions import child_of
@@ -55,7 +56,7 @@ def enter(program: Program, members: Int32s, first: Signed, last: Signed, symbol
     literals of the state: to the default successor.
     """
     nodes, loops, entered = program.nodes, work.loops, work.entered
-    wanted = np.uint64(symbol != 0) << np.uint64(program.filter_bits[np.uint64(symbol)])
+    wanted = marks(np.uint64(symbol))
     loop_count = entered_count = literals = 0
     for i in range(first, last):
         position = members[np.uint64(i)]
@@ -67,7 +68,7 @@ def enter(program: Program, members: Int32s, first: Signed, last: Signed, symbol
         if node & ONE_NEXT:
             entered[entered_count] = np.int32(node >> UPPER_HALF) + np.int32((node & MANY_FIRST) != ZERO)
             entered_count += 1
-        if nodes[at + ONE] & wanted:
+        if nodes[at + ONE] & wanted == wanted:
             child = child_of(program, np.uint64(position), np.uint64(symbol))
             if child != ZERO:
                 entered[entered_count] = child

@@ -11,6 +11,7 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.advance import advance, begin, close, enter
+from compiler.kernels.filters import may_be_literal
 from compiler.kernels.interning import hash_of, same
 from compiler.kernels.tables import (
     BUILDS,
@@ -20,21 +21,18 @@ from compiler.kernels.tables import (
     GROW_SETS,
     GROW_STATES,
     GROW_TAGS,
-    GROW_TRANSITIONS,
     MEMBERS,
-    PROBES,
     SETS,
     START,
     START_RESERVED,
     STATES,
     TAGS,
-    TRANSITIONS,
     WANTED,
     Cache,
     Program,
     Signed,
 )
-from compiler.kernels.transitions import is_sparse, mix, place, supplant
+from compiler.kernels.transitions import enter_transition, mix
 from compiler.kernels.unsigned import LOW_HALF, ONE, UPPER_HALF, ZERO
 from compiler.kernels.work import FINAL_FLAG, LITERAL_FILTER, MEMBER_COUNT, TAG_COUNT, Work
 
@@ -58,9 +56,8 @@ def build_start(program: Program, cache: Cache, work: Work) -> Signed:
 def build(program: Program, cache: Cache, work: Work, from_state: Signed, with_symbol: Signed) -> Signed:
     """Build what is missing for a word in a state; return the successor with its FINAL bit, or minus the table that must grow.
 
-    To be called if the successor is not in the cache: the state's default successor is not built, or the symbol passes the
-    state's filter of literals and has no entry in the transition table. The filter lets some symbols pass that are no
-    literals of the state; their entries lead to the default successor.
+    To be called if the successor is not in the cache: the state's default successor is not built, or the symbol is a literal of
+    the state and has no entry in the transition table.
     """
     meta = cache.meta
     state, symbol = np.int64(from_state), np.int64(with_symbol)
@@ -75,22 +72,18 @@ def build(program: Program, cache: Cache, work: Work, from_state: Signed, with_s
         cache.info[2 * state] |= np.uint64(default)
         meta[DEFAULTS] += 1
         meta[BUILDS] += 1
-    if symbol == 0 or not cache.info[2 * state + 1] >> np.uint64(program.filter_bits[symbol]) & ONE:
+    if not may_be_literal(cache.filters, cache.info[2 * state + 1], np.uint64(symbol)):
         return default
-    # At most half of the slots are in use.
-    if 2 * (meta[TRANSITIONS] + 1) > cache.transitions.size - PROBES + 1:
-        return np.int64(-GROW_TRANSITIONS)
-    target = default
-    if enter(program, cache.members, first, last, symbol, work) > 0:
-        close(program, work)
-        target = _intern(cache, work)
-        if target < 0:
-            return target
+    if enter(program, cache.members, first, last, symbol, work) == 0:
+        return default
+    close(program, work)
+    target = _intern(cache, work)
+    if target < 0:
+        return target
     mixed = mix(np.uint64(state), np.uint64(symbol), np.uint64(cache.symbol_bits), np.uint64(cache.key_shift))
-    if not place(cache.transitions, cache.transition_shift, mixed, np.uint64(target), meta):
-        if not is_sparse(cache.transitions, meta):
-            return np.int64(-GROW_TRANSITIONS)
-        supplant(cache.transitions, cache.transition_shift, mixed, np.uint64(target))
+    status = enter_transition(cache, mixed, np.uint64(target))
+    if status != DONE:
+        return -status
     meta[BUILDS] += 1
     return target
 

@@ -25,7 +25,6 @@ from compiler.kernels.tables import (
 from compiler.kernels.unsigned import (
     BLOCK_ROW,
     EIGHT,
-    FILTER_SHIFT,
     FINAL_BIT,
     LOW_HALF,
     MOST_WORDS,
@@ -36,7 +35,7 @@ from compiler.kernels.unsigned import (
     WINDOW,
     ZERO,
 )
-from compiler.kernels.words import begins_with, below, filter_bit, find_symbol, name_word, word_end
+from compiler.kernels.words import begins_with, below, find_symbol, name_word, word_end
 from compiler.kernels.work import Work
 
 __all__ = ["clear_behind", "enter_keys", "is_read", "leave", "look_ahead", "look_at", "read_words", "word_at"]
@@ -189,7 +188,7 @@ def word_at(work: Work, level: Unsigned, key: Unsigned) -> tuple[Unsigned, Unsig
 
 @inlined
 def read_words(program: Program, data: Bytes, work: Work, n: Unsigned, level: Unsigned) -> None:
-    """Write the marked symbols of word ``level`` of keys 0 to n - 1 into ``work.symbols``: 0 if it is no literal."""
+    """Write the symbols of word ``level`` of keys 0 to n - 1 into ``work.symbols``: 0 if it is no literal."""
     words, shift, multiplier = program.words, np.uint64(program.word_shift), np.uint64(program.word_multiplier)
     word_data, word_offsets = program.word_data, program.word_offsets
     symbols, late = work.symbols, work.late
@@ -204,5 +203,4 @@ def read_words(program: Program, data: Bytes, work: Work, n: Unsigned, level: Un
         key = late[j]
         begin, end = word_at(work, level, key)
         name = name_word(data, begin, end - begin, multiplier)
-        symbol = find_symbol(words, shift, multiplier, word_data, word_offsets, name, data, begin, end - begin)
-        symbols[key] = symbol | filter_bit(name, multiplier) << FILTER_SHIFT if symbol != ZERO else ZERO
+        symbols[key] = find_symbol(words, shift, multiplier, word_data, word_offsets, name, data, begin, end - begin)

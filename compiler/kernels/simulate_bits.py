@@ -15,7 +15,7 @@ from compiler.kernels._vectors import shift_eight
 from compiler.kernels.interning import add_found_set
 from compiler.kernels.reading import look_ahead, read_words
 from compiler.kernels.tables import BLOCK, Int32s, Keys, Program, Signed, Uint64s, Unsigned
-from compiler.kernels.unsigned import EIGHT, ONE, SYMBOL_MASK, ZERO
+from compiler.kernels.unsigned import EIGHT, ONE, ZERO
 from compiler.kernels.words import begins_with
 from compiler.kernels.work import SETS_FOUND, SETS_SHARED, TAGS_WANTED, FoundSets, Work
 
@@ -65,7 +65,7 @@ def simulate_bits(
                 for i in range(n):
                     if level >= words[i]:
                         continue
-                    first, key = (symbols[i] & SYMBOL_MASK) * lanes, lanes * i
+                    first, key = symbols[i] * lanes, lanes * i
                     any_active = lane = ZERO
                     while lane < lanes:
                         any_active |= shift_eight(now, key + lane, accepts, first + lane, loops, lane)

@@ -18,6 +18,7 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, prefetch
 from compiler.kernels.advance import ascend
+from compiler.kernels.filters import marks
 from compiler.kernels.interning import add_found_set
 from compiler.kernels.reading import look_ahead, read_words, word_at
 from compiler.kernels.tables import (
@@ -37,7 +38,7 @@ from compiler.kernels.tables import (
     Unsigned,
 )
 from compiler.kernels.transitions import child_of, mix
-from compiler.kernels.unsigned import FILTER_SHIFT, NONE, ONE, SYMBOL_MASK, TWO, UPPER_HALF, ZERO
+from compiler.kernels.unsigned import NONE, ONE, TWO, UPPER_HALF, ZERO
 from compiler.kernels.words import begins_with
 from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SETS_SHARED, TAGS_WANTED, Begun, FoundSets, Work
 
@@ -172,8 +173,8 @@ def _simulate_block(
         if most > ZERO:
             read_words(program, data, work, n, level)
         for i in range(n):
-            literals[i] = ONE << (symbols[i] >> FILTER_SHIFT) if symbols[i] != ZERO else ZERO
-            symbols[i] = symbols[i] & SYMBOL_MASK if level < counts[i] else READ
+            symbols[i] = symbols[i] if level < counts[i] else READ
+            literals[i] = marks(symbols[i]) if symbols[i] != READ else NONE
 
         # 4. Step each pair. The list grows while it is stepped: it gets the epsilon closure of what the last word entered.
         step = after = asked = ZERO
@@ -209,7 +210,7 @@ def _simulate_block(
             else:
                 prefetch(labels, child)
             asking[asked] = pair
-            asked += np.uint64(literal_filter & literals[key] != ZERO)
+            asked += np.uint64(literal_filter & literals[key] == literals[key])
 
         # 5. Look for the children that literals lead to; what this reads is prefetched by now.
         for j in range(asked):

@@ -8,12 +8,14 @@ a key are counted here only if none was missing. ``python -m benchmarks engine s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels._jit import array_at, brief, equal64, inlined, trailing_zeros
+from compiler.kernels.filters import may_be_literal
+from compiler.kernels.strays import children_if_stray
 from compiler.kernels.tables import (
     START,
     START_RESERVED,
@@ -28,7 +30,7 @@ from compiler.kernels.tables import (
 )
 from compiler.kernels.transitions import find, mix
 from compiler.kernels.unsigned import FINAL_BIT, LOW_HALF, ONE, STATE_MASK, TWO, UPPER_HALF, WINDOW, ZERO
-from compiler.kernels.words import begins_with, below, filter_bit, find_symbol, name_word
+from compiler.kernels.words import begins_with, below, find_symbol, name_word
 
 __all__ = ["MISSING", "make_frame", "walk_one"]
 
@@ -37,12 +39,29 @@ MISSING = -1
 
 SEPARATOR, RESERVED, WORD_SHIFT, WORD_MULTIPLIER, SHIFT, SYMBOL_BITS, KEY_SHIFT = range(7)
 """Slots of a frame that are numbers."""
-KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, INFO, TRANSITIONS, META = range(7, 21, 2)
+EDGE_SHIFT, EDGE_SYMBOL_BITS, EDGE_KEY_SHIFT = range(7, 10)
+KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, INFO, FILTERS, TRANSITIONS, META = range(10, 26, 2)
 """Slots of a frame that are addresses of arrays; each is followed by the array's size."""
-KINDS: tuple[type, ...] = np.uint8, np.uint64, np.uint8, np.int32, np.uint64, np.uint64, np.int64
+STATE_END, MEMBERS, NODES, LABELS, EDGES = range(26, 36, 2)
+"""Those that are read only for a word that passes a filter and has no transition."""
+KINDS: tuple[type, ...] = (
+    *(np.uint8, np.uint64, np.uint8, np.int32, np.uint64, np.uint64, np.uint64, np.int64),
+    *(np.int32, np.int32, np.uint64, np.int32, np.uint64),
+)
 """The types of the numbers in these arrays, as the kernel reads them."""
 NO_BYTE = 256
 """RESERVED where no byte is reserved."""
+
+
+class _Children(NamedTuple):
+    """What a Program has to find children by."""
+
+    nodes: Uint64s
+    labels: Int32s
+    edges: Uint64s
+    edge_shift: Signed
+    edge_symbol_bits: Signed
+    edge_key_shift: Signed
 
 
 def make_frame(program: Program, cache: Cache, key: Bytes) -> Uint64s:
@@ -53,13 +72,15 @@ def make_frame(program: Program, cache: Cache, key: Bytes) -> Uint64s:
     """
     reserved = program.reserved if program.reserved >= 0 else NO_BYTE
     hashing = program.word_shift, program.word_multiplier, cache.transition_shift, cache.symbol_bits, cache.key_shift
+    edges = program.edge_shift, program.edge_symbol_bits, program.edge_key_shift
     words = program.words, program.word_data, program.word_offsets
-    arrays: tuple[npt.NDArray[Any], ...] = key, *words, cache.info, cache.transitions, cache.meta
+    states = cache.info, cache.filters, cache.transitions, cache.meta, cache.state_end, cache.members
+    arrays: tuple[npt.NDArray[Any], ...] = key, *words, *states, program.nodes, program.labels, program.edges
     for array, kind in zip(arrays, KINDS, strict=True):  # the kernel gets addresses, and would read anything
         assert array.dtype == kind
         assert array.flags.c_contiguous
     places = [number for array in arrays for number in (array.ctypes.data, len(array))]
-    return np.array([program.separator, reserved, *hashing, *places], np.uint64)
+    return np.array([program.separator, reserved, *hashing, *edges, *places], np.uint64)
 
 
 @brief
@@ -81,15 +102,33 @@ def walk_one(frame: Uint64s, length: Signed) -> Signed:
         frame[WORD_SHIFT],
         frame[WORD_MULTIPLIER],
         info,
+        array_at(frame, FILTERS, np.uint64),
         array_at(frame, TRANSITIONS, np.uint64),
         frame[SHIFT],
         frame[SYMBOL_BITS],
         frame[KEY_SHIFT],
+        frame,
     )
     if state == ZERO:
         return MISSING
     meta[WORDS] += np.int64(read)
     return np.int64(info[TWO * state] >> UPPER_HALF)
+
+
+@inlined
+def _is_stray(frame: Uint64s, state: Unsigned, symbol: Unsigned) -> bool:
+    """Tell whether a word that has passed a state's filter is no literal of it."""
+    ends, members = array_at(frame, STATE_END, np.int32), array_at(frame, MEMBERS, np.int32)
+    children = _Children(
+        array_at(frame, NODES, np.uint64),
+        array_at(frame, LABELS, np.int32),
+        array_at(frame, EDGES, np.uint64),
+        np.int64(frame[EDGE_SHIFT]),
+        np.int64(frame[EDGE_SYMBOL_BITS]),
+        np.int64(frame[EDGE_KEY_SHIFT]),
+    )
+    first, last = np.uint64(ends[state - ONE]), np.uint64(ends[state])
+    return bool(children_if_stray(children, members, first, last, symbol) != ZERO)
 
 
 @inlined
@@ -105,10 +144,12 @@ def _follow(
     word_shift: Unsigned,
     multiplier: Unsigned,
     info: Uint64s,
+    filters: Uint64s,
     transitions: Uint64s,
     shift: Unsigned,
     symbol_bits: Unsigned,
     key_shift: Unsigned,
+    frame: Uint64s,
 ) -> tuple[Unsigned, Unsigned]:
     """Return the state that a key leads to, or 0 if a transition is missing, and how many words were read.
 
@@ -132,11 +173,14 @@ def _follow(
                 length += ONE
         name = name_word(data, at, length, multiplier)
         number = state & STATE_MASK
-        target = info[TWO * number] & LOW_HALF
-        if info[TWO * number + ONE] >> filter_bit(name, multiplier) & ONE != ZERO and target != ZERO:
+        target = default = info[TWO * number] & LOW_HALF
+        literals = info[TWO * number + ONE]
+        if min(literals, target) != ZERO:
             symbol = find_symbol(words, word_shift, multiplier, word_data, word_offsets, name, data, at, length)
-            if symbol != ZERO:
+            if may_be_literal(filters, literals, symbol):
                 target = find(transitions, mix(number, symbol, symbol_bits, key_shift), shift)
+                if target == ZERO and _is_stray(frame, number, symbol):
+                    target = default
         if target == ZERO:
             return ZERO, read
         state = target

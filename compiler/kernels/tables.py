@@ -61,7 +61,8 @@ ROW, WORDS, MISSES = 6, 7, 8
 cache, so that it was built or the key was deferred. Words and misses are added together when a block of keys is complete, so
 there are never more misses than words."""
 WANTED = 9
-"""How many entries the table that must grow needs in all: members after GROW_MEMBERS, tags after GROW_TAGS."""
+"""How many entries the table that must grow needs in all: members after GROW_MEMBERS, tags after GROW_TAGS, numbers of
+filters after GROW_FILTERS."""
 START, START_RESERVED = 10, 11
 """The start state with its FINAL bit, or 0 if it is not built yet; and the start state of keys that begin with the program's
 reserved byte."""
@@ -73,16 +74,20 @@ SEEN = 14
 """The doorkeeper's counters that are not zero."""
 BUILDS = 15
 """The transitions and default successors that were built. A missing word may need one of each."""
+STRAYS = 16
+"""The words that passed a state's filter and were no literals of it."""
+FILTERS, FILTERS_FULL = 17, 18
+"""How many numbers of ``Cache.filters`` are in use, the sentinel 0 among them; and 1 if there is no room for more of them."""
 COUNTS = [WORDS, MISSES, BUILDS, KEY_CACHE_HITS]
 """The slots that survive a clear of the cache."""
-META = 16
+META = 19
 """The length of ``Cache.meta``."""
 
 # --- What a kernel returns when it stops -----------------------------------------------------------------------------------
 
 DONE = 0
 """All keys that were asked for are matched; or MOST_DEFERRED of them are deferred, and must be simulated first."""
-GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS = 1, 2, 3, 4, 5
+GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS, GROW_FILTERS = 1, 2, 3, 4, 5, 6
 """This table of the cache is full: it must grow, or the cache be cleared. Helpers that return a state or a set otherwise
 return minus this number."""
 
@@ -116,9 +121,14 @@ TARGET = (1 << TARGET_BITS) - 1
 """The mask of a state number, in a transition and beside a FINAL bit."""
 FINAL = 1 << TARGET_BITS
 """The bit above a state number which says that no further word can change that state."""
-SYMBOL, FILTER_BIT = (1 << 58) - 1, 63 << 58
-"""The masks of the two parts of a *marked symbol*, which is how a word that was read is kept: its symbol, which is 0 if it is no
-literal of any pattern; and the number, from 0 to 63, of the bit that stands for it in filters."""
+FIRST_MARK, SECOND_MARK, FILTER_WORD = 58, 52, 20
+"""What stands for a symbol in filters is taken from its product with SCRAMBLE, shifted by these: the numbers of its two bits, and
+which number of a wide filter has them."""
+MARK, LAST_MARK = 63, 62
+"""The mask of a bit's number, and the last one that is used: the bit above it says that a filter is WIDE."""
+WIDE = 1 << 63
+"""The bit of a wide filter. Beside it are, in the upper half, where it begins in ``Cache.filters``, and in the lower half how many
+numbers it has, minus one."""
 
 # --- Flags of an NFA position ----------------------------------------------------------------------------------------------
 
@@ -165,7 +175,7 @@ class Program(NamedTuple):
     """For each position what leads to it: a symbol above 0, ONE or MANY."""
     nodes: Uint64s
     """Two entries for each position, side by side, so that a step reads both at once. The first is the number of its first child
-    << 32 | its flags. The second is a filter: the bits of the words that lead to its children. A sentinel behind the last
+    << 32 | its flags. The second is a narrow filter of the words that lead to its children. A sentinel behind the last
     position ends that one's children."""
     tag_offsets: Int32s
     """The accept tags of position p are ``tags[tag_offsets[p]:tag_offsets[p + 1]]``."""
@@ -176,14 +186,11 @@ class Program(NamedTuple):
     word_shift: np.int64
     """64 minus the binary logarithm of the number of slots of ``words``."""
     word_multiplier: np.uint64
-    """The odd number by which names are multiplied to find their slots and their bits in filters, and by which long words are
-    hashed."""
+    """The odd number by which names are multiplied to find their slots, and by which long words are hashed."""
     word_data: Bytes
     """The bytes of all literal words, one after the other, with PADDING."""
     word_offsets: Int32s
     """The word with symbol s is ``word_data[word_offsets[s - 1]:word_offsets[s]]``."""
-    filter_bits: Bytes
-    """For each symbol the number of the bit that stands for it in filters."""
     edges: Uint64s
     """The children of crowded positions by (position, symbol), in a hash table like the transition table."""
     edge_shift: np.int64
@@ -197,6 +204,11 @@ class Program(NamedTuple):
     nested_count: np.int64
     """The number of positions that are NESTED."""
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all arrays, those that are the NFA's own among them."""
+        return sum(array.nbytes for array in self if isinstance(array, np.ndarray))
+
 
 class Cache(NamedTuple):
     """The lazy DFA. State and accept set numbers count from 1; entry 0 of their tables is a sentinel."""
@@ -207,7 +219,7 @@ class Cache(NamedTuple):
     """The members of state s, which are its live NFA positions, are ``members[state_end[s - 1]:state_end[s]]``."""
     info: Uint64s
     """Two entries for each state, side by side. The first is its accept set << 32 | its default successor with FINAL bit, which is
-    0 until it is built. The second is a filter: the bits of the state's literals."""
+    0 until it is built. The second is a filter of the state's literals (:mod:`compiler.kernels.filters`)."""
     state_slots: Uint64s
     """The hash table of states by members and accept set: hash << 32 | state. As the hash is stored, looking for a state that is new
     reads no state, and growing the table reads and writes it in order."""
@@ -223,6 +235,8 @@ class Cache(NamedTuple):
     """The transition table: 2^b home slots and PROBES - 1 more, so that probing never wraps around."""
     transition_shift: np.int64
     """64 - b."""
+    filters: Uint64s
+    """The wide filters of states; number 0 belongs to none, and is read in place of filters that are narrow."""
     symbol_bits: np.int64
     """The bits of a symbol in a transition's key."""
     key_shift: np.int64

@@ -12,12 +12,15 @@ from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.tables import (
     CROWDED,
     DISPLACEMENT_SHIFT,
+    DONE,
     FINAL,
+    GROW_TRANSITIONS,
     PROBES,
     SCRAMBLE,
     TARGET,
     TRANSITIONS,
     Bools,
+    Cache,
     Int32s,
     Int64s,
     Program,
@@ -29,6 +32,7 @@ from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, TWO, UPPER_H
 
 __all__ = [
     "child_of",
+    "enter_transition",
     "fill_edges",
     "find",
     "is_sparse",
@@ -124,6 +128,20 @@ def supplant(transitions: Uint64s, shift: Signed, mixed: Unsigned, target: Unsig
     at = (mixed >> np.uint64(shift)) + np.uint64(PROBES - 1)
     tag = (mixed << np.uint64(64 - shift)) >> UPPER_HALF << UPPER_HALF | np.uint64(PROBES - 1 << DISPLACEMENT_SHIFT)
     transitions[at] = tag | np.uint64(target)
+
+
+@inlined
+def enter_transition(cache: Cache, mixed: Unsigned, target: Unsigned) -> Signed:
+    """Enter the target of a scrambled key into the transition table; return DONE, or GROW_TRANSITIONS."""
+    transitions, shift, meta = cache.transitions, cache.transition_shift, cache.meta
+    # At most half of the slots are in use.
+    if 2 * (meta[TRANSITIONS] + 1) > transitions.size - PROBES + 1:
+        return np.int64(GROW_TRANSITIONS)
+    if not place(transitions, shift, mixed, target, meta):
+        if not is_sparse(transitions, meta):
+            return np.int64(GROW_TRANSITIONS)
+        supplant(transitions, shift, mixed, target)
+    return np.int64(DONE)
 
 
 @inlined

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels.tables import AHEAD, BLOCK, FINAL, SCRAMBLE, SYMBOL, TARGET
+from compiler.kernels.tables import AHEAD, BLOCK, FINAL, SCRAMBLE, TARGET, WIDE
 
 __all__ = [
     "BLOCK_ROW",
     "EIGHT",
-    "FILTER_SHIFT",
     "FINAL_BIT",
     "GOLDEN",
     "LANE_MASK",
@@ -24,9 +23,9 @@ __all__ = [
     "NONE",
     "ONE",
     "STATE_MASK",
-    "SYMBOL_MASK",
     "TWO",
     "UPPER_HALF",
+    "WIDE_FILTER",
     "WINDOW",
     "ZERO",
 ]
@@ -43,8 +42,7 @@ LANE_MASK = np.uint64(0xFF)
 BLOCK_ROW, MOST_WORDS = np.uint64(BLOCK), np.uint64(AHEAD)
 """From one word of a key to its next in ``Work.heads``; and AHEAD."""
 STATE_MASK, FINAL_BIT = np.uint64(TARGET), np.uint64(FINAL)
-SYMBOL_MASK, FILTER_SHIFT = np.uint64(SYMBOL), np.uint64(58)
-"""The parts of a marked symbol (see ``SYMBOL``): the mask of the symbol, and the shift to the filter bit's number."""
+WIDE_FILTER = np.uint64(WIDE)
 LENGTH_SHIFT = np.uint64(56)
 """The shift to the length in a word's name (see :mod:`compiler.kernels.words`)."""
 GOLDEN = np.uint64(SCRAMBLE)

@@ -7,9 +7,9 @@ cache. And the keys do the same thing at the same time, so eight of them do it a
 (:mod:`compiler.kernels._vectors`), without the branches that the processor cannot predict: whether a key ends here, whether
 its word is a literal of its state.
 
-A state has a default successor, for all words but its literals, and a filter of 64 bits with one bit set for each literal (a Bloom
-filter with one hash function). Where a word's bit is not set, the default successor is right, and no transition is built or
-stored that would only say so. Without the filter, the first pass of `stock` takes 1.3 times as long.
+A state has a default successor, for all words but its literals, and a filter of these (:mod:`compiler.kernels.filters`). Where a
+word does not pass, the default successor is right. Nothing is built or stored that would only say so, not even for a word that
+passes and is no literal (:mod:`compiler.kernels.strays`).
 
 A block goes through these phases; the comments in :func:`walk` have the same names:
 
@@ -22,8 +22,8 @@ read
 step
     Each key gets its successor, if the transition is in its home slot.
 late
-    The keys for which that did not work: the transition is in another slot; or it is missing, and is built; or the key is
-    deferred.
+    The keys for which that did not work: the transition is in another slot; or the word is a stray; or the transition is missing,
+    and is built; or the key is deferred.
 remember
     Keys that are read to their ends go into the key cache.
 leave
@@ -37,10 +37,11 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, ones, prefetch
-from compiler.kernels._vectors import mix_eight, step_eight
+from compiler.kernels._vectors import ask_eight, step_eight
 from compiler.kernels.determinize import build, build_start
 from compiler.kernels.key_cache import look_up, remember, slot_of, slot_shift
 from compiler.kernels.reading import clear_behind, enter_keys, is_read, leave, look_ahead, read_words, word_at
+from compiler.kernels.strays import children_if_stray, keep_stray, prefetch_members
 from compiler.kernels.tables import (
     DEFERRED,
     DONE,
@@ -62,15 +63,13 @@ from compiler.kernels.tables import (
     Uint64s,
     Unsigned,
 )
-from compiler.kernels.transitions import find
+from compiler.kernels.transitions import find, mix
 from compiler.kernels.unsigned import (
     EIGHT,
     LANE_MASK,
-    LOW_HALF,
     NONE,
     ONE,
     STATE_MASK,
-    SYMBOL_MASK,
     TWO,
     UPPER_HALF,
     ZERO,
@@ -144,14 +143,14 @@ def walk(
                 read += stepped
 
                 # Late: these keys are still in the states that they were in.
-                _prefetch_late(cache, work, lates)
+                lates = _find_late(cache, work, lates)
+                _prefetch_missing(program, cache, work, lates)
                 for j in range(lates):
                     key = work.late[j]
-                    state, symbol = work.states[key], work.symbols[key] & SYMBOL_MASK
-                    target = cache.info[TWO * state] & LOW_HALF
-                    if symbol != ZERO:
-                        target = find(cache.transitions, work.mixed[key], np.uint64(cache.transition_shift))
-                    if target == ZERO:
+                    state, symbol = work.states[key], work.symbols[key]
+                    target = work.defaults[key]
+                    children = _children_if_stray(program, cache, state, symbol) if target != ZERO else ZERO
+                    if children == ZERO:
                         missed += ONE
                         if _is_rare(cache, work.mixed[key], meta):
                             _defer(work, deferred, level, key)
@@ -161,6 +160,10 @@ def walk(
                         if built < 0:
                             return -built
                         target = np.uint64(built)
+                    else:
+                        status = keep_stray(program, cache, state, work.mixed[key], children)
+                        if status != DONE:
+                            return status
                     work.states[key] = target & STATE_MASK
                 level += ONE
 
@@ -226,7 +229,17 @@ def _step(cache: Cache, work: Work, n: Unsigned, level: Unsigned) -> tuple[Unsig
     symbol_bits, key_shift = np.uint64(cache.symbol_bits), np.uint64(cache.key_shift)
     lane = ZERO
     while lane < n:
-        mix_eight(work.states, work.symbols, symbol_bits, key_shift, work.mixed, lane)
+        ask_eight(
+            cache.info,
+            cache.filters,
+            work.states,
+            work.symbols,
+            symbol_bits,
+            key_shift,
+            work.mixed,
+            work.defaults,
+            lane,
+        )
         lane += EIGHT
     # All home slots are asked for before any is used, so that the processor's cache misses overlap.
     for i in range(n):
@@ -234,8 +247,7 @@ def _step(cache: Cache, work: Work, n: Unsigned, level: Unsigned) -> tuple[Unsig
     lane = lates = read = ZERO
     while lane < n:
         found = step_eight(
-            cache.info, transitions, shift, work.states, work.symbols, work.mixed, work.words, level, lane,
-            work.late, lates,
+            transitions, shift, work.states, work.mixed, work.defaults, work.words, level, lane, work.late, lates,
         )  # fmt: skip
         read += ones(found & LANE_MASK)
         lates += ones(found >> EIGHT)
@@ -247,12 +259,39 @@ def _step(cache: Cache, work: Work, n: Unsigned, level: Unsigned) -> tuple[Unsig
 
 
 @inlined
-def _prefetch_late(cache: Cache, work: Work, lates: Unsigned) -> None:
-    """Ask for the doorkeeper's counters of all late keys, before the first of them is used."""
+def _find_late(cache: Cache, work: Work, lates: Unsigned) -> Unsigned:
+    """Give late keys the successors that are not in their home slots; keep the others in ``work.late``, and return how many."""
+    missing = ZERO
+    for j in range(lates):
+        key = work.late[j]
+        target, mixed = ZERO, work.mixed[key]
+        if mixed == ZERO:  # a default successor, for which the doorkeeper must have a number, too
+            work.mixed[key] = mix(work.states[key], ZERO, np.uint64(cache.symbol_bits), np.uint64(cache.key_shift))
+        elif work.defaults[key] != ZERO:
+            target = find(cache.transitions, mixed, np.uint64(cache.transition_shift))
+        if target != ZERO:
+            work.states[key] = target & STATE_MASK
+        else:
+            work.late[missing] = key
+            missing += ONE
+    return missing
+
+
+@inlined
+def _prefetch_missing(program: Program, cache: Cache, work: Work, missing: Unsigned) -> None:
+    """Ask for what is needed of all keys whose transition is missing, before it is used of the first, if tables are large."""
     if cache.doorkeeper.size > 0:
-        for j in range(lates):
+        for j in range(missing):
             counter = work.mixed[work.late[j]] >> np.uint64(cache.doorkeeper_shift)
             prefetch(cache.doorkeeper, counter >> LOG_COUNTERS)
+        prefetch_members(program, cache, work, missing)
+
+
+@inlined
+def _children_if_stray(program: Program, cache: Cache, state: Unsigned, symbol: Unsigned) -> Unsigned:
+    """Return 0 if a word is a literal of a state, else how many children the state's members have."""
+    first, last = np.uint64(cache.state_end[state - ONE]), np.uint64(cache.state_end[state])
+    return children_if_stray(program, cache.members, first, last, symbol)
 
 
 @inlined

@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from compiler.kernels._jit import kernel, ones
 from compiler.kernels._vectors import step_eight_in_rows
+from compiler.kernels.filters import may_be_literal
 from compiler.kernels.reading import clear_behind, enter_keys, leave, look_ahead, read_words
+from compiler.kernels.strays import children_if_stray
 from compiler.kernels.tables import (
     BLOCK,
     STATES,
@@ -41,13 +43,18 @@ def fill_dense_rows(program: Program, cache: Cache, table: Uint32s, bits: Signed
     FINAL bit; other entries have no such bit.
     """
     info, transitions, shift = cache.info, cache.transitions, np.uint64(cache.transition_shift)
-    width, filter_bits = ONE << np.uint64(bits), program.filter_bits
+    width, symbols = ONE << np.uint64(bits), np.uint64(program.word_offsets.size)
     for state in range(ONE, np.uint64(cache.meta[STATES])):
         default, literals = info[TWO * state] & LOW_HALF, info[TWO * state + ONE]
         final = default == state | FINAL_BIT
+        first, last = np.uint64(cache.state_end[state - ONE]), np.uint64(cache.state_end[state])
         for symbol in range(width):
             target = default if final else default & STATE_MASK
-            if ZERO < symbol < np.uint64(filter_bits.size) and literals >> np.uint64(filter_bits[symbol]) & ONE != ZERO:
+            if (
+                symbol < symbols
+                and may_be_literal(cache.filters, literals, symbol)
+                and children_if_stray(program, cache.members, first, last, symbol) == ZERO
+            ):
                 target = ZERO
             table[state << np.uint64(bits) | symbol] = target
     for slot in range(np.uint64(transitions.size)):

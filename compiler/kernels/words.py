@@ -22,9 +22,9 @@ import numpy as np
 
 from compiler.kernels._jit import equal64, folded_product, inlined, kernel, load64, trailing_zeros
 from compiler.kernels.tables import Bytes, Int32s, Signed, Uint64s, Unsigned
-from compiler.kernels.unsigned import EIGHT, FILTER_SHIFT, LENGTH_SHIFT, ONE, TWO, WINDOW, ZERO
+from compiler.kernels.unsigned import EIGHT, LENGTH_SHIFT, ONE, TWO, WINDOW, ZERO
 
-__all__ = ["begins_with", "below", "fill_words", "filter_bit", "find_symbol", "name_word", "word_end"]
+__all__ = ["begins_with", "below", "fill_words", "find_symbol", "name_word", "word_end"]
 
 FARTHEST = 255
 """An entry may lie so many slots behind its home slot. In tables that are at most half full and not crafted, the farthest of a
@@ -124,17 +124,9 @@ def _is_word(
     return True
 
 
-@inlined
-def filter_bit(name: Unsigned, multiplier: Unsigned) -> Unsigned:
-    """Return the number, from 0 to 63, of the bit that stands for a word in filters."""
-    return name * multiplier >> FILTER_SHIFT
-
-
 @kernel
-def fill_words(
-    words: Uint64s, shift: Signed, multiplier: Unsigned, word_data: Bytes, word_offsets: Int32s, filter_bits: Bytes
-) -> bool:
-    """Enter all literal words, whose symbols count from 1, into the empty table ``words``, and write their ``filter_bits``.
+def fill_words(words: Uint64s, shift: Signed, multiplier: Unsigned, word_data: Bytes, word_offsets: Int32s) -> bool:
+    """Enter all literal words, whose symbols count from 1, into the empty table ``words``.
 
     Returns False if an entry would lie more than FARTHEST slots behind its home slot; the table is of no use then.
     """
@@ -150,6 +142,5 @@ def fill_words(
             if passed > FARTHEST:
                 return False
         words[TWO * slot] = name
-        filter_bits[i + 1] = filter_bit(name, multiplier)
         words[TWO * slot + ONE] = np.uint64(i + 1)
     return True

@@ -50,9 +50,11 @@ class Work(NamedTuple):
     heads: Uint64s
     """The first eight bytes of these words: BLOCK numbers for the keys' first words, BLOCK for their second words, and so on."""
     symbols: Uint64s
-    """The word that is read now, as a marked symbol (see ``SYMBOL``); 0 if it is no literal."""
+    """The symbol of the word that is read now; 0 if it is no literal of any pattern."""
     mixed: Uint64s
-    """State and symbol, scrambled into one number (:func:`compiler.kernels.transitions.mix`)."""
+    """State and symbol, scrambled into one number (:func:`compiler.kernels.transitions.mix`); 0 if the word is no literal there."""
+    defaults: Uint64s
+    """The default successor of the state, with its FINAL bit; 0 until it is built."""
     slots: Uint64s
     """The key's slot in the key cache."""
     late: Uint64s
@@ -93,7 +95,7 @@ class Work(NamedTuple):
     found_pairs: Uint64s
     """The pairs at which a key and a pattern end."""
     literals: Uint64s
-    """For each key of the block, the bit of the word in filters, or 0 if it is no literal."""
+    """For each key of the block, the bits of the word in filters, or all bits if it is no literal."""
     nested_entered: Uint64s
     """For each key of the block, :func:`lines` numbers with a bit for each NESTED position: whether the key has entered it."""
     places: Uint64s
@@ -183,6 +185,7 @@ def make_work(program: Program) -> Work:
         heads=block(AHEAD),
         symbols=block(),
         mixed=block(),
+        defaults=block(),
         slots=block(),
         late=block(),
         deferred_rows=deferred(),

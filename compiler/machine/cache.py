@@ -16,7 +16,10 @@ from compiler.automata.powerset import State
 from compiler.kernels.tables import (
     COUNTS,
     DISPLACEMENT_SHIFT,
+    FILTERS,
+    FILTERS_FULL,
     FINAL,
+    GROW_FILTERS,
     GROW_MEMBERS,
     GROW_STATES,
     GROW_TAGS,
@@ -78,11 +81,12 @@ def empty_cache(program: Program, capacity: int, *, doorkeeper: bool = False) ->
         members=np.zeros(32, np.int32),
         set_end=np.zeros(8, np.int32),
         set_slots=np.zeros(16, np.uint64),
-        tags=np.zeros(30, np.int32),  # so that the smallest cache takes 1,200 bytes
+        tags=np.zeros(22, np.int32),  # so that the smallest cache takes 1,200 bytes
         transitions=np.zeros((1 << slot_bits) + PROBES - 1, np.uint64),
         transition_shift=np.int64(64 - slot_bits),
         symbol_bits=np.int64(symbol_bits),
         key_shift=np.int64(64 - key_bits),
+        filters=np.zeros(1, np.uint64),
         state_limit=np.int64(states),
         doorkeeper=np.zeros(counters // 8, np.uint64),
         doorkeeper_shift=np.int64(64 - max(0, (4 * counters).bit_length() - 1)),
@@ -121,6 +125,8 @@ def grown(cache: Cache, table: int, capacity: int) -> Cache | None:
     room = capacity - nbytes(cache)
     if table == GROW_TRANSITIONS:
         return _more_transitions(cache, room)
+    if table == GROW_FILTERS:
+        return _more_filters(cache, min(room, capacity // 4))
     if table in (GROW_MEMBERS, GROW_TAGS):
         return _longer_pool(cache, "members" if table == GROW_MEMBERS else "tags", room)
     if table == GROW_STATES:
@@ -175,6 +181,15 @@ def _longer_pool(cache: Cache, name: str, room: int) -> Cache | None:
     return _replaced(cache, {name: _longer(old, size)})
 
 
+def _more_filters(cache: Cache, room: int) -> Cache:
+    """Make room for another wide filter. Where there is none, the cache goes on with those that it has."""
+    size = max(2 * len(cache.filters), int(cache.meta[WANTED]))
+    if 8 * size > room:
+        cache.meta[FILTERS_FULL] = 1
+        return cache
+    return cache._replace(filters=_longer(cache.filters, size))
+
+
 def _more_transitions(cache: Cache, room: int) -> Cache | None:
     """Double the transition table, more than once if it has a crowded place and is not sparse."""
     from compiler.kernels.transitions import rehash_transitions
@@ -214,5 +229,5 @@ def _replaced(cache: Cache, tables: dict[str, Any]) -> Cache:
 
 def _meta() -> npt.NDArray[np.int64]:
     meta = np.zeros(META, np.int64)
-    meta[STATES] = meta[SETS] = 1  # number 0 is the sentinel
+    meta[STATES] = meta[SETS] = meta[FILTERS] = 1  # number 0 is the sentinel
     return meta

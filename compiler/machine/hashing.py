@@ -35,7 +35,6 @@ class WordTable(NamedTuple):
     shift: int
     multiplier: np.uint64
     data: Bytes
-    filter_bits: Bytes
 
 
 class EdgeTable(NamedTuple):
@@ -55,14 +54,14 @@ def word_table(symbols: Symbols) -> WordTable:
 
     count = len(symbols)
     data = frozen(np.concatenate((symbols.data, np.zeros(PADDING, np.uint8))))
-    offsets, filter_bits = frozen(symbols.offsets), np.zeros(count + 1, np.uint8)
+    offsets = frozen(symbols.offsets)
     # Few words get a table in which hardly any two meet, as long as it stays near the processor.
     slots = 1 << max(8, ((8 if count <= FEW_WORDS else 2) * count).bit_length())
     attempt, multipliers = 0, _multipliers(symbols)
     while True:
         words, shift, multiplier = np.zeros(2 * slots, np.uint64), 64 - (slots.bit_length() - 1), next(multipliers)
-        if fill_words(words, np.int64(shift), multiplier, data, offsets, filter_bits):
-            return WordTable(words, shift, multiplier, data, filter_bits)
+        if fill_words(words, np.int64(shift), multiplier, data, offsets):
+            return WordTable(words, shift, multiplier, data)
         attempt += 1
         slots <<= attempt % ATTEMPTS == 0
 

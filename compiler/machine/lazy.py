@@ -29,6 +29,7 @@ from compiler.machine.cache import Snapshot
 from compiler.machine.collector import joined
 from compiler.machine.columns import shares
 from compiler.machine.key_cache import KeyCacheMode
+from compiler.machine.memory import default_capacity
 from compiler.machine.policy import AUTO, Policy
 from compiler.machine.program import make_program
 from compiler.machine.small_batches import SmallBatchWalker
@@ -44,7 +45,7 @@ SMALLEST_SHARE = 4096
 class LazyDfa:
     """A binding set's NFA with a lazily built, bounded DFA; usable from any number of threads, signal handlers and forks.
 
-    Pickles as its NFA and capacity; the copy begins with an empty cache. An exception may end a call at any point: the
+    Pickles as its NFA and the capacity that was asked for; the copy begins with an empty cache. An exception may end a call at any point: the
     walker that was used starts over with an empty cache, and answers stay right.
     """
 
@@ -52,25 +53,27 @@ class LazyDfa:
         self,
         nfa: Nfa,
         separator: bytes,
-        capacity: int,
+        capacity: int | None,
         *,
         key_cache: KeyCacheMode = "off",
         policy: Policy = AUTO,
     ) -> None:
         """Lay the NFA out for the kernels.
 
-        ``capacity`` bounds the bytes of all caches together; where not even an empty one fits (about 1 KB, more if there
-        are over a million literal words), every key is simulated. ``key_cache`` says whether answers of whole keys are
-        kept: see :mod:`compiler.machine.key_cache`. ``policy`` fixes what else is decided by counting.
+        ``capacity`` bounds the bytes of all caches together; None leaves it to :func:`compiler.machine.memory.default_capacity`.
+        Where not even an empty cache fits (about 1 KB, more if there are over a million literal words), every key is
+        simulated. ``key_cache`` says whether answers of whole keys are kept: see :mod:`compiler.machine.key_cache`.
+        ``policy`` fixes what else is decided by counting.
         """
         self._nfa = nfa
         self._separator = separator
-        self._capacity = capacity
+        self._asked = capacity
         self._program = make_program(nfa, separator)
+        self._capacity = default_capacity(self._program.nbytes) if capacity is None else capacity
         self._bits = bit_program(nfa)
         self._key_cache: KeyCacheMode = key_cache
         self._policy = replace(policy, key_cache=key_cache)
-        self._walkers: tuple[SmallBatchWalker, ...] = (self._walker(capacity),)
+        self._walkers: tuple[SmallBatchWalker, ...] = (self._walker(self._capacity),)
         """Each is used by one call at a time, to which it is lent by its number."""
         self._leases = Leases(LENDING)
         self._loans = self._leases.loans
@@ -84,7 +87,7 @@ class LazyDfa:
         return partial(type(self), key_cache=self._key_cache, policy=self._policy), (
             self._nfa,
             self._separator,
-            self._capacity,
+            self._asked,
         )
 
     def match(self, key: bytes) -> tuple[int, ...]:

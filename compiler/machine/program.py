@@ -17,11 +17,16 @@ from compiler.kernels.aside import aside
 from compiler.kernels.tables import (
     CROWDED,
     FIRST_IS_MANY,
+    FIRST_MARK,
     HAS_ONE,
     HAS_TAGS,
+    LAST_MARK,
     LEADS_ON,
     LOOPS,
+    MARK,
     NESTED,
+    SCRAMBLE,
+    SECOND_MARK,
     Int32s,
     Program,
     Uint64s,
@@ -48,7 +53,7 @@ def make_program(nfa: Nfa, separator: bytes) -> Program:
         reserved=np.int64(nfa.reserved[0] if nfa.reserved else -1),
         roots=np.int64(len(nfa.roots)),
         labels=frozen(nfa.labels),
-        nodes=frozen(_nodes(nfa, words.filter_bits, nested, crowded & ~edges.left_out)),
+        nodes=frozen(_nodes(nfa, nested, crowded & ~edges.left_out)),
         tag_offsets=frozen(nfa.tag_offsets),
         tags=frozen(nfa.tags),
         words=frozen(words.words),
@@ -56,7 +61,6 @@ def make_program(nfa: Nfa, separator: bytes) -> Program:
         word_multiplier=words.multiplier,
         word_data=words.data,
         word_offsets=frozen(nfa.symbols.offsets),
-        filter_bits=frozen(words.filter_bits),
         edges=frozen(edges.edges),
         edge_shift=np.int64(edges.shift),
         edge_symbol_bits=np.int64(edges.symbol_bits),
@@ -66,7 +70,7 @@ def make_program(nfa: Nfa, separator: bytes) -> Program:
     )
 
 
-def _nodes(nfa: Nfa, filter_bits: npt.NDArray[np.uint8], nested: Int32s, crowded: npt.NDArray[np.bool_]) -> Uint64s:
+def _nodes(nfa: Nfa, nested: Int32s, crowded: npt.NDArray[np.bool_]) -> Uint64s:
     """Gather what a step asks of each position."""
     labels, first, count = nfa.labels, nfa.children[:-1], np.diff(nfa.children)
     has = np.flatnonzero(count)
@@ -83,10 +87,20 @@ def _nodes(nfa: Nfa, filter_bits: npt.NDArray[np.uint8], nested: Int32s, crowded
     nodes = np.zeros(2 * len(nfa) + 2, np.uint64)
     nodes[0::2] = nfa.children.astype(np.uint64) << np.uint64(32)
     nodes[0:-2:2] |= flags.astype(np.uint64)
-    bits = np.where(labels > 0, np.uint64(1) << filter_bits[np.maximum(labels, 0)].astype(np.uint64), np.uint64(0))
+    bits = np.where(labels > 0, _marks(labels), np.uint64(0))
     if len(has):
         nodes[1:-2:2][has] = np.bitwise_or.reduceat(bits, first[has])
     return nodes
+
+
+def _marks(symbols: Int32s) -> Uint64s:
+    """Return the bits that stand for symbols in filters, as :func:`compiler.kernels.filters.marks` does."""
+    hashed = symbols.astype(np.uint64) * np.uint64(SCRAMBLE)  # modulo 2^64
+    last = np.uint64(LAST_MARK)
+    first = np.minimum(hashed >> np.uint64(FIRST_MARK), last)
+    second = np.minimum(hashed >> np.uint64(SECOND_MARK) & np.uint64(MARK), last)
+    marks: Uint64s = np.uint64(1) << first | np.uint64(1) << second
+    return marks
 
 
 def _nested(nfa: Nfa, parents: Int32s) -> Int32s:

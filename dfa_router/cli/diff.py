@@ -158,8 +158,12 @@ def _place(name: str, vhost: str) -> Text:
 def _import(imported: Import, top: int | None) -> Iterator[RenderableType]:
     if imported.failures:
         first = imported.failures[0]
-        since = "" if first.since is None else f" into RabbitMQ {first.since} or later"
-        yield title(f"the import{since} ends in an error at {first.place}")
+        if first.since is None:
+            yield title(
+                "the import leaves this out without a word (RabbitMQ 3.10), or ends in an error there (newer ones)"
+            )
+        else:
+            yield title(f"the import into RabbitMQ {first.since} or later ends in an error at {first.place}")
         for failure in imported.failures[:top]:
             version = "" if failure.since is None else f" (from {failure.since} on)"
             yield f"{failure.place}{version}: {plain(failure.reason)}: {failure.remedy}"

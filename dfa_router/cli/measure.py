@@ -63,7 +63,7 @@ _ENGINES = [name for name in engines() if not engine_info(name).needs_topics]
     show_default=True,
     help="The matcher; given several times, matchers are measured one after another and their answers compared.",
 )
-@cache_bytes_option("The bound on the automaton's cache.")
+@cache_bytes_option("The bound on the automaton's cache.", by_automaton=True)
 @count_option("--threads", 1, "Threads for a pass; each has an equal share of the cache.")
 @count_option("--rounds", 5, "Warm passes, of which the median counts.")
 @json_option
@@ -78,7 +78,7 @@ def measure(
     vhost: str,
     dialect: str | None,
     names: tuple[str, ...],
-    cache_bytes: int,
+    cache_bytes: int | None,
     threads: int,
     rounds: int,
     as_json: bool,

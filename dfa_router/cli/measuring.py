@@ -43,7 +43,8 @@ class Request:
     keys: Any
     """The routing keys, as an Arrow column."""
     dialect: str
-    cache_bytes: int
+    cache_bytes: int | None
+    """The bound on the cache; None leaves it to the automaton."""
     threads: int = 1
     rounds: int = 5
     """How many warm passes are timed."""

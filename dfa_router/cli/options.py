@@ -15,8 +15,13 @@ __all__ = ["cache_bytes_option", "count_option", "dialect_option", "json_option"
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def cache_bytes_option(help_text: str) -> Decorator:
-    """Add ``--cache-bytes``; the text says which caches that bounds."""
+def cache_bytes_option(help_text: str, *, by_automaton: bool = False) -> Decorator:
+    """Add ``--cache-bytes``; the text says which caches that bounds. The default may be left to the automaton."""
+    if by_automaton:
+        shown = "the automaton's own bytes and 64 MiB, but an eighth of the memory at most"
+        return click.option(
+            "--cache-bytes", type=click.IntRange(min=0), default=None, show_default=shown, help=help_text
+        )
     return count_option("--cache-bytes", DEFAULT_CACHE_BYTES, help_text, least=0)
 
 

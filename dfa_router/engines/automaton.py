@@ -17,6 +17,7 @@ from compiler import Nfa
 from compiler.automata.twin import Twin
 from compiler.machine.key_cache import KeyCacheMode
 from compiler.machine.lazy import LazyDfa, Simulator
+from compiler.machine.memory import default_capacity
 from compiler.machine.screen import Screen
 from compiler.prepare import compile_kernels, jit_enabled
 from compiler.values import CacheStats, KeyColumn, SetBatch
@@ -89,8 +90,8 @@ def _screened(machine: Automaton, dialect: Dialect) -> Automaton:
 class DfaOptions:
     """The options of the engine ``dfa``."""
 
-    cache_bytes: int
-    """The bound on the caches of all threads together, in bytes."""
+    cache_bytes: int | None = None
+    """The bound on the caches of all threads together, in bytes; None leaves it to the automaton and the machine."""
     key_cache: KeyCacheMode = "auto"
     """Whether batches look whole keys up before they read words; "auto" decides by the keys that come."""
 
@@ -98,7 +99,7 @@ class DfaOptions:
         modes = get_args(KeyCacheMode)
         if self.key_cache not in modes:
             raise OptionError(f"key_cache is {self.key_cache!r}: expected one of {', '.join(map(repr, modes))}")
-        if self.cache_bytes < 0:
+        if self.cache_bytes is not None and self.cache_bytes < 0:
             raise OptionError(f"cache_bytes is {self.cache_bytes}: expected a number of bytes from 0 up")
 
 
@@ -110,7 +111,8 @@ def _restore_dfa(nfa: Nfa, dialect: Dialect, options: DfaOptions) -> Automaton:
     if jit_enabled():
         machine = LazyDfa(nfa, dialect.separator, options.cache_bytes, key_cache=options.key_cache)
         return _screened(machine, dialect)
-    return _screened(Twin(nfa, dialect.separator, options.cache_bytes), dialect)
+    capacity = default_capacity(nfa.nbytes) if options.cache_bytes is None else options.cache_bytes
+    return _screened(Twin(nfa, dialect.separator, capacity), dialect)
 
 
 def _build_nfa(patterns: Sequence[bytes], dialect: Dialect) -> Automaton:

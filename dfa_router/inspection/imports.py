@@ -1,11 +1,12 @@
 """What importing definitions does: to a new broker, and to one that has others already.
 
 An import adds. It takes nothing away, and it leaves what exists as it is: bindings that the new file lacks stay on the broker, an
-exchange keeps the type that it has, and nothing says so. And an import may end in the middle: at a binding whose exchange or queue
-is not there, or, from RabbitMQ 4.3.5 on, at a binding of a topic exchange with more than two ``#``; what comes before is done by then.
+exchange keeps the type that it has, and nothing says so. A binding whose exchange or queue is not there is left out without a word by
+RabbitMQ 3.10; newer ones end the import there, as they do, from 4.3.5 on, at a binding of a topic exchange with more than two ``#``;
+what comes before is done by then.
 
-Sources: ``rabbit_definitions`` and ``rabbit_exchange_type_topic`` of RabbitMQ. What this leaves out: users, permissions,
-parameters and limits.
+Sources: a live RabbitMQ 3.10, and for newer ones ``rabbit_definitions`` and ``rabbit_exchange_type_topic``, which were read. What
+this leaves out: users, permissions, parameters and limits.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from dfa_router.analysis import normalise
 from dfa_router.inspection.arrows import arrow
 from dfa_router.rabbitmq import Binding, Topology
 
@@ -27,12 +29,12 @@ REFUSING = "4.3.5"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """An entry at which an import ends."""
+    """An entry that an import does not take."""
 
     place: str
     """Such as ``bindings[17]``."""
     since: str | None
-    """The version of RabbitMQ from which on it does, or None for all."""
+    """The version of RabbitMQ from which on it does; None where versions before that leave the entry out, and say nothing."""
     reason: str
     remedy: str
 
@@ -42,7 +44,7 @@ class Import:
     """What an import does."""
 
     failures: list[Failure] = field(default_factory=list)
-    """Entries at which it ends, in the file's order; the first one counts."""
+    """Entries that it does not take, in the file's order; where it ends at one, the first one counts."""
     staying: list[str] = field(default_factory=list)
     """Bindings, as arrows, that only the old definitions have: on a broker that has them they stay."""
     keeping: list[str] = field(default_factory=list)
@@ -131,7 +133,13 @@ def _failures(
     many = binding.routing_key.split(".").count("#")
     if many > MOST_MANY and types.get((binding.vhost, binding.source)) == "topic":
         reason = f"{arrow(binding)}: {many} words '#', and at most {MOST_MANY} are taken"
-        remedy = "a run of '#' is one '#'; else bind by several patterns, or to an exchange behind this one"
+        equal = normalise(binding.routing_key, most=MOST_MANY)
+        if equal.accepted:
+            remedy = f"write {equal.pattern!r}, which matches the same keys"
+        else:
+            remedy = (
+                "no pattern with fewer means the same: bind by a wider one to an exchange, and from there by the rest"
+            )
         yield Failure(place=place, since=REFUSING, reason=reason, remedy=remedy)
 
 

@@ -50,7 +50,12 @@ def ends_of(place: Place, *, pattern: bool) -> Offset:
             head = bytes(opened.read(HEAD_BYTES))
             if not head.strip(BLANK):
                 continue
-            form = form_of(place.store, file.path)
+            try:
+                form = form_of(place.store, file.path)
+            except MessagesError:
+                if size > HEAD_BYTES:
+                    raise
+                continue  # its first record may be half written
             end = _last_line(opened, size) if form == "json" else _last_record(opened, size)
         known = min(end, len(head))
         if end:

@@ -173,3 +173,40 @@ class TestCauses:
         topology = definitions(exchanges=[Exchange(name="x", type="x-unheard-of")])
         found = replayed(topology, DATA / f"rabbitmq-3.10-{form}.log")
         assert (found.undecided, found.differing, found.not_simulated) == (12, 0, {"x": 12})
+
+
+def lines(tmp_path: Path, *changes: dict[str, Any]) -> Path:
+    """Write a trace whose records are the first one of the stored log, changed."""
+    first = json.loads((DATA / "rabbitmq-3.10-json.log").read_text("utf-8").splitlines()[0])
+    log = tmp_path / "made.log"
+    log.write_text("".join(json.dumps(first | change) + "\n" for change in changes))
+    return log
+
+
+def test_a_message_interceptor_is_named(tmp_path: Path) -> None:
+    headers = {"properties": {"headers": {"timestamp_in_ms": 1, "x-routed-by": "rabbit@host"}}}
+    found = replayed(definitions(), lines(tmp_path, headers | {"routed_queues": ["q1"]}, headers, {}))
+    assert (found.messages, found.agreeing, found.differing) == (3, 2, 1)
+    assert [(one.cause, one.queue) for one in found.differences] == [("interceptor", "q.ü")]
+
+
+def test_an_exchange_that_is_internal_by_now(tmp_path: Path) -> None:
+    topology = definitions(exchanges=[Exchange(name="x", type="topic", internal=True)])
+    found = replayed(topology, lines(tmp_path, {}))
+    assert [one.cause for one in found.differences] == ["internal-exchange"]
+
+
+def test_records_that_say_nothing_of_queues_and_such_that_are_none(tmp_path: Path) -> None:
+    log = lines(tmp_path, {"routed_queues": None}, {"exchange": 5}, {})
+    found = replayed(definitions(), log)
+    assert (found.messages, found.without_queues, found.unreadable, found.agreeing) == (3, 1, 1, 1)
+    assert found.problems == {"this is no record of a trace log": 1}
+
+
+def test_of_many_that_differ_some_are_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dfa_router.inspection.replay.EXPLAINED", 3)
+    changes = [{"routing_keys": [f"a.{number}"], "routed_queues": []} for number in range(10)]
+    found = replayed(definitions(), lines(tmp_path, *changes))
+    causes = {one.cause: one.messages for one in found.differences}
+    assert causes == {"binding-not-on-broker": 3, "not-explained": 7}
+    assert found.differing == 10

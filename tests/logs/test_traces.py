@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,10 @@ def test_a_file_is_divided_anywhere(form: str, block: int, monkeypatch: pytest.M
     monkeypatch.setattr(trace_text, "BLOCK_BYTES", block)
     whole = read(LOGS[form], form)
     size = LOGS[form].stat().st_size
-    for cut in [*range(1, size, 41), size - 1]:
+    data = LOGS[form].read_bytes()
+    begins = [at.start() for at in re.finditer(rb"\n={80}\n2026-" if form == "text" else rb"\{\"channel", data)]
+    assert len(begins) == 15
+    for cut in [*range(1, size, 41), *begins[1:], *(at + 1 for at in begins), size - 1]:
         assert read(LOGS[form], form, 0, cut) + read(LOGS[form], form, cut, size) == whole
 
 

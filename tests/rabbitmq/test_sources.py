@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import socket
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -128,6 +130,8 @@ def test_a_listing_does_not_change_what_an_export_says() -> None:
     document = whole()
     merge_listing(document, "listing", [{**EXCHANGE, "vhost": "v", "type": "direct"}], "/")
     assert [one["type"] for one in document["exchanges"]] == ["topic"]
+    merge_listing(document, "listing", [{"name": "amq.topic", "vhost": "v", "type": "topic", "internal": False}], "/")
+    assert len(document["exchanges"]) == 1  # what every vhost has is no part of an export
 
 
 @pytest.fixture(scope="module")
@@ -168,3 +172,32 @@ def test_passwords_do_not_belong_in_addresses() -> None:
     with pytest.raises(DefinitionsError, match="environment") as refused:
         dr.load_definitions("http://admin:secret@127.0.0.1:1")
     assert "secret" not in str(refused.value)
+
+
+def test_a_password_is_not_sent_on_to_another_place() -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    class Redirecting(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append((self.path, self.headers["Authorization"]))
+            self.send_response(302 if self.path.startswith("/api") else 404)
+            self.send_header("Location", f"http://localhost:{server.server_port}/elsewhere")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with pytest.raises(DefinitionsError, match="no such thing there"):
+                dr.load_definitions(f"http://127.0.0.1:{server.server_port}")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert [(path, password is not None) for path, password in asked] == [
+        ("/api/exchanges", True),
+        ("/elsewhere", False),
+    ]

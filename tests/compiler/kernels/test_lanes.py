@@ -17,7 +17,7 @@ from compiler.kernels import _plain, _vectors
 from compiler.kernels._jit import inlined, kernel
 from compiler.kernels._lanes import permutes_bytes
 from compiler.kernels.reading import look_at
-from compiler.kernels.tables import AHEAD, BLOCK, PADDING, SCRAMBLE, TARGET
+from compiler.kernels.tables import AHEAD, BLOCK, PADDING, SCRAMBLE, TARGET, WIDE
 from compiler.kernels.words import fill_words
 from compiler.machine.lazy import LazyDfa, Simulator
 from tests.borders import LENGTHS, between
@@ -26,6 +26,7 @@ from tests.compiler.machines import answers, without_bits
 Uint64s = npt.NDArray[np.uint64]
 
 ZERO, ONE, EIGHT, DOT = np.uint64(0), np.uint64(1), np.uint64(8), np.uint8(46)
+SHIFT = np.uint64(59)
 WORDS = [
     b"",
     b"a",
@@ -82,17 +83,35 @@ def read_plainly(
 
 
 @kernel
-def step(info: Any, transitions: Any, shift: Any, states: Any, symbols: Any, mixed: Any, words: Any, late: Any) -> Any:
-    _vectors.mix_eight(states, symbols, np.uint64(4), np.uint64(28), mixed, ZERO)
-    return _vectors.step_eight(info, transitions, shift, states, symbols, mixed, words, np.uint64(2), ZERO, late, ZERO)
+def step(
+    info: Any,
+    filters: Any,
+    transitions: Any,
+    states: Any,
+    symbols: Any,
+    mixed: Any,
+    defaults: Any,
+    words: Any,
+    late: Any,
+) -> Any:
+    _vectors.ask_eight(info, filters, states, symbols, np.uint64(4), np.uint64(28), mixed, defaults, ZERO)
+    return _vectors.step_eight(transitions, SHIFT, states, mixed, defaults, words, np.uint64(2), ZERO, late, ZERO)
 
 
 @kernel
 def step_plainly(
-    info: Any, transitions: Any, shift: Any, states: Any, symbols: Any, mixed: Any, words: Any, late: Any
+    info: Any,
+    filters: Any,
+    transitions: Any,
+    states: Any,
+    symbols: Any,
+    mixed: Any,
+    defaults: Any,
+    words: Any,
+    late: Any,
 ) -> Any:
-    _plain.mix_eight(states, symbols, np.uint64(4), np.uint64(28), mixed, ZERO)
-    return _plain.step_eight(info, transitions, shift, states, symbols, mixed, words, np.uint64(2), ZERO, late, ZERO)
+    _plain.ask_eight(info, filters, states, symbols, np.uint64(4), np.uint64(28), mixed, defaults, ZERO)
+    return _plain.step_eight(transitions, SHIFT, states, mixed, defaults, words, np.uint64(2), ZERO, late, ZERO)
 
 
 @kernel
@@ -164,7 +183,7 @@ def test_words_are_read_as_the_plain_twin_does() -> None:
     word_data = np.frombuffer(b"".join(literals) + bytes(PADDING), np.uint8)
     table = np.zeros(2 * 128, np.uint64)
     multiplier = np.uint64(SCRAMBLE)
-    assert fill_words(table, np.int64(57), multiplier, word_data, offsets, np.zeros(len(literals) + 1, np.uint8))
+    assert fill_words(table, np.int64(57), multiplier, word_data, offsets)
     lates = found = 0
     for _ in range(2000):
         (_, counts, _, stops, heads), *_ = seen(rng, look)
@@ -188,15 +207,18 @@ def test_words_are_read_as_the_plain_twin_does() -> None:
 def test_steps_are_those_of_the_plain_twin() -> None:
     """States of random defaults and filters, and transitions in their home slots that are theirs, another's, or not there."""
     rng = np.random.default_rng(11)
+    passed = 0
     for _ in range(2000):
         info = rng.integers(0, 2**64, 32, np.uint64)
         info[::2] = (
             rng.choice([0, 1, 3, 3 | TARGET + 1, 5, 5 | TARGET + 1], 16).astype(np.uint64) | info[::2] >> 32 << 32
         )
+        wide = WIDE | rng.integers(0, 32, 16, np.uint64) << 32 | rng.choice([1, 3, 15], 16).astype(np.uint64)
+        info[1::2] = np.where(rng.random(16) < rng.choice([0, 0.5]), wide, info[1::2] & WIDE - 1)
+        filters = rng.integers(0, 2**63, 48, np.uint64)
         states, symbols, words = block(), block(), block()
         states[:8] = rng.integers(0, 16, 8)
         symbols[:8] = rng.integers(0, 16, 8).astype(np.uint64)
-        symbols[:8] |= np.where(symbols[:8] > 0, rng.integers(0, 64, 8).astype(np.uint64) << 58, np.uint64(0))
         words[:8] = rng.integers(0, 5, 8)
         transitions = rng.integers(0, 2**64, 32, np.uint64)
         for key in range(8):
@@ -207,10 +229,13 @@ def test_steps_are_those_of_the_plain_twin() -> None:
                 transitions[mixed >> 59] = entry & ~(1 << 28)
         told = []
         for function in (step, step_plainly):
-            after, mixed_, late = states.copy(), block(), block()
-            mask = int(function(info, transitions, np.uint64(59), after, symbols, mixed_, words, late))
-            told.append((mask, after[:8].tolist(), mixed_[:8].tolist(), late[: (mask >> 8).bit_count()].tolist()))
+            after, mixed_, defaults, late = states.copy(), block(), block(), block()
+            mask = int(function(info, filters, transitions, after, symbols, mixed_, defaults, words, late))
+            lists = after[:8], mixed_[:8], defaults[:8], late[: (mask >> 8).bit_count()]
+            told.append((mask, [numbers.tolist() for numbers in lists]))
+            passed += int(np.count_nonzero(mixed_))
         assert told[0] == told[1]
+    assert 2000 < passed < 30_000
 
 
 def test_steps_in_rows_and_of_bits_are_those_of_the_plain_twin() -> None:
@@ -219,7 +244,7 @@ def test_steps_in_rows_and_of_bits_are_those_of_the_plain_twin() -> None:
         rows = rng.choice([0, 1, 2, 9, TARGET + 1], 128).astype(np.uint32)
         states, symbols, words = block(), block(), block()
         states[:8], words[:8] = rng.integers(0, 16, 8), rng.integers(0, 3, 8)
-        symbols[:8] = rng.integers(0, 8, 8).astype(np.uint64) | rng.integers(0, 64, 8).astype(np.uint64) << 58
+        symbols[:8] = rng.integers(0, 8, 8)
         told = []
         for function in (step_in_rows, step_in_rows_plainly):
             after = states.copy()

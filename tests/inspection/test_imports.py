@@ -1,0 +1,101 @@
+"""What an import does, against a live broker: what stays, what is kept, and what is left out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dfa_router as dr
+from dfa_router.inspection.arrows import arrow
+from dfa_router.inspection.imports import declared_differences, import_over
+from dfa_router.rabbitmq import Binding, Exchange, topology_of
+from tests.rabbitmq_node import Node
+
+EXCHANGE = {"durable": True, "auto_delete": False, "internal": False, "arguments": {}}
+QUEUE = {"durable": True, "auto_delete": False, "arguments": {}}
+
+
+def binding(source: str, key: str, destination: str) -> dict[str, Any]:
+    ends = {"source": source, "destination": destination, "destination_type": "queue"}
+    return {**ends, "routing_key": key, "arguments": {}}
+
+
+OLD = {
+    "exchanges": [{"name": "x", "type": "topic", **EXCHANGE}, {"name": "y", "type": "direct", **EXCHANGE}],
+    "queues": [{"name": "q", **QUEUE}, {"name": "p", **QUEUE}],
+    "bindings": [binding("x", "a.#", "q"), binding("x", "b", "p"), binding("y", "k", "p")],
+}
+NEW = {
+    "exchanges": [{"name": "x", "type": "direct", **EXCHANGE}, {"name": "z", "type": "topic", **EXCHANGE}],
+    "queues": [{"name": "q", **QUEUE, "arguments": {"x-max-length": 5}}],
+    "bindings": [
+        binding("x", "a.#", "q"),
+        binding("z", "#", "gone"),
+        binding("nowhere", "#", "q"),
+        binding("z", "#.a.#.b.#", "q"),
+        binding("z", "last", "q"),
+    ],
+}
+
+
+@pytest.mark.broker
+def test_an_import_over_what_a_broker_has(node: Node, tmp_path: Path) -> None:
+    paths = [tmp_path / "old.json", tmp_path / "new.json"]
+    node.ask("PUT", "vhosts/imports")
+    for path, document in zip(paths, (OLD, NEW), strict=True):
+        path.write_text(json.dumps(document))
+        node.ask("POST", "definitions/imports", document)
+    old, new = (dr.load_definitions(path, "imports") for path in paths)
+    told = import_over(old, new)
+    has = dr.load_definitions(f"{node.api}/api/definitions/imports", "imports")
+    arrows = {arrow(one) for one in has.bindings}
+
+    assert told.staying == ["x --b--> p", "y --k--> p"]
+    assert set(told.staying) <= arrows
+    assert told.keeping == [
+        "exchange 'x' of vhost 'imports' keeps its type 'topic', not 'direct'",
+        "queue 'q' of vhost 'imports' keeps its arguments {}, not {'x-max-length': 5}",
+    ]
+    assert has.exchange("x", "imports").type == "topic"
+    assert [queue.arguments for queue in has.queues if queue.name == "q"] == [{}]
+
+    assert [(one.place, one.since) for one in told.failures] == [
+        ("bindings[1]", None),
+        ("bindings[2]", None),
+        ("bindings[3]", "4.3.5"),
+    ]
+    version = node.ask("GET", "overview")["rabbitmq_version"]
+    if version.startswith("3.10."):
+        assert arrows == {"x --a.#--> q", "x --b--> p", "y --k--> p", "z --#.a.#.b.#--> q", "z --last--> q"}
+
+
+def test_what_only_one_declares() -> None:
+    exchanges = [Exchange(name=name, type="topic") for name in "xy"]
+    bindings = [Binding(source="x", destination="q", routing_key=key, arguments={"n": 1}) for key in "ab"]
+    old = topology_of(exchanges=exchanges[:1], bindings=bindings)
+    new = topology_of(
+        exchanges=exchanges, bindings=[bindings[0], Binding(source="x", destination="q", routing_key="b")]
+    )
+    added, removed = declared_differences(old, new)
+    assert (added.exchanges, added.bindings) == ([("/", "y")], [("/", "x --b--> q")])
+    assert (removed.exchanges, removed.bindings) == ([], [("/", "x --b--> q")])
+
+
+@pytest.mark.parametrize(
+    ("key", "kind", "remedy"),
+    [
+        ("#.#", "topic", None),
+        ("##.#.#", "topic", None),
+        ("#.#.#", "direct", None),
+        ("#.a.#.b.#", "topic", "no pattern with fewer means the same"),
+        ("primary.#.#.#.X.#.#", "topic", "write 'primary.#.X.#', which matches the same keys"),
+    ],
+)
+def test_keys_that_newer_brokers_refuse(key: str, kind: str, remedy: str | None) -> None:
+    one = Binding(source="x", destination="y", destination_type="exchange", routing_key=key)
+    topology = topology_of(exchanges=[Exchange(name="x", type=kind), Exchange(name="y", type="fanout")], bindings=[one])
+    failures = import_over(None, topology).failures
+    assert [failure.remedy.split(":")[0] for failure in failures] == ([] if remedy is None else [remedy])

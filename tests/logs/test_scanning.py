@@ -1,0 +1,104 @@
+"""A log gone through in threads: in order, with a bound on what waits, and ended by whoever stops asking."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dfa_router.errors import MessagesError
+from dfa_router.logs import parts
+from dfa_router.logs.planning import Plan
+from dfa_router.logs.scanning import key_names, plan_log, scanned
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """Return a log of forty parts, each of a hundred numbers."""
+    monkeypatch.setattr(parts, "LEAST_BYTES", 1)
+    monkeypatch.setattr(parts, "OPENING_BYTES", 0)
+    monkeypatch.setattr(parts, "PARTS_PER_CORE", 1_000)
+    pq.write_table(pa.table({"n": range(4_000)}), tmp_path / "log.parquet", row_group_size=100)
+    made = plan_log(str(tmp_path / "log.parquet"), "parquet")
+    assert len(made.parts) == 40
+    return made
+
+
+def numbers(tables: Iterator[pa.Table]) -> list[int]:
+    return [number for table in tables for number in table["n"].to_pylist()]
+
+
+def test_results_come_in_order_and_progress_ends_with_all(plan: Plan) -> None:
+    said: list[tuple[str, int, int]] = []
+    found = [number for some in scanned(plan, numbers, report=lambda *told: said.append(told)) for number in some]
+    assert found == list(range(4_000))
+    assert said[-1] == ("routing", 4_000, 4_000)
+
+
+def test_no_more_results_wait_than_twice_the_threads(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    begun = 0
+    lock = threading.Lock()
+
+    def work(tables: Iterator[pa.Table]) -> int:
+        nonlocal begun
+        with lock:
+            begun += 1
+        return len(numbers(tables))
+
+    for taken, _ in enumerate(scanned(plan, work), 1):
+        assert begun <= taken + 2 * 2
+
+
+def test_an_error_of_a_part_is_raised_and_ends_the_others(plan: Plan) -> None:
+    def work(tables: Iterator[pa.Table]) -> int:
+        held = numbers(tables)
+        if 700 in held:
+            raise TimeoutError("the disk did not answer")
+        return len(held)
+
+    with pytest.raises(TimeoutError, match="disk"):
+        list(scanned(plan, work))
+
+
+def test_who_stops_asking_ends_the_parts_that_are_read(plan: Plan) -> None:
+    waiting, go_on = threading.Event(), threading.Event()
+    cut: list[int] = []
+
+    def work(tables: Iterator[pa.Table]) -> int:
+        first = next(tables)["n"][0].as_py()
+        if first:
+            waiting.set()
+            go_on.wait(60)
+            cut.append(sum(len(table) for table in tables))
+        return 1
+
+    results = scanned(plan, work)
+    assert next(results) == 1
+    assert waiting.wait(60)
+    results.close()  # type: ignore[attr-defined]  # a generator
+    go_on.set()
+    assert sum(cut) == 0
+
+
+def test_columns_are_found_whatever_their_case() -> None:
+    schema = pa.schema(
+        {"VHost": pa.string(), "EXCHANGE": pa.large_string(), "routing_key": pa.binary(), "cc": pa.null()}
+    )
+    assert key_names(schema, ("cc", "headers")) == {
+        "exchange": "EXCHANGE",
+        "routing_key": "routing_key",
+        "vhost": "VHost",
+        "cc": "cc",
+    }
+
+
+def test_a_table_that_is_refused_and_a_folder_of_nothing(tmp_path: Path) -> None:
+    with pytest.raises(MessagesError, match="there are no files"):
+        plan_log(str(tmp_path), "parquet")
+    with pytest.raises(MessagesError, match="a store that Spark reaches"):
+        plan_log("hdfs2://host/log", "jsonl")
