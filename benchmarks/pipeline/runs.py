@@ -9,7 +9,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +48,13 @@ class Run:
 
 
 def run(
-    folder: Path, *, messages: int, rounds: int, cores: int = 2, progress: Callable[[str], None] = lambda _: None
+    folder: Path,
+    *,
+    messages: int,
+    rounds: int,
+    contestants: Sequence[str] = CONTESTANTS,
+    cores: int = 2,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Run]:
     """Make a log of so many messages in a folder, and yield each run; the last result stays in ``folder/routed``.
 
@@ -63,7 +69,7 @@ def run(
     plan = planned(source, pattern=False, cores=cores)
     _prepare(folder, plan)
     for _ in range(rounds):
-        for contestant in CONTESTANTS:
+        for contestant in contestants:
             progress(f"pipeline: {contestant}")
             yield _turn(folder, contestant, few if contestant == "start" else messages, cores)
 

@@ -41,7 +41,7 @@ def plain_json(data: bytes) -> Block | None:
     >>> plain_json(b'{"a": 1} {"a": 2}\n{"a": 3\n}') is None
     True
     """
-    lines = with_line_feeds(data).strip(BLANK) + b"\n"
+    lines = with_line_feeds(data).strip(b" \t\n") + b"\n"  # other blanks in front of an object are no JSON
     rows = lines.count(b"\n")
     # Between two objects, and nowhere within one, stands a brace before a line feed and one behind it.
     plain = lines[:1] == b"{" and lines.endswith(b"}\n") and lines.count(b"}\n{") == rows - 1

@@ -34,11 +34,12 @@ def json_rows(session: SparkSession, path: str, lines: DataFrame) -> tuple[DataF
     Raises :class:`MessagesError` if no line is a JSON object.
     """
     half, whole = _whole_characters(sf.col("value"))
-    count, any_half = lines.agg(sf.count("*"), sf.max(half)).collect()[0]
+    count, any_half, any_other = lines.agg(sf.count("*"), sf.max(half), sf.max(~_begins_object("value"))).collect()[0]
     lines = lines.select(
         "value", *((half.alias("half"), whole.alias("text")) if any_half else (sf.col("value").alias("text"),))
     )
-    inferred = _inferred(session, lines.select("text"))
+    # Spark would find columns in arrays, and behind a byte order mark, of lines that become no rows with columns.
+    inferred = _inferred(session, lines.select("text").where(_begins_object("text")))
     found = [field for field in inferred if field.name != CORRUPT.name]
     fields, dropped = _told_apart(found, _counts(lines, found))
     if not fields:
@@ -46,7 +47,7 @@ def json_rows(session: SparkSession, path: str, lines: DataFrame) -> tuple[DataF
     options = {"columnNameOfCorruptRecord": CORRUPT.name}
     parsed = sf.from_json("text", StructType([*fields, CORRUPT]), options)
     rows = lines.select(*lines.columns, parsed.alias("row"))
-    broken = sf.col("row")[CORRUPT.name].isNotNull() | ~sf.col("text").rlike(r"^\s*\{")
+    broken = sf.col("row")[CORRUPT.name].isNotNull() | ~_begins_object("text")
     odd: list[tuple[Column, str]] = []
     keys = sf.json_object_keys("text")
     if len({field.name for field in inferred}) < len(inferred):
@@ -60,12 +61,16 @@ def json_rows(session: SparkSession, path: str, lines: DataFrame) -> tuple[DataF
         sf.nullif(sf.concat_ws("; ", *(sf.when(where, text) for where, text in problems)), sf.lit(""))
     )
     kept = [sf.when(~broken, sf.col("row")[field.name]).alias(field.name) for field in fields]
-    if odd or CORRUPT.name in inferred.names:
+    if odd or any_other or CORRUPT.name in inferred.names:
         unread = broken
         for where, _ in odd:
             unread |= sf.coalesce(where, sf.lit(False))
         kept.append(sf.when(unread, sf.col("value")).alias(free_name(UNREADABLE, [field.name for field in fields])))
     return rows.select(*kept, problem.alias(READ_PROBLEM)), count
+
+
+def _begins_object(name: str) -> Column:
+    return sf.col(name).rlike(r"^\s*\{")
 
 
 def _inferred(session: SparkSession, texts: DataFrame) -> StructType:

@@ -28,10 +28,12 @@ def test_orphans_are_waited_for_and_counted() -> None:
 @pytest.mark.spark
 @pytest.mark.own_java
 @pytest.mark.slow
-def test_a_small_log_is_measured_and_recounted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("contestants", [("route", "loop"), pytest.param(CONTESTANTS, marks=pytest.mark.long)])
+def test_a_small_log_is_measured_and_recounted(tmp_path: Path, contestants: tuple[str, ...]) -> None:
+    """Each but the loop starts a Java."""
     pytest.importorskip("duckdb", reason="needs DuckDB: pip install 'dfa-router[bench]'")
-    found = list(run(tmp_path, messages=20_000, rounds=1))
-    assert [one.contestant for one in found] == list(CONTESTANTS)
+    found = list(run(tmp_path, messages=20_000, rounds=1, contestants=contestants))
+    assert [one.contestant for one in found] == list(contestants)
     assert "routing" in found[0].stages
     routed, counts = tmp_path / "routed", tmp_path / "log.counts"
     assert recount(routed, counts) > 50

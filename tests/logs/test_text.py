@@ -103,6 +103,7 @@ def test_two_blocks_may_look_alike_and_only_one_be_plain() -> None:
     assert plain_json(b'{"a": 1}{"a": 2}\n{"a":\n3}\n') is None
     assert plain_json(b'{"a": "\xff"}\n') is None
     assert plain_json(b'{"a": "\\ud83d\\ude00"}\n') is None
+    assert plain_json(b'\x0c{"a": 1}\n') is None
     broken = json_line_by_line(b'{"a":\n3}\n')
     assert (broken.data, [mark.line for mark in broken.marks]) == (b"{}\n{}\n", [b'{"a":', b"3}"])
 

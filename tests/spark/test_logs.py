@@ -107,6 +107,22 @@ def test_csv_files_are_read_by_their_own_headers(spark: SparkSession, tmp_path: 
     assert rows[2]["problem"].startswith("the line has another number of fields")
 
 
+@pytest.mark.parametrize("line", ['[{"exchange": "x", "routing_key": "a", "z": 1}]', '\ufeff{"exchange": "x", "z": 1}'])
+def test_a_line_that_is_no_object_is_kept_though_spark_finds_columns_in_it(
+    spark: SparkSession, tmp_path: Path, line: str
+) -> None:
+    from dfa_router.spark.logs import read_messages
+
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"exchange": "x", "routing_key": "a", "n": 1}\n' + line)
+    messages = read_messages(spark, str(log), "jsonl").messages
+    assert messages.columns == ["exchange", "n", "routing_key", "unreadable_line", "read problem"]
+    assert [tuple(row) for row in messages.orderBy(messages.n.desc()).collect()] == [
+        ("x", 1, "a", None, None),
+        (None, None, None, line, "the line is no JSON object"),
+    ]
+
+
 def test_a_key_that_stands_twice_costs_no_row(spark: SparkSession, tmp_path: Path) -> None:
     lines = [
         r'{"n": 1, "vhost": "b", "exchange": "x", "routing_key": "a", "body": {"k": 1}}',

@@ -40,5 +40,5 @@ def test_odd_json_lines_are_read_alike(spark: SparkSession, tmp_path: Path) -> N
 
 @pytest.mark.long
 def test_thousands_of_logs_of_odd_json_lines_are_read_alike(spark: SparkSession, tmp_path: Path) -> None:
-    """On a quiet machine, three logs take a second."""
+    """A thousand take some minutes; DFA_ROUTER_LOGS and DFA_ROUTER_FIRST_LOG choose which."""
     assert check(spark, tmp_path, range(FIRST, FIRST + LOGS)) > LOGS // 3

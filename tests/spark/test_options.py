@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -164,15 +165,11 @@ class Calls:
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def route_columns(self, exchanges: Any, keys: Any, vhosts: Any, *, vhost: str) -> Any:
-        from dfa_router.rabbitmq.columns import CHOICE, RoutedColumns
-
-        self.sizes.append(len(keys))
+    def route_batch(self, exchanges: Any, keys: Any, vhosts: Any, *, vhost: str) -> Any:
         rows = len(keys)
+        self.sizes.append(rows)
         empty = pa.array([[]] * rows, pa.list_(pa.string()))
-        return RoutedColumns(
-            empty, pa.array([False] * rows), empty, keys.combine_chunks(), pa.array([[]] * rows, pa.list_(CHOICE))
-        )
+        return SimpleNamespace(flat_columns=lambda: [empty, pa.array([False] * rows), empty, keys.combine_chunks()])
 
 
 def test_a_worker_reads_ahead_to_a_bound_and_answers_in_the_lengths_that_came() -> None:
