@@ -71,6 +71,7 @@ class GuardedNumpy:
 @contextlib.contextmanager
 def everything_guarded(side: str) -> Iterator[None]:
     """Have all tables of all machines beside unreadable pages: those that are made from nothing, and those that are frozen."""
+    import compiler.criteria
     import compiler.kernels.tables
     import compiler.machine
     import compiler.relay
@@ -85,7 +86,7 @@ def everything_guarded(side: str) -> Iterator[None]:
         return guarded_buffer(size, side)
 
     with contextlib.ExitStack() as stack:
-        wings = compiler.machine, compiler.relay, dfa_router.rabbitmq
+        wings = compiler.criteria, compiler.machine, compiler.relay, dfa_router.rabbitmq
         names = [f"{wing.__name__}.{one.name}" for wing in wings for one in pkgutil.iter_modules(wing.__path__)]
         for name in [*names, "compiler.kernels.work", "compiler.kernels.tables"]:
             module = importlib.import_module(name)
@@ -211,6 +212,7 @@ def run(side: str) -> None:
                 )
             ]
         run_relay(chance, side)
+        run_criteria(chance)
     if left_out := never_run():
         sys.exit(f"these kernels were never run beside unreadable memory: {left_out}")
 
@@ -277,6 +279,29 @@ def run_relay(chance: random.Random, side: str) -> None:
             router = topology.compile(cache_bytes=1000 if least == 4096 else 1 << 20)
             for _ in range(2):
                 assert router.route_columns(beside([*published]), beside(keys)) == expected
+
+
+def run_criteria(chance: random.Random) -> None:
+    """Ask demands on fields, by bitmaps and by counting, and compare with trying each."""
+    from compiler.criteria import counting
+    from compiler.criteria.counting import Demands
+    from compiler.criteria.vocabulary import Vocabulary
+    from compiler.kernels.criteria import find_copies
+    from tests.compiler.criteria.test_criteria import by_trying, demands_of, drawn, keys_of, matched
+
+    for count in (1, 64, 300):
+        for narrow, single in ((0, False), (0, True), (32, False)):
+            with patch.object(counting, "NARROW", narrow):
+                demands = demands_of(chance, count, single=single)
+                messages = [[drawn(chance) for _ in range(chance.randrange(8))] for _ in range(200)]
+                vocabulary = Vocabulary(demands)
+                found = matched(vocabulary, Demands(vocabulary, demands), messages)
+                assert found == [by_trying(demands, message) for message in messages]
+    names = [chance.choice([b"", b"C", b"CC", b"BCC", b"x" * 9]) for _ in range(500)]
+    for first in range(0, 500, 20):
+        some = names[first : first + 20]
+        copies = [at for at, name in enumerate(some) if name in (b"CC", b"BCC")]
+        assert int(find_copies(keys_of(some))) == min(copies, default=len(some))
 
 
 if __name__ == "__main__":
