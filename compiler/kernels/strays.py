@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, prefetch
+from compiler.kernels.doorkeeper import prefetch_counter
 from compiler.kernels.filters import marks, word_of
 from compiler.kernels.tables import (
     DONE,
@@ -32,7 +33,7 @@ from compiler.kernels.transitions import child_of, enter_transition, mix
 from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, TWO, UPPER_HALF, WIDE_FILTER, ZERO
 from compiler.kernels.work import Work
 
-__all__ = ["children_if_stray", "keep_stray", "prefetch_members"]
+__all__ = ["children_if_stray", "keep_stray", "prefetch_missing"]
 
 BITS_FOR_EACH = 16
 """Bits of a wide filter for each literal, at least; at most twice as many. One stray in 70 passes then, or fewer."""
@@ -108,17 +109,30 @@ def _widen(program: Program, cache: Cache, state: Unsigned, children: Signed) ->
 
 
 @inlined
-def prefetch_members(program: Program, cache: Cache, work: Work, keys: Unsigned) -> None:
-    """Ask for what :func:`children_if_stray` reads of the first member of each late key's state, one step after the other."""
+def prefetch_missing(program: Program, cache: Cache, work: Work, missing: Unsigned) -> None:
+    """Ask for what is needed of all keys whose transition is missing, before it is used of the first, if tables are large.
+
+    That is the doorkeeper's counter, and what :func:`children_if_stray` reads of the first member of the key's state, one step
+    after the other.
+    """
     late, states, ends, members = work.late, work.states, cache.state_end, cache.members
     symbol_bits, key_shift = np.uint64(program.edge_symbol_bits), np.uint64(program.edge_key_shift)
-    for j in range(keys):
+    if cache.doorkeeper.size == 0:
+        return
+    for j in range(missing):
+        prefetch_counter(cache, work.mixed[late[j]])
         prefetch(ends, states[late[j]] - ONE)
-    for j in range(keys):
+    for j in range(missing):
         prefetch(members, np.uint64(ends[states[late[j]] - ONE]))
-    for j in range(keys):
-        prefetch(program.nodes, TWO * np.uint64(members[np.uint64(ends[states[late[j]] - ONE])]))
-    for j in range(keys):
-        position = np.uint64(members[np.uint64(ends[states[late[j]] - ONE])])
-        mixed = mix(position, work.symbols[late[j]], symbol_bits, key_shift)
+    for j in range(missing):
+        prefetch(program.nodes, TWO * _first_member(cache, states[late[j]]))
+    for j in range(missing):
+        mixed = mix(_first_member(cache, states[late[j]]), work.symbols[late[j]], symbol_bits, key_shift)
         prefetch(program.edges, mixed >> np.uint64(program.edge_shift))
+
+
+@inlined
+def _first_member(cache: Cache, state: Unsigned) -> Unsigned:
+    """Return the first member of a state, or any number in place of it if there is none."""
+    at = np.uint64(cache.state_end[state - ONE])
+    return np.uint64(cache.members[min(at, np.uint64(cache.members.size) - ONE)])

@@ -39,18 +39,17 @@ import numpy as np
 from compiler.kernels._jit import inlined, kernel, ones, prefetch
 from compiler.kernels._vectors import ask_eight, step_eight
 from compiler.kernels.determinize import build, build_start
+from compiler.kernels.doorkeeper import is_rare
 from compiler.kernels.key_cache import look_up, remember, slot_of, slot_shift
 from compiler.kernels.reading import clear_behind, enter_keys, is_read, leave, look_ahead, read_words, word_at
-from compiler.kernels.strays import children_if_stray, keep_stray, prefetch_members
+from compiler.kernels.strays import children_if_stray, keep_stray, prefetch_missing
 from compiler.kernels.tables import (
     DEFERRED,
     DONE,
-    DOORKEEPER_ASKS,
     KEY_CACHE_HITS,
     MISSES,
     MOST_DEFERRED,
     ROW,
-    SEEN,
     START,
     START_RESERVED,
     WORDS,
@@ -81,8 +80,6 @@ __all__ = ["walk"]
 
 NO_SLOT = NONE
 """The key cache's slot of a key whose answer is not known yet."""
-LOG_COUNTERS, COUNTER, ASKS = np.uint64(5), np.uint64(3), np.uint64(DOORKEEPER_ASKS)
-"""A number of the doorkeeper holds 2 to the power LOG_COUNTERS counters, each as wide as the mask COUNTER."""
 
 
 @kernel
@@ -144,7 +141,7 @@ def walk(
 
                 # Late: these keys are still in the states that they were in.
                 lates = _find_late(cache, work, lates)
-                _prefetch_missing(program, cache, work, lates)
+                prefetch_missing(program, cache, work, lates)
                 for j in range(lates):
                     key = work.late[j]
                     state, symbol = work.states[key], work.symbols[key]
@@ -152,7 +149,7 @@ def walk(
                     children = _children_if_stray(program, cache, state, symbol) if target != ZERO else ZERO
                     if children == ZERO:
                         missed += ONE
-                        if _is_rare(cache, work.mixed[key], meta):
+                        if is_rare(cache, work.mixed[key], meta):
                             _defer(work, deferred, level, key)
                             deferred += ONE
                             continue
@@ -278,39 +275,10 @@ def _find_late(cache: Cache, work: Work, lates: Unsigned) -> Unsigned:
 
 
 @inlined
-def _prefetch_missing(program: Program, cache: Cache, work: Work, missing: Unsigned) -> None:
-    """Ask for what is needed of all keys whose transition is missing, before it is used of the first, if tables are large."""
-    if cache.doorkeeper.size > 0:
-        for j in range(missing):
-            counter = work.mixed[work.late[j]] >> np.uint64(cache.doorkeeper_shift)
-            prefetch(cache.doorkeeper, counter >> LOG_COUNTERS)
-        prefetch_members(program, cache, work, missing)
-
-
-@inlined
 def _children_if_stray(program: Program, cache: Cache, state: Unsigned, symbol: Unsigned) -> Unsigned:
     """Return 0 if a word is a literal of a state, else how many children the state's members have."""
     first, last = np.uint64(cache.state_end[state - ONE]), np.uint64(cache.state_end[state])
     return children_if_stray(program, cache.members, first, last, symbol)
-
-
-@inlined
-def _is_rare(cache: Cache, mixed: Unsigned, meta: Int64s) -> bool:
-    """Count a request for a transition that is not built; tell whether it is too early to build it.
-
-    Never, if the cache has no doorkeeper. A counter may stand for several transitions: one is then built too early.
-    """
-    doorkeeper = cache.doorkeeper
-    if doorkeeper.size == 0:
-        return False
-    counter = mixed >> np.uint64(cache.doorkeeper_shift)
-    at, shift = counter >> LOG_COUNTERS, TWO * (counter & np.uint64(31))
-    count = doorkeeper[at] >> shift & COUNTER
-    if count == ASKS:
-        return False
-    doorkeeper[at] += ONE << shift
-    meta[SEEN] += np.int64(count == ZERO)
-    return True
 
 
 @inlined

@@ -2,14 +2,13 @@
 
 A message visits each exchange that it reaches once. The exchange's matcher tells which of its bindings' conditions the
 message meets; these lead to queues and to further exchanges; an exchange where none is met hands the message to its
-alternate exchange, if it has one. This is the worklist of RabbitMQ's ``rabbit_exchange:route``, with the same routing keys
-and headers at every hop, a set of queues as the result (one copy each), and the default exchange as a special case: it knows the
-declared queues by name, has no alternate, and is none.
+alternate exchange, if it has one. The default exchange is a special case: it knows the declared queues by name, has no
+alternate, and is none.
 
 What this leaves out: federation, shovels, what becomes of a message in a queue, and exchange types that are not in
 :mod:`dfa_router.rabbitmq.exchange_types`.
 
-A single message goes from exchange to exchange here, step by step. Columns go through the relay of
+A single message goes from exchange to exchange step by step (:mod:`dfa_router.rabbitmq.one_message`). Columns go through the relay of
 :mod:`dfa_router.rabbitmq.shared_automaton` where an engine is an automaton and kernels are compiled, and else through
 :mod:`dfa_router.rabbitmq.hops`.
 """
@@ -17,7 +16,6 @@ A single message goes from exchange to exchange here, step by step. Columns go t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -27,18 +25,18 @@ from compiler.prepare import jit_enabled
 from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.build import DEFAULT_CACHE_BYTES, compile
 from dfa_router.engines.registry import engine_spec, restorer
-from dfa_router.errors import MessagesError, PublishRefusedError, UnknownNameError
+from dfa_router.errors import PublishRefusedError, UnknownNameError
 from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns, Texts, route_batch, texts_of
-from dfa_router.rabbitmq.copies import BCC, CC, further_keys
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.exchange_types import SIMULATED, check_attributes
 from dfa_router.rabbitmq.fingerprint import fingerprint_of
 from dfa_router.rabbitmq.headers.columns import HeaderRows, met_criteria
 from dfa_router.rabbitmq.headers.matching import HeadersMatcher
 from dfa_router.rabbitmq.hops import route_by_hops
-from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ROUTING_KEY, Columns, Matcher, Message
+from dfa_router.rabbitmq.matching import HEADERS, Columns, Matcher
 from dfa_router.rabbitmq.names import Names, no_exchange
 from dfa_router.rabbitmq.nodes import Node, Numbering, make_nodes, queues_of
+from dfa_router.rabbitmq.one_message import message_of, way_of
 from dfa_router.rabbitmq.places import Places
 from dfa_router.rabbitmq.route import OneOf, Route
 from dfa_router.rabbitmq.rules import rules_of
@@ -209,36 +207,18 @@ class TopologyRouter:
                 f"exchange {exchange!r} of vhost {vhost!r} is internal: the broker lets no client publish to it; "
                 "publish to an exchange that is bound to it"
             )
-        number_of = self.numbering
-        found: set[int] = set()
-        bindings: set[int] = set()
-        visits = [start]
-        seen = {start}
-        message = _message(routing_key, attributes)
-        for number in visits:  # a worklist: the loop appends to it
-            matcher = self.matcher(number)
-            if matcher is None:
-                found.add(number_of.unsimulated(number))
-                continue
-            for target, binding in self._targets(number, matcher.match(message)):
-                bindings.add(binding)
-                if target < number_of.outputs:
-                    found.add(target)
-                elif target - number_of.outputs not in seen:
-                    seen.add(target - number_of.outputs)
-                    visits.append(target - number_of.outputs)
+        way = way_of(message_of(routing_key, attributes), start, self.nodes, self.numbering, self.matcher)
+        found, number_of = way.found, self.numbering
         remarks = range(number_of.unsimulated(0), number_of.choice(0)), range(number_of.choice(0), number_of.outputs)
-        unsimulated, chosen = (
-            [self.nodes[one - rest.start] for one in sorted(found) if one in rest] for rest in remarks
-        )
-        queues = [self.queue_names[one] for one in sorted(found) if one < number_of.queues]
+        unsimulated, chosen = ([self.nodes[one - rest.start] for one in found if one in rest] for rest in remarks)
+        queues = [self.queue_names[one] for one in found if one < number_of.queues]
         chances = [one for node in chosen for one in node.candidates if one.destination_type == "queue"]
         reached = {*queues, *(one.destination for one in chances)}
         return Route(
             queues=tuple(queues),
             not_simulated=tuple(node.name for node in unsimulated),
-            exchanges=tuple(self.nodes[number].name for number in visits),
-            bindings=tuple(sorted(bindings - {-1})),
+            exchanges=tuple(self.nodes[number].name for number in way.visits),
+            bindings=way.bindings,
             one_of=tuple(OneOf(exchange=node.name, candidates=node.candidates) for node in chosen),
             unheld=tuple(name for name in sorted(reached) if (vhost, name) in self.unheld),
         )
@@ -298,27 +278,8 @@ class TopologyRouter:
         own = [matcher.stats() for number, matcher in self._matchers.items() if not self._is_shared(number)]
         return sum((automaton.stats() for automaton in self._automata.values()), sum(own, CacheStats()))
 
-    def _targets(self, number: int, matching: Iterable[int]) -> Iterable[tuple[int, int]]:
-        """Yield where a message goes from a node, and by which binding: where met conditions lead to, or else the alternate."""
-        node = self.nodes[number]
-        places = [place for c in matching for place in range(int(node.offsets[c]), int(node.offsets[c + 1]))]
-        for place in places:
-            yield int(node.targets[place]), int(node.bindings[place])
-        if not places and node.alternate >= 0:
-            yield self.numbering.outputs + node.alternate, -1
-
     def _share(self, node: Node) -> int:
         return max(min(SMALLEST_SHARE, self.cache_bytes), self.cache_bytes * node.weight // max(1, self._weight))
-
-
-def _message(routing_key: str | bytes, attributes: dict[str, Any]) -> Message:
-    """Return what matchers read of a single message."""
-    headers = attributes.get(HEADERS)
-    if headers is not None and not isinstance(headers, Mapping):
-        raise MessagesError(f"headers is {type(headers).__name__}: expected a mapping of names to values")
-    message = {name: value for name, value in attributes.items() if name not in (CC, BCC)} | {ROUTING_KEY: routing_key}
-    further = further_keys(headers, attributes.get(CC), attributes.get(BCC))
-    return {**message, FURTHER_KEYS: further} if further else message
 
 
 @dataclass(frozen=True, slots=True)

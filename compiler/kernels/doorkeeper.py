@@ -1,0 +1,43 @@
+"""The doorkeeper: a transition of an automaton whose tables are far from the processor is built only when it is asked for often.
+
+Building one is waiting for memory ten times, and few transitions of such an automaton are asked for again soon. So requests are
+counted, in counters of two bits that several transitions may share, as TinyLFU does (Einziger, Friedman and Manes 2017).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.kernels._jit import inlined, prefetch
+from compiler.kernels.tables import DOORKEEPER_ASKS, SEEN, Cache, Int64s, Unsigned
+from compiler.kernels.unsigned import ONE, TWO, ZERO
+
+__all__ = ["is_rare", "prefetch_counter"]
+
+LOG_COUNTERS, COUNTER, ASKS = np.uint64(5), np.uint64(3), np.uint64(DOORKEEPER_ASKS)
+"""A number of the doorkeeper holds 2 to the power LOG_COUNTERS counters, each as wide as the mask COUNTER."""
+
+
+@inlined
+def is_rare(cache: Cache, mixed: Unsigned, meta: Int64s) -> bool:
+    """Count a request for a transition that is not built; tell whether it is too early to build it.
+
+    Never, if the cache has no doorkeeper. A counter may stand for several transitions: one is then built too early.
+    """
+    doorkeeper = cache.doorkeeper
+    if doorkeeper.size == 0:
+        return False
+    counter = mixed >> np.uint64(cache.doorkeeper_shift)
+    at, shift = counter >> LOG_COUNTERS, TWO * (counter & np.uint64(31))
+    count = doorkeeper[at] >> shift & COUNTER
+    if count == ASKS:
+        return False
+    doorkeeper[at] += ONE << shift
+    meta[SEEN] += np.int64(count == ZERO)
+    return True
+
+
+@inlined
+def prefetch_counter(cache: Cache, mixed: Unsigned) -> None:
+    """Ask for the counter of a transition, by its scrambled key, before it is used."""
+    prefetch(cache.doorkeeper, mixed >> np.uint64(cache.doorkeeper_shift) >> LOG_COUNTERS)
