@@ -145,16 +145,6 @@ ABLATIONS = (
         ),
     ),
     Ablation(
-        "a state that strays have met gets a wide filter (instead of keeping all strays as transitions)",
-        (
-            Change(
-                "compiler/kernels/strays.py",
-                "chance * children < (SOONER if far else ONE) << UPPER_HALF",
-                "chance < ZERO",
-            ),
-        ),
-    ),
-    Ablation(
         "a small cache is written out as dense rows",
         (Change("compiler/machine/dense_rows.py", "DENSE_BYTES = 1 << 20", "DENSE_BYTES = -1"),),
     ),

@@ -30,6 +30,8 @@ FIRST_PAUSE, PAUSE = 4, 16
 what it says is worth little: of 3,500 transitions, which were all that some keys needed, it saw a quarter."""
 LEARNING = 1.15
 """A DFA learns if it takes so many times as many words for the second half of its transitions as for the first."""
+WORTH_LEARNING = 2.0
+"""A DFA goes on learning only if it would be so many times as fast as simulating when it knows everything."""
 STRETCHES = 8
 """The stretches of a trial: fewer would see too late that it is over, and each takes some microseconds, whatever its length."""
 
@@ -109,7 +111,7 @@ class Pace:
             self.early = self.builds, self.words
         elif self.builds >= self.lesson:
             self.lesson *= 2 if small else 4
-            if small and self._learns():
+            if small and simulated > WORTH_LEARNING * KNOWN_WORD * words and self._learns():
                 self.early = self.builds, self.words
                 return
             self.pause = int(self.patience * self.spent / simulated * keys)

@@ -101,7 +101,9 @@ def test_files_that_are_not_there_and_options_that_do_not_fit(write: Write, run:
     refused(run(patterns, keys, "--exchange", "x"), "--exchange chooses from a definitions file")
     in_v = (exchanges, keys, "--vhost", "v")
     refused(run(*in_v), "choose one with --exchange: 'x'")
-    refused(run(*in_v, "--exchange", "h"), "'h' is of type headers, whose bindings are no patterns; choose one of type")
+    refused(
+        run(*in_v, "--exchange", "h"), "'h' is of type x-unheard-of, whose bindings are no patterns; choose one of type"
+    )
     refused(run(*in_v, "--exchange", "y"), "no exchange 'y' in vhost 'v'")
     refused(run(exchanges, keys, "--exchange", "x"), "no vhost '/' in")
     refused(run(patterns, keys, "--engine", "fast"), "'fast' is not one of")

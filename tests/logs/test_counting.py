@@ -68,7 +68,7 @@ def test_counts_are_those_of_a_plain_recount(
     rows = zip(
         *(column.to_pylist() for column in (log["vhost"], log["exchange"], log["routing_key"], *routed)), strict=True
     )
-    for vhost, exchange, key, queues, is_routed, unknown, problem, _ in rows:
+    for vhost, exchange, key, queues, is_routed, unknown, problem in rows:
         expected.update(("queue", vhost, queue, None) for queue in queues)
         expected.update(("not_simulated", vhost, name, None) for name in unknown)
         if exchange is not None:

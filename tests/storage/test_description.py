@@ -96,8 +96,9 @@ def test_a_value_that_its_type_does_not_allow_is_refused_when_it_is_saved(tmp_pa
 
 def asked_twice(router: dr.Router) -> int:
     """Return how many keys the key cache answered."""
+    keys = KEYS * 500  # few keys are not looked up
     for _ in range(2):
-        assert rows(router, KEYS) == rows(dr.compile(BINDINGS, engine="naive"), KEYS)
+        assert rows(router, keys) == rows(dr.compile(BINDINGS, engine="naive"), keys)
     return router.stats().key_cache_hits
 
 
@@ -178,7 +179,6 @@ def test_a_rule_that_a_file_does_not_know_is_one_that_its_dialect_does_not_have(
 @pytest.mark.parametrize(
     ("about", "problem"),
     [
-        ({"engine": "dfa", "cache_bytes": None, "dialect": AS_BEFORE}, "too many or too few"),
         (
             {"engine": "dfa", "cache_bytes": -1, "dialect": AS_BEFORE},
             "DfaOptions.cache_bytes: -1 is no number of bytes",

@@ -69,7 +69,7 @@ def test_a_set_that_does_not_fit_the_cache_is_in_the_answer_once() -> None:
     keys = [b".".join(b"%d" % (number >> bit & 1 and bit) for bit in range(8)) for number in range(256)] * 40
     machine, twin = LazyDfa(nfa, b".", 200_000), Twin(nfa, b".", 64 << 20)
     found = machine.match_batch([column(keys)])
-    assert machine.stats().clears > 3
+    assert machine.stats().clears >= 3
     distinct = {twin.match(key) for key in keys}
     assert len(found.positions) <= 2 * sum(map(len, distinct))
     assert answers(machine, keys[:300]) == [list(twin.match(key)) for key in keys[:300]]
