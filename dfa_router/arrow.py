@@ -39,8 +39,8 @@ _SMALL_ROWS, _SMALL_BYTES = 1 << 16, 1 << 26
 def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
     """Return the keys as a chunked Arrow column of strings or bytes, which may be dictionary-encoded.
 
-    ``name`` is what messages call them. Raises :class:`KeyTypeError` for anything that is not such a column; the text names the type that was found, or the row
-    that is damaged or has over 2 GiB.
+    ``name`` is what messages call them. Raises :class:`KeyTypeError` for anything that is not such a column; the text names the
+    type that was found, or the row that is damaged or has over 2 GiB.
     """
     column = column_of(keys, name)
     if column is None:

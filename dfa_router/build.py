@@ -33,14 +33,14 @@ def compile(
 ) -> Router:
     """Compile binding patterns into a router.
 
-    ``bindings`` are (pattern, destination) pairs of strings; results identify a binding by its position among them.
-    ``engine`` is one of :func:`dfa_router.engines`; all give the same answers. ``cache_bytes`` is the most memory that the
-    cache of the lazy DFA takes, of all threads together; a smaller cache changes the speed and never the answers. If it is
-    not given, that is 64 MiB and as many bytes as the automaton has itself, but at most an eighth of the memory that is
-    available when the router is made (``stats().capacity`` tells). Memory is taken only as the cache fills. Further options are those of the
-    engine (:func:`dfa_router.engine_info`). The lazy DFA has ``key_cache``: whether batches look a whole key up before
-    they read its words, if they have more than 256 keys. It is "on", "off", or "auto" (the default), which decides by
-    counting how many look-ups find their key.
+    ``bindings`` are (pattern, destination) pairs of strings; results identify a binding by its position among them. ``engine``
+    is one of :func:`dfa_router.engines`; all give the same answers. ``cache_bytes`` is the most memory that the cache of the
+    lazy DFA takes, of all threads together; a smaller cache changes the speed and never the answers. If it is not given, that
+    is 64 MiB and as many bytes as the automaton has itself, but at most an eighth of the memory that is available when the
+    router is made (``stats().capacity`` tells). Memory is taken only as the cache fills. Further options are those of the
+    engine (:func:`dfa_router.engine_info`). The lazy DFA has ``key_cache``: whether batches look a whole key up before they
+    read its words, if they have more than 256 keys. It is "on", "off", or "auto" (the default), which decides by counting how
+    many look-ups find their key.
 
     Raises :class:`BindingError`, :class:`PatternError` or :class:`OptionError` (all ``RouterError`` and ``ValueError``);
     the text names the binding or the option and says what was expected.

@@ -14,9 +14,9 @@ from compiler.kernels.work import Work
 __all__ = ["QUIET_KEYS", "DenseRows"]
 
 DENSE_BYTES = 1 << 20
-"""Rows may take so many bytes: they should lie near the processor. With a quarter of that, one in eight families of
-``python -m benchmarks regret``, of long keys, took 1.3 to 1.8 times as long when warm; without any, a key of `throughput` takes 1.4 times as long
-(``python -m benchmarks ablations``)."""
+"""Rows may take so many bytes: they should lie near the processor. With a quarter of that, one in eight families of ``python -m
+benchmarks regret``, of long keys, took 1.3 to 1.8 times as long when warm; without any, a key of `throughput` takes 1.4 times
+as long (``python -m benchmarks ablations``)."""
 QUIET_KEYS = 4096
 """So many keys must have gone by without building, as rows are made anew after every transition that is built."""
 BYTES_PER_KEY = 64

@@ -45,8 +45,8 @@ SMALLEST_SHARE = 4096
 class LazyDfa:
     """A binding set's NFA with a lazily built, bounded DFA; usable from any number of threads, signal handlers and forks.
 
-    Pickles as its NFA and the capacity that was asked for; the copy begins with an empty cache. An exception may end a call at any point: the
-    walker that was used starts over with an empty cache, and answers stay right.
+    Pickles as its NFA and the capacity that was asked for; the copy begins with an empty cache. An exception may end a call at
+    any point: the walker that was used starts over with an empty cache, and answers stay right.
     """
 
     def __init__(

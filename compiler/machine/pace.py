@@ -1,12 +1,12 @@
 """When to walk the DFA and when to simulate: a running comparison of what the two cost, by counting.
 
-For a small set the bit-parallel simulation costs a known time per word, whatever happens; for a large one the simulation
-by pairs costs about as much for each NFA position of a state. The DFA costs less per word that it knows and far
-more per transition that it must build. After each stretch of keys the counters say what the DFA
-has cost. A DFA that loses is given some transitions to learn by, as a new one always begins with building. If by then it
-builds for fewer of its words than it did at first, it is learning, and gets twice as many more. Where it is not, keys are
-simulated until that has taken FIRST_PAUSE to PAUSE times as long as the trial did, and then it is tried again with more to learn by. What
-is lost by trying is therefore bounded by a share of what simulating costs anyway.
+For a small set the bit-parallel simulation costs a known time per word, whatever happens; for a large one the simulation by
+pairs costs about as much for each NFA position of a state. The DFA costs less per word that it knows and far more per
+transition that it must build. After each stretch of keys the counters say what the DFA has cost. A DFA that loses is given some
+transitions to learn by, as a new one always begins with building. If by then it builds for fewer of its words than it did at
+first, it is learning, and gets twice as many more. Where it is not, keys are simulated until that has taken FIRST_PAUSE to
+PAUSE times as long as the trial did, and then it is tried again with more to learn by. What is lost by trying is therefore
+bounded by a share of what simulating costs anyway.
 
 Both without end would be wrong. Of 40 families of bindings and keys, one in five was simulated at two to seven times the cost,
 for want of a few thousand transitions, where every losing trial ended in a pause (``python -m benchmarks regret``); and the

@@ -1,7 +1,8 @@
 """A part of a log of text, read with Arrow: first to see what it holds, then its rows.
 
 Each block is read as a whole where it is plain, and otherwise once its odd lines were replaced
-(:mod:`~dfa_router.logs.json_lines`, :mod:`~dfa_router.logs.csv_lines`). Both passes see the same blocks, so what the first one has seen is what the second one reads.
+(:mod:`~dfa_router.logs.json_lines`, :mod:`~dfa_router.logs.csv_lines`). Both passes see the same blocks, so what the first one
+has seen is what the second one reads.
 """
 
 from __future__ import annotations

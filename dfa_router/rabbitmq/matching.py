@@ -97,8 +97,8 @@ class ExchangeType:
     reads: tuple[str, ...] = ()
     """The attributes of a message that it reads besides the routing key."""
     tokens: Callable[[Any, int], Pattern] | None = None
-    """Returns a condition, which has a number, as a pattern of the routing key, for a type that reads nothing else: then one automaton reads the keys
-    for all exchanges of such types, and ``compile`` serves the engines that are no automata."""
+    """Returns a condition, which has a number, as a pattern of the routing key, for a type that reads nothing else: then one
+    automaton reads the keys for all exchanges of such types, and ``compile`` serves the engines that are no automata."""
     strict: bool | None = None
     """For a type whose conditions are demands on headers, whether values are compared as since 3.13. One vocabulary of
     criteria serves all exchanges of such types, and ``compile`` is not asked."""

@@ -5,8 +5,8 @@ The broker compares values as Erlang does and not the names of their AMQP types:
 3.13 with ``=:=``, so that it is not. Timestamps of messages are whole numbers of seconds up to 3.12, and since then of milliseconds,
 while those of bindings stay seconds.
 
-Each value is a kind and bytes, equal where the broker says that the values are. What this leaves out: the types within arrays and tables. They
-are compared as JSON, with numbers as they are written.
+Each value is a kind and bytes, equal where the broker says that the values are. What this leaves out: the types within arrays
+and tables. They are compared as JSON, with numbers as they are written.
 """
 
 from __future__ import annotations
