@@ -56,7 +56,8 @@ def unknown_match(binding: Binding) -> str | None:
 
 class HeadersMatcher:
     """The demands of one exchange; condition i is demand i, and the one behind the last says that the headers are not known, if
-    any demand asks for one."""
+    any demand asks for one.
+    """
 
     def __init__(self, vocabulary: Vocabulary, demands: Sequence[Demand], *, strict: bool) -> None:
         """Take the demands, whose criteria are in the vocabulary."""
