@@ -59,7 +59,7 @@ def test_a_planted_fault_is_found(address: Address, fault: str, monkeypatch: pyt
 
         monkeypatch.setattr(nodes, "_alternate", alternate)
     else:
-        monkeypatch.setattr("dfa_router.rabbitmq.routing.further_keys", lambda *_: ())
+        monkeypatch.setattr("dfa_router.rabbitmq.one_message.further_keys", lambda *_: ())
         monkeypatch.setattr("dfa_router.rabbitmq.columns.Copies.column", lambda _: None)
     compared = compare(address, topologies=25, seed=5)
     assert compared.differences
