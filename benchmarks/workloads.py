@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["WORKLOADS", "Workload", "make_workload"]
+__all__ = ["WORKLOADS", "Workload", "hard_patterns", "make_workload"]
 
 Words = npt.NDArray[np.str_]
 
@@ -127,21 +127,27 @@ def _fleet_parts(
 def _hard(rng: np.random.Generator, scale: float) -> Workload:
     """Make 64 patterns that need many states (``*`` behind ``#``, several ``#``), and keys of 12 to 40 words of four."""
     letters = np.array(list("abcd"))
+    patterns = hard_patterns(rng, letters, 64, stars=(3, 9))
+    lengths = rng.integers(12, 41, int(100_000 * scale))
+    flat = letters[rng.integers(0, 4, int(lengths.sum()))]
+    keys = [".".join(words) for words in np.split(flat, np.cumsum(lengths)[:-1])]
+    return Workload(name="hard", patterns=patterns, keys=pa.array(keys))
+
+
+def hard_patterns(rng: np.random.Generator, letters: Words, count: int, *, stars: tuple[int, int]) -> list[str]:
+    """Make patterns that need many states; ``stars`` bounds how many ``*`` stand behind a ``#`` and a word."""
     patterns = []
-    for i in range(64):
-        kind, a, b, c = i % 4, *rng.choice(letters, 3)
+    for number in range(count):
+        kind, a, b, c = number % 4, *rng.choice(letters, 3)
         if kind == 0:
-            patterns.append(".".join(["#", a, *["*"] * int(rng.integers(3, 9))]))
+            patterns.append(".".join(["#", a, *["*"] * int(rng.integers(*stars))]))
         elif kind == 1:
             patterns.append(f"*.#.{a}.#.{b}" + ".*" * int(rng.integers(0, 4)))
         elif kind == 2:
             patterns.append(f"#.{a}.#.{b}.#.{c}" + ".*" * int(rng.integers(0, 3)))
         else:
             patterns.append(f"{a}.#.{b}.*.*.#.{c}.{rng.choice(letters)}")
-    lengths = rng.integers(12, 41, int(100_000 * scale))
-    flat = letters[rng.integers(0, 4, int(lengths.sum()))]
-    keys = [".".join(words) for words in np.split(flat, np.cumsum(lengths)[:-1])]
-    return Workload(name="hard", patterns=patterns, keys=pa.array(keys))
+    return patterns
 
 
 def _rabbit2011(rng: np.random.Generator, scale: float) -> Workload:

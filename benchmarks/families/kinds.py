@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.shapes import Shape, draw_workload, log_uniform
-from benchmarks.workloads import Workload
+from benchmarks.workloads import Workload, hard_patterns
 
 __all__ = ["KINDS", "make_variant"]
 
@@ -98,17 +98,7 @@ def _hard(rng: np.random.Generator, name: str, scale: float) -> tuple[Workload, 
     letters = np.array(list("abcdefgh"))[: int(rng.integers(3, 7))]
     count, shortest = int(rng.integers(32, 97)), int(rng.integers(8, 17))
     longest = int(rng.integers(30, 49))
-    patterns = []
-    for number in range(count):
-        kind, (a, b, c) = number % 4, rng.choice(letters, 3)
-        if kind == 0:
-            patterns.append(".".join(["#", a, *["*"] * int(rng.integers(2, 10))]))
-        elif kind == 1:
-            patterns.append(f"*.#.{a}.#.{b}" + ".*" * int(rng.integers(0, 4)))
-        elif kind == 2:
-            patterns.append(f"#.{a}.#.{b}.#.{c}" + ".*" * int(rng.integers(0, 3)))
-        else:
-            patterns.append(f"{a}.#.{b}.*.*.#.{c}.{rng.choice(letters)}")
+    patterns = hard_patterns(rng, letters, count, stars=(2, 10))
     lengths = rng.integers(shortest, longest, _scaled(100_000, scale))
     flat = letters[rng.integers(0, len(letters), int(lengths.sum()))]
     keys = [".".join(words) for words in np.split(flat, np.cumsum(lengths)[:-1])]

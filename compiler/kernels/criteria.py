@@ -18,7 +18,7 @@ from compiler.kernels.interning import hash_of, same
 from compiler.kernels.sorting import sort
 from compiler.kernels.tables import Bytes, Int32s, Int64s, Keys, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import EIGHT, GOLDEN, LENGTH_SHIFT, LOW_HALF, ONE, TWO, UPPER_HALF, ZERO
-from compiler.kernels.words import find_symbol, name_word
+from compiler.kernels.words import enter_pair, find_symbol, name_word
 
 __all__ = [
     "Combinations",
@@ -30,8 +30,6 @@ __all__ = [
 ]
 
 CC, BCC = np.uint64(int.from_bytes(b"CC", "little")), np.uint64(int.from_bytes(b"BCC", "little"))
-FARTHEST = 255
-"""An entry may lie so many behind its home."""
 TRIED = 8192
 """After so many messages it is decided whether combinations recur."""
 
@@ -88,15 +86,8 @@ def fill_values(labels: Uint64s, data: Bytes, offsets: Int32s, multiplier: Unsig
             continue
         at = np.uint64(offsets[i])
         word = name_word(data, at, np.uint64(offsets[i + 1]) - at, multiplier)
-        slot = _home(word, labels[i], multiplier) & mask
-        passed = 0
-        while values[TWO * slot + ONE] != ZERO:
-            slot = (slot + ONE) & mask
-            passed += 1
-            if passed > FARTHEST:
-                return False
-        values[TWO * slot] = word
-        values[TWO * slot + ONE] = labels[i] | np.uint64(i + 1)
+        if not enter_pair(values, _home(word, labels[i], multiplier) & mask, word, labels[i] | np.uint64(i + 1)):
+            return False
     return True
 
 

@@ -17,7 +17,7 @@ from compiler.kernels._jit import inlined
 from compiler.kernels.tables import FILTER_WORD, FIRST_MARK, LAST_MARK, MARK, SECOND_MARK, Uint64s, Unsigned
 from compiler.kernels.unsigned import GOLDEN, LOW_HALF, NONE, ONE, UPPER_HALF, WIDE_FILTER, ZERO
 
-__all__ = ["first_word", "marks", "may_be_literal", "word_of"]
+__all__ = ["marks", "may_be_literal", "word_of"]
 
 FIRST, SECOND, PLACE = np.uint64(FIRST_MARK), np.uint64(SECOND_MARK), np.uint64(FILTER_WORD)
 BITS, LAST = np.uint64(MARK), np.uint64(LAST_MARK)
@@ -32,15 +32,9 @@ def marks(symbol: Unsigned) -> Unsigned:
 
 
 @inlined
-def first_word(literals: Unsigned) -> Unsigned:
-    """Return where a wide filter begins."""
-    return (literals & ~WIDE_FILTER) >> UPPER_HALF
-
-
-@inlined
 def word_of(literals: Unsigned, symbol: Unsigned) -> Unsigned:
     """Return the index of the number in a wide filter that has the bits of a symbol."""
-    return first_word(literals) + (symbol * GOLDEN >> PLACE & literals & LOW_HALF)
+    return ((literals & ~WIDE_FILTER) >> UPPER_HALF) + (symbol * GOLDEN >> PLACE & literals & LOW_HALF)
 
 
 @inlined

@@ -12,13 +12,12 @@ import numpy as np
 from compiler.kernels._jit import folded_product, inlined, kernel, load64
 from compiler.kernels.tables import Int32s, Keys, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import EIGHT, GOLDEN, ONE, TWO, UPPER_HALF, ZERO
+from compiler.kernels.words import FARTHEST
 
 __all__ = ["fill_places", "find_places"]
 
 ENTRY = np.uint64(6)
 SHORT = np.uint64(16)
-FARTHEST = 255
-"""An entry may lie so many behind its home."""
 
 
 @kernel

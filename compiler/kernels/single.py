@@ -127,8 +127,7 @@ def _is_stray(frame: Uint64s, state: Unsigned, symbol: Unsigned) -> bool:
         np.int64(frame[EDGE_SYMBOL_BITS]),
         np.int64(frame[EDGE_KEY_SHIFT]),
     )
-    first, last = np.uint64(ends[state - ONE]), np.uint64(ends[state])
-    return bool(children_if_stray(children, members, first, last, symbol) != ZERO)
+    return bool(children_if_stray(children, members, ends, state, symbol) != ZERO)
 
 
 @inlined

@@ -45,16 +45,16 @@ SOONER = EIGHT
 
 @inlined
 def children_if_stray(
-    program: Program | Any, members: Int32s, first: Unsigned, last: Unsigned, symbol: Unsigned
+    program: Program | Any, members: Int32s, state_end: Int32s, state: Unsigned, symbol: Unsigned
 ) -> Unsigned:
-    """Return 0 if a word is a literal of the state with ``members[first:last]``, else how many children its members have.
+    """Return 0 if a word is a literal of a state, else how many children its members have.
 
     ``program`` may be any tuple that has the fields of a Program that :func:`child_of` needs. The word has passed the state's
     filter, so there are children.
     """
     nodes, wanted = program.nodes, marks(symbol)
     children = ZERO
-    for i in range(first, last):
+    for i in range(np.uint64(state_end[state - ONE]), np.uint64(state_end[state])):
         position = np.uint64(members[i])
         if nodes[TWO * position + ONE] & wanted == wanted and child_of(program, position, symbol) != ZERO:
             return ZERO

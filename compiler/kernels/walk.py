@@ -146,7 +146,9 @@ def walk(
                     key = work.late[j]
                     state, symbol = work.states[key], work.symbols[key]
                     target = work.defaults[key]
-                    children = _children_if_stray(program, cache, state, symbol) if target != ZERO else ZERO
+                    children = ZERO
+                    if target != ZERO:
+                        children = children_if_stray(program, cache.members, cache.state_end, state, symbol)
                     if children == ZERO:
                         missed += ONE
                         if is_rare(cache, work.mixed[key], meta):
@@ -272,13 +274,6 @@ def _find_late(cache: Cache, work: Work, lates: Unsigned) -> Unsigned:
             work.late[missing] = key
             missing += ONE
     return missing
-
-
-@inlined
-def _children_if_stray(program: Program, cache: Cache, state: Unsigned, symbol: Unsigned) -> Unsigned:
-    """Return 0 if a word is a literal of a state, else how many children the state's members have."""
-    first, last = np.uint64(cache.state_end[state - ONE]), np.uint64(cache.state_end[state])
-    return children_if_stray(program, cache.members, first, last, symbol)
 
 
 @inlined

@@ -47,13 +47,12 @@ def fill_dense_rows(program: Program, cache: Cache, table: Uint32s, bits: Signed
     for state in range(ONE, np.uint64(cache.meta[STATES])):
         default, literals = info[TWO * state] & LOW_HALF, info[TWO * state + ONE]
         final = default == state | FINAL_BIT
-        first, last = np.uint64(cache.state_end[state - ONE]), np.uint64(cache.state_end[state])
         for symbol in range(width):
             target = default if final else default & STATE_MASK
             if (
                 symbol < symbols
                 and may_be_literal(cache.filters, literals, symbol)
-                and children_if_stray(program, cache.members, first, last, symbol) == ZERO
+                and children_if_stray(program, cache.members, cache.state_end, state, symbol) == ZERO
             ):
                 target = ZERO
             table[state << np.uint64(bits) | symbol] = target

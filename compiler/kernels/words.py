@@ -24,7 +24,7 @@ from compiler.kernels._jit import equal64, folded_product, inlined, kernel, load
 from compiler.kernels.tables import Bytes, Int32s, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import EIGHT, LENGTH_SHIFT, ONE, TWO, WINDOW, ZERO
 
-__all__ = ["begins_with", "below", "fill_words", "find_symbol", "name_word", "word_end"]
+__all__ = ["FARTHEST", "begins_with", "below", "enter_pair", "fill_words", "find_symbol", "name_word", "word_end"]
 
 FARTHEST = 255
 """An entry may lie so many slots behind its home slot. In tables that are at most half full and not crafted, the farthest of a
@@ -130,17 +130,25 @@ def fill_words(words: Uint64s, shift: Signed, multiplier: Unsigned, word_data: B
 
     Returns False if an entry would lie more than FARTHEST slots behind its home slot; the table is of no use then.
     """
-    mask = np.uint64((words.size >> 1) - 1)
     for i in range(word_offsets.size - 1):
         start, stop = np.int64(word_offsets[i]), np.int64(word_offsets[i + 1])
         name = name_word(word_data, np.uint64(start), np.uint64(stop - start), multiplier)
-        slot = (name * multiplier) >> np.uint64(shift)
-        passed = 0
-        while words[TWO * slot + ONE] != ZERO:
-            slot = (slot + ONE) & mask
-            passed += 1
-            if passed > FARTHEST:
-                return False
-        words[TWO * slot] = name
-        words[TWO * slot + ONE] = np.uint64(i + 1)
+        if not enter_pair(words, (name * multiplier) >> np.uint64(shift), name, np.uint64(i + 1)):
+            return False
+    return True
+
+
+@inlined
+def enter_pair(table: Uint64s, home: Unsigned, name: Unsigned, value: Unsigned) -> bool:
+    """Enter a name and a value, which is not 0, into a table of pairs; False if that is more than FARTHEST slots behind home."""
+    mask = np.uint64((table.size >> 1) - 1)
+    slot = home
+    passed = 0
+    while table[TWO * slot + ONE] != ZERO:
+        slot = (slot + ONE) & mask
+        passed += 1
+        if passed > FARTHEST:
+            return False
+    table[TWO * slot] = name
+    table[TWO * slot + ONE] = value
     return True

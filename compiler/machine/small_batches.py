@@ -43,7 +43,7 @@ class SmallBatchWalker(Walker):
     def _room(self) -> FewKeys | None:
         """Return room for keys, or None where they are simulated now."""
         if self._midway:
-            self._recover()
+            self._start_over()
         if self._cache is None or self._pace.pause:
             return None
         if self._few is None:

@@ -103,7 +103,7 @@ class Walker:
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
         if self._midway:
-            self._recover()
+            self._start_over()
         cache, single = self._cache, self._single
         if cache is not single.cache:
             single.prepare(cache)
@@ -144,7 +144,7 @@ class Walker:
     def snapshot(self) -> Snapshot | None:
         """Return what the cache knows now; None where there is no cache."""
         if self._midway:
-            self._recover()
+            self._start_over()
         return None if self._cache is None else snapshot(self._cache)
 
     def bound(self, capacity: int) -> None:
@@ -160,12 +160,8 @@ class Walker:
     def _begin(self) -> None:
         """Begin a call that changes the cache."""
         if self._midway:
-            self._recover()
+            self._start_over()
         self._midway = True
-
-    def _recover(self) -> None:
-        """Start over after a call that an exception has ended."""
-        self._start_over()
 
     def _start_over(self) -> None:
         """Make all tables anew, whatever is in those that there are; only what has been counted is kept."""

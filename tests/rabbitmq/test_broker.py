@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -18,20 +17,6 @@ pytestmark = pytest.mark.broker
 
 PATTERNS = ["", "a", "b", "*", "#", "a.*", "*.b", "a.#", "#.b", "*.*", "#.a.#", "*.#", "#.*", "a..b", "ü.*", "a*"]
 KEYS = ["", "a", "b", "c", "a.b", "b.a", ".", "a.", ".b", "a..b", "a.a.b", "c.c.c", "ü.x", "*", "#", "a*", "a.#"]
-
-
-@pytest.fixture
-def channel() -> Iterator[Any]:
-    """Return a channel with publisher confirms to the broker on this machine, or skip."""
-    pika = pytest.importorskip("pika", reason="needs pika: pip install 'dfa-router[dev]'")
-    try:
-        connection = pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", 5672, connection_attempts=1))
-    except pika.exceptions.AMQPError as error:
-        pytest.skip(f"no RabbitMQ answers on 127.0.0.1:5672 ({type(error).__name__})")
-    opened = connection.channel()
-    opened.confirm_delivery()
-    yield opened
-    connection.close()
 
 
 def random_topology(seed: int, prefix: str) -> Topology:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -14,20 +13,6 @@ import dfa_router as dr
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 
 pytestmark = pytest.mark.broker
-
-
-@pytest.fixture
-def channel() -> Iterator[Any]:
-    """Return a channel to the broker on this machine, or skip; exchanges and queues of the test begin with its tag."""
-    pika = pytest.importorskip("pika", reason="needs pika: pip install 'dfa-router[dev]'")
-    try:
-        connection = pika.BlockingConnection(pika.ConnectionParameters("127.0.0.1", 5672, connection_attempts=1))
-    except pika.exceptions.AMQPError as error:
-        pytest.skip(f"no RabbitMQ answers on 127.0.0.1:5672 ({type(error).__name__})")
-    opened = connection.channel()
-    opened.confirm_delivery()
-    yield opened
-    connection.close()
 
 
 def test_an_alternate_exchange_without_a_name_is_none(channel: Any) -> None:
