@@ -16,6 +16,7 @@ from benchmarks.commands.frames import frames
 from benchmarks.commands.growth import growth
 from benchmarks.commands.pipeline import pipeline
 from benchmarks.commands.regret import regret
+from benchmarks.commands.sealed import sealed
 from benchmarks.commands.seeds import seeds
 from benchmarks.commands.soak import soak
 from benchmarks.commands.topologies import topologies
@@ -38,7 +39,7 @@ def benchmarks(context: click.Context, *, quiet: bool, verbose: bool, debug: boo
 
 
 COMMANDS = (
-    *(engine, families, regret, seeds, growth, topology, frames, pipeline, ablations),
+    *(engine, families, regret, sealed, seeds, growth, topology, frames, pipeline, ablations),
     *(soak, brokers, topologies, findings),
 )
 for command in COMMANDS:

@@ -74,6 +74,8 @@ class Defect(StrEnum):
     """The automaton was not built from the patterns in the file."""
     FINGERPRINT = "fingerprint"
     """Dialect, options or destinations are not those that were saved."""
+    SEAL = "seal"
+    """Sealed tables are malformed, or are not those of the automaton in the file."""
 
 
 class FileFormatError(InputError):

@@ -18,13 +18,14 @@ from compiler.kernels.relay_tables import ASKS, SLACK, Network
 from compiler.kernels.tables import Keys, frozen
 from compiler.machine.columns import whole
 from compiler.machine.dense_rows import QUIET_KEYS
-from compiler.machine.lazy import LazyDfa, Simulator
+from compiler.machine.lazy import LazyDfa
 from compiler.machine.screen import Screen
+from compiler.machine.simulator import Simulator
 from compiler.relay.relay import Relay
 from compiler.relay.words import words_of
 from compiler.values import KeyColumn
 
-__all__ = ["compile_kernels", "jit_enabled"]
+__all__ = ["compile_kernels", "jit_enabled", "kernels_kept"]
 
 
 def jit_enabled() -> bool:
@@ -32,6 +33,16 @@ def jit_enabled() -> bool:
     from compiler.kernels._jit import JIT
 
     return JIT
+
+
+def kernels_kept() -> bool:
+    """Tell whether kernels of this release were compiled here before, so that loading them takes no half a minute.
+
+    Numba is not imported to find out.
+    """
+    from compiler.kernels.kept import folder, places
+
+    return any(folder(place).is_dir() and any(folder(place).iterdir()) for place in places())
 
 
 def compile_kernels() -> None:
@@ -52,7 +63,18 @@ def compile_kernels() -> None:
         machine.match_batch([column])
         machine.match(b"word1.x")
         machine.match_joined(b"word1.x", 1)
+        _compile_seals(machine, column)
         Simulator(nfa, b".").match_batch([column])
+
+
+def _compile_seals(machine: LazyDfa, column: KeyColumn) -> None:
+    sealed = machine.seal()
+    assert sealed is not None
+    assert sealed.sealed is not None
+    sealed = machine.with_seal(sealed.sealed)
+    further = np.frombuffer(b"beyond.word2", np.uint8)
+    sealed.match_batch([column, KeyColumn(np.array([0, len(further)], np.int32), further, None)])
+    sealed.match_joined(b"word1.x", 1)
 
 
 def _compile_relay(column: KeyColumn) -> None:

@@ -95,6 +95,10 @@ class CacheStats:
     """
     key_cache_hits: int = 0
     """Keys that the key cache answered, without reading their words."""
+    sealed_keys: int = 0
+    """Keys that sealed tables answered."""
+    sealed_states: int = 0
+    """DFA states in the sealed tables, which are not among ``states``; their bytes are among ``bytes``."""
 
     def __add__(self, other: CacheStats) -> CacheStats:
         return CacheStats(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})

@@ -44,6 +44,7 @@ from dfa_router.language.validity import key_problem, pattern_problem
 from dfa_router.rabbitmq import Route, Topology, load_definitions
 from dfa_router.results import Matches
 from dfa_router.router import Router
+from dfa_router.tracing import trace
 
 __all__ = [
     "AMQP",
@@ -83,6 +84,7 @@ __all__ = [
     "load",
     "load_definitions",
     "pattern_problem",
+    "trace",
 ]
 
 __version__ = "0.1.0"

@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from compiler.errors import Defect
+from compiler.machine.seals import SealError
+from compiler.storage.sections import refusal
+from dfa_router.engines.automaton import Sealable
 from dfa_router.engines.protocol import NO_OPTIONS, EngineInfo
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.errors import OptionError
@@ -80,7 +84,8 @@ def load(
     All of it is checked first, whoever wrote it; a few thousand bindings are loaded in milliseconds. Bindings, dialect,
     engine and options are those of the router that was saved. The engine can be changed between those that can be saved
     (``dfa`` and ``nfa``), and the options ``cache_bytes`` and ``key_cache`` of :func:`compile` can be given anew. The cache
-    is empty.
+    is empty, but the tables of a router that was sealed (:meth:`Router.seal`) are there at once, if ``cache_bytes`` has room for
+    them.
 
     The file is copied into memory of this process, and what is checked is the copy: the file may be changed or removed
     afterwards. With ``mapped=True`` the file itself is used, and all processes that map it share one copy in memory. Then
@@ -100,7 +105,11 @@ def load(
     """
     if engine is not None:
         restorer(engine)  # refuse it before the file is read
-    return restored(read_compiled(path, mapped=mapped), engine=engine, cache_bytes=cache_bytes, key_cache=key_cache)
+    compiled = read_compiled(path, mapped=mapped)
+    try:
+        return restored(compiled, engine=engine, cache_bytes=cache_bytes, key_cache=key_cache)
+    except SealError as error:
+        raise refusal(path, Defect.SEAL, str(error), section=f"seal_{error.array}") from None
 
 
 def restored(
@@ -115,6 +124,8 @@ def restored(
         options["key_cache"] = key_cache
     checked = spec.options(**_accepted(options, spec.info))
     matcher = restorer(spec.info.name)(compiled.nfa, compiled.dialect, checked)
+    if compiled.seal is not None and isinstance(matcher, Sealable):
+        matcher = matcher.with_seal(compiled.seal)
     return Router(compiled.bindings, matcher, spec.info, compiled.dialect, checked)
 
 

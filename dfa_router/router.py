@@ -14,11 +14,11 @@ from typing import Any
 
 from compiler.notebook import mimebundle
 from compiler.values import CacheStats, Int32s
-from dfa_router.arrow import LONGEST_KEY, key_array, key_columns, too_long
+from dfa_router.arrow import key_array, key_columns
 from dfa_router.dictionaries import dictionary_of, row_numbers
-from dfa_router.engines.automaton import Automaton
+from dfa_router.engines.automaton import Automaton, Sealable
 from dfa_router.engines.key_by_key import with_batches
-from dfa_router.engines.live import LiveMatcher
+from dfa_router.engines.live import LiveMatcher, live_matcher
 from dfa_router.engines.protocol import (
     NO_OPTIONS,
     Detector,
@@ -29,11 +29,13 @@ from dfa_router.engines.protocol import (
     SnapshotView,
 )
 from dfa_router.engines.registry import restorer
-from dfa_router.errors import KeyTypeError, OptionError
+from dfa_router.errors import OptionError
 from dfa_router.few import few_keys
+from dfa_router.key_bytes import key_bytes
 from dfa_router.language.bindings import Binding, binding_set, pattern_bytes
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.rules import compile_nfa
+from dfa_router.learning import learn
 from dfa_router.results import Matches, name_table
 from dfa_router.storage.compiled import Compiled
 from dfa_router.storage.files import write_compiled
@@ -67,7 +69,7 @@ class Router:
     ) -> None:
         """Take an engine that was built from the bindings; ``options`` are those to be saved (``EngineSpec.options``)."""
         if info.dynamic and isinstance(matcher, DynamicMatcher):
-            matcher = LiveMatcher(bindings, matcher, dialect, concurrent=info.concurrent)
+            matcher = live_matcher(bindings, matcher, dialect)
             bindings = matcher.bindings
         self._bindings = bindings
         self._matcher = matcher
@@ -227,7 +229,7 @@ class Router:
         return Router(self._bindings, view, replace(self._info, dynamic=False, concurrent=False), self._dialect)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the compiled form to a file, for :func:`load`; the content of the cache is left out.
+        """Write the compiled form to a file, for :func:`load`; of the cache only what is sealed (:meth:`seal`).
 
         The file appears complete or not at all, and replaces an older one in a single step. Raises
         :class:`OptionError` unless the engine is one of ``dfa`` and ``nfa``, and ``OSError`` if the path cannot be
@@ -245,7 +247,42 @@ class Router:
             dialect=self._dialect,
             engine=self._info.name,
             options=self._options,
+            seal=self._matcher.sealed if isinstance(self._matcher, Sealable) else None,
         )
+
+    def seal(self, keys: Any = None) -> Router:
+        """Return a router that has what the cache knows now in tables that never change.
+
+        All threads read one copy of them, :meth:`save` writes them, and a process that loads the file is warm at once; with
+        ``load(path, mapped=True)`` all processes share them. Keys that lead beyond them are matched by a cache beside them, which
+        begins empty. Both together take at most ``cache_bytes``.
+
+        ``keys``, a column as of :meth:`match_batch`, are matched first, up to eight times, until the cache has what it takes to
+        answer them; they should be like those to come. This router stays as it is, but for what it learns by that. If it is
+        sealed itself, ``keys`` alone make the new tables. Raises :class:`OptionError` if the engine is not ``dfa``, or its cache
+        knows nothing yet.
+
+        >>> import dfa_router as dr
+        >>> sealed = dr.compile([("forex.*", "fx"), ("#", "audit")]).seal(["forex.usd", "weather.fra"])
+        >>> sealed.match("forex.usd"), sealed.stats().sealed_states > 0
+        (('fx', 'audit'), True)
+        """
+        matcher = self._matcher
+        if not isinstance(matcher, Sealable):
+            raise OptionError(
+                f"the engine {self._info.name!r} has no cache to seal: compile the bindings with engine='dfa'"
+            )
+        if matcher.sealed is not None:
+            return self._with(matcher.with_seal(None)).seal(keys)
+        if keys is not None:
+            learn(lambda: self.match_batch(keys), self.stats)
+        sealed = matcher.seal()
+        if sealed is None:
+            raise OptionError("the cache knows nothing that could be sealed: give keys, or match some first")
+        return self._with(sealed)
+
+    def _with(self, matcher: Matcher) -> Router:
+        return Router(self._bindings, matcher, self._info, self._dialect, self._options)
 
     def stats(self) -> CacheStats:
         """Return the counters of the engine's cache: its size, hits, clears, and keys that went to the NFA instead."""
@@ -267,24 +304,3 @@ class Router:
         elif len(table[0]) < len(self._bindings):
             table = self._table = name_table(binding.destination for binding in list(self._bindings))
         return table
-
-
-def key_bytes(key: str | bytes) -> bytes:
-    """Return a routing key as the bytes of the protocol.
-
-    Raises :class:`KeyTypeError` if it is neither text nor bytes, or has 2 GiB and more.
-    """
-    if isinstance(key, str):
-        try:
-            found = key.encode()
-        except UnicodeEncodeError as error:
-            raise KeyTypeError(
-                f"the routing key {key!r} has a lone surrogate at character {error.start}: pass the key as bytes"
-            ) from None
-    elif isinstance(key, bytes):
-        found = key
-    else:
-        raise KeyTypeError(f"the routing key is {key!r} ({type(key).__name__}): expected str or bytes")
-    if len(found) > LONGEST_KEY:
-        raise too_long("the routing key", len(found))
-    return found

@@ -14,10 +14,53 @@ from typing import Protocol
 from dfa_router.errors import RouterError
 from dfa_router.language.dialects import Dialect
 
-__all__ = ["Answers", "Refused", "Round", "Target", "TargetFailure"]
+__all__ = [
+    "Answers",
+    "Bind",
+    "Chapter",
+    "OutOfTimeError",
+    "Refused",
+    "Round",
+    "Step",
+    "Target",
+    "TargetFailure",
+    "Unbind",
+    "bound",
+]
 
 Answers = list[tuple[int, ...]]
 """For each key of a round the ascending positions of the patterns that match it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """A pattern joins the set that a target has; its position is the next one that no pattern of the set had."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unbind:
+    """The pattern at a position leaves the set; all others keep their positions."""
+
+    position: int
+
+
+Step = str | Bind | Unbind
+"""What a target is told after it was given a set: a key, which is asked, or a change of the set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A binding set that a target is given, and the steps that follow until it is given another."""
+
+    patterns: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether the set changes on the way, which not all targets offer."""
+        return any(not isinstance(step, str) for step in self.steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,15 +71,44 @@ class Round:
     keys: tuple[str, ...]
     classes: frozenset[str] = frozenset()
     """The classes of bugs that it was generated for, such as ``many-zero-at-the-end``."""
+    then: tuple[Chapter, ...] = ()
+    """Further sets, which the same target is given one after another."""
 
     @property
     def cases(self) -> int:
-        """The number of (pattern, key) pairs."""
+        """The number of (pattern, key) pairs, of the first set."""
         return len(self.patterns) * len(self.keys)
+
+    @property
+    def chapters(self) -> tuple[Chapter, ...]:
+        """The sets in their order, each with what is asked of it."""
+        return Chapter(self.patterns, self.keys), *self.then
+
+
+def bound(patterns: Sequence[str], steps: Sequence[Step]) -> tuple[list[str], set[int]]:
+    """Return what a set is after some steps: the pattern of each position, and the positions that were taken out.
+
+    >>> bound(["a"], ["x", Bind("b"), Unbind(0)])
+    (['a', 'b'], {0})
+    """
+    table, gone = list(patterns), set()
+    for step in steps:
+        if isinstance(step, Bind):
+            table.append(step.pattern)
+        elif isinstance(step, Unbind):
+            gone.add(step.position)
+    return table, gone
 
 
 class Target(Protocol):
-    """A matcher under test."""
+    """A matcher under test.
+
+    A target may have more: ``changing``, which is true if its sets can change, and ``replay(patterns, steps)``, which then
+    returns an answer for each key among the steps; ``restart()``, if it can be started anew, so that it has forgotten all that it was told; ``timeout`` and
+    ``deadline``, the seconds that it has for an answer and the time (of the monotonic clock) after which it raises
+    :class:`OutOfTimeError`; and ``scope``, a mapping with what it says that it may be asked
+    (:class:`~dfa_router.fuzz.Scope`). Where one of these is missing, so is what it allows.
+    """
 
     name: str
     """Its name in reports: the text that it was opened by, and a version if it has one."""
@@ -52,10 +124,17 @@ class Target(Protocol):
 class Refused(RouterError):  # noqa: N818 - what a target does, not what went wrong
     """A target refuses a pattern or a key; whether it may is for the dialect to decide."""
 
-    def __init__(self, reason: str, *, pattern: int | None = None, key: int | None = None) -> None:
-        """Take the reason, and the position of the refused pattern or key where the target tells it."""
+    def __init__(self, reason: str, *, pattern: int | None = None, key: int | None = None, limit: bool = False) -> None:
+        """Take the reason, and the position of the refused pattern or key where the target tells it.
+
+        ``limit`` says that it is a limit which the target documents: then the refusal is none of its faults.
+        """
         super().__init__(reason)
-        self.reason, self.pattern, self.key = reason, pattern, key
+        self.reason, self.pattern, self.key, self.limit = reason, pattern, key, limit
+
+
+class OutOfTimeError(RouterError):
+    """The time that a campaign has was used up before a target had answered; nothing is known about its answer."""
 
 
 class TargetFailure(RouterError):  # noqa: N818 - as above

@@ -6,14 +6,14 @@
 digraph {
 
 This package draws what ``compiler`` builds, and any networkx graph or table that it is given; it knows no broker.
-Graphviz does the layout (see :mod:`viz.formats.layout` for which); DOT text, TikZ and the terminal drawing work
-without it.
+Graphviz does the layout (see :mod:`viz.formats.layout` for which); DOT text, TikZ, the terminal drawing
+and pages work without it.
 
 Its folders, each of which imports only those below::
 
     notebook           what a notebook shows
-    page, terminal     a match step by step, as an HTML page or as text
-    formats            looks, and DOT, SVG, PNG, PDF and TikZ
+    page, terminal     matches step by step, as an HTML page that compiles by itself or as text
+    formats            looks, and DOT, SVG, PNG, PDF, TikZ and films
     model              what a picture shows, whatever it is drawn from
     walk, trie_walk    what happens while a key is read
     patterns, text     patterns as people type them; words as they can be shown

@@ -13,7 +13,7 @@ from typing import Any
 from viz.errors import DrawingTooLargeError, RendererError
 from viz.formats.files import to_svg
 from viz.model.build import drawing
-from viz.page.html import teach
+from viz.page.html import CACHE_BYTES, teach
 from viz.text import markup
 
 __all__ = ["Lecture", "Picture", "lecture", "mimebundle", "picture"]
@@ -37,18 +37,17 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lecture:
-    """The page that steps through a match, in a frame of a notebook; made by :func:`lecture`."""
+    """The page that steps through matches, in a frame of a notebook; made by :func:`lecture`."""
 
     patterns: tuple[str, ...]
-    key: str
+    keys: tuple[str, ...]
     height: int
+    cache_bytes: int
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        text = f"the match of {self.key!r} by {len(self.patterns)} patterns, step by step: save it with viz.teach(..., path)"
-        try:
-            page = teach(self.patterns, self.key)
-        except RendererError as reason:
-            return {"text/plain": f"{text}\n(no page: {reason})"}
+        keys = ", ".join(map(repr, self.keys))
+        text = f"the match of {keys} by {len(self.patterns)} patterns, step by step: save it with viz.teach(..., path)"
+        page = teach(self.patterns, self.keys, cache_bytes=self.cache_bytes)
         size = f'width="100%" height="{self.height}"'
         frame = f'<iframe srcdoc="{markup(page)}" {size} title="Step through a match"></iframe>'
         return {"text/html": frame, "text/plain": text}
@@ -59,12 +58,15 @@ def picture(thing: Any, **options: Any) -> Picture:
     return Picture(thing=thing, options=options)
 
 
-def lecture(patterns: Sequence[str], key: str, *, height: int = 900) -> Lecture:
+def lecture(
+    patterns: Sequence[str], key: str | Sequence[str], *, height: int = 900, cache_bytes: int = CACHE_BYTES
+) -> Lecture:
     """Return a value that a notebook shows as the page of :func:`viz.teach`, in a frame ``height`` pixels high.
 
     A notebook runs the page's script once it is trusted.
     """
-    return Lecture(patterns=tuple(patterns), key=key, height=height)
+    keys = (key,) if isinstance(key, str) else tuple(key)
+    return Lecture(patterns=tuple(patterns), keys=keys, height=height, cache_bytes=cache_bytes)
 
 
 def mimebundle(thing: Any, text: str, **options: Any) -> dict[str, str]:

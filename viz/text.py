@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["elided", "listed", "markup", "shown", "visible"]
+__all__ = ["counted", "elided", "listed", "markup", "shown", "visible"]
 
 _RESERVED = frozenset({"", "*", "#", "ε", "other", "any word"})
 """Words that look like a label of a picture."""
@@ -63,6 +63,15 @@ def listed(items: Iterable[object], limit: int) -> str:
     if len(texts) <= limit:
         return ", ".join(texts)
     return f"{', '.join(texts[:limit])} and {len(texts) - limit} more"
+
+
+def counted(number: int, thing: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "state"), counted(2000, "state")
+    ('1 state', '2,000 states')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def markup(text: str) -> str:

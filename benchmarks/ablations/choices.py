@@ -118,6 +118,7 @@ ABLATIONS = (
                 "builder.call(function, [pointer, number(0), number(3), number(1)])",
                 "len([pointer])",
             ),
+            Change(LANES, "b.call(function, [at, NARROW(0), NARROW(3), NARROW(1)])", "len([at])"),
         ),
     ),
     Ablation(

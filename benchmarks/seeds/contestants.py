@@ -10,11 +10,9 @@ from typing import Any
 
 from dfa_router.engines.protocol import Matcher
 from dfa_router.engines.registry import engine_info, engine_spec, engines
-from dfa_router.language.bindings import Binding
 from dfa_router.language.dialects import AMQP
-from dfa_router.router import Router
 
-__all__ = ["CONTESTANTS", "Contestant", "random_topics"]
+__all__ = ["CONTESTANTS", "Contestant", "contestant", "random_topics"]
 
 _OWN_OPTIONS: dict[str, list[tuple[str, dict[str, Any], bool]]] = {
     "scan": [("scan, split every time", {"split": "every"}, False)],
@@ -47,11 +45,6 @@ class Contestant:
             options.setdefault("cache_bytes", 64 << 20)
         return engine_spec(self.engine).build([pattern.encode() for pattern in patterns], AMQP, **options)
 
-    def router(self, patterns: Sequence[str], topics: Sequence[str]) -> Router:
-        """Build it with a router around it, as users have it: safe under threads, by a lock where the engine needs one."""
-        bindings = [Binding(pattern, "subscriber") for pattern in patterns]
-        return Router(bindings, self.build(patterns, topics), engine_info(self.engine), AMQP)
-
 
 CONTESTANTS = [
     contestant
@@ -62,6 +55,11 @@ CONTESTANTS = [
     ]
 ]
 """All contestants, in the order of the engines."""
+
+
+def contestant(label: str) -> Contestant:
+    """Return the contestant of that label."""
+    return next(one for one in CONTESTANTS if one.label == label)
 
 
 def random_topics(count: int, words: int = 5, *, seed: int = 2016) -> list[str]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 
+from benchmarks.seeds import growth
 from benchmarks.seeds.contestants import CONTESTANTS
-from benchmarks.seeds.predicates import predicates
+from benchmarks.seeds.fields import fields
+from benchmarks.seeds.memory import literal_memory, space_memory, wildcard_memory
+from benchmarks.seeds.predicates import FRESH, RECURRING, churn, predicates
 from benchmarks.seeds.rows import Row
-from benchmarks.seeds.single import columns, latency, memory, throughput
-from benchmarks.seeds.threads import inserts, mix
+from benchmarks.seeds.single import columns, latency, throughput
+from benchmarks.seeds.threads.contestants import THREADED, UNLOCKED
+from benchmarks.seeds.threads.interpreters import FREE, threads
 
-__all__ = ["Scale", "run"]
+__all__ = ["TABLES", "Scale", "Step", "run", "steps"]
 
-THREADS = (2, 4, 8, 16)
-INSERTERS = (1, 2, 4, 8)
-TRIES = ("trie", "cstrie", "cstrie, locked cells")
-"""The contestants of the inserts."""
+TABLES = ("latency", "throughput", "memory", "growth", "fields", "threads", f"threads{FREE}", "predicates")
+"""What can be measured by itself. The tables of threads are called mix, inserts, reads and tail in the rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +34,8 @@ class Scale:
     """Operations of each thread in a mix, or beside inserts."""
     subscriptions: int = 1000
     """The number of subscriptions, and of topics where a topic space is needed."""
-    subscribers: int = 5000
-    """Subscribers of the skipfilter."""
+    subscribers: tuple[int, ...] = (1_000, 5_000, 20_000, 80_000)
+    """Subscribers of the skipfilter; the second is the source's number."""
     column: int = 1_000_000
     """Keys of the Arrow column."""
 
@@ -42,42 +46,62 @@ class Scale:
 
     @classmethod
     def quick(cls) -> Scale:
-        """Return sizes for the same tables in less than a minute."""
-        return cls(seconds=0.03, operations=50, subscribers=1000)
+        """Return sizes for the same tables in about a minute."""
+        return cls(seconds=0.03, operations=50, subscribers=(200, 1_000))
 
 
-def run(scale: Scale, progress: Callable[[str, int, int], None] | None = None) -> Iterator[Row]:
-    """Yield the rows of all tables; ``progress`` is called with the next step's name, the steps done and the steps in all."""
-    steps = list(_steps(scale))
-    for done, (label, step) in enumerate(steps):
+class Step(NamedTuple):
+    """A part of a table that is measured by itself."""
+
+    table: str
+    label: str
+    measure: Callable[[], Iterator[Row]]
+
+
+def run(
+    scale: Scale,
+    progress: Callable[[str, int, int], None] | None = None,
+    *,
+    tables: Collection[str] = TABLES,
+    free_threaded: Path | None = None,
+) -> Iterator[Row]:
+    """Yield the rows of tables, all of them unless some are named.
+
+    ``free_threaded`` is a Python without the global lock, without which there are no tables of it. ``progress`` is called
+    with the next step's name, the steps done and the steps in all.
+    """
+    chosen = [step for step in steps(scale, free_threaded) if step.table in tables]
+    for done, step in enumerate(chosen):
         if progress is not None:
-            progress(label, done, len(steps))
-        yield from step()
+            progress(f"{step.table} of {step.label}", done, len(chosen))
+        yield from step.measure()
     if progress is not None:
-        progress("done", len(steps), len(steps))
+        progress("done", len(chosen), len(chosen))
 
 
-def _steps(scale: Scale) -> Iterator[tuple[str, Callable[[], Iterator[Row]]]]:
+def steps(scale: Scale, free_threaded: Path | None = None) -> Iterator[Step]:
+    """Yield what is measured, part by part."""
     for one in CONTESTANTS:
-        yield f"latency of {one.label}", partial(latency, one, scale.subscriptions, scale.seconds / 2)
+        yield Step("latency", one.label, partial(latency, one, scale.subscriptions, scale.seconds / 2))
     for one in CONTESTANTS:
-        yield f"throughput of {one.label}", partial(throughput, one, scale.seconds)
-    yield "throughput of a column", partial(columns, "dfa", scale.column)
+        yield Step("throughput", one.label, partial(throughput, one, scale.seconds))
+    yield Step("throughput", "a column", partial(columns, scale.column))
     for one in CONTESTANTS:
-        yield f"memory of {one.label}", partial(memory, one, scale.subscriptions)
-    dynamic = [one for one in CONTESTANTS if one.dynamic and "split" not in one.options]
-    for reads_in_ten in (5, 9):
-        for threads in THREADS:
-            for one in dynamic:
-                label = f"{reads_in_ten}0 % reads in {threads} threads of {one.label}"
-                # Each write drops the word cache, and the next read asks every subscription five times: that takes minutes.
-                share = 50 if one.engine == "word_cache" else 1
-                mixed = partial(mix, one, reads_in_ten, threads, scale.operations, scale.subscriptions, share=share)
-                yield label, mixed
-    for lookups in (1, 3):
-        for inserters in INSERTERS:
-            for one in CONTESTANTS:
-                if one.label in TRIES:
-                    label = f"1:{lookups} in {inserters * (1 + lookups)} threads of {one.label}"
-                    yield label, partial(inserts, one, lookups, inserters, scale.operations)
-    yield "skipfilter", partial(predicates, scale.subscribers, 2 * scale.seconds)
+        yield Step("memory", one.label, partial(literal_memory, one, scale.subscriptions))
+    yield Step("memory", "wildcards", wildcard_memory)
+    yield Step("memory", "topic spaces", partial(space_memory, scale.subscriptions))
+    for kind in (
+        *(growth.by_subscriptions, growth.by_words, growth.updates, growth.wildcards),
+        *(growth.snapshots, growth.constituents, growth.filtering, growth.bitmaps),
+    ):
+        yield Step("growth", kind.__name__.replace("_", " "), partial(kind, scale.seconds / 2))
+    yield Step("fields", "requests", partial(fields, scale.seconds / 2))
+    for label in THREADED:
+        yield Step("threads", label, partial(threads, label, scale.operations))
+        if free_threaded is not None and label in UNLOCKED:
+            yield Step(f"threads{FREE}", label, partial(threads, label, scale.operations, free_threaded))
+    for subscribers in scale.subscribers:
+        measured = partial(predicates, subscribers, RECURRING, 2 * scale.seconds)
+        yield Step("predicates", f"{subscribers:,} subscribers", measured)
+    yield Step("predicates", "topics that never recur", partial(predicates, scale.subscribers[1], FRESH, scale.seconds))
+    yield Step("predicates", "subscribers that come and go", partial(churn, 20 * scale.operations))

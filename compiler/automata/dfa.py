@@ -7,6 +7,7 @@ Hence the limit on states. There is another on bytes, because a few states with 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ class Dfa:
     starts: tuple[int, ...]
     """The start states, one for each root of the NFA."""
     states: tuple[State, ...]
-    """The NFA positions and accept tags of each state, in order of discovery; state 0 is the start."""
+    """The NFA positions and accept tags of each state, in order of discovery; state 0 is the start, if ``first`` has not said otherwise."""
     defaults: tuple[int, ...]
     """For each state its default successor: where every word leads that is not in its row of ``successors``."""
     successors: tuple[dict[int, int], ...]
@@ -109,8 +110,10 @@ class Dfa:
         return mimebundle(self, str(self))
 
 
-def build_dfa(nfa: Nfa, *, max_states: int = 10_000, max_bytes: int = 64 << 20) -> Dfa:
+def build_dfa(nfa: Nfa, *, max_states: int = 10_000, max_bytes: int = 64 << 20, first: Iterable[State] = ()) -> Dfa:
     """Build the complete DFA, breadth first.
+
+    States that are given as ``first``, such as those of a cache, have the first numbers, in that order.
 
     Raises :class:`CapacityError` as soon as a limit is exceeded; the text names the limit. ``max_bytes`` is compared with
     an estimate of the memory that the finished object takes.
@@ -131,6 +134,8 @@ def build_dfa(nfa: Nfa, *, max_states: int = 10_000, max_bytes: int = 64 << 20) 
         return numbers[state]
 
     states: list[State] = []
+    for state in first:
+        number(state)
     starts = tuple(number(start(nfa, root)) for root in nfa.roots)
     for state in states:  # grows during the loop
         default = default_successor(nfa, state)

@@ -124,8 +124,9 @@ class Demands:
         own, starts = np.unique(cells // width, return_index=True)
         always = _bitmap(np.array(self.always, np.int64), width)
         every = _bitmap(np.flatnonzero(needs > 0), width)
-        whole: Uint64s = np.zeros((len(own), width), np.uint64)
         few = width <= NARROW and 0 < self._names <= FEW_NAMES and self._single
+        # Only where they are used: of a million demands they would be 100 GiB.
+        whole: Uint64s = np.zeros((len(own) if few else 0, width), np.uint64)
         if few:
             whole[np.searchsorted(own, cells // width), cells % width] = words
         blocks, hits = self._ruled_out(whole, every) if few else (whole[:0], whole[:0])

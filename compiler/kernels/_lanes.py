@@ -117,6 +117,14 @@ class Lanes:
         )
         return self.builder.call(function, [values, bits, self.all(0)])
 
+    def prefetch(self, array: Any, indices: list[Any]) -> None:
+        """Tell the processor to load numbers of an array into its cache."""
+        b, place = self.builder, ir.IntType(8).as_pointer()
+        function = self.function(ir.FunctionType(ir.VoidType(), [place, NARROW, NARROW, NARROW]), "llvm.prefetch.p0i8")
+        for index in indices:
+            at = b.bitcast(b.gep(array.data, [index]), place)
+            b.call(function, [at, NARROW(0), NARROW(3), NARROW(1)])
+
     def home(self, scrambled: Any, shift: Any) -> Any:
         """Return the home slots in a hash table: the top bits of scrambled numbers."""
         return self.builder.lshr(scrambled, self.spread(shift))

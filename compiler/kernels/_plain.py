@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from compiler.kernels._jit import inlined, load64
+from compiler.kernels._jit import inlined, load64, prefetch
 from compiler.kernels.filters import may_be_literal
 from compiler.kernels.tables import Bytes, Uint64s, Unsigned
 from compiler.kernels.transitions import mix
@@ -125,6 +125,8 @@ def ask_eight(
     mixed: Uint64s,
     defaults: Uint64s,
     first: Unsigned,
+    transitions: Uint64s,
+    shift: Unsigned,
 ) -> None:
     """Write the default successors of eight keys' states, and what to look their words up by: 0 for words that are no literals."""
     for key in range(first, first + EIGHT):
@@ -132,6 +134,7 @@ def ask_eight(
         defaults[key], mixed[key] = info[TWO * state] & LOW_HALF, ZERO
         if may_be_literal(filters, info[TWO * state + ONE], symbol):
             mixed[key] = mix(state, symbol, symbol_bits, key_shift)
+        prefetch(transitions, mixed[key] >> shift)
 
 
 @inlined
@@ -146,6 +149,7 @@ def step_eight(
     first: Unsigned,
     late: Uint64s,
     lates: Unsigned,
+    info: Uint64s,
 ) -> Unsigned:
     """Give eight keys their successors; return the mask of keys that read a word, and << 8 that of the late ones."""
     found = ZERO
@@ -161,6 +165,7 @@ def step_eight(
             target = entry if entry & ~(STATE_MASK | FINAL_BIT) == tag else ZERO
         if target & STATE_MASK != ZERO:
             states[key] = target & STATE_MASK
+            prefetch(info, TWO * states[key])
         else:
             late[lates] = key
             lates += ONE

@@ -37,6 +37,7 @@ __all__ = [
     "Uint64s",
     "Unsigned",
     "frozen",
+    "frozen_cache",
     "longer",
 ]
 
@@ -268,3 +269,10 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     view = array.view() if flags.c_contiguous and flags.aligned else np.require(array, requirements=("C", "A")).view()
     view.flags.writeable = False
     return view
+
+
+def frozen_cache(cache: Cache) -> Cache:
+    """Return a cache with the same arrays, read-only but for ``meta``: what a kernel takes that reads sealed tables, too."""
+    fields: dict[str, Any] = cache._asdict()
+    arrays = {name: frozen(one) for name, one in fields.items() if isinstance(one, np.ndarray) and name != "meta"}
+    return Cache(**{**fields, **arrays})

@@ -36,12 +36,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import inlined, kernel, ones, prefetch
-from compiler.kernels._vectors import ask_eight, step_eight
+from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.determinize import build, build_start
 from compiler.kernels.doorkeeper import is_rare
 from compiler.kernels.key_cache import look_up, remember, slot_of, slot_shift
 from compiler.kernels.reading import clear_behind, enter_keys, is_read, leave, look_ahead, read_words, word_at
+from compiler.kernels.steps import find_late, step
 from compiler.kernels.strays import children_if_stray, keep_stray, prefetch_missing
 from compiler.kernels.tables import (
     DEFERRED,
@@ -62,17 +62,7 @@ from compiler.kernels.tables import (
     Uint64s,
     Unsigned,
 )
-from compiler.kernels.transitions import find, mix
-from compiler.kernels.unsigned import (
-    EIGHT,
-    LANE_MASK,
-    NONE,
-    ONE,
-    STATE_MASK,
-    TWO,
-    UPPER_HALF,
-    ZERO,
-)
+from compiler.kernels.unsigned import NONE, ONE, STATE_MASK, TWO, UPPER_HALF, ZERO
 from compiler.kernels.words import begins_with
 from compiler.kernels.work import Work
 
@@ -136,11 +126,11 @@ def walk(
                 read_words(program, keys.data, work, n, level)
 
                 # Step.
-                stepped, lates = _step(cache, work, n, level)
+                stepped, lates = step(cache, work, n, level)
                 read += stepped
 
                 # Late: these keys are still in the states that they were in.
-                lates = _find_late(cache, work, lates)
+                lates = find_late(cache, work, lates)
                 prefetch_missing(program, cache, work, lates)
                 for j in range(lates):
                     key = work.late[j]
@@ -215,65 +205,6 @@ def _enter_unknown_keys(
         work.states[n] = start_reserved if begins_with(keys.data, begin, end, program.reserved) else start
         n += ONE
     return n, hits
-
-
-@inlined
-def _step(cache: Cache, work: Work, n: Unsigned, level: Unsigned) -> tuple[Unsigned, Unsigned]:
-    """Give each key its successor, if that is its state's default one, or is in the home slot of the transition.
-
-    Returns how many keys have read a word that could change their states, and the length of ``work.late``: the keys among
-    these that have got no successor. Keys in states that no word can change, and keys without a word, stay as they are.
-    """
-    transitions, shift = cache.transitions, np.uint64(cache.transition_shift)
-    symbol_bits, key_shift = np.uint64(cache.symbol_bits), np.uint64(cache.key_shift)
-    lane = ZERO
-    while lane < n:
-        ask_eight(
-            cache.info,
-            cache.filters,
-            work.states,
-            work.symbols,
-            symbol_bits,
-            key_shift,
-            work.mixed,
-            work.defaults,
-            lane,
-        )
-        lane += EIGHT
-    # All home slots are asked for before any is used, so that the processor's cache misses overlap.
-    for i in range(n):
-        prefetch(transitions, work.mixed[i] >> shift)
-    lane = lates = read = ZERO
-    while lane < n:
-        found = step_eight(
-            transitions, shift, work.states, work.mixed, work.defaults, work.words, level, lane, work.late, lates,
-        )  # fmt: skip
-        read += ones(found & LANE_MASK)
-        lates += ones(found >> EIGHT)
-        lane += EIGHT
-    # The next step, or the answer, will ask for what the new states are.
-    for i in range(n):
-        prefetch(cache.info, TWO * work.states[i])
-    return read, lates
-
-
-@inlined
-def _find_late(cache: Cache, work: Work, lates: Unsigned) -> Unsigned:
-    """Give late keys the successors that are not in their home slots; keep the others in ``work.late``, and return how many."""
-    missing = ZERO
-    for j in range(lates):
-        key = work.late[j]
-        target, mixed = ZERO, work.mixed[key]
-        if mixed == ZERO:  # a default successor, for which the doorkeeper must have a number, too
-            work.mixed[key] = mix(work.states[key], ZERO, np.uint64(cache.symbol_bits), np.uint64(cache.key_shift))
-        elif work.defaults[key] != ZERO:
-            target = find(cache.transitions, mixed, np.uint64(cache.transition_shift))
-        if target != ZERO:
-            work.states[key] = target & STATE_MASK
-        else:
-            work.late[missing] = key
-            missing += ONE
-    return missing
 
 
 @inlined

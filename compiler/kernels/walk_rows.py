@@ -22,9 +22,11 @@ from compiler.kernels.tables import (
     WORDS,
     Cache,
     Int32s,
+    Int64s,
     Keys,
     Program,
     Signed,
+    Uint64s,
 )
 from compiler.kernels.transitions import mixed_of, unmix
 from compiler.kernels.unsigned import EIGHT, FINAL_BIT, LANE_MASK, LOW_HALF, ONE, STATE_MASK, TWO, ZERO
@@ -67,7 +69,8 @@ def fill_dense_rows(program: Program, cache: Cache, table: Uint32s, bits: Signed
 @kernel
 def walk_dense_rows(
     program: Program,
-    cache: Cache,
+    meta: Int64s,
+    info: Uint64s,
     work: Work,
     table: Uint32s,
     bits: Signed,
@@ -79,9 +82,9 @@ def walk_dense_rows(
 ) -> Signed:
     """Match keys ``row`` to ``stop``, as :func:`compiler.kernels.walk.walk` does, whose comments explain the phases.
 
+    ``meta`` and ``info`` are the cache's, and ``info`` is frozen, as that of sealed tables is.
     Returns ``stop``, or the first row of a block in which a successor is missing.
     """
-    meta, info = cache.meta, cache.info
     while row < stop:
         n = np.uint64(min(BLOCK, stop - row))
         n = enter_keys(program, meta, work, keys, np.uint64(row), n, out)

@@ -122,6 +122,12 @@ class Collector:
         places = np.arange(total) + np.repeat(starts - (ends - sizes), sizes)
         self._append(ends.astype(np.int32), tags[places])
 
+    def extend(self, offsets: Int32s, tags: Int32s) -> int:
+        """Take over all sets of another answer; return the number that its set 0 gets, and the others get those that follow."""
+        first = self.base
+        self._append(offsets[1:], tags)
+        return first
+
     def _named(self, used: Indices, offsets: Int32s, tags: Int32s) -> tuple[Indices, Indices]:
         """Return the numbers of these sets in the answer, and those among them that are to be added, in this order.
 

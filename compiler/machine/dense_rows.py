@@ -1,6 +1,6 @@
 """A cache that has not had to build anything for a while, written out as rows of successors if it is small.
 
-See :mod:`compiler.kernels.walk_dense_rows` for what that is good for.
+See :mod:`compiler.kernels.walk_rows` for what that is good for.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from compiler.kernels.tables import STATES, Cache, Keys, Program
+from compiler.kernels.tables import STATES, Cache, Keys, Program, frozen, frozen_cache
 from compiler.kernels.work import Work
 
 __all__ = ["QUIET_KEYS", "DenseRows"]
@@ -26,15 +26,14 @@ BYTES_PER_KEY = 64
 class DenseRows:
     """One walker's rows, and how long nothing has been built."""
 
-    def __init__(self, program: Program, work: Work, most_bytes: int) -> None:
-        """Use the walker's scratch space; rows take ``most_bytes`` at most."""
+    def __init__(self, program: Program, most_bytes: int) -> None:
+        """Begin without rows; they take ``most_bytes`` at most."""
         self._most_bytes = most_bytes
         self._program = program
-        self._work = work
         self._bits = max(1, (len(program.word_offsets) - 1).bit_length())
         """A row has 2 to this power successors: room for every literal word and for all others."""
         self._rows: npt.NDArray[np.uint32] | None = None
-        self._keys = self._wanted = 0
+        self._keys = self.wanted = 0
 
     @property
     def nbytes(self) -> int:
@@ -44,12 +43,12 @@ class DenseRows:
     @property
     def long_enough(self) -> bool:
         """Whether nothing was built for so long that rows are worth making."""
-        return self._rows is not None or self._keys >= max(QUIET_KEYS, self._wanted // BYTES_PER_KEY)
+        return self._rows is not None or self._keys >= max(QUIET_KEYS, self.wanted // BYTES_PER_KEY)
 
     def fits(self, cache: Cache, room: int) -> bool:
         """Tell whether rows would lie near the processor, and take at most ``room`` bytes."""
-        self._wanted = int(cache.meta[STATES]) << self._bits + 2
-        return self._wanted <= min(self._most_bytes, room)
+        self.wanted = int(cache.meta[STATES]) << self._bits + 2
+        return self.wanted <= min(self._most_bytes, room)
 
     def note(self, keys: int, *, built: bool) -> None:
         """Take note of keys that went through the general walk."""
@@ -57,16 +56,18 @@ class DenseRows:
             self._rows = None
         self._keys = 0 if built else self._keys + keys
 
-    def walk(self, cache: Cache, column: Keys, row: int, stop: int, base: int, out: npt.NDArray[np.int32]) -> int:
-        """Match keys ``row`` to ``stop`` by rows; return the row to go on at with the general walk, or ``stop``."""
+    def walk(
+        self, cache: Cache, work: Work, column: Keys, row: int, stop: int, base: int, out: npt.NDArray[np.int32]
+    ) -> int:
+        """Match keys ``row`` to ``stop`` by rows; return ``stop``, or the first row of a block in which a successor is missing.
+
+        Then the general walk is to go on; if it builds the successor, :meth:`note` is to be told.
+        """
         from compiler.kernels.calling import direct
         from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
 
         if self._rows is None:
             self._rows = np.zeros(int(cache.meta[STATES]) << self._bits, np.uint32)
-            fill_dense_rows(self._program, cache, self._rows, self._bits)
+            fill_dense_rows(self._program, frozen_cache(cache), self._rows, self._bits)
         where = self._bits, column, row, stop, base, out
-        row = int(direct(walk_dense_rows, self._program, cache, self._work, self._rows, *where))
-        if row < stop:  # a successor is missing
-            self.note(0, built=True)
-        return row
+        return int(direct(walk_dense_rows, self._program, cache.meta, frozen(cache.info), work, self._rows, *where))

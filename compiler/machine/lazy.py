@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,20 +24,23 @@ from typing import Any
 import numpy as np
 
 from compiler.automata.nfa import Nfa
+from compiler.kernels.tables import Cache, frozen_cache
 from compiler.leases import Lease, Leases
 from compiler.machine.bit_program import bit_program
-from compiler.machine.cache import Snapshot
+from compiler.machine.cache import Snapshot, nbytes
 from compiler.machine.collector import joined
 from compiler.machine.columns import shares
 from compiler.machine.key_cache import KeyCacheMode
 from compiler.machine.memory import default_capacity
 from compiler.machine.policy import AUTO, Policy
 from compiler.machine.program import make_program
+from compiler.machine.sealed_walker import SealedWalker
+from compiler.machine.seals import Seal, check
 from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.walker import Halt
 from compiler.values import CacheStats, Int32s, KeyColumn, Memory, SetBatch
 
-__all__ = ["LazyDfa", "Simulator"]
+__all__ = ["LazyDfa"]
 
 SMALLEST_SHARE = 4096
 """The fewest keys that are worth a thread of their own."""
@@ -45,8 +49,8 @@ SMALLEST_SHARE = 4096
 class LazyDfa:
     """A binding set's NFA with a lazily built, bounded DFA; usable from any number of threads, signal handlers and forks.
 
-    Pickles as its NFA and the capacity that was asked for; the copy begins with an empty cache. An exception may end a call at
-    any point: the walker that was used starts over with an empty cache, and answers stay right.
+    Pickles as its NFA, the capacity that was asked for and what is sealed; the copy begins with an empty cache. An exception may
+    end a call at any point: the walker that was used starts over with an empty cache, and answers stay right.
     """
 
     def __init__(
@@ -73,7 +77,13 @@ class LazyDfa:
         self._bits = bit_program(nfa)
         self._key_cache: KeyCacheMode = key_cache
         self._policy = replace(policy, key_cache=key_cache)
-        self._walkers: tuple[SmallBatchWalker, ...] = (self._walker(self._capacity),)
+        self._seal: Seal | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with an empty cache, beside the seal if there is one."""
+        self._room = self._capacity - (0 if self._seal is None else nbytes(self._seal))
+        self._walkers: tuple[SmallBatchWalker, ...] = (self._walker(self._room),)
         """Each is used by one call at a time, to which it is lent by its number."""
         self._leases = Leases(LENDING)
         self._loans = self._leases.loans
@@ -83,12 +93,49 @@ class LazyDfa:
         """The automaton that this one determinises."""
         return self._nfa
 
+    @property
+    def sealed(self) -> Seal | None:
+        """The tables that are sealed, which nobody may write."""
+        return self._seal
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), key_cache=self._key_cache, policy=self._policy), (
-            self._nfa,
-            self._separator,
-            self._asked,
-        )
+        make = partial(_restored, key_cache=self._key_cache, policy=self._policy)
+        return make, (self._nfa, self._separator, self._asked, None if self._seal is None else self._seal._asdict())
+
+    def seal(self) -> LazyDfa | None:
+        """Return a machine that has what the cache knows now in sealed tables, which all threads read; None if that is nothing.
+
+        Of several caches the one with the most states is taken. This machine stays as it is.
+        """
+        lease: Lease = {}
+        best = max(range(len(self._walkers)), key=lambda number: self._walkers[number].stats().states)
+        number = self._leases.take(lease, [best])
+        if number is None:
+            return None
+        try:
+            seal = self._walkers[number].seal()
+        finally:
+            self._leases.give_back(number)
+        return None if seal is None else self.with_seal(seal, checked=True)
+
+    def with_seal(self, seal: Seal | None, *, checked: bool = False) -> LazyDfa:
+        """Return a machine that asks these tables first, or has none. They are left out if they take more than the capacity.
+
+        Raises :class:`compiler.machine.seals.SealError` if they are not an equal automaton's, unless they were ``checked``.
+        """
+        if seal is not None and not checked:
+            check(seal, self._program)
+        machine = copy(self)
+        fits = seal is not None and nbytes(seal) <= self._capacity
+        machine._seal = seal if fits else None  # noqa: SLF001 - of this class
+        machine._begin()  # noqa: SLF001
+        return machine
+
+    def __copy__(self) -> LazyDfa:
+        """Return a machine of the same tables, with nothing else; the caller begins it."""
+        machine = object.__new__(type(self))
+        machine.__dict__.update(self.__dict__)
+        return machine
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
@@ -166,7 +213,14 @@ class LazyDfa:
     def stats(self) -> CacheStats:
         """Describe the caches, all together."""
         total = sum((walker.stats() for walker in self._walkers), CacheStats())
-        return replace(total, capacity=self._capacity)
+        if self._seal is None:
+            return replace(total, capacity=self._capacity)
+        return replace(
+            total,
+            capacity=self._capacity,
+            bytes=total.bytes + nbytes(self._seal),
+            sealed_states=len(self._seal.state_end) - 1,
+        )
 
     def snapshot(self) -> Snapshot | None:
         """Return what a cache knows now; None where there is no cache."""
@@ -180,6 +234,8 @@ class LazyDfa:
             self._leases.give_back(number)
 
     def _walker(self, capacity: int) -> SmallBatchWalker:
+        if self._seal is not None:
+            return SealedWalker(self._program, self._bits, capacity, self._policy, self._seal)
         return SmallBatchWalker(self._program, self._bits, capacity, self._policy)
 
     def _run_part(self, numbers: Iterable[int], columns: list[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
@@ -209,7 +265,7 @@ class LazyDfa:
                     return
                 held += 1
             if held < count:
-                share = self._capacity // count
+                share = self._room // count
                 for walker in self._walkers:
                     walker.bound(share)
                 self._walkers += tuple(self._walker(share) for _ in range(count - held))
@@ -225,6 +281,7 @@ LENDING = tuple(
         LazyDfa.match_joined,
         LazyDfa.match_memory,
         LazyDfa.snapshot,
+        LazyDfa.seal,
         LazyDfa._run_part,  # noqa: SLF001 - of this module
         LazyDfa._share,  # noqa: SLF001
     )
@@ -232,30 +289,7 @@ LENDING = tuple(
 """The calls that walkers are lent to; each has its lease in a variable of that name."""
 
 
-class Simulator:
-    """The NFA without a cache: every key is simulated. Usable from any number of threads."""
-
-    def __init__(self, nfa: Nfa, separator: bytes) -> None:
-        """Lay the NFA out for the kernel."""
-        self._separator = separator
-        self._machine = LazyDfa(nfa, separator, 0)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._machine.nfa, self._separator)
-
-    @property
-    def nfa(self) -> Nfa:
-        """The automaton that is simulated."""
-        return self._machine.nfa
-
-    def match(self, key: bytes) -> tuple[int, ...]:
-        """Return the accept tags of a key, ascending."""
-        return self._machine.match(key)
-
-    def match_batch(self, columns: Iterable[KeyColumn], *, threads: int = 1) -> SetBatch:
-        """Match every key of every column; the answer runs over all of them in order."""
-        return self._machine.match_batch(columns, threads=threads)
-
-    def stats(self) -> CacheStats:
-        """Count the keys; there is no cache to describe."""
-        return CacheStats(keys=self._machine.stats().keys)
+def _restored(nfa: Nfa, separator: bytes, capacity: int | None, seal: dict[str, Any] | None, **options: Any) -> LazyDfa:
+    """Return a machine that was pickled."""
+    machine = LazyDfa(nfa, separator, capacity, **options)
+    return machine if seal is None else machine.with_seal(frozen_cache(Cache(**seal)), checked=True)

@@ -34,7 +34,7 @@ from compiler.kernels.tables import (
 )
 from compiler.machine.hashing import edge_table, word_table
 
-__all__ = ["make_program"]
+__all__ = ["make_program", "marks_of"]
 
 FEW_CHILDREN = 4
 """So many labels lie in a line of the processor's cache or two, and take no room in the hash table. Without that table,
@@ -87,13 +87,13 @@ def _nodes(nfa: Nfa, nested: Int32s, crowded: npt.NDArray[np.bool_]) -> Uint64s:
     nodes = np.zeros(2 * len(nfa) + 2, np.uint64)
     nodes[0::2] = nfa.children.astype(np.uint64) << np.uint64(32)
     nodes[0:-2:2] |= flags.astype(np.uint64)
-    bits = np.where(labels > 0, _marks(labels), np.uint64(0))
+    bits = np.where(labels > 0, marks_of(labels), np.uint64(0))
     if len(has):
         nodes[1:-2:2][has] = np.bitwise_or.reduceat(bits, first[has])
     return nodes
 
 
-def _marks(symbols: Int32s) -> Uint64s:
+def marks_of(symbols: Int32s) -> Uint64s:
     """Return the bits that stand for symbols in filters, as :func:`compiler.kernels.filters.marks` does."""
     hashed = symbols.astype(np.uint64) * np.uint64(SCRAMBLE)  # modulo 2^64
     last = np.uint64(LAST_MARK)

@@ -38,6 +38,7 @@ from compiler.machine.dense_rows import QUIET_KEYS, DenseRows
 from compiler.machine.key_cache import KeyCache
 from compiler.machine.policy import Policy
 from compiler.machine.progress import Progress
+from compiler.machine.seals import Seal, make_seal
 from compiler.machine.simulation import Simulation
 from compiler.machine.single_keys import ONE_BYTES, SingleKeys
 from compiler.values import CacheStats, Int32s, KeyColumn, SetBatch
@@ -147,6 +148,12 @@ class Walker:
             self._start_over()
         return None if self._cache is None else snapshot(self._cache)
 
+    def seal(self) -> Seal | None:
+        """Return a copy of what the cache knows now, sealed; None where that is nothing."""
+        if self._midway:
+            self._start_over()
+        return None if self._cache is None else make_seal(self._cache)
+
     def bound(self, capacity: int) -> None:
         """Bound the cache anew, throwing away what it holds if that is too large already."""
         self._begin()
@@ -171,7 +178,7 @@ class Walker:
             cache.meta[COUNTS] = counts
         self._work = make_work(self._program)
         self._simulation = Simulation(self._program, self._bits, self._work)
-        self._dense_rows = DenseRows(self._program, self._work, self._policy.row_bytes)
+        self._dense_rows = DenseRows(self._program, self._policy.row_bytes)
         self._key_cache.drop()
         self._single = SingleKeys(self._program, self._capacity)
         self._words_at_clear = int(cache.meta[WORDS])
@@ -221,7 +228,11 @@ class Walker:
         fits = self._dense_rows.fits(cache, self._capacity - used - self._key_cache.table.nbytes)
         dense = fits and not len(table) and column.block > 1
         if dense and self._dense_rows.long_enough:
-            meta[ROW] = self._dense_rows.walk(cache, column.keys, start, stop, column.found.base, column.out)
+            meta[ROW] = self._dense_rows.walk(
+                cache, self._work, column.keys, start, stop, column.found.base, column.out
+            )
+            if meta[ROW] < stop:
+                self._dense_rows.note(0, built=True)  # or it is about to be
             status = DONE
         else:
             from compiler.kernels.calling import direct  # as late as all kernels

@@ -66,6 +66,9 @@ _CHUNK = 1 << 20
 Array = npt.NDArray[Any]
 Sections = Mapping[str, Array]
 
+NOTHING: Mapping[str, str] = {}
+"""No sections."""
+
 
 class _Entry(NamedTuple):
     name: str
@@ -102,7 +105,13 @@ def write_file(path: str | os.PathLike[str], sections: Sections) -> None:
         file.write(struct.pack("=I", checksum))
 
 
-def read_file(path: str | os.PathLike[str], schema: Mapping[str, str], *, mapped: bool = False) -> dict[str, Array]:
+def read_file(
+    path: str | os.PathLike[str],
+    schema: Mapping[str, str],
+    *,
+    further: Mapping[str, str] = NOTHING,
+    mapped: bool = False,
+) -> dict[str, Array]:
     """Read a file and return its sections, as :func:`unpack` does.
 
     They are views of a copy in the memory of this process, or with ``mapped`` of the file's own pages; either stays as long
@@ -120,7 +129,7 @@ def read_file(path: str | os.PathLike[str], schema: Mapping[str, str], *, mapped
     except (OSError, ValueError) as error:
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
         raise refusal(path, Defect.UNREADABLE, f"cannot be read ({reason})", remedy=_NOT_OURS) from None
-    return unpack(pages, schema, path)
+    return unpack(pages, schema, path, further=further)
 
 
 def _copy(file: FileIO, size: int) -> memoryview:
@@ -136,10 +145,17 @@ def _copy(file: FileIO, size: int) -> memoryview:
     return view[:filled]
 
 
-def unpack(data: bytes | memoryview, schema: Mapping[str, str], path: str | os.PathLike[str]) -> dict[str, Array]:
+def unpack(
+    data: bytes | memoryview,
+    schema: Mapping[str, str],
+    path: str | os.PathLike[str],
+    *,
+    further: Mapping[str, str] = NOTHING,
+) -> dict[str, Array]:
     """Return the sections of a file's content, as read-only views of it, in the order of the schema.
 
-    ``schema`` maps each section's name to its type in NumPy's notation without byte order (``"i4"``). Raises
+    ``schema`` maps each section's name to its type in NumPy's notation without byte order (``"i4"``); those of ``further`` may
+    follow, all or none. Raises
     :class:`FileFormatError`, with ``path`` in its text, if the content is not a file with just these sections.
     """
     checksum, count, size = _check_head(bytes(data[: _HEADER.size]), len(data), path)
@@ -148,7 +164,9 @@ def unpack(data: bytes | memoryview, schema: Mapping[str, str], path: str | os.P
     if found != checksum:
         problem = f"its checksum is {found:#010x}, and says {checksum:#010x}"
         raise refusal(path, Defect.CHECKSUM, problem, remedy=_DAMAGED)
-    if count != len(schema):
+    if count == len(schema) + len(further):
+        schema = {**schema, **further}
+    elif count != len(schema):
         raise refusal(path, Defect.TABLE, f"it has {count:,} sections, expected {len(schema):,}")
     if _HEADER.size + count * _ENTRY.size > size:
         raise refusal(path, Defect.TABLE, "its table of sections goes beyond its end")

@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dfa_router.cli.definition_options import definitions_option, listing_option, vhost_option
+from dfa_router.cli.definition_options import broker_option, definitions_option, listing_option, vhost_option
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown, table_of, title
@@ -34,6 +34,7 @@ EDGES = 60
 )
 @definitions_option
 @listing_option
+@broker_option
 @click.option(
     "--messages",
     metavar="PATH",
@@ -54,6 +55,7 @@ def audit(
     *,
     definitions: str,
     listings: tuple[str, ...],
+    broker: str | None,
     messages: str | None,
     kind: str | None,
     vhost: str,
@@ -71,7 +73,7 @@ def audit(
     lacks something, 130 interrupted, 143 terminated.
     """
     terminal = context.obj.terminal
-    topology = load_definitions(definitions, vhost, listings=listings)
+    topology = load_definitions(definitions, vhost, broker=broker, listings=listings)
     if messages is not None:
         kind = format_of(messages, kind)
     if html is not None:

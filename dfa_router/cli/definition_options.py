@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["WHERE", "definitions_option", "listing_option", "vhost_option"]
+__all__ = ["WHERE", "broker_option", "definitions_option", "listing_option", "vhost_option"]
 
 WHERE = (
     "a file that 'rabbitmqctl export_definitions' wrote, '-' for standard input, or the address of a management API, such as "
@@ -22,6 +22,13 @@ listing_option = click.option(
     help="A listing with what exports leave out, internal exchanges and exclusive queues: what /api/exchanges, /api/queues or "
     "/api/bindings wrote, or 'rabbitmqctl list_exchanges --formatter json'. May be given several times; a management API as "
     "--definitions gives its own.",
+)
+
+broker_option = click.option(
+    "--broker",
+    metavar="VERSION",
+    help="The version of RabbitMQ whose rules hold where versions differ, such as 3.10.  [default: the one that wrote the "
+    "definitions, or the newest]",
 )
 
 vhost_option = click.option(

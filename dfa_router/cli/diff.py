@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dfa_router.cli.definition_options import listing_option, vhost_option
+from dfa_router.cli.definition_options import broker_option, listing_option, vhost_option
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown, table_of, title
@@ -32,6 +32,7 @@ __all__ = ["diff"]
 @click.argument("old")
 @click.argument("new")
 @listing_option
+@broker_option
 @click.option(
     "--messages",
     metavar="PATH",
@@ -50,6 +51,7 @@ def diff(
     old: str,
     new: str,
     listings: tuple[str, ...],
+    broker: str | None,
     messages: str | None,
     kind: str | None,
     vhost: str,
@@ -70,7 +72,7 @@ def diff(
     143 terminated.
     """
     terminal = context.obj.terminal
-    before, after = (load_definitions(one, vhost, listings=listings) for one in (old, new))
+    before, after = (load_definitions(one, vhost, broker=broker, listings=listings) for one in (old, new))
     if messages is not None:
         kind = format_of(messages, kind)
     with terminal.progress("exchanges", {"routing": "messages"}) as report:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,79 @@ from dfa_router.analysis.explaining import Explanation, Miss
 from dfa_router.analysis.explaining import explain as explanation_of
 from dfa_router.analysis.explaining import why_not as misses_of
 from dfa_router.cli.binding_files import BindingFile, read_bindings
+from dfa_router.cli.definition_options import broker_option
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, dialect_option, json_option
 from dfa_router.cli.pattern_options import checked_text
-from dfa_router.errors import BindingError
-from dfa_router.rabbitmq import load_definitions
+from dfa_router.cli.ways import barrier_lines, message_options, nearest_key, read_attributes, way_lines, why_missed
+from dfa_router.errors import BindingError, OptionError
+from dfa_router.inspection.way import Way, barriers, way
+from dfa_router.permissions.files import refusal
+from dfa_router.rabbitmq import Topology, load_definitions
+from dfa_router.rabbitmq.nodes import queues_of
 
 __all__ = ["explain", "why_not"]
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What is asked about which key."""
+
+    file: str
+    key: str
+    dialect: str | None
+    exchange: str | None
+    vhost: str
+    user: str | None
+    broker: str | None
+    headers: str | None
+    cc: tuple[str, ...]
+    bcc: tuple[str, ...]
+
+    @property
+    def is_definitions(self) -> bool:
+        return self.file.lower().endswith(".json")
+
+    def bindings(self) -> tuple[BindingFile, str]:
+        """Return the bindings of a list or of one exchange, and their dialect."""
+        if any(given not in (None, ()) for given in (self.user, self.headers, self.cc, self.bcc, self.broker)):
+            raise OptionError(
+                "--user, --broker, --headers, --cc and --bcc are of a message to an --exchange of a definitions file (.json)"
+            )
+        found = read_bindings(Path(self.file), exchange=self.exchange, vhost=self.vhost)
+        return found, self.dialect or found.dialect or "amqp"
+
+    @cached_property
+    def topology(self) -> Topology:
+        """The definitions file."""
+        if self.dialect is not None:
+            raise OptionError(
+                f"--dialect is for lists of bindings: the exchanges of {self.file} say by their types what theirs is"
+            )
+        return load_definitions(self.file, self.vhost, broker=self.broker)
+
+    def way(self) -> Way:
+        """Follow the message."""
+        assert self.exchange is not None
+        attributes = read_attributes(self.headers, self.cc, self.bcc)
+        return way(self.topology, self.exchange, self.key, self.vhost, **attributes)
+
+    def refused(self) -> str | None:
+        """Tell why the broker does not take it."""
+        assert self.exchange is not None
+        if self.topology.exchange(self.exchange, self.vhost).internal:
+            return f"exchange {self.exchange!r} is internal: it takes messages from other exchanges, and from no client"
+        if self.user is None:
+            return None
+        return refusal(Path(self.file), self.user, self.exchange, self.key, self.vhost)
 
 
 def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what says which bindings are asked about which key."""
     for option in (
+        message_options,
+        broker_option,
+        click.option("--user", help="Who publishes: a user of the definitions file, whose permissions are asked, too."),
         click.option("--vhost", default="/", show_default=True, help="The vhost of the exchange."),
         click.option("--exchange", help="The exchange of a definitions file to which the key is published."),
         dialect_option,
@@ -40,39 +102,42 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_file_options
 @json_option
 @click.pass_context
-def explain(
-    context: click.Context, *, file: str, key: str, dialect: str | None, exchange: str | None, vhost: str, as_json: bool
-) -> None:
+def explain(context: click.Context, /, *, file: str, key: str, as_json: bool, **asked: Any) -> None:
     """Show for each binding that matches KEY which words of the key each of its words took.
 
-    Of a definitions file, the bindings are those of --exchange, and the queues those that the message reaches by way of all
-    exchanges behind it, alternates among them.
+    Of a definitions file, the message is followed hop by hop from --exchange to its queues: through exchanges of all types that
+    are simulated, alternates among them, with --headers and --cc where they count, and with the permissions of --user.
 
     Exit codes: 0 something matches, 1 nothing does (then why-not tells more), 2 wrong usage or input.
 
     \b
-    Example:
+    Examples:
       dfa-router explain definitions.json 'stock.nyse.ibm' --exchange market
+      dfa-router explain definitions.json 'order' --exchange events --headers '{"region": "eu"}' --user shop
     """  # noqa: D301 - click wants the control character itself
-    bindings, language = _read(file, exchange, vhost, dialect)
-    found = explanation_of(bindings.bindings, key, language)
-    reached = _reached(file, exchange, vhost, key)
+    question = _Question(file, key, **asked)
+    if question.exchange is not None and question.is_definitions:
+        refused = question.refused()
+        found = question.way() if refused is None else None
+        queues = [] if found is None else list(found.route.queues)
+        if as_json:
+            hops = [] if found is None else [asdict(one) for one in found.hops]
+            told = {"key": key, "refused": refused, "queues": queues, "hops": hops}
+            click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        else:
+            for line in [refused] if found is None else way_lines(file, found):
+                click.echo(line)
+        if not queues:
+            context.exit(ExitCode.FOUND)
+        return
+    bindings, language = question.bindings()
+    explained = explanation_of(bindings.bindings, key, language)
     if as_json:
-        click.echo(json.dumps({**asdict(found), "queues": reached}, indent=2, ensure_ascii=False))
+        click.echo(json.dumps({**asdict(explained), "queues": None}, indent=2, ensure_ascii=False))
     else:
-        _explained(file, bindings, found)
-        if reached is not None:
-            click.echo(f"queues, through all exchanges and alternates: {', '.join(reached) or 'none'}")
-    if not (found.matches if reached is None else reached):
+        _explained(file, bindings, explained)
+    if not explained.matches:
         context.exit(ExitCode.FOUND)
-
-
-def _reached(file: str, exchange: str | None, vhost: str, key: str) -> list[str] | None:
-    """Return the queues that a message reaches by way of all exchanges, for a definitions file; None for a list."""
-    if exchange is None or not file.lower().endswith(".json"):
-        return None
-    topology = load_definitions(file, vhost)
-    return [] if topology.exchange(exchange, vhost).internal else list(topology.route(exchange, key, vhost).queues)
 
 
 def _explained(file: str, bindings: BindingFile, found: Explanation) -> None:
@@ -88,25 +153,17 @@ def _explained(file: str, bindings: BindingFile, found: Explanation) -> None:
 
 @click.command(name="why-not", short_help="Tell why a queue does not get a key, and the nearest key that it gets.")
 @_file_options
-@click.option("--queue", help="Only bindings of this destination.")
-@count_option("--most", 3, "Bindings to tell about, the nearest first.")
+@click.option("--queue", help="Only bindings of this destination; of a definitions file, those on a way to this queue.")
+@count_option("--most", 3, "Bindings to tell about, of each exchange on the way, the nearest first.")
 @json_option
 @click.pass_context
 def why_not(
-    context: click.Context,
-    *,
-    file: str,
-    key: str,
-    dialect: str | None,
-    exchange: str | None,
-    vhost: str,
-    queue: str | None,
-    most: int,
-    as_json: bool,
+    context: click.Context, /, *, file: str, key: str, queue: str | None, most: int, as_json: bool, **asked: Any
 ) -> None:
     """Tell for the nearest bindings how far KEY could have matched, which word broke it, and the nearest key that matches.
 
-    Nearest means the fewest words to put in, leave out or replace.
+    Nearest means the fewest words to put in, leave out or replace. Of a definitions file and a --queue, the message is followed
+    hop by hop from --exchange, and what keeps it from the queue is told of each exchange on the way.
 
     Exit codes: 0 the destination does not get the key, 1 it does (then explain tells more), 2 wrong usage or input.
 
@@ -114,7 +171,47 @@ def why_not(
     Example:
       dfa-router why-not definitions.json 'stock.nyse' --exchange market --queue ibm
     """  # noqa: D301 - click wants the control character itself
-    bindings, language = _read(file, exchange, vhost, dialect)
+    question = _Question(file, key, **asked)
+    if question.exchange is not None and question.is_definitions and queue is not None:
+        gets = _barred(question, queue, most, as_json)
+    else:
+        gets = _missing(question, queue, most, as_json)
+    if gets:
+        context.exit(ExitCode.FOUND)
+
+
+def _barred(question: _Question, queue: str, most: int, as_json: bool) -> bool:
+    """Tell what keeps a message from a queue of a topology; return whether nothing does."""
+    topology, vhost = question.topology, question.vhost
+    if (vhost, queue) not in queues_of(topology):
+        raise BindingError(f"{question.file}: vhost {vhost!r} has no queue {queue!r}, neither declared nor bound")
+    refused = question.refused()
+    found = question.way() if refused is None else None
+    gets = found is not None and queue in found.route.queues
+    barred = () if gets or found is None else barriers(topology, found, question.key, queue, vhost, most=most)
+    if as_json:
+        queues = [] if found is None else list(found.route.queues)
+        told = {"gets": gets, "refused": refused, "queues": queues, "barriers": [asdict(one) for one in barred]}
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    elif found is None:
+        click.echo(refused)
+    elif gets:
+        click.echo(f"{queue} gets it:")
+        for line in way_lines(question.file, found):
+            click.echo(line)
+    else:
+        click.echo(f"on its way the message visits {', '.join(repr(hop.exchange) for hop in found.hops)}")
+        for line in barrier_lines(question.file, question.key, barred):
+            click.echo(line)
+        if not barred:
+            click.echo(f"none of them has a binding behind which there is a way to {queue!r}")
+    return gets
+
+
+def _missing(question: _Question, queue: str | None, most: int, as_json: bool) -> bool:
+    """Tell which bindings of one list do not match; return whether one of the queue's does."""
+    bindings, language = question.bindings()
+    file, key = question.file, question.key
     chosen = [i for i, (_, destination) in enumerate(bindings.bindings) if queue in (None, destination)]
     if not chosen:
         names = ", ".join(sorted({repr(destination) for _, destination in bindings.bindings})[:8])
@@ -122,27 +219,19 @@ def why_not(
     part = BindingFile([bindings.bindings[i] for i in chosen], [bindings.places[i] for i in chosen], bindings.dialect)
     matching = explanation_of(part.bindings, key, language)
     found = misses_of(part.bindings, key, language, most=most)
-    reached = _reached(file, exchange, vhost, key)
-    gets = bool(matching.matches) if reached is None else queue in reached
     if as_json:
         told = [
             {**asdict(miss), "binding": chosen[miss.binding], "pattern": part.bindings[miss.binding][0]}
             for miss in found
         ]
-        click.echo(
-            json.dumps(
-                {"matches": len(matching.matches), "queues": reached, "misses": told}, indent=2, ensure_ascii=False
-            )
-        )
+        shown = {"matches": len(matching.matches), "queues": None, "misses": told}
+        click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
     else:
         if matching.matches and queue is not None:
             _explained(file, part, matching)
         for line in _missed(file, part, key, found):
             click.echo(line)
-        if queue is not None and gets and not matching.matches:
-            click.echo(f"{queue} gets it all the same, through another exchange or an alternate one")
-    if gets and queue is not None:
-        context.exit(ExitCode.FOUND)
+    return bool(matching.matches) and queue is not None
 
 
 def _missed(file: str, part: BindingFile, key: str, found: Sequence[Miss]) -> list[str]:
@@ -150,22 +239,5 @@ def _missed(file: str, part: BindingFile, key: str, found: Sequence[Miss]) -> li
     for miss in found:
         pattern, destination = part.bindings[miss.binding]
         head = f"{destination}: {pattern!r} ({file}:{part.places[miss.binding]}) does not match {key!r}"
-        if miss.rule is not None:
-            why = miss.rule
-        elif miss.broken_by is None:
-            why = f"the key ends too early; expected {' or '.join(map(repr, miss.expected))}"
-        else:
-            behind = f"behind {miss.prefix!r}" if miss.prefix else "at its beginning"
-            why = f"{behind}, {miss.broken_by!r} breaks it; expected {' or '.join(map(repr, miss.expected))}"
-        near = (
-            "no key matches it"
-            if miss.nearest is None
-            else f"nearest key that does, {miss.edits} word{'s' * (miss.edits != 1)} away: {miss.nearest!r}"
-        )
-        lines += [f"{head}: {why}", f"    {near}"]
+        lines += [f"{head}: {why_missed(miss)}", f"    {nearest_key(miss)}"]
     return lines
-
-
-def _read(file: str, exchange: str | None, vhost: str, dialect: str | None) -> tuple[BindingFile, str]:
-    found = read_bindings(Path(file), exchange=exchange, vhost=vhost)
-    return found, dialect or found.dialect or "amqp"

@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.cli.fuzz_options import Outcome, outcome_options, scope_of, scope_options
+from dfa_router.cli.fuzz_progress import progress_on
 from dfa_router.cli.spark_session import spark_session
 from dfa_router.language.dialects import DIALECTS
 
 if TYPE_CHECKING:
     from dfa_router.cli.terminal import Terminal
-    from dfa_router.fuzz.tally import Campaign, Plan, Tally
-    from dfa_router.target import Round
+    from dfa_router.fuzz.tally import Campaign, Plan
+    from dfa_router.target import Round, Target
 
 __all__ = ["fuzz"]
 
-_REDRAWN, _SAID = 0.2, 10.0
-"""Seconds between two updates of the progress: redrawn on a terminal, and as lines elsewhere."""
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What a campaign is to ask, of whom, and where."""
+
+    spec: str
+    plan: Plan
+    seconds: float | None
+    rounds: int | None
+    first: int
+    timeout: float
+    python: str | None
+    corpus: list[tuple[str, Round]]
+    replay_only: bool
 
 
 @click.command(short_help="Find where a matcher or broker is wrong, and shrink it to one line.")
@@ -32,12 +45,32 @@ _REDRAWN, _SAID = 0.2, 10.0
     "--dialect", type=click.Choice(list(DIALECTS)), default="amqp", show_default=True, help="The pattern language."
 )
 @click.option(
+    "--dialect-file",
+    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    metavar="FILE",
+    help="A pattern language of your own, in TOML: the fields of dfa_router.Dialect.",
+)
+@click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
     help="How long to test.  [default: 60, or as long as --rounds take]",
 )
 @click.option("--rounds", type=click.IntRange(min=1), help="How many rounds to ask, if that is reached first.")
 @click.option("--seed", type=click.IntRange(min=0), help="Repeat the run of this seed.  [default: a new one]")
+@click.option("--round", "only", type=click.IntRange(min=0), metavar="N", help="Ask the round of this number alone.")
+@click.option(
+    "--case",
+    "case_file",
+    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    metavar="FILE",
+    help="Ask the cases of this file alone, as a corpus keeps them.",
+)
+@click.option(
+    "--resume",
+    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    metavar="FILE",
+    help="Go on where the run ended that wrote this --json result.",
+)
 @click.option(
     "--size", metavar="PxK", help="Patterns and keys of a round, such as 100x500.  [default: small and some large ones]"
 )
@@ -60,41 +93,32 @@ _REDRAWN, _SAID = 0.2, 10.0
     show_default=True,
     help="Seconds that a program or callable may take for one answer.",
 )
+@click.option("--python", metavar="PATH", help="The interpreter that imports a callable, if it is not this one.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes that ask at once.")
 @click.option(
     "--spark", "master", metavar="MASTER", help="Spread the rounds over Spark, such as local[4] or spark://host:7077."
 )
+@scope_options
+@outcome_options
 @click.option("--json", "as_json", is_flag=True, help="Write the result to stdout as one JSON object.")
 @click.pass_context
-def fuzz(
-    context: click.Context,
-    *,
-    spec: str,
-    dialect: str,
-    seconds: float | None,
-    rounds: int | None,
-    seed: int | None,
-    size: str | None,
-    keep_going: bool,
-    validity: bool | None,
-    corpus: Path | None,
-    timeout: float,
-    master: str | None,
-    as_json: bool,
-) -> None:
+def fuzz(context: click.Context, /, **options: Any) -> None:
     """Compare a matcher with the specification, on binding sets and keys that matchers have tripped over.
 
     \b
     SPEC is one of
       dfa                     an engine of this package: dfa, nfa, trie, scan and others
       module:callable         Python: f(patterns: list[str], key: str), which returns the
-                              positions of the patterns that match; ValueError refuses one
+                              positions of the patterns that match; ValueError refuses one.
+                              Or a class: Matcher(patterns), with match(key), bind(pattern)
+                              and unbind(position)
       cmd:./my-matcher        a program that reads and answers JSON lines (docs/fuzz-protocol.md)
       amqp://guest@localhost  a live broker, as mqtt://localhost and nats://localhost are;
                               bindings and queues of the run are removed after it
 
-    The first disagreement is shrunk to the fewest bindings and the shortest pattern and key, explained, and printed
-    with a test case; --keep-going goes on and reports each kind of disagreement once. Ctrl-C ends the run with what
-    was found so far.
+    The first disagreement is shrunk to the fewest bindings and the shortest pattern and key, or to the shortest history
+    that shows it in a target that was started anew; it is explained, and printed with a test case. --keep-going goes on
+    and reports each kind of disagreement once. Ctrl-C ends the run with what was found so far.
 
     Exit codes: 0 no disagreement, 1 a disagreement was found or the target failed, 2 wrong usage, 3 the machine lacks
     something, 130 interrupted before anything was found.
@@ -104,51 +128,41 @@ def fuzz(
       dfa-router fuzz --target mypackage.router:match --seconds 60
       dfa-router fuzz --target cmd:./matcher --dialect mqtt --corpus tests/corpus --keep-going
       dfa-router fuzz --target amqp://guest:guest@localhost --size 100x500
+      dfa-router fuzz --target adapters.kombu:match --python envs/kombu/bin/python --confirm amqp://localhost
     """  # noqa: D301 - click wants the control character itself
-    from dfa_router.fuzz.campaign import run
-    from dfa_router.fuzz.generating.rounds import Size
-    from dfa_router.fuzz.tally import Plan
     from dfa_router.fuzz.targets import open_target
-    from dfa_router.fuzz.text.corpus import read_corpus, write_corpus
+    from dfa_router.fuzz.text.corpus import write_corpus
+    from dfa_router.fuzz.text.outcome import begun, read_result
     from dfa_router.fuzz.text.report import campaign_json, finding_text, summary_text
-    from dfa_router.language.dialects import dialect_named
 
     terminal: Terminal = context.obj.terminal
-    language = dialect_named(dialect)
-    measure = None if size is None else Size.parse(size)
-    replayed = [] if corpus is None else read_corpus(corpus, language)
-    seed = time.time_ns() % 1_000_000_000 if seed is None else seed
-    seconds = 60.0 if seconds is None and rounds is None else seconds
-    target = open_target(spec, language, timeout=timeout)
-    terminal.show(f"{target.name} against the specification of {dialect}, seed {seed}")
+    outcome = Outcome(**{name: options.pop(name) for name in ("confirm", "baseline", "junit", "github")})
+    outcome.check()
+    resumed = None if options["resume"] is None else read_result(options["resume"])
+    asked = _asked(options, resumed)
+    plan, corpus = asked.plan, options["corpus"]
+    before = None if resumed is None else begun(resumed, plan.dialect)
+    target = open_target(asked.spec, plan.dialect, timeout=asked.timeout, python=asked.python)
+    terminal.show(f"{target.name} against the specification of {plan.dialect.name}, seed {plan.seed}")
     try:
-        if master is None:
-            with _progress(terminal) as progress:
-                campaign = run(
-                    target,
-                    language,
-                    seconds=seconds,
-                    rounds=rounds,
-                    seed=seed,
-                    size=measure,
-                    keep_going=keep_going,
-                    validity=validity,
-                    corpus=replayed,
-                    progress=progress,
-                )
+        if options["master"] is not None or options["jobs"] > 1:
+            target.close()  # the workers open their own: this one has shown, before they start, that there is one
+            campaign = _spread(terminal, asked, options["master"], options["jobs"])
         else:
-            target.close()  # the workers open their own: this one has shown, before Spark starts, that there is one
-            plan = Plan(dialect=language, seed=seed, size=measure, keep_going=keep_going, validity=validity)
-            campaign = _on_spark(terminal, master, spec, plan, seconds, rounds, timeout, replayed)
+            campaign = _alone(terminal, asked, target)
     finally:
         target.close()
+    if before is not None:
+        campaign.tally.merge(before)
+    campaign = outcome.judged(campaign)
     kept = [] if corpus is None else write_corpus(corpus, campaign.findings)
-    if as_json:
+    if options["as_json"]:
         click.echo(json.dumps(campaign_json(campaign), indent=2))
     else:
         for finding in campaign.findings:
             click.echo(finding_text(finding) + "\n")
         click.echo(summary_text(campaign))
+    outcome.write(campaign)
     for path in kept:
         terminal.show(f"kept {path}")
     if not campaign.agrees:
@@ -157,67 +171,99 @@ def fuzz(
         context.exit(ExitCode.INTERRUPTED)
 
 
-def _on_spark(
-    terminal: Terminal,
-    master: str,
-    spec: str,
-    plan: Plan,
-    seconds: float | None,
-    rounds: int | None,
-    timeout: float,
-    corpus: list[tuple[str, Round]],
-) -> Campaign:
-    """Run the campaign in a session of its own, which is stopped at the end."""
+def _asked(options: dict[str, Any], resumed: dict[str, Any] | None) -> _Asked:
+    """Return what the options ask for; raises :class:`OptionError` for what does not go together."""
+    from dfa_router.errors import OptionError
+    from dfa_router.fuzz.generating.rounds import Size
+    from dfa_router.fuzz.tally import Plan
+    from dfa_router.fuzz.text.corpus import read_case_file, read_corpus
+    from dfa_router.language.dialect_files import read_dialect
+    from dfa_router.language.dialects import dialect_named
+
+    named = options["dialect_file"]
+    language = dialect_named(options["dialect"]) if named is None else read_dialect(named)
+    only, case_file, seed = options["only"], options["case_file"], options["seed"]
+    if only is not None and seed is None:
+        raise OptionError("--round asks a round of a seed: name it, too, with --seed")
+    if resumed is not None and (only is not None or seed is not None):
+        raise OptionError("--resume goes on with the seed and round of its file: leave --seed and --round out")
+    if resumed is not None:
+        seed = int(resumed["seed"])
+    corpus = [] if options["corpus"] is None else read_corpus(options["corpus"], language)
+    if case_file is not None:
+        corpus = read_case_file(case_file, language)
+    rounds = 1 if only is not None else options["rounds"]
+    bounded = rounds is not None or case_file is not None
+    return _Asked(
+        spec=options["spec"],
+        plan=Plan(
+            dialect=language,
+            seed=time.time_ns() % 1_000_000_000 if seed is None else seed,
+            size=None if options["size"] is None else Size.parse(options["size"]),
+            keep_going=options["keep_going"],
+            validity=options["validity"],
+            scope=scope_of(options),
+        ),
+        seconds=60.0 if options["seconds"] is None and not bounded else options["seconds"],
+        rounds=rounds,
+        first=only if only is not None else int(resumed["next_round"]) if resumed is not None else 0,
+        timeout=options["timeout"],
+        python=options["python"],
+        corpus=corpus,
+        replay_only=case_file is not None,
+    )
+
+
+def _alone(terminal: Terminal, asked: _Asked, target: Target) -> Campaign:
+    """Run the campaign in this process."""
+    from dfa_router.fuzz.campaign import run
+
+    plan = asked.plan
+    with progress_on(terminal) as progress:
+        return run(
+            target,
+            plan.dialect,
+            seconds=asked.seconds,
+            rounds=asked.rounds or (1 if asked.replay_only else None),
+            seed=plan.seed,
+            size=plan.size,
+            keep_going=plan.keep_going,
+            validity=plan.validity,
+            scope=plan.scope,
+            first=asked.first,
+            replay_only=asked.replay_only,
+            corpus=asked.corpus,
+            progress=progress,
+        )
+
+
+def _spread(terminal: Terminal, asked: _Asked, master: str | None, jobs: int) -> Campaign:
+    """Run the campaign on a Spark session of its own, which is stopped at the end, or by processes of this machine."""
+    limits: dict[str, Any] = {
+        "seconds": asked.seconds,
+        "rounds": asked.rounds or (1 if asked.replay_only else None),
+        "first": asked.first,
+        "corpus": asked.corpus,
+    }
+    if master is None:
+        from dfa_router.fuzz.spread import Task, run_on_cores
+
+        task = Task(
+            spec=asked.spec,
+            plan=asked.plan,
+            timeout=asked.timeout,
+            seconds=None,
+            folder=str(Path.cwd()),
+            python=asked.python,
+        )
+        with progress_on(terminal) as progress:
+            return run_on_cores(jobs, task, progress=progress, **limits)
     from dfa_router.spark.session import require_spark
 
     require_spark()
     from dfa_router.spark.campaign import run_on_spark
 
-    with spark_session(terminal, master, app_name="dfa-router fuzz") as session, _progress(terminal) as progress:
+    with spark_session(terminal, master, app_name="dfa-router fuzz") as session, progress_on(terminal) as progress:
         return run_on_spark(
-            session,
-            spec,
-            plan,
-            seconds=seconds,
-            rounds=rounds,
-            timeout=timeout,
-            corpus=corpus,
-            progress=progress,
+            session, asked.spec, asked.plan, timeout=asked.timeout, python=asked.python, progress=progress, **limits
         )
-
-
-@contextmanager
-def _progress(terminal: Terminal) -> Iterator[Callable[[Tally, float], None] | None]:
-    """Yield a function that shows how far a campaign is, redrawn on a terminal and as a line from time to time elsewhere."""
-    if terminal.quiet:
-        yield None
-        return
-    last = 0.0
-    if not terminal.console.is_terminal:
-
-        def say(tally: Tally, passed: float) -> None:
-            nonlocal last
-            if passed - last >= _SAID:
-                last = passed
-                terminal.show(_status(tally, passed))
-
-        yield say
-        return
-    from rich.live import Live
-
-    with Live(console=terminal.console, transient=True, auto_refresh=False) as live:
-
-        def redraw(tally: Tally, passed: float) -> None:
-            nonlocal last
-            if passed - last >= _REDRAWN:
-                last = passed
-                counts = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.classes.items()))
-                live.update(f"{_status(tally, passed)}\nrounds by class: {counts}", refresh=True)
-
-        yield redraw
-
-
-def _status(tally: Tally, passed: float) -> str:
-    rate = tally.cases / max(passed, 1e-9)
-    asked = f"{tally.rounds:,} rounds of {len(tally.classes)} classes, {tally.cases:,} cases"
-    return f"{passed:.0f} s: {asked}, {rate:,.0f} cases/s, {len(tally.findings)} findings"

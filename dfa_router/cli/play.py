@@ -1,4 +1,4 @@
-"""``dfa-router play``: the step-through page, served to this machine, with patterns that can be edited."""
+"""``dfa-router play``: the step-through page, served to this machine."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import webbrowser
 
 import click
 
-from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
-from dfa_router.siblings import check_sibling
+from dfa_router.cli.teach import page_of, stream_options
 
 __all__ = ["play"]
 
 
-@click.command(short_help="Edit patterns and keys in a browser, and step through.")
-@pattern_options
-@click.option("--key", callback=checked_text, help="The routing key to begin with.")
+@click.command(short_help="Step through matches in a browser.")
+@stream_options
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -29,28 +27,27 @@ def play(
     *,
     patterns: tuple[str, ...],
     patterns_from: str | None,
-    key: str | None,
+    dialect: str | None,
+    keys: tuple[str, ...],
+    cache_bytes: int,
     port: int,
     browse: bool,
 ) -> None:
     """Serve the step-through page to this machine, until Ctrl-C.
 
-    Patterns and keys can be edited in the page and there are examples to choose from. What the page shows is in its
-    address, after the #, so a link to it shows the same to anyone who runs this command on the same port.
+    It is the page that 'teach' writes: patterns and keys can be edited in it, and there are examples to choose from. What it
+    shows is in its address, after the #, so a link to it shows the same in any copy of the page.
     """
-    check_sibling("viz")
-    from viz.page.server import link, serve
+    html = page_of(patterns, patterns_from, dialect, keys, cache_bytes)
+    from viz.page.server import serve
 
-    chosen = read_patterns(patterns, patterns_from) if patterns or patterns_from is not None else None
-    if chosen is not None and key is None:
-        key = ""
     try:
-        server = serve(chosen, key, port=port)
+        server = serve({"/": html}, port=port)
     except OSError as error:
         raise click.UsageError(
             f"cannot serve on port {port}: {error.strerror}: choose another --port, or none"
         ) from error
-    address = link(server, chosen, key)
+    address = f"http://127.0.0.1:{server.server_port}/"
     with server:
         click.echo(address)
         context.obj.terminal.show("Serving to this machine only; stop with Ctrl-C.")

@@ -1,4 +1,4 @@
-"""``dfa-router relation`` and ``dfa-router normalise``: what can be proven of single patterns."""
+"""``dfa-router relation`` and ``dfa-router normalise``: what can be proven of patterns."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dfa_router.analysis.relations import Relation, RelationKind
 from dfa_router.analysis.relations import relation as relation_of
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import dialect_option, json_option
-from dfa_router.cli.pattern_options import checked_text
-from dfa_router.errors import CapacityError
+from dfa_router.cli.pattern_options import checked_text, read_patterns
+from dfa_router.errors import CapacityError, OptionError
 
 __all__ = ["normalise", "relation"]
 
@@ -28,34 +28,46 @@ _SAID = {
 }
 
 
-@click.command(short_help="Tell whether two patterns are equal, overlap, or one covers the other.")
+@click.command(short_help="Tell whether two patterns or sets are equal, overlap, or one covers the other.")
 @click.argument("first", callback=checked_text, metavar="A")
 @click.argument("second", callback=checked_text, metavar="B")
+@click.option("--sets", is_flag=True, help="A and B are files of patterns, one per line; - is stdin.")
 @dialect_option
 @json_option
-def relation(*, first: str, second: str, dialect: str | None, as_json: bool) -> None:
-    """Compare two patterns by proof, with a shortest key for each thing that can be shown by one.
+def relation(*, first: str, second: str, sets: bool, dialect: str | None, as_json: bool) -> None:
+    """Compare two patterns, or two sets of them, by proof, with a shortest key for each thing that can be shown by one.
 
-    Quote patterns: a shell expands * and takes what follows a # for a comment.
+    A set matches what any of its patterns does, so --sets tells whether one list of subscriptions can replace another. Quote
+    patterns: a shell expands * and takes what follows a # for a comment.
 
     \b
     Examples:
       dfa-router relation 'stock.#' 'stock.*.ibm'
       dfa-router relation --dialect mqtt 'a/+/#' 'a/b'
+      dfa-router relation --sets old.txt new.txt
     """  # noqa: D301 - click wants the control character itself
-    found = relation_of(first, second, dialect or "amqp")
-    try:
-        common: tuple[str, ...] | None = intersection(first, second, dialect or "amqp", most=64)
-    except CapacityError:
-        common = None
+    if sets and first == second == "-":
+        raise OptionError("A and B cannot both be stdin: save one of them to a file")
+    ours, theirs = (read_patterns((), file) for file in (first, second)) if sets else ([first], [second])
+    found = relation_of(ours, theirs, dialect or "amqp")
+    common = None if sets else _intersection(first, second, dialect or "amqp")
     if as_json:
-        click.echo(json.dumps({**asdict(found), "intersection": common}, indent=2, ensure_ascii=False))
+        shown = asdict(found) if sets else {**asdict(found), "intersection": common}
+        click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
         return
     click.echo(_SAID[found.kind].format(a=first, b=second))
     for line in _witnesses(first, second, found):
         click.echo(f"  {line}")
-    if found.both is not None:
+    if found.both is not None and not sets:
         click.echo(f"  keys of both: {'over 64 patterns' if common is None else ', '.join(map(repr, common))}")
+
+
+def _intersection(first: str, second: str, dialect: str) -> tuple[str, ...] | None:
+    """Return the keys of both as patterns, or None if that takes over 64."""
+    try:
+        return intersection(first, second, dialect, most=64)
+    except CapacityError:
+        return None
 
 
 def _witnesses(first: str, second: str, found: Relation) -> list[str]:

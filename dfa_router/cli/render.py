@@ -7,15 +7,18 @@ from typing import Any
 
 import click
 
+from dfa_router.cli.drawing import checked_keys, nfa_of, recorded, unrouted
+from dfa_router.cli.options import dialect_option
 from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
 from dfa_router.errors import OptionError, PatternError
-from dfa_router.language.dialects import AMQP
-from dfa_router.rabbitmq import load_definitions
+from dfa_router.language.dialects import Dialect, dialect_named
+from dfa_router.rabbitmq import Topology, load_definitions
 from dfa_router.siblings import check_sibling
 
 __all__ = ["render"]
 
-_THINGS = ("nfa", "dfa", "minimal", "cache", "trie", "bitmaps", "topology")
+_THINGS = ("nfa", "dfa", "minimal", "cache", "film", "trie", "bitmaps", "topology")
+FILM_FORMATS = ("svg", "gif")
 _MAX_STATES = 20_000
 
 
@@ -24,11 +27,12 @@ _MAX_STATES = 20_000
 @pattern_options
 @click.option("--definitions", metavar="FILE", help="Draw this topology, or take the patterns of one of its exchanges.")
 @click.option("--exchange", help="The exchange whose bindings are the patterns.")
-@click.option("--vhost", default="/", show_default=True, help="The vhost of the exchange.")
+@click.option("--vhost", help="The vhost of the exchange, or the only one of a topology to draw.  [default: /, or all]")
+@dialect_option
 @click.option("--key", "keys", multiple=True, callback=checked_text, metavar="KEY", help="Mark the path of a key; with 'cache', fill the cache with it "
               "(give it several times); with 'bitmaps', a topic.")  # fmt: skip
 @click.option("--out", required=True, type=click.Path(dir_okay=False), help="The file: .svg, .png, .pdf, .dot or .tex; PNG and "
-              "PDF need the program dot.")  # fmt: skip
+              "PDF need the program dot. Of a film: .svg or .gif.")  # fmt: skip
 @click.option("--theme", type=click.Choice(["auto", "light", "dark"]), default="auto", show_default=True, help="Colours; "
               "auto is the reader's choice in SVG, and light elsewhere.")  # fmt: skip
 @click.option("--dead", is_flag=True, help="Show the dead state, and what leads there.")
@@ -43,7 +47,8 @@ def render(
     patterns_from: str | None,
     definitions: str | None,
     exchange: str | None,
-    vhost: str,
+    vhost: str | None,
+    dialect: str | None,
     keys: tuple[str, ...],
     out: str,
     theme: str,
@@ -58,6 +63,7 @@ def render(
     dfa       its complete DFA
     minimal   the DFA with as few states as its answers allow
     cache     the lazy DFA's cache after the given keys: what is built, what is not, and how often it was used
+    film      the cache while it reads the given keys, word by word: a moving .svg, or a .gif
     trie      the trie that a backtracking matcher walks
     bitmaps   the table of topics and matching bindings that an inverted-bitmap matcher keeps
     topology  exchanges, queues and bindings of a definitions file
@@ -69,19 +75,21 @@ def render(
       dfa-router render topology --definitions defs.json --out topology.svg
     """  # noqa: D301 - click wants the control character itself
     check_sibling("viz")
+    from viz.errors import DrawingTooLargeError
     from viz.formats.files import FORMATS, save
     from viz.model.build import drawing
     from viz.model.limits import MAX_NODES
 
     kind = Path(out).suffix.removeprefix(".").lower()
-    if kind not in FORMATS:
-        raise OptionError(f"--out {out}: its name should end in one of {', '.join('.' + name for name in FORMATS)}")
-    topology = load_definitions(definitions, vhost) if definitions is not None else None
+    formats = FILM_FORMATS if what == "film" else FORMATS
+    if kind not in formats:
+        raise OptionError(f"--out {out}: its name should end in one of {', '.join('.' + name for name in formats)}")
+    topology = load_definitions(definitions, vhost or "/") if definitions is not None else None
     options: dict[str, Any] = {"dead": dead, "other": not no_other, "max_nodes": max_nodes or MAX_NODES}
     if what == "topology":
         if topology is None:
             raise OptionError("a topology needs --definitions FILE, which 'rabbitmqctl export_definitions' writes")
-        thing: Any = topology
+        thing: Any = topology.graph() if vhost is None else _of_vhost(topology, vhost)
     else:
         chosen = read_patterns(patterns, patterns_from)
         if topology is not None:
@@ -89,15 +97,23 @@ def render(
                 raise OptionError(
                     "--definitions holds many exchanges: choose one with --exchange, or draw the 'topology'"
                 )
-            topology.exchange(exchange, vhost)
-            chosen += [b.routing_key for b in topology.bindings if (b.source, b.vhost) == (exchange, vhost)]
+            place = exchange, vhost or "/"
+            topology.exchange(*place)
+            chosen += [b.routing_key for b in topology.bindings if (b.source, b.vhost) == place]
         if not chosen:
             raise PatternError(
                 "there is nothing to draw: give --pattern, --patterns-from or --definitions and --exchange"
             )
-        thing, more = _thing(what, chosen, keys)
+        if what == "film":
+            _save_film(chosen, keys, dialect_named(dialect or "amqp"), out)
+            context.obj.terminal.show(f"wrote {out}")
+            return
+        thing, more = _thing(what, chosen, keys, dialect_named(dialect or "amqp"))
         options |= {**more, "names": chosen}
-    model = drawing(thing, **options)
+    try:
+        model = drawing(thing, **options)
+    except DrawingTooLargeError as error:
+        raise DrawingTooLargeError(_in_options(str(error))) from None
     try:
         save(model, out, theme=theme)  # type: ignore[arg-type]  # one of the three
     except OSError as error:
@@ -105,40 +121,76 @@ def render(
     context.obj.terminal.show(f"wrote {out}. {model.graph['alt']}")
 
 
-def _thing(what: str, patterns: list[str], keys: tuple[str, ...]) -> tuple[Any, dict[str, Any]]:
+def _of_vhost(topology: Topology, vhost: str) -> Any:
+    """Return the graph of one vhost; raises :class:`OptionError` for one that the file does not have."""
+    if vhost not in topology.vhosts:
+        raise OptionError(
+            f"--vhost {vhost}: the file has no such vhost: it has {', '.join(map(repr, topology.vhosts))}"
+        )
+    graph = topology.graph()
+    return graph.subgraph([node for node, data in graph.nodes(data=True) if data["vhost"] == vhost])
+
+
+def _in_options(advice: str) -> str:
+    """Return the advice of the library in the words of this command."""
+    for option, name in (("key=...", "--key KEY"), ("other=False", "--no-other"), ("max_nodes=", "--max-nodes ")):
+        advice = advice.replace(option, name)
+    return advice.replace("raise max_nodes", "raise --max-nodes")
+
+
+def _save_film(patterns: list[str], keys: tuple[str, ...], dialect: Dialect, out: str) -> None:
+    """Write the film of keys; raises :class:`OptionError` where there is none."""
+    from viz.formats.film import film, save_gif
+
+    routed = [key for key in checked_keys(keys, dialect) if unrouted(key, dialect) is None]
+    if not routed:
+        raise OptionError("a film shows what keys do: give --key, as often as you like")
+    nfa, options = nfa_of(patterns, dialect), {"names": patterns, "separator": dialect.separator}
+    try:
+        if out.lower().endswith(".gif"):
+            save_gif(nfa, routed, out, **options)
+        else:
+            Path(out).write_text(film(nfa, routed, **options), encoding="utf-8")
+    except OSError as error:
+        raise click.FileError(out, hint=f"{error.strerror}: choose a file in a folder that exists") from error
+
+
+def _thing(what: str, patterns: list[str], keys: tuple[str, ...], dialect: Dialect) -> tuple[Any, dict[str, Any]]:
     """Return what is to be drawn, and the options that go with it."""
     from compiler import CapacityError, build_dfa
     from compiler.automata.minimize import minimize
-    from compiler.automata.twin import Twin
-    from viz.patterns import nfa_of
 
-    if what == "trie":
-        from dfa_router.reference.trie import Trie
-
-        return Trie([pattern.encode() for pattern in patterns], AMQP), {}
-    if what == "bitmaps":
-        from dfa_router.reference.inverted import InvertedBitmap
-
-        return InvertedBitmap([pattern.encode() for pattern in patterns], AMQP, topics=keys), {
-            "title": "Inverted bitmaps"
-        }
-    nfa = nfa_of(patterns)
+    nfa = nfa_of(patterns, dialect)
+    if what in ("trie", "bitmaps"):
+        return _reference(what, patterns, keys, dialect)
     if what == "cache":
-        cache = Twin(nfa, b".", 64 << 20)
-        for key in keys:
-            cache.match(key.encode())
-        return cache, {}
+        return recorded(nfa, keys, dialect), {}
     if len(keys) > 1:
         raise OptionError(f"{what!r} can mark the path of one --key; 'cache' takes several")
-    path = {"key": keys[0]} if keys else {}
+    path = {"key": keys[0].encode().split(dialect.separator) if keys[0] else []} if keys else {}
     if what == "nfa":
         return nfa, path
+    known = recorded(nfa, keys, dialect)
+    cache = known.snapshot()
     try:
-        dfa = build_dfa(nfa, max_states=_MAX_STATES)
+        dfa = build_dfa(nfa, max_states=_MAX_STATES, first=cache.states if cache is not None else ())
     except CapacityError as error:
         if not keys or what == "minimal":
             raise CapacityError(f"{error}; with 'cache' and --key, what a key visits can be drawn") from error
-        cache = Twin(nfa, b".", 64 << 20)
-        cache.match(keys[0].encode())
-        return cache, path
+        return known, path
     return (minimize(dfa) if what == "minimal" else dfa), path
+
+
+def _reference(what: str, patterns: list[str], keys: tuple[str, ...], dialect: Dialect) -> tuple[Any, dict[str, Any]]:
+    """Return a reference matcher of the patterns; raises :class:`OptionError` for a dialect that it does not speak."""
+    from dfa_router.engines.registry import engine_info
+    from dfa_router.reference.inverted import InvertedBitmap
+    from dfa_router.reference.trie import Trie
+
+    name = "trie" if what == "trie" else "inverted"
+    if not engine_info(name).speaks(dialect):
+        raise OptionError(f"{what!r} does not speak {dialect.name}: draw its 'nfa', 'dfa' or 'cache'")
+    encoded = [pattern.encode() for pattern in patterns]
+    if what == "trie":
+        return Trie(encoded, dialect), {}
+    return InvertedBitmap(encoded, dialect, topics=keys), {"title": "Inverted bitmaps"}

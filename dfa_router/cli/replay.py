@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dfa_router.cli.definition_options import definitions_option, listing_option, vhost_option
+from dfa_router.cli.definition_options import broker_option, definitions_option, listing_option, vhost_option
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown
@@ -31,6 +31,7 @@ __all__ = ["replay"]
 )
 @definitions_option
 @listing_option
+@broker_option
 @click.option(
     "--trace",
     required=True,
@@ -46,6 +47,7 @@ def replay(
     *,
     definitions: str,
     listings: tuple[str, ...],
+    broker: str | None,
     trace: str,
     vhost: str,
     top: int,
@@ -60,7 +62,7 @@ def replay(
     terminated.
     """
     terminal = context.obj.terminal
-    topology = load_definitions(definitions, vhost, listings=listings)
+    topology = load_definitions(definitions, vhost, broker=broker, listings=listings)
     format_of(trace, "trace")
     with terminal.progress(units={"routing": "messages"}) as report:
         found = replayed(topology, plan_log(trace, "trace", report=report), report=report)

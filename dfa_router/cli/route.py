@@ -16,7 +16,7 @@ from rich.text import Text
 
 from compiler.kernels.aside import in_background
 from dfa_router.build import compile
-from dfa_router.cli.definition_options import definitions_option, listing_option, vhost_option
+from dfa_router.cli.definition_options import broker_option, definitions_option, listing_option, vhost_option
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import cache_bytes_option, count_option, json_option
 from dfa_router.cli.spark_session import spark_session
@@ -64,6 +64,7 @@ SLOW_SECONDS = 60.0
     help="Of the result.  [default: as the messages, and Parquet for a trace]",
 )
 @listing_option
+@broker_option
 @vhost_option
 @click.option("--master", default="local[*]", show_default=True, help="The Spark master.")
 @click.option("--engine", type=click.Choice(_ENGINES), default="dfa", show_default=True, help="The matcher.")
@@ -87,6 +88,7 @@ def route(
     *,
     definitions: str,
     listings: tuple[str, ...],
+    broker: str | None,
     messages: str,
     out: str,
     kind: str | None,
@@ -118,7 +120,7 @@ def route(
     interrupted, 143 terminated.
     """
     terminal = context.obj.terminal
-    topology = load_definitions(definitions, vhost, listings=listings)
+    topology = load_definitions(definitions, vhost, broker=broker, listings=listings)
     compile((), engine=engine, cache_bytes=cache_bytes)  # cheap checks, before Spark starts, which takes seconds
     from dfa_router.logs.formats import format_of
     from dfa_router.spark.job import check_output, route_log

@@ -6,8 +6,11 @@ import shutil
 
 import click
 
+from dfa_router.cli.drawing import nfa_of, recorded, unrouted
+from dfa_router.cli.options import dialect_option
 from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
 from dfa_router.errors import PatternError
+from dfa_router.language.dialects import dialect_named
 from dfa_router.siblings import check_sibling
 
 __all__ = ["show"]
@@ -15,6 +18,7 @@ __all__ = ["show"]
 
 @click.command(short_help="Draw automata and a match in the terminal.")
 @pattern_options
+@dialect_option
 @click.option("--key", callback=checked_text, help="A routing key to match, word by word.")
 @click.option("--dfa/--no-dfa", default=True, show_default=True, help="Show the complete DFA, if it is small.")
 @click.option("--width", type=click.IntRange(min=20), help="Columns to fill.  [default: the terminal's]")
@@ -24,31 +28,43 @@ def show(
     *,
     patterns: tuple[str, ...],
     patterns_from: str | None,
+    dialect: str | None,
     key: str | None,
     dfa: bool,
     width: int | None,
 ) -> None:
     """Draw the NFA of patterns as a tree, its DFA as a table, and the match of a key step by step.
 
+    States have the numbers that the engine gives them while it reads the key; those that it does not build follow.
+
     \b
-    Example:
+    Examples:
       dfa-router show -p 'a.b.c' -p 'a.#.c' --key a.d.d.c
+      dfa-router show --dialect mqtt -p 'home/+/lamp' --key home/hall/lamp
     """  # noqa: D301 - click wants the control character itself
     check_sibling("viz")
     from compiler import CapacityError, build_dfa
-    from viz.patterns import nfa_of
     from viz.terminal.show import show as draw
 
     chosen = read_patterns(patterns, patterns_from)
     if not chosen:
         raise PatternError("there is nothing to show: give patterns with --pattern or --patterns-from")
-    nfa = nfa_of(chosen)
+    language = dialect_named(dialect or "amqp")
+    nfa = nfa_of(chosen, language)
+    why = None if key is None else unrouted(key, language)
+    machine = recorded(nfa, [key], language) if key is not None and why is None else None
     complete = None
     if dfa:
+        known = None if machine is None else machine.snapshot()
         try:
-            complete = build_dfa(nfa, max_states=100)
+            complete = build_dfa(nfa, max_states=100, first=known.states if known is not None else ())
         except CapacityError:
             context.obj.terminal.show(
                 "The complete DFA has more than 100 states and is left out; 'render' can draw a part."
             )
-    click.echo(draw(nfa, key, dfa=complete, names=chosen, width=width or shutil.get_terminal_size().columns))
+    columns = width or shutil.get_terminal_size().columns
+    asked = key if machine is not None else None
+    trace = machine.last if machine is not None else None
+    click.echo(draw(nfa, asked, dfa=complete, names=chosen, width=columns, separator=language.separator, trace=trace))
+    if why is not None:
+        click.echo(f"\nThe key {key!r} matches nothing, whatever the patterns: {why}.")

@@ -16,9 +16,11 @@ import numpy as np
 from compiler import Nfa
 from compiler.automata.twin import Twin
 from compiler.machine.key_cache import KeyCacheMode
-from compiler.machine.lazy import LazyDfa, Simulator
+from compiler.machine.lazy import LazyDfa
 from compiler.machine.memory import default_capacity
 from compiler.machine.screen import Screen
+from compiler.machine.seals import Seal
+from compiler.machine.simulator import Simulator
 from compiler.prepare import compile_kernels, jit_enabled
 from compiler.values import CacheStats, KeyColumn, SetBatch
 from dfa_router.engines.protocol import BatchMatcher, EngineInfo, EngineSpec, NoOptions
@@ -26,7 +28,7 @@ from dfa_router.errors import OptionError
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.rules import compile_nfa, screen_of
 
-__all__ = ["DFA", "NFA", "Automaton", "DfaOptions", "Screened", "prepare"]
+__all__ = ["DFA", "NFA", "Automaton", "DfaOptions", "Screened", "Sealable", "prepare"]
 
 
 def prepare() -> None:
@@ -42,6 +44,21 @@ class Automaton(BatchMatcher, Protocol):
     @property
     def nfa(self) -> Nfa:
         """The NFA of the binding set."""
+
+
+@runtime_checkable
+class Sealable(Automaton, Protocol):
+    """An engine that can put what its cache knows into tables that never change."""
+
+    @property
+    def sealed(self) -> Seal | None:
+        """These tables, or None if nothing is sealed."""
+
+    def seal(self) -> Automaton | None:
+        """Return an engine with sealed tables of what this one knows now; None if that is nothing."""
+
+    def with_seal(self, seal: Seal | None) -> Automaton:
+        """Return an engine with these sealed tables, or with none; raises :class:`compiler.machine.seals.SealError` if they are not its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +96,20 @@ class Screened:
     def stats(self) -> CacheStats:
         """Describe the machine's cache."""
         return self.machine.stats()
+
+    @property
+    def sealed(self) -> Seal | None:
+        """The machine's sealed tables."""
+        return self.machine.sealed if isinstance(self.machine, Sealable) else None
+
+    def seal(self) -> Screened | None:
+        """Return the screen around a machine that is sealed."""
+        machine = self.machine.seal() if isinstance(self.machine, Sealable) else None
+        return None if machine is None else Screened(machine, self.screen)
+
+    def with_seal(self, seal: Seal | None) -> Screened:
+        """Return the screen around a machine with these sealed tables, or with none."""
+        return Screened(self.machine.with_seal(seal), self.screen) if isinstance(self.machine, Sealable) else self
 
 
 def _screened(machine: Automaton, dialect: Dialect) -> Automaton:

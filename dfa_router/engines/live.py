@@ -1,53 +1,56 @@
-"""The bindings of a router whose engine is dynamic: they can be added and removed.
+"""The bindings of a router whose engine is dynamic: they can be added and removed, by several threads at once.
 
 A new binding gets the next position, and positions are never used again, so that a position in an old result keeps its
-meaning. An engine that is not safe for threads is asked and changed under one lock, as all but the last of the structures
-in Tyler Treat's "Fast Topic Matching" are.
+meaning. There are two ways to keep bindings and engine together, and :func:`live_matcher` chooses by what the engine can do.
+
+:class:`LockedMatcher` holds one lock around every call, as all but the last of the structures in Tyler Treat's "Fast Topic
+Matching" do. :class:`LockFreeMatcher` is for the last, and holds none. Wherever a thread is suspended, the others go on:
+
+- A list is appended to in one step. Where the entry landed is its position, which is found by looking for the entry from the
+  end: entries never move, and only those of threads that append at the same moment can stand behind it.
+- Which bindings are live is known to the engine alone. To unsubscribe is to ask it for the positions of a pattern, and to
+  remove the oldest that has the right destination; if another thread was quicker, to ask again. Each failure is another
+  thread's success.
+
+What is left is the interpreter's: without its global lock, a free-threaded Python appends under a lock of the list, for as
+long as it takes to write one reference.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from dfa_router.engines.protocol import DynamicMatcher, SnapshotMatcher, SnapshotView
+from dfa_router.engines.protocol import ConcurrentMatcher, DynamicMatcher, SnapshotView
 from dfa_router.errors import BindingError, OptionError
 from dfa_router.language.bindings import Binding, pattern_bytes
 from dfa_router.language.dialects import Dialect
 
-__all__ = ["LiveMatcher"]
+__all__ = ["LiveMatcher", "LockFreeMatcher", "LockedMatcher", "live_matcher"]
 
 
-class LiveMatcher:
-    """A dynamic engine with its bindings; several threads may ask and change it."""
+class LockedMatcher:
+    """An engine that is not safe for threads, with its bindings, behind one lock."""
 
-    def __init__(
-        self, bindings: Iterable[Binding], engine: DynamicMatcher, dialect: Dialect, *, concurrent: bool
-    ) -> None:
+    def __init__(self, bindings: Iterable[Binding], engine: DynamicMatcher, dialect: Dialect) -> None:
         self.bindings: list[Binding] = list(bindings)
         """Every binding that was ever added, by position. It is only appended to, so it can be read while it grows."""
         self._engine = engine
         self._dialect = dialect
-        self._concurrent = concurrent
         self._live: dict[Binding, list[int]] = {}
         for position, binding in enumerate(self.bindings):
             self._live.setdefault(binding, []).append(position)
-        self._make_locks()
-
-    def _make_locks(self) -> None:
         self._lock = threading.Lock()
-        self._engine_guard: AbstractContextManager[Any] = nullcontext() if self._concurrent else threading.Lock()
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions of the live bindings that match, ascending."""
-        with self._engine_guard:
+        with self._lock:
             return self._engine.match(key)
 
     def any(self, key: bytes) -> bool:
         """Tell whether a live binding matches."""
-        with self._engine_guard:
+        with self._lock:
             return self._engine.any(key)
 
     def subscribe(self, binding: Binding) -> int:
@@ -56,10 +59,7 @@ class LiveMatcher:
             position = len(self.bindings)
             pattern = pattern_bytes(binding.pattern, position, self._dialect)
             self.bindings.append(binding)
-        with self._engine_guard:
             self._engine.add(position, pattern)
-        with self._lock:
-            # Entered last, so that another thread finds it, and may remove it, only when the engine has it.
             self._live.setdefault(binding, []).append(position)
         return position
 
@@ -68,33 +68,91 @@ class LiveMatcher:
         with self._lock:
             positions = self._live.get(binding)
             if not positions:
-                raise BindingError(
-                    f"there is no live binding of {binding.pattern!r} to {binding.destination!r} to unsubscribe: "
-                    "router.subscriptions() lists those that are live"
-                )
+                raise _not_live(binding)
             position = positions.pop(0)
             if not positions:
                 del self._live[binding]
-        with self._engine_guard:
             self._engine.remove(position, pattern_bytes(binding.pattern, position, self._dialect))
         return position
 
     def live_positions(self) -> list[int]:
-        """Return the positions of the live bindings, ascending: those of one moment if the engine has snapshots."""
-        if isinstance(self._engine, SnapshotMatcher):
-            return sorted(position for _, position in self._engine.snapshot().subscriptions())
+        """Return the positions of the live bindings, ascending."""
         with self._lock:
             return sorted(position for positions in self._live.values() for position in positions)
 
     def snapshot(self) -> SnapshotView:
-        """Return the present bindings; raises :class:`OptionError` if the engine has no snapshots."""
-        if not isinstance(self._engine, SnapshotMatcher):
-            raise OptionError("this engine has no snapshots: use engine='cstrie'")
-        return self._engine.snapshot()
+        """Raise :class:`OptionError`, as the engine has no snapshots."""
+        raise OptionError("this engine has no snapshots: use engine='cstrie'")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_engine_guard")}
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._make_locks()
+        self._lock = threading.Lock()
+
+
+class LockFreeMatcher:
+    """An engine that is safe for threads, with its bindings, and without a lock."""
+
+    def __init__(self, bindings: Iterable[Binding], engine: ConcurrentMatcher, dialect: Dialect) -> None:
+        self.bindings: list[Binding] = list(bindings)
+        """As in :class:`LockedMatcher`; the engine learns of a binding when it stands here."""
+        self._engine = engine
+        self._dialect = dialect
+
+    def match(self, key: bytes) -> tuple[int, ...]:
+        """Return the positions of the bindings that matched at one moment during the call, ascending."""
+        return self._engine.match(key)
+
+    def any(self, key: bytes) -> bool:
+        """Tell whether a binding matched at one moment during the call."""
+        return self._engine.any(key)
+
+    def subscribe(self, binding: Binding) -> int:
+        """Add a binding at the next position and return the position; an equal binding may be there already."""
+        entry = Binding(*binding)  # an object of its own, which nobody else can append
+        pattern = pattern_bytes(entry.pattern, len(self.bindings), self._dialect)
+        self.bindings.append(entry)
+        position = len(self.bindings) - 1
+        while self.bindings[position] is not entry:
+            position -= 1
+        self._engine.add(position, pattern)
+        return position
+
+    def unsubscribe(self, binding: Binding) -> int:
+        """Remove the oldest live binding that equals this one, and return its position."""
+        pattern = binding.pattern.encode(errors="surrogatepass")  # not checked: what is not valid is not held
+        while True:
+            equal = (position for position in self._engine.held(pattern) if self.bindings[position] == binding)
+            position = next(equal, None)
+            if position is None:
+                raise _not_live(binding)
+            if self._engine.discard(position, pattern):
+                return position
+
+    def live_positions(self) -> list[int]:
+        """Return the positions of the bindings that were live at one moment, ascending."""
+        return sorted(position for _, position in self.snapshot().subscriptions())
+
+    def snapshot(self) -> SnapshotView:
+        """Return the present bindings, which never change."""
+        return self._engine.snapshot()
+
+
+LiveMatcher = LockedMatcher | LockFreeMatcher
+"""A dynamic engine with its bindings; several threads may ask and change it."""
+
+
+def live_matcher(bindings: Iterable[Binding], engine: DynamicMatcher, dialect: Dialect) -> LiveMatcher:
+    """Put an engine and the bindings that it was built from together, without a lock if the engine needs none."""
+    if isinstance(engine, ConcurrentMatcher):
+        return LockFreeMatcher(bindings, engine, dialect)
+    return LockedMatcher(bindings, engine, dialect)
+
+
+def _not_live(binding: Binding) -> BindingError:
+    return BindingError(
+        f"there is no live binding of {binding.pattern!r} to {binding.destination!r} to unsubscribe: "
+        "router.subscriptions() lists those that are live"
+    )

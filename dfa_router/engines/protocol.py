@@ -23,6 +23,7 @@ from dfa_router.language.dialects import DIALECTS, Dialect
 __all__ = [
     "NO_OPTIONS",
     "BatchMatcher",
+    "ConcurrentMatcher",
     "Detector",
     "DynamicMatcher",
     "EngineInfo",
@@ -100,6 +101,17 @@ class SnapshotMatcher(DynamicMatcher, Protocol):
 
     def snapshot(self) -> SnapshotView:
         """Return the bindings of this moment, in constant time."""
+
+
+@runtime_checkable
+class ConcurrentMatcher(SnapshotMatcher, Protocol):
+    """A dynamic engine that any number of threads may ask and change at once without a lock."""
+
+    def held(self, pattern: bytes) -> tuple[int, ...]:
+        """Return the positions that are bound with this very pattern, ascending."""
+
+    def discard(self, position: int, pattern: bytes) -> bool:
+        """Remove the binding at this position unless another thread has done it; tell whether it was removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

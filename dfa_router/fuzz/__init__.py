@@ -21,6 +21,7 @@ from dfa_router.fuzz.check import DisagreementError, assert_agrees
 from dfa_router.fuzz.findings import Case, Finding, Kind
 from dfa_router.fuzz.generating.rounds import Size, round_of
 from dfa_router.fuzz.generating.strategies import binding_sets, keys_for, patterns, rounds
+from dfa_router.fuzz.scope import Scope
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.target import Refused, Round, Target, TargetFailure
 
@@ -33,6 +34,7 @@ __all__ = [
     "Plan",
     "Refused",
     "Round",
+    "Scope",
     "Size",
     "Tally",
     "Target",

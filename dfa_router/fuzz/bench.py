@@ -3,93 +3,192 @@
 Which disagreements of a round are shrunk, and what comes of it, depends on the round alone and not on rounds before it,
 so that a campaign that is split finds the same as one that is not. To that end each disagreement is first reduced to its
 own pattern and key, with plain words renamed. If this plain case still shows it, the finding is made of the plain case
-alone, and another disagreement with the same plain case is not shrunk again.
+alone, and another disagreement with the same plain case is not shrunk again. An error, a hang or a refusal is shrunk once
+for each cause; after it the rest of the round is asked by halves.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from dfa_router.fuzz.accusing import AFTER_A_HANG, Accuser, Origin, cause_of
 from dfa_router.fuzz.findings import Case, Disagreement, Finding, Kind, canonical, rank, shape_of
-from dfa_router.fuzz.judging.judge import Judge
-from dfa_router.fuzz.judging.manners import Manners
+from dfa_router.fuzz.generating.classes import classes_of
+from dfa_router.fuzz.generating.rounds import ordinary_rounds
+from dfa_router.fuzz.judging.growth import growth_of
+from dfa_router.fuzz.judging.judge import Examination, Judge
+from dfa_router.fuzz.judging.manners import askable
 from dfa_router.fuzz.judging.subject import Subject
-from dfa_router.fuzz.shrinking.shrink import shrink
+from dfa_router.fuzz.judging.threads import Shared, shrunk_together, wrong_together
+from dfa_router.fuzz.shrinking.shrink import REPEATS, Met, Shrunk
 from dfa_router.fuzz.tally import Plan, Tally
-from dfa_router.fuzz.targets.engine import EngineTarget
-from dfa_router.fuzz.validity import invalid_pattern
-from dfa_router.target import Refused, Round, Target, TargetFailure
+from dfa_router.target import Chapter, Round, bound
 
 __all__ = ["Bench", "Origin"]
 
 _SHRUNK_A_ROUND = 4
 """Disagreements of a kind that are shrunk in a round, the simplest ones; the others are counted."""
+_STATEFUL = 3
+"""Findings of a kind that are shrunk with their history, or do not come back; each takes hundreds of starts."""
 _REMEMBERED = 20_000
 """Plain cases that are remembered so as not to be shrunk again: a few megabytes."""
 _FAILURES = 3
-"""After as many rounds in a row in which a target fails it is given up."""
-_FLAKY = "flaky"
-"""The shape of all findings that do not repeat: one cannot know whether two of them have one cause."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """Where a round came from: a seed and a number, or a place in a corpus."""
-
-    seed: int | None = None
-    number: int | None = None
-    place: str | None = None
+"""A target that has never answered a round is given up after so many."""
+_HALVES = 3
+"""How often what a target fails at is halved, to ask it the rest of the round."""
+_PATTERNS_OF_THREADS = 8
+"""The most patterns of a set that several threads ask, each of them dozens of times."""
+_GROWTH_ROUND = 60
+"""The round after which it is measured how the target's time grows."""
+_ORDINARY_TURNS = 4
+"""In one of so many turns of the classes, rounds are kept to letters and digits."""
 
 
 class Bench:
     """Asks rounds of a target, and gathers in a tally what comes of them."""
 
-    def __init__(self, subject: Subject, plan: Plan, tally: Tally) -> None:
-        self.subject, self.plan, self.tally = subject, plan, tally
+    def __init__(self, subject: Subject, plan: Plan, tally: Tally, ends: float = math.inf) -> None:
+        """``ends`` is the time, of the monotonic clock, after which nothing more is to be asked."""
+        self.subject, self.plan, self.tally, self._ends = subject, plan, tally, ends
         self.judge = Judge(plan.language)
+        self._accuser = Accuser(self.judge, plan, tally, ends)
         self.done = False
         """Whether no further round is to be asked: something was found, or the target keeps failing."""
-        self._failures = 0
-        self._interrupted = False
+        self._failures, self._answered = 0, False
         self._seen: set[tuple[Kind, str, Case]] = set()
+        self._causes: set[tuple[Kind, str, str]] = set()
+        self._stateful: Counter[Kind] = Counter()
 
     def round(self, asked: Round, origin: Origin) -> None:
-        """Ask one round, and shrink what is wrong with it."""
-        examined = self.judge.examine(self.subject, asked.patterns, asked.keys)
-        tally = self.tally
-        tally.declined |= self.subject.declined
+        """Ask one round, and shrink what is wrong with it; raises :class:`OutOfTimeError` where the time is over."""
+        tally, manners = self.tally, self.subject.manners
         tally.replayed += origin.place is not None
-        if examined.cases:
-            tally.rounds += 1
-            tally.cases += examined.cases
-            tally.keys += len(examined.keys)
-            tally.classes.update(asked.classes)
-        asked = Round(patterns=asked.patterns, keys=tuple(examined.keys), classes=asked.classes)
-        if examined.ours:
-            self._accuse("dfa", Round(patterns=asked.patterns, keys=(asked.keys[min(examined.ours)],)), origin)
-        if not examined.found:
-            self._failures = 0
+        scope = manners.scope
+        if origin.number is not None and origin.number // len(classes_of(self.plan.language)) % _ORDINARY_TURNS == 1:
+            scope = scope.ordinary()
+        narrowed = scope.narrowed(asked, self.plan.language, changing=manners.changing)
+        if narrowed is None:
             return
-        tally.disagreements += len(examined.found)
-        for disagreement, plain in self._chosen(asked, examined.found):
-            self._gather(disagreement, plain, asked, origin)
-        self.done = self.done or not self.plan.keep_going
-        failed = any(found.kind is Kind.FAILS for found in examined.found)
-        self._failures = self._failures + 1 if failed else 0
-        if self._failures >= _FAILURES:
-            self.done = True
-            tally.given_up = f"it failed in {_FAILURES} rounds in a row: {examined.found[0].detail}"
+        failed, counted = None, False
+        for number, chapter in enumerate(narrowed.chapters):
+            for part, examined in self._examined(chapter, _HALVES):
+                tally.declined |= self.subject.declined
+                if examined.cases:
+                    tally.rounds += not counted
+                    tally.classes.update(() if counted else narrowed.classes)
+                    tally.cases += examined.cases
+                    tally.keys += examined.keys
+                    counted = True
+                failed = failed or next((one for one in examined.found if one.kind is Kind.FAILS), None)
+                self._take(part, examined, narrowed.chapters[:number], origin)
+            if self.done or failed is not None:
+                break
+        if not self.done and failed is None:
+            self._special(narrowed, origin)
+        self._judge_failures(failed, answered=counted)
 
-    def _chosen(self, asked: Round, found: Sequence[Disagreement]) -> Iterator[tuple[Disagreement, Case]]:
+    def _special(self, asked: Round, origin: Origin) -> None:
+        """Ask what is no question of one key after another: how time grows, and by several threads."""
+        target, scope = self.subject.target, self.subject.manners.scope
+        case: Case | None = None
+        found = Disagreement(kind=Kind.FAILS)
+        if scope.growth and origin.number == _GROWTH_ROUND:
+            growth = growth_of(target, self.plan.language, most=scope.max_wildcards)
+            if growth is not None:
+                case = Case(patterns=(growth.pattern,), key=growth.key)
+                found = Disagreement(kind=Kind.SLOW, detail=growth.text)
+        elif scope.threads > 1 and isinstance(target, Shared):
+            keys = [key for key in asked.keys if askable(key, self.plan.language)][: scope.threads]
+            few = asked.patterns[:_PATTERNS_OF_THREADS]
+            if len(keys) > 1 and wrong_together(target, self.judge, few, keys) is not None:
+                self.subject.renew()
+                case, found = shrunk_together(target, self.judge, few, keys) or (None, found)
+        if case is not None:
+            self.tally.disagreements += 1
+            self.tally.add(self._accuser.described(target, found, Shrunk(case=case), case, origin))
+            self.done = self.done or not self.plan.keep_going
+
+    def _take(self, chapter: Chapter, examined: Examination, before: Sequence[Chapter], origin: Origin) -> None:
+        """Make findings of what is wrong with a chapter."""
+        if examined.ours:
+            self._accuser.accuse(self.judge.engine, chapter.patterns, [examined.steps[min(examined.ours)]], origin)
+            self.done = self.done or self._accuser.done
+        if not examined.found:
+            return
+        self.tally.disagreements += len(examined.found)
+        told = tuple(self.subject.told[:-1])
+        met = Met(patterns=chapter.patterns, steps=tuple(examined.steps), round=before, told=told)
+        for disagreement, plain in self._chosen(met, examined.found):
+            self._gather(disagreement, plain, met, origin)
+        if not self.plan.keep_going:
+            self._more_ordinary(origin)
+            self.done = True
+
+    def _examined(self, chapter: Chapter, halves: int) -> Iterator[tuple[Chapter, Examination]]:
+        """Yield what comes of asking a chapter; where it fails at once, also of asking its halves."""
+        examined = self.judge.examine(self.subject, chapter.patterns, chapter.steps)
+        yield chapter, examined
+        spared = [one for one in examined.found if one.kind is Kind.REFUSES or one.about == "raised"]
+        if not spared or not halves or chapter.changes or not self.plan.keep_going:
+            return
+        for half in _halves(chapter):
+            yield from self._examined(half, halves - 1)
+
+    def _judge_failures(self, failed: Disagreement | None, *, answered: bool) -> None:
+        """Give a target up that has never answered; what has answered before is asked on, and has less time."""
+        if failed is None:
+            self._answered = self._answered or answered
+            return
+        if failed.about == "hung" and hasattr(self.subject.target, "timeout"):
+            target = self.subject.target
+            target.timeout = min(target.timeout, max(AFTER_A_HANG, 3 * getattr(target, "slowest", 0.0)))
+        self._failures += 1
+        if self._failures >= _FAILURES and not self._answered:
+            self.done = True
+            self.tally.given_up = f"it never answered a round, of {_FAILURES}: {failed.detail}"
+
+    def _more_ordinary(self, origin: Origin) -> None:
+        """Look for a more ordinary case than what was found first, in rounds of letters and digits."""
+        found = [one for one in self.tally.findings.values() if one.accused == self.subject.target.name]
+        matches = (Kind.MISSES, Kind.MATCHES)
+        if origin.number is None or origin.seed is None or not found or any(one.kind not in matches for one in found):
+            return
+        if min(rank(one.case, one.dialect).oddity for one in found) == 0 or any(one.flaky for one in found):
+            return
+        scope = self.subject.manners.scope.ordinary()
+        for asked in ordinary_rounds(self.plan.language, origin.seed, origin.number, self.plan.size):
+            narrowed = scope.narrowed(asked, self.plan.language, changing=False)
+            if narrowed is None or time.monotonic() > self._ends:
+                continue
+            chapter = narrowed.chapters[0]
+            examined = self.judge.examine(self.subject, chapter.patterns, chapter.steps)
+            if any(one.kind in matches for one in examined.found):
+                odd = dict(self.tally.findings)
+                met = Met(patterns=chapter.patterns, steps=tuple(examined.steps), told=tuple(self.subject.told[:-1]))
+                self.tally.disagreements += len(examined.found)
+                for disagreement, plain in self._chosen(met, examined.found):
+                    self._gather(disagreement, plain, met, origin)
+                new = [shape for shape in self.tally.findings if shape not in odd]
+                found_ones = [self.tally.findings[shape] for shape in new]
+                better = any(not one.flaky and rank(one.case, one.dialect).oddity == 0 for one in found_ones)
+                for shape in odd if better else new:  # one of them is told: the more ordinary one
+                    if self.tally.findings[shape].accused == self.subject.target.name:
+                        self.tally.findings.pop(shape)
+                return
+
+    def _chosen(self, met: Met, found: Sequence[Disagreement]) -> Iterator[tuple[Disagreement, Case]]:
         """Yield the disagreements to shrink, the simplest of each kind, each with its plain case."""
         dialect = self.plan.dialect
 
         def plain(disagreement: Disagreement) -> Case:
-            key = asked.keys[disagreement.key] if disagreement.key is not None else ""
+            number = disagreement.key
+            key = str(met.steps[number]) if number is not None else ""
             place = disagreement.pattern
-            patterns = asked.patterns if place is None else (asked.patterns[place],)
+            table = bound(met.patterns, met.steps[: number or 0])[0]
+            patterns = tuple(met.patterns) if place is None or place >= len(table) else (table[place],)
             return canonical(Case(patterns=patterns, key=key), dialect)
 
         cases = [(plain(disagreement), disagreement) for disagreement in found]
@@ -105,18 +204,45 @@ class Bench:
             if not self.plan.keep_going:
                 break
 
-    def _gather(self, disagreement: Disagreement, plain: Case, asked: Round, origin: Origin) -> None:
-        """Add the finding of one disagreement to the tally, unless its plain case was shrunk before."""
-        name = disagreement.kind, disagreement.about, plain
+    def _gather(self, disagreement: Disagreement, plain: Case, met: Met, origin: Origin) -> None:
+        """Add the finding of one disagreement to the tally, unless its cause or its plain case was shrunk before."""
+        kind = disagreement.kind
+        name = kind, disagreement.about, plain
         if name in self._seen:
             return
-        if self._shows(plain, disagreement.kind):
+        if kind in (Kind.FAILS, Kind.REFUSES):
+            cause = kind, disagreement.about, cause_of(disagreement, self.subject.target.name)
+            if cause in self._causes:
+                return
+            self._causes.add(cause)
+        finding: Finding | None = None
+        if self._shows(plain, kind):
             if len(self._seen) < _REMEMBERED:
                 self._seen.add(name)
-            asked = Round(patterns=plain.patterns, keys=(plain.key,))
-            disagreement = Disagreement(kind=disagreement.kind, pattern=0, key=0, about=disagreement.about)
-        self.tally.add(self._finding(self.subject.target, disagreement, asked, origin))
-        if self._interrupted:
+            if f"{self.subject.target.name} | {shape_of(kind, plain, self.plan.dialect)}" in self.tally.findings:
+                return
+            alone = Met(patterns=plain.patterns, steps=(plain.key,))
+            answered = () if kind is Kind.MISSES else (0,)
+            same = Disagreement(kind=kind, pattern=0, key=0, answered=answered, about=disagreement.about)
+            finding = self._accuser.finding(self.subject.target, self.subject.manners, same, alone, origin)
+        if finding is None or finding.flaky:  # then what was asked before had its part in it
+            spent = self._stateful[kind] >= _STATEFUL
+            finding = self._accuser.finding(
+                self.subject.target, self.subject.manners, disagreement, met, origin, histories=not spent
+            )
+            if spent and finding.flaky:
+                self.subject.renew()
+                return
+        self._stateful[kind] += finding.case.stateful or finding.flaky
+        case = finding.case
+        if case.stateful or finding.flaky or kind is Kind.FAILS:
+            self.subject.renew()
+        elif (
+            self._accuser.found.get((kind, case)) is finding
+        ):  # it was started anew, to see whether the case comes back
+            self.subject.follows([Chapter(case.patterns, (case.key,))] * (REPEATS + 1))
+        self.tally.add(finding)
+        if self._accuser.interrupted:
             raise KeyboardInterrupt
 
     def _shows(self, case: Case, kind: Kind) -> bool:
@@ -126,62 +252,14 @@ class Bench:
         found = self.judge.examine(self.subject, case.patterns, [case.key]).found
         return any(disagreement.kind is kind for disagreement in found)
 
-    def _finding(
-        self, target: Target, disagreement: Disagreement, asked: Round, origin: Origin, *, ours: bool = False
-    ) -> Finding:
-        """Shrink a disagreement and describe the result; engines of ours that differ are accused too.
 
-        ``ours`` says that the target is such an engine already.
-        """
-        dialect = self.plan.dialect
-        shrunk = shrink(target, self.judge, disagreement, asked.patterns, asked.keys)
-        self._interrupted = self._interrupted or shrunk.interrupted
-        case = shrunk.case
-        valid = all(invalid_pattern(pattern, dialect) is None for pattern in case.patterns)
-        answered, detail = disagreement.answered, disagreement.detail
-        if not shrunk.flaky:
-            answered, detail = _answer(target, case, disagreement)
-        finding = Finding(
-            accused=target.name,
-            kind=disagreement.kind,
-            case=case,
-            dialect=dialect,
-            expected=self.judge.right(case.patterns, [case.key])[0] if valid else None,
-            answered=answered,
-            detail=detail,
-            found_as=Case(patterns=asked.patterns, key=asked.keys[disagreement.key or 0] if asked.keys else ""),
-            flaky=shrunk.flaky,
-            complete=shrunk.complete,
-            verdicts=self.judge.verdicts(case.patterns, case.key),
-            seed=origin.seed,
-            number=origin.number,
-            place=None if ours else origin.place,
-            shape=_FLAKY if shrunk.flaky else shape_of(disagreement.kind, case, dialect, disagreement.about),
-        )
-        if valid and not ours:
-            for engine, verdict in finding.verdicts:
-                if verdict != str(list(finding.expected or ())) and not verdict.startswith("cannot"):
-                    self._accuse(engine, Round(patterns=case.patterns, keys=(case.key,)), origin)
-        return finding
-
-    def _accuse(self, engine: str, asked: Round, origin: Origin) -> None:
-        """Add a finding about what an engine of our own got wrong."""
-        target = EngineTarget(engine, self.plan.dialect)
-        subject = Subject(target, Manners(patterns=True, keys=True))
-        for disagreement in self.judge.examine(subject, asked.patterns, asked.keys, exactly=True).found[:1]:
-            self.tally.add(self._finding(target, disagreement, asked, origin, ours=True))
-        self.done = self.done or not self.plan.keep_going
-
-
-def _answer(target: Target, case: Case, disagreement: Disagreement) -> tuple[tuple[int, ...] | None, str]:
-    """Ask the minimal case once more, for the answer and the words that the report tells."""
-    try:
-        told = target.answer(case.patterns, [*case.before, case.key])
-    except Refused as refusal:
-        return None, refusal.reason
-    except TargetFailure as failure:
-        return None, failure.reason
-    answer = tuple(told[-1]) if told else None
-    if disagreement.kind is Kind.ACCEPTS:
-        return answer, f"it answers that {list(answer or ())} match {case.key!r}"
-    return answer, disagreement.detail
+def _halves(chapter: Chapter) -> list[Chapter]:
+    """Return the halves of a chapter: of its patterns, or of its keys where it has one pattern."""
+    patterns, steps = chapter.patterns, chapter.steps
+    if len(patterns) > 1:
+        middle = len(patterns) // 2
+        return [Chapter(patterns[:middle], steps), Chapter(patterns[middle:], steps)]
+    if len(steps) > 1:
+        middle = len(steps) // 2
+        return [Chapter(patterns, steps[:middle]), Chapter(patterns, steps[middle:])]
+    return []

@@ -7,20 +7,26 @@ the rounds are used up.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count
 
 from dfa_router.errors import OptionError, RouterError
 from dfa_router.fuzz.bench import Bench, Origin
 from dfa_router.fuzz.generating.rounds import Size, numbered_round
+from dfa_router.fuzz.judging.judge import Judge
 from dfa_router.fuzz.judging.manners import Manners, manners_of
 from dfa_router.fuzz.judging.subject import Subject
+from dfa_router.fuzz.scope import Scope
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.language.dialects import Dialect, dialect_named
-from dfa_router.target import Round, Target
+from dfa_router.target import OutOfTimeError, Round, Target
 
 __all__ = ["mannered", "run", "work"]
+
+_GRACE = 0.3
+"""Seconds after the end of a campaign's time in which an answer that is due may still come."""
 
 
 def work(
@@ -32,6 +38,7 @@ def work(
     corpus: Iterable[tuple[str, Round]] = (),
     going_on: Callable[[Tally], bool] = lambda _: True,
     tally: Tally | None = None,
+    ends: float = math.inf,
 ) -> Tally:
     """Ask a target the rounds of these numbers and return what came of it.
 
@@ -48,10 +55,33 @@ def work(
         corpus: rounds that are asked first, each with where it comes from.
         going_on: called after every round with what there is so far; False ends the work.
         tally: what to add to. A caller who passes one still has the rounds before an exception, such as an interrupt.
+        ends: the time, of the monotonic clock, at which the work ends, in the middle of a round and of shrinking, too.
 
     """
     tally = Tally() if tally is None else tally
-    bench = Bench(Subject(target, manners or mannered(target, plan)), plan, tally)
+    if hasattr(target, "deadline"):
+        target.deadline = ends + _GRACE
+    try:
+        _work(target, plan, numbers, manners, corpus, going_on, tally, ends)
+    except OutOfTimeError as late:
+        if not tally.rounds and not tally.findings:
+            tally.given_up = f"it never answered a round in the time that there was: {late}"
+    return tally
+
+
+def _work(
+    target: Target,
+    plan: Plan,
+    numbers: Iterable[int],
+    manners: Manners | None,
+    corpus: Iterable[tuple[str, Round]],
+    going_on: Callable[[Tally], bool],
+    tally: Tally,
+    ends: float,
+) -> None:
+    subject = Subject(target, manners or mannered(target, plan))
+    subject.renew()  # so that nothing that it was asked to find out its manners has a part in what it answers
+    bench = Bench(subject, plan, tally, ends)
     replays = ((asked, Origin(place=place)) for place, asked in corpus)
     rounds = (
         (numbered_round(plan.language, plan.seed, number, plan.size), Origin(seed=plan.seed, number=number))
@@ -61,7 +91,6 @@ def work(
         bench.round(asked, origin)
         if bench.done or not going_on(tally):
             break
-    return tally
 
 
 def run(
@@ -75,6 +104,9 @@ def run(
     size: Size | None = None,
     keep_going: bool = False,
     validity: bool | None = None,
+    scope: Scope | None = None,
+    first: int = 0,
+    replay_only: bool = False,
     corpus: Sequence[tuple[str, Round]] = (),
     progress: Callable[[Tally, float], None] | None = None,
 ) -> Campaign:
@@ -93,6 +125,9 @@ def run(
         size: how many patterns and keys a round has; small rounds are mixed with larger ones if it is left out.
         keep_going: whether to go on after the first finding.
         validity: whether the target must refuse what the dialect refuses; None finds out whether it refuses anything.
+        scope: what the target may be asked, apart from what it states itself.
+        first: the number of the first round.
+        replay_only: whether only the corpus is asked.
         corpus: rounds that are asked first, each with where it comes from.
         progress: called after every round with what there is so far and the seconds that went by.
 
@@ -108,8 +143,13 @@ def run(
             raise OptionError(f"{name} is {value!r}: expected a number above 0")
     if seconds is None and rounds is None and cases is None:
         seconds = 10.0
-    plan = Plan(dialect=language, seed=seed, size=size, keep_going=keep_going, validity=validity)
+    plan = Plan(
+        dialect=language, seed=seed, size=size, keep_going=keep_going, validity=validity, scope=scope or Scope()
+    )
+    Judge(plan.language)  # it loads an engine of ours, which is no time that the target has
     started = time.monotonic()
+    ends = math.inf if seconds is None else started + seconds
+    drawn = [first]
     total, interrupted, manners = Tally(), False, Manners(patterns=False, keys=False)
 
     def going_on(tally: Tally) -> bool:
@@ -119,11 +159,17 @@ def run(
         return (seconds is None or passed < seconds) and (cases is None or tally.cases < cases)
 
     try:
+        if hasattr(target, "deadline"):
+            target.deadline = ends + _GRACE
         manners = mannered(target, plan)
-        numbers = count() if rounds is None else range(rounds)
-        work(target, plan, numbers, manners=manners, corpus=corpus, going_on=going_on, tally=total)
+        numbers: Iterable[int] = count(first) if rounds is None else range(first, first + rounds)
+        asked = () if replay_only else _noted(numbers, drawn)
+        work(target, plan, asked, manners=manners, corpus=corpus, going_on=going_on, tally=total, ends=ends)
+        drawn[0] += bool(total.findings and not keep_going)
     except KeyboardInterrupt:
         interrupted = True
+    except OutOfTimeError as late:
+        total.given_up = f"it never answered in the time that there was: {late}"
     except RouterError as error:  # the target is gone, as a broker that was stopped: keep what was found
         if not total.rounds:
             raise
@@ -135,11 +181,17 @@ def run(
         manners=manners,
         seconds=time.monotonic() - started,
         interrupted=interrupted,
+        next_round=drawn[0],
     )
+
+
+def _noted(numbers: Iterable[int], following: list[int]) -> Iterator[int]:
+    """Yield the numbers, and keep the one after the last that was asked in ``following``."""
+    for number in numbers:
+        yield number
+        following[0] = number + 1
 
 
 def mannered(target: Target, plan: Plan) -> Manners:
     """Return a target's manners: those that the plan insists on, or else those that it shows when it is asked."""
-    if plan.validity is None:
-        return manners_of(target)
-    return Manners(patterns=plan.validity, keys=plan.validity)
+    return manners_of(target, plan.scope, insists=plan.validity)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from dfa_router.fuzz.findings import Finding, rank
+from dfa_router.fuzz.findings import Finding, Kind, rank
 from dfa_router.fuzz.generating.language import Language, language_of
 from dfa_router.fuzz.generating.rounds import Size
 from dfa_router.fuzz.judging.manners import Manners
+from dfa_router.fuzz.scope import Scope
 from dfa_router.language.dialects import Dialect
 
 __all__ = ["Campaign", "Plan", "Tally"]
@@ -22,6 +23,8 @@ class Plan:
     seed: int
     size: Size | None = None
     keep_going: bool = False
+    scope: Scope = field(default_factory=Scope)
+    """What the target may be asked, apart from what it states itself."""
     validity: bool | None = None
     """Whether the target must refuse what the dialect refuses; None finds out whether it refuses anything."""
 
@@ -73,8 +76,13 @@ class Tally:
 
 
 def _order(finding: Finding) -> tuple[object, ...]:
-    """Return a sort key: of two findings of one shape the first is kept."""
-    return finding.flaky, rank(finding.case, finding.dialect), -1 if finding.number is None else finding.number
+    """Return a sort key: of two findings of one shape the first is kept.
+
+    Failures and refusals are shrunk once for each cause, so the one that was met first counts, and not the simplest.
+    """
+    number = -1 if finding.number is None else finding.number
+    simple = rank(finding.case, finding.dialect)
+    return finding.flaky, *((number, simple) if finding.kind in (Kind.FAILS, Kind.REFUSES) else (simple, number))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +95,8 @@ class Campaign:
     manners: Manners
     seconds: float
     interrupted: bool = False
+    next_round: int = 0
+    """The number of the first round that was not asked."""
 
     @property
     def replayed(self) -> int:
@@ -95,7 +105,7 @@ class Campaign:
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings, repeatable ones first, simple ones first."""
+        """The findings, repeatable ones first, ordinary ones first, simple ones first."""
         return sorted(
             self.tally.findings.values(),
             key=lambda finding: (finding.flaky, rank(finding.case, finding.dialect), finding.shape),
@@ -103,5 +113,5 @@ class Campaign:
 
     @property
     def agrees(self) -> bool:
-        """Whether nothing was found, and the target answered to the end."""
-        return not self.tally.findings and self.tally.given_up is None
+        """Whether the target is accused of nothing, and answered to the end."""
+        return self.tally.given_up is None and not any(finding.counts for finding in self.tally.findings.values())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-__all__ = ["RULES", "Finding", "Rule", "Severity"]
+__all__ = ["PERMISSION_RULES", "RULES", "Finding", "Rule", "Severity"]
 
 
 class Severity(IntEnum):
@@ -79,5 +80,18 @@ _TABLE = (
     ("tied-policies", _WARNING, "several policies of one priority differ in the alternate exchange"),
     ("unused-suppression", _NOTE, "a suppression fits no finding"),
 )
-RULES = {name: Rule(name=name, severity=severity, summary=summary) for name, severity, summary in _TABLE}
-"""All rules by name."""
+_PERMISSIONS = (
+    ("leaking-permission", _ERROR, "a binding that is allowed gets keys that the permission does not speak of"),
+    ("unreadable-permission", _NOTE, "nothing can be proven of a permission's expression"),
+    ("useless-rule", _WARNING, "a rule of an access list does nothing beside others of its user"),
+)
+
+
+def _named(table: Iterable[tuple[str, Severity, str]]) -> dict[str, Rule]:
+    return {name: Rule(name=name, severity=severity, summary=summary) for name, severity, summary in table}
+
+
+RULES = _named(_TABLE)
+"""All rules of lint by name."""
+PERMISSION_RULES = _named(_PERMISSIONS)
+"""What ``dfa-router permissions`` can find, by name."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from json import JSONDecoder
 from typing import Any
 
-from dfa_router.lint.findings import RULES, Finding, Severity
+from dfa_router.lint.findings import RULES, Finding, Rule, Severity
 from dfa_router.lint.suppression import Suppression
 
 __all__ = ["entry_lines", "sarif"]
@@ -27,24 +27,29 @@ def sarif(
     uri: str,
     lines: Mapping[str, int],
     version: str,
+    *,
+    rules: Mapping[str, Rule] = RULES,
 ) -> dict[str, Any]:
-    """Return a SARIF log with one run; ``lines`` are those of :func:`entry_lines`, ``uri`` names the file as seen from the repository."""
+    """Return a SARIF log with one run; ``lines`` are those of :func:`entry_lines`, ``uri`` names the file as seen from the repository.
+
+    ``rules`` are all that a finding may be of.
+    """
     results = [_result(finding, uri, lines) for finding in findings]
     for finding, suppression in suppressions:
         kept = {"kind": "external", "justification": suppression.reason}
         results.append({**_result(finding, uri, lines), "suppressions": [kept]})
-    names = list(RULES)
+    names = list(rules)
     for result in results:
         result["ruleIndex"] = names.index(result["ruleId"])
-    rules = [
+    described = [
         {
             "id": rule.name,
             "shortDescription": {"text": rule.summary},
             "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         }
-        for rule in RULES.values()
+        for rule in rules.values()
     ]
-    driver = {"name": "dfa-router", "version": version, "rules": rules}
+    driver = {"name": "dfa-router", "version": version, "rules": described}
     return {
         "$schema": _SCHEMA,
         "version": "2.1.0",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from dfa_router.errors import EnvironmentLacksError
 from dfa_router.permissions.dialect import BEGIN, END, regular
 
-__all__ = ["Expression", "expression"]
+__all__ = ["Expression", "expression", "told_apart"]
 
 States = frozenset[Any]
 _ORDINARY = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
@@ -57,14 +57,15 @@ class Expression:
         left = [one for one in _ORDINARY if one not in set(apart)]
         found: dict[Any, str] = {}
         for one in left:
-            found.setdefault(self._class_of(one), one)
+            found.setdefault(self.class_of(one), one)
         return list(found.values())
 
-    def _class_of(self, character: str) -> Any:
+    def class_of(self, character: str) -> Any:
+        """Return the class of characters, none of which the expression tells from this one."""
         return next(one for one in self._classes if one.accepts(character))
 
     def _moved(self, state: Any, character: str) -> Any:
-        return self._moves[state][self._class_of(character)]
+        return self._moves[state][self.class_of(character)]
 
     def _marked(self, states: States, mark: str) -> States:
         reached, agenda = set(states), list(states)
@@ -74,6 +75,19 @@ class Expression:
                 reached.add(after)
                 agenda.append(after)
         return frozenset(reached)
+
+
+def told_apart(expressions: Sequence[Expression]) -> list[str]:
+    """Return characters, one for each class that expressions tell apart together, separators and wildcards among them.
+
+    >>> told_apart([expression("a"), expression("[ab]")])[:3]
+    ['a', 'b', 'c']
+    """
+    written = "".join(sorted({one for expression in expressions for one in expression.pattern}))
+    found: dict[tuple[Any, ...], str] = {}
+    for one in dict.fromkeys(_ORDINARY + ".*#/: " + written):
+        found.setdefault(tuple(expression.class_of(one) for expression in expressions), one)
+    return list(found.values())
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ A definitions file of RabbitMQ has its users' topic permissions; any other file 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,11 @@ from dfa_router.errors import InputError
 from dfa_router.language.dialects import MQTT
 from dfa_router.permissions.dialect import UnsupportedRegexError
 from dfa_router.permissions.mosquitto import AccessList, read_access_list
-from dfa_router.permissions.rabbitmq import TopicPermission, read_leak
+from dfa_router.permissions.rabbitmq import Permission, TopicPermission, read_leak
 from dfa_router.rabbitmq.document import REMEDY, read_document
 from dfa_router.rabbitmq.sources import read_source
 
-__all__ = ["Passage", "passages", "topic_permissions"]
+__all__ = ["Passage", "access_list", "name_permissions", "passages", "refusal", "topic_permissions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,17 +40,48 @@ class Passage:
 
 def topic_permissions(path: Path) -> tuple[TopicPermission, ...]:
     """Read the topic permissions of a definitions file; raises ``InputError`` for an entry that is none."""
-    found = []
-    for number, entry in enumerate(read_document(read_source(str(path), REMEDY)).get("topic_permissions", [])):
-        fields: dict[str, Any] = {name: entry.get(name, "/" if name == "vhost" else None) for name in _FIELDS}
+    names = ("user", "vhost", "exchange", "write", "read")
+    return tuple(TopicPermission(**fields) for fields in _entries(path, "topic_permissions", names))
+
+
+def name_permissions(path: Path) -> tuple[Permission, ...]:
+    """Read who may configure, write and read which names; raises ``InputError`` for an entry that is none."""
+    names = ("user", "vhost", "configure", "write", "read")
+    return tuple(Permission(**fields) for fields in _entries(path, "permissions", names))
+
+
+def _entries(path: Path, section: str, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the fields of each entry of a section, which are texts; ``vhost`` may be left out."""
+    for number, entry in enumerate(read_document(read_source(str(path), REMEDY)).get(section, [])):
+        fields = {name: entry.get(name, "/" if name == "vhost" else None) for name in names}
         wrong = [name for name, value in fields.items() if not isinstance(value, str)]
         if wrong:
-            raise InputError(f"{path}: topic_permissions[{number}].{wrong[0]}: expected text: correct it there")
-        found.append(TopicPermission(**fields))
-    return tuple(found)
+            raise InputError(f"{path}: {section}[{number}].{wrong[0]}: expected text: correct it there")
+        yield fields
 
 
-_FIELDS = ("user", "vhost", "exchange", "write", "read")
+_DEFAULT = "amq.default"
+"""What permissions call the default exchange."""
+
+
+def refusal(path: Path, user: str, exchange: str, key: str, vhost: str = "/") -> str | None:
+    """Return why RabbitMQ refuses what a user publishes, by the permissions of a definitions file; None if it does not.
+
+    Raises ``InputError`` for an entry that is none, and ``EnvironmentLacksError`` without greenery.
+    """
+    found = name_permissions(path)
+    number = next((i for i, one in enumerate(found) if (one.user, one.vhost) == (user, vhost)), None)
+    if number is None:
+        return f"{user!r} has no permissions in vhost {vhost!r}"
+    if not found[number].allows("write", exchange or _DEFAULT):
+        return (
+            f"{user!r} may not write to exchange {exchange!r}: {found[number].write!r} (permissions[{number}]) does not match "
+            "its name"
+        )
+    for at, topic in enumerate(topic_permissions(path)):
+        if (topic.user, topic.vhost, topic.exchange) == (user, vhost, exchange) and not topic.may_publish(key):
+            return f"{user!r} may not publish {key!r}: {topic.write!r} (topic_permissions[{at}]) does not match it"
+    return None
 
 
 def passages(path: Path) -> tuple[Passage, ...]:
@@ -60,6 +91,11 @@ def passages(path: Path) -> tuple[Passage, ...]:
     """
     if path.suffix.lower() == ".json":
         return tuple(_of_topics(topic_permissions(path)))
+    return tuple(_of_list(access_list(path)))
+
+
+def access_list(path: Path) -> AccessList:
+    """Read an access list of Mosquitto; raises ``InputError`` for what is none, with the line and what is expected there."""
     try:
         text = path.read_text("utf-8-sig")
     except OSError as error:
@@ -68,7 +104,7 @@ def passages(path: Path) -> tuple[Passage, ...]:
         ) from error
     except UnicodeDecodeError:
         raise InputError(f"{path}: no valid UTF-8: save the file as UTF-8") from None
-    return tuple(_of_list(read_access_list(text, str(path))))
+    return read_access_list(text, str(path))
 
 
 def _of_topics(permissions: tuple[TopicPermission, ...]) -> Iterator[Passage]:

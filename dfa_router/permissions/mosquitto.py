@@ -55,12 +55,13 @@ class AccessList:
             return False
         if any(rule.access in (access, "readwrite") for rule in own):
             return True
-        everybody = [rule for rule in self._expanded(user, client) if _matches(rule.topic, topic)]
+        everybody = [rule for rule in self.expanded(user, client) if _matches(rule.topic, topic)]
         if any(rule.access == "deny" for rule in everybody):
             return False
         return any(rule.access in (access, "readwrite") for rule in everybody)
 
-    def _expanded(self, user: str | None, client: str) -> Iterator[AccessRule]:
+    def expanded(self, user: str | None, client: str) -> Iterator[AccessRule]:
+        """Yield the rules for everybody, with this user and client in their places."""
         for rule in self.rules:
             if rule.pattern and not ("%u" in rule.topic and user is None):
                 if any(one in value for value in (user or "", client) for one in "+#/"):

@@ -48,11 +48,15 @@ class TopicPermission:
 
     def may_publish(self, key: str, client_id: str = "") -> bool:
         """Tell whether the user may publish with a routing key."""
-        return self._expression(self.write, client_id).matches(key)
+        return self.writing(client_id).matches(key)
 
     def may_bind(self, binding: str, client_id: str = "") -> bool:
         """Tell whether the user may bind a queue with a binding key."""
         return self.reading(client_id).matches(binding)
+
+    def writing(self, client_id: str = "") -> Expression:
+        """Return what routing keys are asked."""
+        return self._expression(self.write, client_id)
 
     def reading(self, client_id: str = "") -> Expression:
         """Return what binding keys are asked."""

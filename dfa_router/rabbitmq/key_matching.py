@@ -17,6 +17,7 @@ from compiler.relay.unions import united
 from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.build import compile
 from dfa_router.engines.automaton import Automaton
+from dfa_router.key_bytes import key_bytes
 from dfa_router.language.bindings import pattern_bytes
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.rules import tokens
@@ -32,7 +33,7 @@ from dfa_router.rabbitmq.matching import (
     keys_of,
 )
 from dfa_router.rabbitmq.traversal import Sets
-from dfa_router.router import Router, key_bytes
+from dfa_router.router import Router
 
 __all__ = ["KeyMatcher", "StationMatcher", "key_type"]
 

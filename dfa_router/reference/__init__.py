@@ -1,5 +1,8 @@
 """Reference matchers: the specification, and the matchers of the literature, none of which is an automaton.
 
+Most are engines, which :func:`dfa_router.compile` builds by name. Two match something else than patterns of words, and are
+classes of their own: :class:`FieldMatcher` messages with fields, :class:`SkipFilter` subscribers with any predicate.
+
 They judge the automata in tests, and are measured beside them. They import nothing of the compiler, because an oracle that
 shares code with what it checks is no oracle. All take ``#`` anywhere and any number of times, where their sources leave it
 out or restrict it. :mod:`~dfa_router.reference.naive` defines what is right; each other module tells in its docstring where it
@@ -24,3 +27,10 @@ module                   engine            how it matches
 Shared parts: :mod:`.words` (words, wildcards, the test of one pattern), :mod:`.topic_space` (keys outside of a topic space),
 :mod:`.filtering` (whether anyone matches, for ``inverted_opt``), :mod:`.skiplist` (for the skipfilter).
 """
+
+from __future__ import annotations
+
+from dfa_router.reference.fields import FieldMatcher, parse_fields
+from dfa_router.reference.skipfilter import SkipFilter, selects, uri_template
+
+__all__ = ["FieldMatcher", "SkipFilter", "parse_fields", "selects", "uri_template"]

@@ -22,7 +22,9 @@ change, "data posted is always to different topics").
 Deviations: the article says that a message takes "the logical And of a set of bitmaps". A message goes to the subscribers
 that want *any* of its topics, so it is the union, as in the author's code (``MatchAny``); ``match_all`` intersects. A
 predicate that raises an error is not taken for False: the error goes to the caller with a note that names the subscriber,
-who is asked again the next time.
+who is asked again the next time. A predicate that asks the filter itself is refused. A topic's lock is held while subscribers
+are asked about it, which is what asks each only once; a predicate that came back for the same topic would wait for itself, and
+two that asked for each other's topics in two threads would wait for each other.
 """
 
 from __future__ import annotations
@@ -59,6 +61,7 @@ class SkipFilter(Generic[S, T]):
     """Subscribers of any kind, filtered by topics of any hashable kind with ``test(subscriber, topic)``.
 
     Safe under threads. A subscriber that was added before a call began is in its answer, one that was removed is not.
+    ``test`` may add and remove subscribers and ask other filters; if it asks this one, that is an :class:`OptionError`.
 
     >>> hub = SkipFilter[str, str](lambda prefix, topic: topic.startswith(prefix))
     >>> hub.add("/users"), hub.add("/books")
@@ -76,6 +79,8 @@ class SkipFilter(Generic[S, T]):
         self._subscribers_lock = threading.Lock()
         self._topics: OrderedDict[T, Cached] = OrderedDict()
         self._topics_lock = threading.Lock()
+        self._here = threading.local()
+        """``asking`` is there while this thread runs a predicate."""
 
     def __len__(self) -> int:
         return len(self._subscribers)
@@ -133,16 +138,24 @@ class SkipFilter(Generic[S, T]):
 
     def _up_to_date(self, topic: T) -> BitMap64:
         """Ask the subscribers that were not asked about this topic yet; return a copy of its bitmap."""
+        if hasattr(self._here, "asking"):
+            raise OptionError(
+                f"a test asks its own filter about {topic!r} while it is asked about {self._here.asking!r}: the answer would "
+                "depend on itself. Let it ask another filter, or find out before match() is called"
+            )
         cached = self._cached(topic)
         with cached.lock:
             with self._subscribers_lock:
                 fresh = list(self._subscribers.since(cached.cursor))
             for number, subscriber in fresh:
+                self._here.asking = topic
                 try:
                     wanted = self._test(subscriber, topic)
                 except Exception as error:
                     error.add_note(f"subscriber {number} was asked whether it wants {topic!r}")
                     raise
+                finally:
+                    del self._here.asking
                 if wanted:
                     cached.bits.add(number)
                 cached.cursor = number + 1

@@ -74,7 +74,9 @@ class Node:
         if token is MANY:
             return self.many
         assert isinstance(token, bytes)
-        return self.branches.get(token)
+        if token in self.branches:  # not get(): see CNode.branch
+            return self.branches[token]
+        return None
 
     def make_child(self, token: Token) -> Node:
         """Return the child by a token, which is made if it is not there."""
@@ -203,9 +205,8 @@ class Trie:
                     continue
                 visited.add((node, read))
             if read < len(words):
-                child = node.branches.get(words[read])
-                if child is not None:
-                    stack.append((child, read + 1))
+                if words[read] in node.branches:  # not get(): see CNode.branch
+                    stack.append((node.branches[words[read]], read + 1))
                 if node.one is not None:
                     stack.append((node.one, read + 1))
                 if node.is_many:

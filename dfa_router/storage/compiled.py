@@ -3,7 +3,7 @@
 A router is a set of named arrays (:data:`SCHEMA`) in a file of :mod:`compiler.storage.sections`: the arrays of the NFA,
 patterns and destinations as flat text (:mod:`dfa_router.storage.flat_bindings`), and a description in JSON
 (:mod:`dfa_router.storage.description`). The content of the lazy DFA's cache is left out: it depends on the keys that were
-matched, and is built again in seconds.
+matched, and is built again in seconds. The tables of a sealed router follow in sections of their own.
 
 Loading checks everything (:class:`compiler.errors.Defect` is the list), in three layers:
 
@@ -33,7 +33,8 @@ import numpy.typing as npt
 
 from compiler import Nfa
 from compiler.errors import Defect
-from compiler.storage import automata
+from compiler.machine.seals import Seal
+from compiler.storage import automata, seals
 from compiler.storage.sections import refusal
 from compiler.storage.verify import flaws
 from dfa_router.engines.protocol import EngineSpec
@@ -43,7 +44,7 @@ from dfa_router.storage.checks import binding_flaws
 from dfa_router.storage.description import Description, describe, read_description
 from dfa_router.storage.flat_bindings import FlatBindings, Texts, flat
 
-__all__ = ["SCHEMA", "Compiled", "compiled_of", "sections_of"]
+__all__ = ["SCHEMA", "SEALED", "Compiled", "compiled_of", "sections_of"]
 
 Array = npt.NDArray[Any]
 
@@ -58,6 +59,8 @@ SCHEMA = {
     "name_data": "u1",
 }
 """The sections of a router and their types; ``about`` is the description."""
+SEALED = seals.SCHEMA
+"""The sections that follow in the file of a sealed router."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,6 +74,8 @@ class Compiled:
     """The name of the engine."""
     options: Any
     """The engine's options: a value of ``EngineSpec.options``."""
+    seal: Seal | None = None
+    """The tables that are sealed. From a file they are not checked yet, as that takes the automaton as kernels read it."""
 
 
 def sections_of(compiled: Compiled) -> dict[str, Array]:
@@ -87,7 +92,8 @@ def sections_of(compiled: Compiled) -> dict[str, Array]:
         "name_offsets": bindings.names.offsets,
         "name_data": bindings.names.data,
     }
-    return {**sections, "fingerprint": _fingerprint(sections)}
+    sections["fingerprint"] = _fingerprint(sections)
+    return sections if compiled.seal is None else {**sections, **seals.sections_of(compiled.seal)}
 
 
 def compiled_of(
@@ -112,7 +118,14 @@ def compiled_of(
     if not np.array_equal(sections["fingerprint"], _fingerprint(sections)):
         problem = "it is not that of the dialect, the options and the destinations"
         raise refusal(path, Defect.FINGERPRINT, problem, section="fingerprint")
-    return Compiled(nfa=nfa, bindings=bindings, dialect=about.dialect, engine=about.engine, options=about.options)
+    seal = None
+    if "seal_numbers" in sections:
+        seal = seals.seal_from(sections)
+        if seal is None:
+            raise refusal(path, Defect.SEAL, "they are too few or out of range", section="seal_numbers")
+    return Compiled(
+        nfa=nfa, bindings=bindings, dialect=about.dialect, engine=about.engine, options=about.options, seal=seal
+    )
 
 
 def _fingerprint(sections: Mapping[str, Array]) -> npt.NDArray[np.uint8]:

@@ -9,7 +9,7 @@ import os
 from compiler.storage.sections import read_file, write_file
 from dfa_router.engines.protocol import EngineSpec
 from dfa_router.engines.registry import engine_spec, engines
-from dfa_router.storage.compiled import SCHEMA, Compiled, compiled_of, sections_of
+from dfa_router.storage.compiled import SCHEMA, SEALED, Compiled, compiled_of, sections_of
 
 __all__ = ["read_compiled", "write_compiled"]
 
@@ -21,7 +21,7 @@ def read_compiled(path: Path, *, mapped: bool = False) -> Compiled:
 
     A file that is ``mapped`` must not be changed while the router is in use.
     """
-    return compiled_of(read_file(path, SCHEMA, mapped=mapped), _readable(), path)
+    return compiled_of(read_file(path, SCHEMA, further=SEALED, mapped=mapped), _readable(), path)
 
 
 def write_compiled(path: Path, compiled: Compiled) -> None:

@@ -13,7 +13,8 @@ from benchmarks.__main__ import benchmarks
 from benchmarks.ablations import ABLATIONS
 from benchmarks.ablations import page as ablations
 from benchmarks.engine import page as engine
-from benchmarks.seeds import page as seeds
+from benchmarks.seeds.pages import claims as seeds_claims
+from benchmarks.seeds.pages import prose as seeds
 from benchmarks.verification.brokers import page as brokers
 from benchmarks.verification.findings import page as findings
 
@@ -32,16 +33,8 @@ PROSE = {
     "brokers": [brokers.METHOD, brokers.REFUSALS, brokers.SHARED],
     "engine": [engine.BIAS, *(about for name, about in engine.ABOUT.items())],
     "findings": [findings.METHOD],
-    "seeds": [
-        seeds.LIMITS,
-        seeds.SOURCES,
-        seeds.LATENCY,
-        seeds.THROUGHPUT,
-        seeds.MEMORY,
-        seeds.MIX,
-        seeds.INSERTS,
-        seeds.PREDICATES,
-    ],
+    "seeds": [getattr(seeds, name) for name in seeds.__all__],
+    "seeds-claims": [seeds_claims.ABOUT],
 }
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOM)))

@@ -126,6 +126,29 @@ def test_explain_and_why_not(capsys: pytest.CaptureFixture[str], listed: Path) -
     assert [one["binding"] for one in found["misses"]] == [1, 2]
 
 
+def test_relation_of_sets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A set is what any of its patterns matches: here two patterns are what one was."""
+    old, new, empty = (tmp_path / name for name in ("old", "new", "empty"))
+    old.write_text("a.#\nb\n")
+    new.write_text("a\na.*.#\nb\n")
+    empty.write_text("")
+    code, out, _ = asked(capsys, "relation", "--sets", str(old), str(new))
+    assert (code, out.splitlines()[0]) == (0, f"{str(old)!r} and {str(new)!r} match the same keys")
+    new.write_text("a\na.*\nc\n")
+    code, out, _ = asked(capsys, "relation", "--sets", str(old), str(new), "--json")
+    told = json.loads(out)
+    assert (code, told["kind"], told["only_first"], told["only_second"]) == (0, "overlaps", "b", "c")
+    assert "intersection" not in told
+    assert json.loads(asked(capsys, "relation", "--sets", str(old), str(empty), "--json")[1])["kind"] == "covers"
+    for arguments, problem in (
+        ((str(old), str(tmp_path / "none")), "cannot read the patterns"),
+        (("-", "-"), "both be stdin"),
+    ):
+        code, _, err = asked(capsys, "relation", "--sets", *arguments)
+        assert code == 2
+        assert problem in err.replace("\n", " ")
+
+
 def test_relation_and_normalise(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = asked(capsys, "relation", "stock.#", "*.ibm")
     assert code == 0

@@ -151,8 +151,9 @@ def run(side: str) -> None:
     """Match keys in every way, each beside an unreadable page, and compare with the plain-Python twin."""
     from compiler import Wildcard, build_nfa
     from compiler.automata.twin import Twin
-    from compiler.machine.lazy import LazyDfa, Simulator
+    from compiler.machine.lazy import LazyDfa
     from compiler.machine.screen import Screen
+    from compiler.machine.simulator import Simulator
     from compiler.values import KeyColumn
     from tests.compiler.machines import answers, column, without_bits
 
@@ -199,6 +200,7 @@ def run(side: str) -> None:
                                 for key, right in list(zip(keys, expected, strict=True))[:200]:
                                     assert key is None or list(machine.match(key)) == right
                                 match_few(machine, keys, expected, side)
+                                match_sealed(machine, keys, expected, side)
             assert answers(Simulator(nfa, b"."), keys) == answers(without_bits(Simulator(nfa, b".")), keys) == expected
         for screen in (
             Screen(separator=b".", empty_words=False, wrong=b"*b", prefix=b"$x"),
@@ -232,6 +234,22 @@ def match_few(machine: Any, keys: list[bytes | None], expected: list[list[int] |
             if batch is not None:
                 found = np.split(batch.positions, batch.offsets[1:-1])
                 assert [found[number].tolist() for number in batch.set_ids] == list(rights)
+
+
+def match_sealed(machine: Any, keys: list[bytes | None], expected: list[list[int] | None], side: str) -> None:
+    """Match with sealed tables that know half of the keys, or all, and have them checked."""
+    from compiler.machine.lazy import LazyDfa
+    from tests.compiler.machines import answers
+
+    half = LazyDfa(machine.nfa, b".", 1 << 20)
+    answers(half, keys[::2])
+    for known in (half, machine):
+        sealed = known.seal()
+        if sealed is not None:
+            sealed = machine.with_seal(sealed.sealed)  # with rows only where the capacity has room for them
+            for _ in range(2):
+                assert answers(sealed, keys) == expected
+            match_few(sealed, keys, expected, side)
 
 
 class Place:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from compiler import Nfa, Wildcard
 from compiler.automata.powerset import default_successor, is_final, start, successor
 from compiler.automata.twin import Twin
-from compiler.machine.lazy import LazyDfa, Simulator
+from compiler.machine.lazy import LazyDfa
 from compiler.machine.pace import Pace
+from compiler.machine.simulator import Simulator
 from compiler.values import KeyColumn
 
 __all__ = ["KEYS", "PATTERNS", "answers", "assert_same_automaton", "column", "without_bits"]

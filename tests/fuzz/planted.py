@@ -256,7 +256,7 @@ def a_star_inside_a_word_is_a_glob(pattern: str, key: str) -> bool:
     )  # fmt: skip
 
 
-@pair("amqp", "falsely matches")
+@pair("amqp", "either")
 def empty_words_collapse(pattern: str, key: str) -> bool:
     return fits([t for t in words(pattern) if t], [w for w in words(key) if w])
 

@@ -358,3 +358,14 @@ def test_the_judge_checks_a_sample_of_large_rounds(monkeypatch: pytest.MonkeyPat
     answers, wrong = judge.expected(patterns, keys)
     assert len(wrong) > 5
     assert answers[wrong[0]] == judge.right(patterns, [keys[wrong[0]]])[0]
+
+
+def test_a_finding_does_not_wait_for_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where they were never compiled, which takes half a minute, engines without kernels judge."""
+    monkeypatch.setattr("dfa_router.fuzz.judging.judge.kernels_kept", lambda: False)
+    campaign = run(CallableTarget(lambda patterns, key: [], AMQP), AMQP, rounds=30, size=Size(20, 40))
+    [finding] = campaign.findings
+    assert Judge(language_of(AMQP)).engine == "trie"
+    assert {"dfa", "nfa"}.isdisjoint(dict(finding.verdicts))
+    assert "all 9 engines" in finding_text(finding)
+    assert run(CallableTarget(right_amqp, AMQP), AMQP, rounds=10, size=Size(20, 40)).agrees

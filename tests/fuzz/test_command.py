@@ -11,43 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from dfa_router.cli.app import run
+from tests.fuzz.conftest import fuzz
 from tests.fuzz.targets.asking import gone
 from tests.suite.cases import parse_cases
-
-MODULE = """
-import time
-from tests.fuzz import planted
-
-right = planted.right_amqp
-greedy = next(fault.match for fault in planted.PLANTED if fault.name == "hash_stops_at_the_first_occurrence")
-
-def slow(patterns, key):
-    time.sleep(0.001)
-    open("asked", "w").close()
-    return planted.right_amqp(patterns, key)
-"""
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a module of matchers, as the current directory."""
-    (tmp_path / "matchers.py").write_text(MODULE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
-    return tmp_path
-
-
-def fuzz(*arguments: str) -> int:
-    return run(["fuzz", *arguments])
 
 
 def test_a_right_matcher(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzz("--target", "matchers:right", "--rounds", "120", "--seed", "5") == 0
     said = capsys.readouterr()
     assert "matchers:right, amqp: no disagreement" in said.out
-    assert "classes: 22 of 22" in said.out
+    assert "classes: 25 of 25" in said.out
     assert "seed 5" in said.err
 
 
@@ -161,6 +134,6 @@ def test_an_interrupt_leaves_no_program_behind(folder: Path, number: signal.Sign
 def test_progress_goes_to_stderr_now_and_then(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dfa_router.cli.fuzz._SAID", 0.2)
+    monkeypatch.setattr("dfa_router.cli.fuzz_progress._SAID", 0.2)
     assert fuzz("--target", "matchers:slow", "--seconds", "1") == 0
     assert "cases/s, 0 findings" in capsys.readouterr().err

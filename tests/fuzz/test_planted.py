@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dfa_router.fuzz import DisagreementError, assert_agrees, run
+from dfa_router.fuzz import DisagreementError, Scope, assert_agrees, run
 from dfa_router.fuzz.check import CallableTarget
 from dfa_router.language.dialects import dialect_named
 from tests.fuzz.planted import PLANTED, RIGHT, Planted, strict_mqtt
@@ -17,7 +17,8 @@ def test_every_planted_fault_is_found_and_shrunk(fault: Planted) -> None:
     dialect = dialect_named(fault.dialect)
     separator = dialect.separator.decode()
     for seed in SEEDS:
-        campaign = run(CallableTarget(fault.match, dialect), dialect, seconds=20, seed=seed)
+        scope = Scope(shared=True if dialect.shared else None)  # those that know $share not are not asked it otherwise
+        campaign = run(CallableTarget(fault.match, dialect), dialect, seconds=20, seed=seed, scope=scope)
         assert len(campaign.findings) == 1, f"not found with seed {seed}"
         assert campaign.seconds < 20
         finding = campaign.findings[0]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dfa_router.language.dialects import dialect_named
 from dfa_router.lint import RULES, lint_bindings, lint_topology
+from dfa_router.lint.findings import PERMISSION_RULES
+from dfa_router.lint.suppression import read_suppressions, suppressed
 from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, topology_of
 from dfa_router.reference.naive import matches
 
@@ -33,12 +38,31 @@ PLANTED: dict[str, Callable[[random.Random], list[tuple[str, str]]]] = {
     "longer-than-needed": lambda chance: [(f"{word(chance)}.#.#", "p")],
     "costly-binding": lambda chance: [(f"#.{(one := chance.choice('ab'))}.#.{one}.#.{one}.#.{one}.#.c", "p")],
     "growing-bindings": lambda chance: [(f"#.{word(chance)}.#", f"p{i}") for i in range(20)],
+    "unproven-binding": lambda chance: hard_to_prove([word(chance) for _ in range(5)], chance),
 }
 
 
-@pytest.mark.parametrize("rule", PLANTED)
-def test_twenty_planted_defects_are_found(rule: str) -> None:
-    for seed in range(20):
+def hard_to_prove(words: list[str], chance: random.Random) -> list[tuple[str, str]]:
+    """Return a binding that all others may cover for all that short keys show, and where each of its words stood matters."""
+    target = "#." + ".#.".join(words)
+    by_length = ["*." * length + words[-1] for length in range(1, 60)]
+    by_place = [f"#.{chance.choice(words)}{'.*' * chance.randint(1, 4)}" for _ in range(10)]
+    return [(one, "p") for one in dict.fromkeys([target, *by_length, *by_place])]
+
+
+SLOW = {"growing-bindings", "unproven-binding"}
+"""Rules that take a second to find what they are about."""
+
+
+@pytest.mark.parametrize(
+    ("rule", "seeds"),
+    [
+        *((rule, range(2 if rule in SLOW else 20)) for rule in PLANTED),
+        *(pytest.param(rule, range(2, 20), marks=pytest.mark.long) for rule in sorted(SLOW)),
+    ],
+)
+def test_twenty_planted_defects_are_found(rule: str, seeds: range) -> None:
+    for seed in seeds:
         chance = random.Random(seed)
         bindings = clean(chance)
         assert lint_bindings(bindings) == ()
@@ -50,6 +74,59 @@ def test_twenty_planted_defects_are_found(rule: str) -> None:
         if rule == "covered-binding":
             assert mine[0].witness is not None
             assert all(matches(pattern.encode(), mine[0].witness.encode()) for pattern, _ in planted)
+
+
+PLANTED_ELSEWHERE: list[tuple[str, str, Callable[[random.Random], str]]] = [
+    ("invalid-pattern", "amqp", lambda chance: ".".join(word(chance) for _ in range(40))),
+    ("invalid-pattern", "amqp-4.3.5", lambda chance: f"#.{word(chance)}.#.{word(chance)}.#"),
+    ("invalid-pattern", "mqtt", lambda chance: f"{word(chance)}/#/{word(chance)}"),
+    ("invalid-pattern", "mqtt", lambda chance: f"{word(chance)}/{word(chance)}{chance.choice('+#')}"),
+    ("invalid-pattern", "nats", lambda chance: chance.choice([".{}", "{}.", "x..{}", ">.{}"]).format(word(chance))),
+    ("invalid-pattern", "solace", lambda chance: "/".join(chance.choices("abc", k=129))),
+    ("unmatched-pattern", "solace", lambda chance: f"#P2P/{word(chance)}/{chance.choice(['*', '>', 'x'])}"),
+]
+
+
+@pytest.mark.parametrize(("rule", "dialect", "plant"), PLANTED_ELSEWHERE)
+def test_twenty_planted_patterns_of_each_dialect_are_found(
+    rule: str, dialect: str, plant: Callable[[random.Random], str]
+) -> None:
+    separator = dialect_named(dialect).separator.decode()
+    for seed in range(20):
+        chance = random.Random(seed)
+        bindings = [(f"{word(chance)}{separator}{word(chance)}", "q") for _ in range(20)]
+        assert lint_bindings(bindings, dialect) == ()
+        planted, place = (plant(chance), "p"), chance.randrange(21)
+        found = lint_bindings([*bindings[:place], planted, *bindings[place:]], dialect)
+        assert [(one.rule.name, one.place, one.subject) for one in found] == [
+            (rule, f"bindings[{place}]", planted[0])
+        ], (seed, planted)
+
+
+def test_twenty_suppressions_without_a_finding_are_found(tmp_path: Path) -> None:
+    """Among suppressions that are needed; of other rules than the subject's finding, and of subjects that nothing is about."""
+    for seed in range(20):
+        chance = random.Random(seed)
+        needed, stale = [f"{word(chance)}.#.#" for _ in range(3)], f"{word(chance)}.#.#"
+        findings = lint_bindings([*clean(chance), *((pattern, "q") for pattern in needed)])
+        assert [one.subject for one in findings] == needed
+        unused = chance.choice([("longer-than-needed", stale), ("equal-binding", needed[0])])
+        entries = [("longer-than-needed", pattern) for pattern in needed]
+        place = chance.randrange(4)
+        entries.insert(place, unused)
+        path = tmp_path / f"{seed}.toml"
+        path.write_text(
+            "".join(
+                f'[[suppress]]\nrule = "{rule}"\nsubject = "{subject}"\nreason = "known"\n' for rule, subject in entries
+            )
+        )
+        (left,), kept = suppressed(findings, read_suppressions(path))
+        assert (left.rule.name, left.subject, left.place) == (
+            "unused-suppression",
+            unused[1],
+            f"{path}: suppress[{place}]",
+        )
+        assert [finding.subject for finding, _ in kept] == needed
 
 
 @pytest.mark.parametrize(
@@ -135,14 +212,14 @@ def test_internal_exchanges_are_reached_through_others() -> None:
     assert [(one.rule.name, one.place) for one in found] == [("unreachable-binding", "bindings[7]")]
 
 
-def test_every_rule_has_a_page_and_a_test() -> None:
+def test_every_rule_has_a_page() -> None:
     readme = (PAGES / "README.md").read_text()
-    for name, rule in RULES.items():
+    for name, rule in {**RULES, **PERMISSION_RULES}.items():
         page = (PAGES / f"{name}.md").read_text()
         assert page.startswith(f"# {name}\n\n{rule.severity.name.capitalize()}: {rule.summary}.")
         assert f"[{name}]({name}.md) | {rule.severity.name.lower()} | {rule.summary} |" in readme
     pages = {path.stem for path in PAGES.glob("*.md")} - {"README", "corpora"}
-    assert pages == set(RULES)
+    assert pages == set(RULES) | set(PERMISSION_RULES)
 
 
 def test_real_defects(shared: Path) -> None:
@@ -172,3 +249,29 @@ def test_equal_bindings_and_empty_sets() -> None:
     assert "so do 9998 more" in found.message
     assert lint_bindings([]) == ()
     assert lint_topology(topology_of()) == ()
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_bindings_of_a_fleet() -> None:
+    """Four planted defects among them are found, nothing else is, and a process of its own needs less than 2 GB for it."""
+    program = """
+import resource
+from dfa_router.lint import lint_bindings
+fleet = [(f"fleet.site{n % 1000}.device{n // 1000}.{'#' if n % 7 else '*.state'}", f"q{n}") for n in range(100_000)]
+fleet[70_000:70_000] = [
+    ("fleet.site3.device1.#", "q1003"), ("fleet.site2.device1.on.*", "q1002"), ("fleet.si*.x", "q"), ("fleet.#.#", "q0")
+]
+for one in lint_bindings(fleet):
+    print(one.rule.name, one.place)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    *found, megabytes = done.stdout.splitlines()
+    assert found == [
+        "covered-binding bindings[0]",
+        "equal-binding bindings[70000]",
+        "covered-binding bindings[70001]",
+        "wildcard-in-word bindings[70002]",
+        "longer-than-needed bindings[70003]",
+    ]
+    assert int(megabytes) < 2_000

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dfa_router.cli.app import run
+from dfa_router.lint.findings import PERMISSION_RULES
 
 needs_greenery = pytest.mark.skipif(
     importlib.util.find_spec("greenery") is None, reason="needs greenery: pip install 'dfa-router[permissions]'"
@@ -44,6 +45,38 @@ def test_access_lists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     assert [line.split(": ")[0] for line in told] == [f"{file}:3", f"{file}:5"]
     assert run(["permissions", str(file), "--user", "ann", "--key", "a/b"]) == 1
     assert capsys.readouterr().out == "may read a/b: yes\nmay write a/b: no\n"
+
+
+def test_findings_as_sarif(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "acl"
+    file.write_text("user ann\ntopic read a/#\n\ntopic read a/b\ntopic deny c/+\ntopic write c/d\n")
+    assert run(["permissions", str(file), "--format", "sarif"]) == 1
+    (log,) = json.loads(capsys.readouterr().out)["runs"]
+    rules = [rule["id"] for rule in log["tool"]["driver"]["rules"]]
+    assert rules == list(PERMISSION_RULES)
+    places = [result["locations"][0]["physicalLocation"]["region"]["startLine"] for result in log["results"]]
+    assert places == [4, 6]
+    assert {rules[result["ruleIndex"]] for result in log["results"]} == {"useless-rule"}
+    assert "user 'ann': read 'a/b' does nothing" in log["results"][0]["message"]["text"]
+    assert run(["permissions", str(file), "--format", "sarif", "--user", "ann", "--key", "a"]) == 2
+
+
+@needs_greenery
+def test_sarif_of_definitions_points_to_the_entrys_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "defs.json"
+    entries = [{**ENTRY, "read": read} for read in (r"^pub\.[a-z]+$", r"^[^.]+\.public", "(?!secret)")]
+    file.write_text(json.dumps({"topic_permissions": entries}, indent=1))
+    assert run(["permissions", str(file), "--format", "sarif"]) == 1
+    (log,) = json.loads(capsys.readouterr().out)["runs"]
+    lines = file.read_text().splitlines()
+    for result, entry in zip(log["results"], entries[1:], strict=True):
+        line = result["locations"][0]["physicalLocation"]["region"]["startLine"]
+        assert json.dumps(entry["read"]) in "".join(lines[line - 1 : line + 6])
+    assert [(one["ruleId"], one["level"]) for one in log["results"]] == [
+        ("leaking-permission", "error"),
+        ("unreadable-permission", "note"),
+    ]
+    assert "For instance the key 'public'" in log["results"][0]["message"]["text"]
 
 
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -19,4 +19,5 @@ def channel() -> Iterator[Any]:
     opened = connection.channel()
     opened.confirm_delivery()
     yield opened
-    connection.close()
+    if connection.is_open:  # the broker closes it for what it does not know
+        connection.close()

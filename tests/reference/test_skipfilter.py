@@ -101,6 +101,46 @@ def test_a_predicate_that_raises_is_not_taken_for_false() -> None:
     assert calls == ["calm", "moody", "moody"]
 
 
+@pytest.mark.parametrize("asked", ["t", "u"], ids=["the same topic", "another topic"])
+def test_a_predicate_that_asks_its_own_filter_is_refused(asked: str) -> None:
+    """It waited for itself without end; with another topic, two threads could wait for each other."""
+    caught: list[BaseException] = []
+    curious = True
+
+    def wants(subscriber: str, topic: str) -> bool:
+        return not curious or bool(hub.match(asked))
+
+    def ask() -> None:
+        with pytest.raises(dr.OptionError, match=f"about '{asked}' while it is asked about 't'") as raised:
+            hub.match("t")
+        caught.append(raised.value)
+
+    hub: SkipFilter[str, str] = SkipFilter(wants)
+    hub.add("curious")
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(30)
+    assert [error.__notes__ for error in caught] == [["subscriber 0 was asked whether it wants 't'"]]
+    curious = False
+    assert hub.match("t") == ["curious"]  # nothing is left behind: neither a lock nor a wrong bit
+
+
+def test_a_predicate_may_change_its_filter_and_ask_another() -> None:
+    other: SkipFilter[str, str] = SkipFilter(lambda subscriber, topic: topic == "t")
+    other.add("x")
+
+    def wants(subscriber: str, topic: str) -> bool:
+        if subscriber == "first":
+            hub.add("second")
+        return other.any(topic)
+
+    hub: SkipFilter[str, str] = SkipFilter(wants)
+    hub.add("first")
+    assert hub.match("t") == ["first"]
+    assert hub.match("t") == ["first", "second"]
+    assert hub.match("u") == []
+
+
 def test_any_value_can_subscribe_none_among_them() -> None:
     hub: SkipFilter[None, str] = SkipFilter(lambda subscriber, topic: subscriber is None)
     hub.add(None)

@@ -66,6 +66,25 @@ def test_the_same_as_without_spark(spark: SparkSession, folder: Path, name: str,
         assert spread.tally.rounds == alone.tally.rounds
 
 
+@pytest.mark.parametrize("name", ["cache_by_count", "ForgottenRemoval"])
+def test_histories_are_the_same_as_without_spark(spark: SparkSession, folder: Path, name: str) -> None:
+    from dfa_router.spark.campaign import run_on_spark
+
+    spec = f"histories:{name}"
+    (folder / "histories.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom tests.fuzz.planted_histories import *\n"
+        f"from tests.fuzz.planted_histories import {name}\n"
+    )
+    spread = run_on_spark(spark, spec, Plan(dialect=AMQP, seed=7), rounds=60)
+    target = open_target(spec, AMQP, timeout=10.0)
+    try:
+        alone = run(target, AMQP, rounds=60, seed=7)
+    finally:
+        target.close()
+    assert spread.findings == alone.findings
+    assert spread.findings[0].case.stateful
+
+
 def test_a_target_that_dies_is_a_finding(spark: SparkSession, folder: Path) -> None:
     from dfa_router.spark.campaign import run_on_spark
 

@@ -58,6 +58,7 @@ def originals() -> list[tuple[dr.Router, list[str]]]:
         for _ in range(60)
     ]
     wide = [(f"a.w{i}.*.b{i % 7}", f"q{i % 5}") for i in range(3000)] + [("#.a.*", "x"), ("a.#.b", "y")]
+    trees = [(f"w{i}.#.b", f"q{i % 9}") for i in range(40)] + [("#.a.*", "x"), ("*.b", "y")]
     slash = dr.Dialect(name="amqp", separator=b"/", one=b"+", many=b"**", max_bytes=None)
     return [
         (dr.compile([]), keys),
@@ -70,6 +71,9 @@ def originals() -> list[tuple[dr.Router, list[str]]]:
             dr.compile([("a/+/**", "one"), ("**/b", "two"), ("a.b/*", "three")], dialect=slash),
             [key.replace(".", "/") for key in keys] + ["a.b/*"],
         ),
+        (dr.compile(plain(12, rng)).seal(keys), keys),
+        (dr.compile(trees).seal(keys[::2] + [f"w{i}.x.b" for i in range(0, 40, 3)]), keys),
+        (dr.compile(spoken("mqtt", rng), dialect="mqtt").seal(keys_of("mqtt", rng)), keys_of("mqtt", rng)),
         (dr.compile(wide), [*keys, *(f"a.w{i}.x.b{i % 7}" for i in range(0, 3000, 100))]),
         *[(dr.compile(spoken(name, rng), dialect=name), keys_of(name, rng)) for name in ("mqtt", "nats", "solace")],
     ]

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import dfa_router as dr
 from compiler.errors import Defect
+from compiler.storage import seals
 from tests.storage.saved_file import File, set_about, set_attribute, set_header, set_item, set_section, text
 from tests.suite.cases import load_cases
 
@@ -101,6 +102,47 @@ def test_a_file_does_not_depend_on_what_was_asked_before(tmp_path: Path) -> None
     router.save(tmp_path / "warm")
     dr.load(tmp_path / "cold").save(tmp_path / "again")
     assert len({(tmp_path / name).read_bytes() for name in ("cold", "warm", "again")}) == 1
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize("dialect", ["amqp", "mqtt", "nats"])
+def test_a_sealed_router_is_warm_when_it_is_loaded(tmp_path: Path, dialect: str, mapped: bool) -> None:
+    spoken = dr.dialect_named(dialect)
+    separator, one = spoken.separator.decode(), (spoken.one or b"*").decode()
+    bindings = [(separator.join(words), "-".join(words)) for words in (["a", one, "c"], ["a", "b"], ["b", one])]
+    keys = [separator.join(words) for words in (["a", "x", "c"], ["a", "b"], ["b", "y"], ["c"], ["a", "b", "d"])]
+    router = dr.compile(bindings, dialect=dialect)
+    router.seal(keys).save(tmp_path / "sealed")
+    loaded = dr.load(tmp_path / "sealed", mapped=mapped)
+    naive = rows(dr.compile(bindings, dialect=dialect, engine="naive"), [*keys, separator.join("axd")])
+    assert rows(loaded, keys) == rows(router, keys)
+    found = loaded.stats()
+    assert (found.sealed_keys, found.keys, found.states) == (2 * len(keys), 2 * len(keys), 0)
+    assert rows(loaded, [*keys, separator.join("axd")]) == naive
+    assert loaded.match(keys[0]) == router.match(keys[0])
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "sealed").read_bytes()
+    pickled = pickle.loads(pickle.dumps(loaded))
+    assert rows(pickled, keys) == rows(router, keys)
+    assert pickled.stats().sealed_keys == 2 * len(keys)
+    assert dr.load(tmp_path / "sealed", engine="nfa").stats().sealed_states == 0
+    small = dr.load(tmp_path / "sealed", cache_bytes=300)
+    assert rows(small, keys) == rows(router, keys)
+    assert small.stats().sealed_states == 0
+
+
+def test_tables_of_other_bindings_are_refused(tmp_path: Path) -> None:
+    """All checks but that of the tables pass: their bytes are those of a router with as many words and positions."""
+    keys = ["a.b", "a.c", "b.c"]
+    for name, bindings in (("one", [("a.b", "x"), ("b.*", "y")]), ("two", [("a.*", "x"), ("b.a", "y")])):
+        dr.compile(bindings).seal(keys).save(tmp_path / name)
+    own, other = File(tmp_path / "one"), File(tmp_path / "two")
+    for section in ("seal_numbers", *(f"seal_{part}" for part in seals.PARTS)):
+        own.sections[section] = other.sections[section]
+    own.write(tmp_path / "mixed")
+    with pytest.raises(dr.FileFormatError, match="not what the patterns say") as caught:
+        dr.load(tmp_path / "mixed")
+    assert caught.value.kind == Defect.SEAL
 
 
 def test_very_long_words_and_patterns_are_kept_and_checked(tmp_path: Path) -> None:
@@ -204,7 +246,7 @@ def test_engines_without_a_compiled_form_say_which_have_one(engine: str, tmp_pat
 def test_the_plain_python_twin_reads_the_same_files(tmp_path: Path) -> None:
     keys = ["forex.usd", "stock", "", "x.é"]
     router = dr.compile(BINDINGS)
-    router.save(tmp_path / "file")
+    router.seal(keys).save(tmp_path / "file")
     program = (
         "import sys, dfa_router as dr; router = dr.load(sys.argv[1]); router.save(sys.argv[1])\n"
         f"print(router.match_batch({keys!r}).bindings().to_pylist())"
@@ -214,6 +256,16 @@ def test_the_plain_python_twin_reads_the_same_files(tmp_path: Path) -> None:
     out = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     assert out.strip() == str(rows(router, keys)[0])
     assert rows(dr.load(tmp_path / "file"), keys) == rows(router, keys)
+
+
+def add_seal(**parts: Any) -> Callable[[File], None]:
+    """Add sealed tables, each empty but for those that are given."""
+
+    def change(file: File) -> None:
+        for name, kind in seals.SCHEMA.items():
+            file.sections[name] = parts.get(name, np.zeros(5 if name == "seal_numbers" else 0, kind))
+
+    return change
 
 
 DEFECTS: list[tuple[Callable[[File], None], Defect, str]] = [
@@ -259,6 +311,10 @@ DEFECTS: list[tuple[Callable[[File], None], Defect, str]] = [
     (set_item("pattern_offsets", 1, 99), Defect.OFFSETS, "ascend"),
     (set_section("pattern_offsets", np.array([0, 21])), Defect.SECTION, "1 texts, expected 5"),
     (set_section("codes", np.zeros(4, np.int32)), Defect.SECTION, "4 items, expected 5"),
+    (add_seal(), Defect.SEAL, "no table of"),
+    (add_seal(seal_numbers=np.zeros(4, np.int64)), Defect.SEAL, "too few"),
+    (add_seal(seal_numbers=np.full(5, -1)), Defect.SEAL, "out of range"),
+    (add_seal(seal_numbers=np.array([1, 0, 59, 3, 58]), seal_transitions=np.zeros(47, np.uint64)), Defect.SEAL, "no states"),
     (set_item("codes", 0, 3), Defect.TEXT, "none of the 3"),
     (set_item("codes", 0, -1), Defect.TEXT, "none of the 3"),
     (set_item("codes", 1, 0), Defect.TEXT, "has no binding"),

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.viz.visits import Visits, whole_page
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
@@ -27,6 +29,22 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def visits(browser: Browser) -> Iterator[Visits]:
+    """Open pages, and fail if any of them says something on the console or asks for anything but itself."""
+    visits = Visits(browser)
+    yield visits
+    visits.close()
+
+
+@pytest.fixture(scope="session")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the address of the page of the four patterns, on disk."""
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    path.write_text(whole_page(), encoding="utf-8")
+    return path.as_uri()
 
 
 @pytest.fixture

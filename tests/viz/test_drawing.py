@@ -233,7 +233,7 @@ def test_a_plain_graph_says_how_it_is_drawn() -> None:
     graph.add_node("nobody", hidden=True)
     graph.add_edges_from(("north", "south", {"role": "road", "label": f"r{number}"}) for number in range(5))
     model = drawing(graph)
-    assert model.graph["alt"] == "Depots with 2 nodes and 1 edges. Edges: north to south (5 roads)."
+    assert model.graph["alt"] == "Depots with 2 nodes and 1 edge. Edges: north to south (5 roads)."
     assert model.graph["clusters"] == {"north": "region north", "south": "region south"}
     assert model.nodes["north"]["lines"] == ("new␊line",)
     assert model.nodes["north"]["tooltip"] == "node north; a␁b"
@@ -290,12 +290,7 @@ def test_words_that_read_like_labels_are_quoted() -> None:
 
 def test_every_picture_has_a_text_alternative() -> None:
     nfa = nfa_of(FOUR)
-    for thing in (
-        nfa,
-        build_dfa(nfa),
-        minimize(build_dfa(nfa)),
-        Twin(nfa, b".", 1 << 20),
-        [["topic", "0"], ["a", "1"]],
-    ):
+    table = [["topic", "0"], ["a", "1"]]
+    for thing in (nfa, build_dfa(nfa), minimize(build_dfa(nfa)), Twin(nfa, b".", 1 << 20), table):
         assert len(drawing(thing).graph["alt"]) > 20
     assert words_of("") == []

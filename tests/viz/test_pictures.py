@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -12,12 +13,14 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from compiler import build_dfa
+from compiler.machine.trace import TracedDfa
 from dfa_router.language.dialects import AMQP
 from dfa_router.reference.inverted import InvertedBitmap
 from dfa_router.reference.trie import Trie
-from examples.pictures.make import PICTURES
+from examples.pictures.make import FILM, PICTURES, moving
 from tests.viz.material import ATTACKS, FOUR, KEY
 from viz import RendererError, render, save, to_dot, to_svg
+from viz.formats.film import save_gif
 from viz.patterns import nfa_of
 
 PICTURES_FOLDER = Path(__file__).parents[2] / "examples" / "pictures"
@@ -57,15 +60,41 @@ def test_reference_pictures_show_what_is_drawn_today(name: str) -> None:
 
 def test_the_picture_in_the_readme_is_one_of_them() -> None:
     committed = {path.name for path in PICTURES_FOLDER.glob("*.svg")}
-    assert committed == {f"{name}.svg" for name in PICTURES}
+    assert committed == {f"{name}.svg" for name in (*PICTURES, FILM)}
+
+
+@pytest.mark.usefixtures("renderer")
+def test_the_moving_picture_shows_what_the_engine_builds_and_when() -> None:
+    text = moving()
+    assert _content(text) == _content((PICTURES_FOLDER / f"{FILM}.svg").read_text(encoding="utf-8"))
+    machine = TracedDfa(nfa_of(FOUR), b".", 1 << 20)
+    frames = [frame for key in (KEY, "a.b.c") for frame in machine.trace(key.encode()).frames]
+    for state in range(machine.stats().states):
+        first = next(at for at, frame in enumerate(frames) if ("state", state) in frame.built)
+        keyframes = re.search(rf"@keyframes b_s{state}\{{([^@]*?)\}}\}}", text)
+        assert keyframes is not None
+        shown_from = next(
+            float(at) for at, value in re.findall(r"([\d.]+)%\{opacity:([\d.]+)", keyframes[1]) if value == "1"
+        )
+        assert shown_from == pytest.approx(100 * first / (len(frames) + 2), abs=0.01)
+    assert "prefers-reduced-motion" in text
+
+
+@needs_dot
+def test_a_film_is_a_gif_with_a_frame_for_each_step(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
+    with image.open(save_gif(nfa_of(FOUR), [KEY], tmp_path / "film.gif", names=FOUR)) as film:
+        assert film.n_frames == 6
 
 
 @pytest.mark.usefixtures("renderer")
 def test_svg_says_what_it_shows_and_follows_light_and_dark() -> None:
     root = ET.fromstring(to_svg(build_dfa(nfa_of(FOUR)), names=FOUR, key=KEY))
     assert root.get("role") == "img"
-    assert str(root.get("aria-label")).startswith("DFA: DFA with 13 states")
-    assert root.findtext(f"{SVG}desc", "").endswith("is accepted by binding 2.")
+    assert str(root.get("aria-label")).startswith(
+        "DFA: DFA with 14 states, the dead state among them, which is not drawn, and 26 edges."
+    )
+    assert root.findtext(f"{SVG}desc", "").endswith("is accepted by a.#.c.")
     style = root.findtext(f"{SVG}style", "")
     assert "prefers-color-scheme: dark" in style
     assert not any(element.tag == f"{SVG}a" for element in root.iter()), "links that lead nowhere"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -43,3 +44,12 @@ def test_latex_accepts_every_picture(graphviz: bool, tmp_path: Path, monkeypatch
         timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, [line for line in done.stdout.splitlines() if line.startswith(("!", "l."))]
+
+
+def test_tikz_is_as_wide_as_a_page_at_most() -> None:
+    dfa = to_tikz(build_dfa(nfa_of(FOUR)), names=FOUR)
+    xs = [float(x) for x in re.findall(r"at \((-?[\d.]+),", dfa)]
+    scale = re.search(r"scale=([\d.]+), transform shape", dfa)
+    assert scale is not None
+    assert max(xs) - min(xs) > 15 > float(scale[1]) * (max(xs) - min(xs)) > 12
+    assert "transform shape" not in to_tikz(nfa_of(["a.b"]))

@@ -23,6 +23,8 @@ __all__ = ["to_tikz"]
 
 _SCALE = 0.8 * 2.54 / 72
 """Centimetres for a point of Graphviz: at 0.8 its 12 points become LaTeX's small text."""
+_WIDEST = 15.0
+"""Centimetres of the widest picture, as wide as a page's text; a wider one is scaled down, its words with it."""
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "ε": r"$\varepsilon$", "✓": r"$\checkmark$", "…": r"\ldots{}",
@@ -72,7 +74,7 @@ def to_tikz(thing: Any, **options: Any) -> str:
     lines = [
         r"% \usepackage{tikz,amssymb} \usetikzlibrary{arrows.meta,quotes}",
         "% " + model.graph["alt"].replace("\n", " "),
-        r"\begin{tikzpicture}[>={Stealth[round]}, semithick,",
+        rf"\begin{{tikzpicture}}[>={{Stealth[round]}}, semithick,{_scale(places)}",
         _STYLES + "]",
     ]
     for node, place in places.nodes.items():
@@ -83,6 +85,16 @@ def to_tikz(thing: Any, **options: Any) -> str:
         style = ", ".join(["->", *(_EDGES[role] for role in _EDGES if role in data["roles"])])
         lines.append(rf"  \draw[{style}] {_line(model, tail, head, places)};")
     return "\n".join([*lines, r"\end{tikzpicture}", ""])
+
+
+def _scale(places: _Places) -> str:
+    xs = [
+        x + side * places.sizes.get(node, (0.0, 0.0))[0] / 2
+        for node, (x, _) in places.nodes.items()
+        for side in (-1, 1)
+    ]
+    width = max(xs, default=0.0) - min(xs, default=0.0)
+    return f" scale={_WIDEST / width:.3f}, transform shape," if width > _WIDEST else ""
 
 
 def _places(model: nx.DiGraph) -> _Places:

@@ -100,7 +100,10 @@ def drawing(
     if len(kept) + len(hidden) < len(source):
         add_elided(model, source, hidden)
     _set_clusters(model, source.graph.get("cluster_noun", "group"))
-    model.graph["alt"] = describe(model, path)
+    unseen = (
+        sum(bool(source.nodes[node].get("dead")) for node in hidden) if len(kept) + len(hidden) == len(source) else 0
+    )
+    model.graph["alt"] = describe(model, path, names=names, dead=unseen)
     return model
 
 

@@ -22,6 +22,7 @@ of edges ``trunk`` (from relay to relay) and ``fallback`` (taken where no other 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
@@ -59,6 +60,14 @@ class HasSnapshot(Protocol):
         """Return the cache as it is now, or None before the first key."""
 
 
+@runtime_checkable
+class HasVisits(Protocol):
+    """What counts how often keys have been where, as :class:`compiler.machine.trace.TracedDfa` does."""
+
+    visits: Counter[int]
+    crossings: Counter[tuple[int, int]]
+
+
 def graph_of(thing: Any, nfa: Nfa | None = None) -> tuple[nx.MultiDiGraph, Nfa | None]:
     """Return a thing as a graph, and the NFA behind it if there is one; raises ``TypeError`` for what is neither."""
     automaton = nfa if nfa is not None else thing if isinstance(thing, Nfa) else getattr(thing, "nfa", None)
@@ -74,7 +83,10 @@ def graph_of(thing: Any, nfa: Nfa | None = None) -> tuple[nx.MultiDiGraph, Nfa |
             raise TypeError("a snapshot has numbers only: pass the automaton that it was taken of, as nfa=")
         return cache_graph(thing, automaton), automaton
     if isinstance(thing, HasSnapshot) and automaton is not None:
-        return cache_graph(thing.snapshot() or Snapshot(None, (), {}, {}, frozenset()), automaton), automaton
+        graph = cache_graph(thing.snapshot() or Snapshot(None, (), {}, {}, frozenset()), automaton)
+        if isinstance(thing, HasVisits):
+            _add_visits(graph, thing, automaton)
+        return graph, automaton
     if isinstance(thing, HasTable):
         return _table(thing.to_table()), None
     if _is_table(thing):
@@ -105,10 +117,19 @@ def cache_graph(snapshot: Snapshot, nfa: Nfa) -> nx.MultiDiGraph:
         )
     for (number, symbol), target in snapshot.successors.items():
         assert symbol != OTHER
-        graph.add_edge(number, target, kind="literal", label=nfa.word(symbol))
+        graph.add_edge(number, target, kind="literal", label=nfa.word(symbol), word=nfa.symbols.word(symbol))
     for number, target in snapshot.defaults.items():
-        graph.add_edge(number, target, kind="default", label="*")
+        if number not in snapshot.final:  # it is its own successor, by which nothing is stored
+            graph.add_edge(number, target, kind="default", label="*")
     return graph
+
+
+def _add_visits(graph: nx.MultiDiGraph, thing: HasVisits, nfa: Nfa) -> None:
+    for node, data in graph.nodes(data=True):
+        data["visits"] = thing.visits[node]
+    for tail, _, data in graph.edges(data=True):
+        symbol = OTHER if data["kind"] == "default" else nfa.symbol_of[data["word"]]
+        data["visits"] = thing.crossings[tail, symbol]
 
 
 def _complete_final(graph: nx.MultiDiGraph, nfa: Nfa) -> None:

@@ -1,5 +1,5 @@
-"""The page that steps through a match: its data, the HTML file that holds them, and a server for changing the patterns.
+"""The page that steps through matches: one HTML file, a server for this machine, and a site of lessons.
 
-The page's script (``engine.js``, ``page.js``) reads keys without a server. What it computes is also written in Python
-(:mod:`viz.walk`, :mod:`viz.trie_walk`, :mod:`viz.text`), and tests compare the two.
+The page compiles what its reader types and plays what the engine does, so ``script`` has a second compiler and a second engine;
+tests hold them to those of :mod:`compiler`. ``scripts`` lists them, ``html`` puts a page together.
 """

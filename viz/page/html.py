@@ -1,7 +1,7 @@
-"""The page that steps through a match: one HTML file that opens from disk and needs no network.
+"""The page that steps through matches: one HTML file that opens from disk, needs no network and asks nothing of anybody.
 
-Pictures, data, style and script are in the file itself. Its content security policy names the script by its hash, so
-that a browser runs no other script and loads nothing from elsewhere.
+Data, style and script are in the file itself. Its content security policy names the script by its hash, so that a browser runs
+no other script and loads nothing from elsewhere; what a reader types is compiled by that script.
 """
 
 from __future__ import annotations
@@ -9,57 +9,94 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+from viz.examples import EXAMPLES
 from viz.formats.style import DARK, LIGHT, Theme, colours
-from viz.page.lesson import Lesson, lesson
+from viz.page.scripts import AMQP, part, script
+from viz.patterns import MAX_PATTERNS, nfa_of
 from viz.text import markup, shown, visible
 
-__all__ = ["page", "teach"]
+__all__ = ["CACHE_BYTES", "page", "teach"]
+
+CACHE_BYTES = 64 << 20
+"""The bound on the cache of a page that was given none."""
 
 
-def teach(patterns: Sequence[str], key: str, path: str | Path | None = None) -> str:
-    """Return the page that steps through the match of a key, as HTML, and write it to ``path`` if one is given.
+def teach(
+    patterns: Sequence[str],
+    key: str | Sequence[str],
+    path: str | Path | None = None,
+    *,
+    cache_bytes: int = CACHE_BYTES,
+) -> str:
+    """Return the page that steps through the match of a key, or of several one after the other, as HTML.
 
-    Raises what :func:`viz.page.lesson.lesson` raises.
+    It is written to ``path`` if one is given. Patterns are those of AMQP; the command ``dfa-router teach`` knows all dialects.
+    Raises :class:`PatternError` or :class:`InputError` for what AMQP cannot carry or a page cannot show.
     """
-    html = page(lesson(patterns, key))
+    keys = [key] if isinstance(key, str) else list(key)
+    nfa_of(patterns, max_patterns=MAX_PATTERNS)
+    html = page(patterns, keys, cache_bytes=cache_bytes)
     if path is not None:
         Path(path).write_text(html, encoding="utf-8")
     return html
 
 
-def page(data: Lesson) -> str:
-    """Return the page of a lesson, as HTML."""
-    script = _part("engine.js") + "\n" + _part("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    server = "'self'" if data["editable"] else "'none'"
+def page(
+    patterns: Sequence[str],
+    keys: Sequence[str],
+    *,
+    dialect: str = "amqp",
+    dialects: Sequence[Mapping[str, Any]] = (AMQP,),
+    cache_bytes: int = CACHE_BYTES,
+    heading: str = "Step through a match",
+    introduction: str = "",
+    home: str = "",
+    kind: str = "",
+) -> str:
+    """Return the page as HTML; ``introduction`` and ``home`` are markup that stands above the patterns and among the tools, and
+    ``kind`` is a class of the body.
+
+    ``dialects`` are those that a reader can choose, as plain values; ``dialect`` is the name of the one to begin with.
+    """
+    text = script()
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     policy = (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
-        f"connect-src {server}; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; connect-src 'none'; "
+        "base-uri 'none'; form-action 'none'"
     )
-    # The pictures are parts of the page itself; they are left out of the data.
-    slim = {**data, "nfaSvg": "", "dfaSvg": ""}
-    key = shown(data["key"], 60)
-    count = len(data["patterns"])
-    title = f"{key} through {count} pattern{'' if count == 1 else 's'}, step by step"
+    count = len(patterns)
+    title = f"{shown(keys[0] if keys else '', 60)} through {count} pattern{'' if count == 1 else 's'}, step by step"
+    settings = {
+        "patterns": list(patterns),
+        "keys": list(keys),
+        "dialect": dialect,
+        "capacity": cache_bytes,
+        "dialects": list(dialects),
+        "examples": [
+            example._asdict() for example in EXAMPLES if any(example.dialect == one["name"] for one in dialects)
+        ],
+    }
     parts = {
         "@CSP@": policy,
         "@TITLE@": markup(visible(title)),
-        "@CSS@": _style(),
-        "@NFA@": data["nfaSvg"],
-        "@DFA@": data["dfaSvg"],
-        "@LESSON@": _json(slim),
-        "@SCRIPT@": script,
+        "@HEADING@": markup(heading),
+        "@KIND@": kind,
+        "@HOME@": home,
+        "@INTRODUCTION@": introduction,
+        "@CSS@": style(),
+        "@SETTINGS@": _json(settings),
+        "@SCRIPT@": text,
     }
-    html = _part("page.html")
+    html = part("page.html")
     # The page is split at all placeholders before any is filled in: a word that looks like a placeholder stays a word.
     for name in parts:
         html = html.replace(name, f"\0{name}\0")
-    return "".join(parts.get(part, part) for part in html.split("\0"))
+    return "".join(parts.get(piece, piece) for piece in html.split("\0"))
 
 
 def _json(data: object) -> str:
@@ -69,31 +106,19 @@ def _json(data: object) -> str:
 
 
 @cache
-def _style() -> str:
+def style() -> str:
+    """Return the style sheet, for this page and those that stand beside it on a site."""
     dark = _variables(DARK) + "color-scheme:dark;--card:#161c23;--page:#0b0f14;--edge:#2c3641;--shade:none;"
     return (
-        _part("page.css")
+        part("page.css")
         .replace("@LIGHT@", _variables(LIGHT))
         .replace(
             "@DARKRULE@",
             f"@media (prefers-color-scheme: dark) {{ :root:not([data-theme=light]) {{ {dark} }} }}\n"
             f":root[data-theme=dark] {{ {dark} }}",
         )
-        .replace(
-            "@SVGCOLOURS@",
-            "\n".join(
-                f".canvas svg [{attribute}='{colour}'] {{ {attribute}: var(--{name}); }}"
-                for name, colour in colours(LIGHT).items()
-                for attribute in ("fill", "stroke")
-            ),
-        )
     )
 
 
 def _variables(theme: Theme) -> str:
     return "".join(f"--{name}:{colour};" for name, colour in colours(theme).items())
-
-
-@cache
-def _part(name: str) -> str:
-    return files("viz").joinpath("page", name).read_text(encoding="utf-8")

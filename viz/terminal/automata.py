@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compiler import Dfa, Nfa
-from viz.terminal.fit import MAX_LINES, binding_name, cells, counted, cut, number_set, padded
-from viz.text import listed, shown
+from viz.terminal.fit import MAX_LINES, binding_name, cells, cut, number_set, padded
+from viz.text import counted, listed, shown
 from viz.walk import members
 
 __all__ = ["show_dfa", "show_nfa"]
@@ -56,7 +56,7 @@ def show_dfa(dfa: Dfa, *, names: Sequence[str] | None = None, width: int = 80) -
         moves.append(f"{'other' if moves else 'any word'}→{_target(dfa, dfa.defaults[number])}")
         rows.append(
             (
-                f"{'>' if number == 0 else ' '} {number}",
+                f"{'>' if number in dfa.starts else ' '} {number}",
                 number_set(members(dfa.nfa, state)),
                 listed(moves, 9) + " !" * dfa.is_final(number),
                 listed((binding_name(tag, names) for tag in state.tags), 6),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from viz.text import visible
 
-__all__ = ["MAX_LINES", "binding_name", "cells", "counted", "cut", "number_set", "padded"]
+__all__ = ["MAX_LINES", "binding_name", "cells", "cut", "number_set", "padded"]
 
 MAX_LINES = 400
 """Lines of a tree or a table, and words of a key, that are shown."""
@@ -61,12 +61,3 @@ def number_set(numbers: Sequence[int]) -> str:
 def binding_name(tag: int, names: Sequence[str] | None) -> str:
     """Return what a binding is called, or its accept tag if it has no name."""
     return (visible(names[tag]) or '""') if names is not None and tag < len(names) else str(tag)
-
-
-def counted(number: int, thing: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "state"), counted(2000, "state")
-    ('1 state', '2,000 states')
-    """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"

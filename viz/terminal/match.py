@@ -5,60 +5,75 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compiler import Nfa
+from compiler.automata.powerset import State
 from compiler.errors import InputError
-from viz.patterns import words_of
-from viz.terminal.fit import MAX_LINES, binding_name, cells, counted, cut, number_set, padded
-from viz.text import shown
+from compiler.machine.trace import KeyTrace, TracedDfa
+from viz.terminal.fit import MAX_LINES, binding_name, cells, cut, number_set, padded
+from viz.text import counted, shown
 from viz.trie_walk import trie_walk
 from viz.walk import Step, failures, members, steps
 
 __all__ = ["show_match"]
 
+CACHE_BYTES = 64 << 20
 _VERDICTS = 20
 """Bindings of which it is told whether they match; the others are counted."""
 
 
-def show_match(nfa: Nfa, key: str | bytes, *, names: Sequence[str] | None = None, width: int = 80) -> str:
+_HOWS = {
+    "start": "",
+    "built": "built",
+    "cached": "cached",
+    "stray": "kept: no literal here",
+    "stopped": "not read: the state is final",
+    "cleared": "the cache was full and is empty now",
+    "simulated": "simulated on the NFA",
+}
+
+
+def show_match(
+    nfa: Nfa,
+    key: str | bytes,
+    *,
+    names: Sequence[str] | None = None,
+    width: int = 80,
+    separator: bytes = b".",
+    trace: KeyTrace | None = None,
+) -> str:
     """Return a match, a row per word: where the NFA is, which DFA state that is, and what became of each binding.
 
-    Raises :class:`InputError` for a key of more than 400 words.
+    Numbers and transitions are those of the engine's cache: of ``trace``, or of a cache that is empty before this key. Raises
+    :class:`InputError` for a key of more than 400 words.
 
     >>> from viz.patterns import nfa_of
     >>> print(show_match(nfa_of(["a.b", "a.#"]), "a.x.a", names=["a.b", "a.#"]))
     Match of a.x.a
        word  NFA positions  DFA  transition
        start {0}              0
-    1  a     {1,2}            1  built
-    2  x     {2}              2  built
-    3  a     {2}              2  not read: the state is final
+    1  a     {1,2}            2  built
+    2  x     {2}              3  built
+    3  a     {2}              3  not read: the state is final
     ✓ a.#  accepts
     ✗ a.b  failed at word 2, x
+    The cache has 4 states and 3 transitions.
     The DFA looked up 2 words; a trie with backtracking 4, entering 5 nodes.
     """
-    words = words_of(key)
+    data = key if isinstance(key, bytes) else key.encode("utf-8", "surrogatepass")
+    words = data.split(separator) if data else []
     if len(words) > MAX_LINES:
         raise InputError(f"the key has {len(words):,} words, more than the {MAX_LINES} that can be shown: shorten it")
+    told = trace if trace is not None else TracedDfa(nfa, separator, CACHE_BYTES).trace(data)
     read = steps(nfa, words)
     size = max([5, *(min(24, cells(shown(_text(word)))) for word in words)])
-    sets = [number_set(members(nfa, step.state)) for step in read]
-    across = min(32, max(13, *(len(text) for text in sets)))
-    lines = [f"Match of {shown(_text(key if isinstance(key, bytes) else key.encode('utf-8', 'surrogatepass')), 60)}"]
-    lines.append(f"   {'word':<{size}} {'NFA positions':<{across}}  DFA  transition")
-    numbers = {read[0].state: 0}
-    built: set[tuple[int, int]] = set()
-    looked_up = 0
-    for number, step in enumerate(read):
-        how = ""
-        if step.word is not None:
-            before = read[number - 1]
-            transition = (numbers[before.state], step.symbol)
-            how = "not read: the state is final" if before.final else "cached" if transition in built else "built"
-            looked_up += not before.final
-            built.add(transition)
-        state = numbers.setdefault(step.state, len(numbers))
-        word = "start" if step.word is None else shown(_text(step.word))
-        place = f"{number:<2}" if number else "  "
-        line = f"{place} {padded(word, size)} {padded(cut(sets[number], across), across)}  {state:>3}  {how}"
+    sets = [number_set(members(nfa, State(frame.positions, frame.tags))) for frame in told.frames]
+    across = min(32, max([13, *map(len, sets)]))
+    lines = [f"Match of {shown(_text(data), 60)}", f"   {'word':<{size}} {'NFA positions':<{across}}  DFA  transition"]
+    for frame, positions in zip(told.frames, sets, strict=True):
+        word = shown(_text(words[frame.word - 1])) if frame.word else "start"
+        place, state = str(frame.word or ""), "" if frame.state is None else frame.state
+        line = (
+            f"{place:<2} {padded(word, size)} {padded(cut(positions, across), across)}  {state:>3}  {_HOWS[frame.how]}"
+        )
         lines.append(line.rstrip())
     lines += _verdicts(nfa, read, names)
     walk = trie_walk(nfa, words)
@@ -67,6 +82,9 @@ def show_match(nfa: Nfa, key: str | bytes, *, names: Sequence[str] | None = None
         if walk.complete
         else f"was stopped after {walk.visits:,} nodes"
     )
+    size_now = f"{counted(told.stats.states, 'state')} and {counted(told.stats.transitions, 'transition')}"
+    looked_up = next((number for number, step in enumerate(read) if step.final), len(words))
+    lines.append(f"The cache has {size_now}.")
     lines.append(f"The DFA looked up {counted(looked_up, 'word')}; a trie with backtracking {trie}.")
     return "\n".join(cut(line, width) for line in lines)
 

@@ -9,29 +9,30 @@ from pathlib import Path
 
 from benchmarks.measure import machine
 from benchmarks.verification.findings.survey import Examined, Judged
+from dfa_router.fuzz.findings import Kind
+from dfa_router.target import Bind, Chapter, Unbind
 
 __all__ = ["COLUMNS", "write"]
 
 COLUMNS = (
-    "package", "version", "asked", "dialect", "cases", "small_cases", "small_wrong", "scope", "kind", "patterns", "key",
-    "expected", "answered", "broker", "verdict", "stated", "cause",
+    "package", "registry", "version", "reason", "asked", "dialect", "cases", "small_cases", "small_wrong", "kind",
+    "patterns", "key", "history", "expected", "answered", "broker", "verdict", "reproduced", "stated", "source", "shape",
 )  # fmt: skip
 
 METHOD = """\
-Each package is asked by an adapter that calls the package's own code and adds none
-(`benchmarks/verification/findings/adapters`), in a process of its own. *Cases* are the (pattern, key) pairs of the
-campaigns; *small cases* are all valid patterns of up to three words and all keys of up to four words over very few words, the
-same in every run. A campaign shrinks what it finds to the simplest case of its kind, so a mistake that shows in a simple case
-hides others. Therefore there are four passes: everything valid; no empty words; words of letters and digits only; and of
-these, keys that have more words than the pattern.
+Each package is installed in an environment of its own, in the newest version that its registry gives, and asked by an
+adapter that calls the package's own code and adds no rule (`benchmarks/verification/findings/adapters`), in a process of
+its own. *Cases* are the (pattern, key) pairs of a campaign; *small cases* are all valid patterns of up to three words and all
+keys of up to four words over very few words, the same in every run.
 
-A live broker is asked every minimal case. The case is stated here only where the broker answers as our specification does
-and the package otherwise. The broker is asked all small cases, too.
+A finding is stated here where a live broker answers its minimal case as our specification does and the package otherwise,
+and where a process that was started anew, and was asked nothing else, answers it wrong again. The most ordinary case comes
+first. What a package does not claim is not asked: packages that claim the wildcards of MQTT and say nothing of topics that
+begin with `$` are asked without that rule, none is asked about shared subscriptions that does not know them, and a limit
+that a package documents is no finding. *Source* is the place in the package where what is asked begins.
 
 What it cannot show: a package without a finding has passed this many cases, no more. A broker's rule need not be a
-package's promise: kombu's own transports and FastStream's test broker stand in for RabbitMQ, and users whose patterns they
-get right will never notice. What a dialect refuses is not asked. paho and amqtt claim nothing about shared subscriptions
-(`$share`), and are not asked about them."""
+package's promise: test doubles stand in for a broker, and users whose patterns they get right will never notice."""
 
 
 def write(examined: Iterable[Examined], folder: Path, *, command: str) -> list[Path]:
@@ -52,26 +53,30 @@ def _rows(one: Examined) -> list[dict[str, object]]:
     """Return a row for each finding, or one that says there is none."""
     about: dict[str, object] = {
         "package": one.subject.name,
-        "version": one.version or "not installed",
+        "registry": one.subject.registry,
+        "version": one.version or "",
+        "reason": one.reason,
         "asked": one.subject.asked,
         "dialect": one.subject.dialect.name,
         "cases": one.cases,
         "small_cases": one.small.cases if one.small else "",
         "small_wrong": one.small.wrong if one.small else "",
         "broker": one.broker or "",
+        "source": one.place,
     }
     findings = [
         {
             **about,
-            "scope": judged.scope,
             "kind": judged.finding.kind,
-            "patterns": json.dumps(judged.finding.case.patterns, ensure_ascii=False),
+            "patterns": json.dumps(judged.finding.case.table, ensure_ascii=False),
             "key": json.dumps(judged.finding.case.key, ensure_ascii=False),
+            "history": _history(judged),
             "expected": _said(judged.finding.expected),
             "answered": _answered(judged),
-            "verdict": _verdict(judged),
+            "verdict": judged.finding.broker,
+            "reproduced": judged.reproduced,
             "stated": judged.stated,
-            "cause": judged.cause or "",
+            "shape": judged.finding.shape,
         }
         for judged in one.judged
     ]
@@ -79,25 +84,27 @@ def _rows(one: Examined) -> list[dict[str, object]]:
 
 
 def _page(found: Sequence[Examined], command: str) -> str:
-    installed = [one for one in found if one.version is not None]
-    missing = [one.subject.name for one in found if one.version is None]
+    asked = [one for one in found if one.version is not None]
     parts = [
         "# What the fuzzer found in released packages",
         f"Written by `{command}` on {machine()}.",
         METHOD,
         "## Packages",
-        _packages(installed),
+        f"{len(asked)} of {len(found)} were asked; {sum(any(j.stated for j in one.judged) for one in asked)} have a finding.",
+        _packages(found),
+        "## Findings",
+        _findings(asked, stated=True),
     ]
-    if missing:
-        parts.append(f"Not installed, and not asked: {', '.join(missing)} (`pip install 'dfa-router[findings]'`).")
-    parts += ["## Findings", _findings(installed, stated=True)]
-    if any(not judged.stated for one in installed for judged in one.judged):
+    if any(not judged.stated for one in asked for judged in one.judged):
         parts += [
             "## Not confirmed",
-            "No broker was asked about these, or it does not answer as we do. They are no claims about a package.",
-            _findings(installed, stated=False),
+            (
+                "No broker was asked about these, or it does not answer as we do, or they did not come back in a fresh process. "
+                "They are no claims about a package."
+            ),
+            _findings(asked, stated=False),
         ]
-    ends = [f"* {one.subject.name}: {reason}" for one in installed for reason in one.given_up]
+    ends = [f"* {one.subject.name}: {_last_line(one.given_up)}" for one in asked if one.given_up]
     if ends:
         parts += ["## Ended early", "\n".join(ends)]
     return "\n\n".join(parts) + "\n"
@@ -105,36 +112,63 @@ def _page(found: Sequence[Examined], command: str) -> str:
 
 def _packages(found: Sequence[Examined]) -> str:
     lines = [
-        "| package | what is asked | dialect | cases tried | small cases wrong | findings | broker, and small cases it answers otherwise |",
-        "|---|---|---|---:|---:|---:|---|",
+        "| package | what is asked | dialect | cases tried | small cases wrong | findings | judged by | source |",
+        "|---|---|---|---:|---:|---:|---|---|",
     ]
     for one in found:
+        if one.version is None:
+            cells = [one.subject.name, one.subject.asked, one.subject.dialect.name, f"not asked: {one.reason}"]
+            lines.append(_line([*cells, "", "", "", ""]))
+            continue
         small = one.small
-        share = f"{small.wrong:,} of {small.cases:,} ({small.wrong / small.cases:.1%})" if small else ""
-        broker = "not asked" if one.broker is None or small is None else f"{one.broker}: {small.broker_differs:,}"
+        share = f"{small.wrong:,} of {small.cases:,} ({small.wrong / max(1, small.cases):.1%})" if small else ""
         stated = sum(judged.stated for judged in one.judged)
         cells = [
-            f"{one.subject.package} {one.version}",
+            f"{one.subject.name} {one.version} ({one.subject.registry})",
             one.subject.asked,
             one.subject.dialect.name,
-            f"{one.cases:,}",
-            share,
         ]
-        lines.append(_line([*cells, str(stated) if stated else "none", broker]))
+        cells += [f"{one.cases:,}", share, str(stated) if stated else "none", one.broker or "nobody"]
+        lines.append(_line([*cells, f"`{one.place}`" if one.place else "compiled"]))
     return "\n".join(lines)
 
 
 def _findings(found: Sequence[Examined], *, stated: bool) -> str:
-    lines = ["| package | pattern | key | expected | answered | live broker | cause |", "|---|---|---|---|---|---|---|"]
+    head = ["| package | pattern | key | expected | answered | live broker |", "|---|---|---|---|---|---|"]
+    lines = []
     for one in found:
         for judged in one.judged:
             if judged.stated is not stated:
                 continue
-            case = judged.finding.case
-            cells = [f"{one.subject.name} {one.version}", ", ".join(map(_code, case.patterns)), _code(case.key)]
-            cells += [_in_words(judged.finding.expected, len(case.patterns)), _answered(judged, len(case.patterns))]
-            lines.append(_line([*cells, _verdict(judged, len(case.patterns)), judged.cause or "not known"]))
-    return "\n".join(lines) if len(lines) > 2 else "None."
+            case, many = judged.finding.case, len(judged.finding.case.table)
+            pattern = ", ".join(map(_code, case.table[:6])) + (f" and {many - 6} more" if many > 6 else "")
+            history = _history(judged)
+            key = _code(case.key) + (f" after {history}" if history else "")
+            cells = [f"{one.subject.name} {one.version}", pattern, key, _in_words(judged.finding.expected, many)]
+            verdict = judged.finding.broker or "not asked"
+            if not judged.reproduced:
+                verdict += "; it did not come back"
+            lines.append(_line([*cells, _answered(judged, many), verdict]))
+    return "\n".join(head + lines) if lines else "None."
+
+
+def _history(judged: Judged) -> str:
+    """Return in a few words what happened before the key is asked."""
+    case = judged.finding.case
+
+    def told(chapter: Chapter) -> str:
+        words = []
+        for step in chapter.steps:
+            if isinstance(step, Bind):
+                words.append(f"bind {_code(step.pattern)}")
+            elif isinstance(step, Unbind):
+                words.append(f"unbind {step.position}")
+            else:
+                words.append(f"asked {_code(step)}")
+        return ", ".join(words[:8]) + (" ..." if len(words) > 8 else "")
+
+    sets = [f"{', '.join(map(_code, one.patterns))}: {told(one)}" for one in case.earlier]
+    return "; ".join([*sets, *([told(Chapter(case.patterns, case.before))] if case.before else [])])
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -142,7 +176,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _code(text: str) -> str:
-    shown = json.dumps(text, ensure_ascii=False)
+    shown = json.dumps(text if len(text) < 60 else f"{text[:25]}...{text[-25:]}", ensure_ascii=not text.isprintable())
     return f"``{shown}``" if "`" in shown else f"`{shown}`"
 
 
@@ -158,17 +192,19 @@ def _in_words(positions: tuple[int, ...] | None, patterns: int | None) -> str:
 
 def _answered(judged: Judged, patterns: int | None = None) -> str:
     finding = judged.finding
+    if finding.kind is Kind.SLOW:
+        return f"takes too long; {finding.detail}"
     if finding.answered is None:
-        return f"{finding.kind}: {_last_line(finding.detail)}"
+        return f"{finding.kind}: {_error(finding.detail)}"
     return _in_words(finding.answered, patterns)
 
 
-def _verdict(judged: Judged, patterns: int | None = None) -> str:
-    if judged.verdict is None:
-        return "not asked"
-    return judged.verdict if isinstance(judged.verdict, str) else _in_words(judged.verdict, patterns)
+def _error(text: str) -> str:
+    """Return the line of a traceback that names the error: the last one in Python, the first such one in Node.js."""
+    lines = [line.strip() for line in text.strip().splitlines()] or [""]
+    named = [line for line in lines if not line.startswith(("at ", "File ", "(")) and "rror" in line.partition(":")[0]]
+    return (named or lines)[-1][:160]
 
 
 def _last_line(text: str) -> str:
-    """Return the line of a traceback that names the error."""
     return text.strip().rpartition("\n")[2]

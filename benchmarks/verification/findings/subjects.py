@@ -1,16 +1,17 @@
-"""What is examined: released packages, which part of each is asked, and what is known about the causes of their mistakes."""
+"""What is examined: released packages, which part of each is asked, and what it claims."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from dfa_router.language.dialects import AMQP, MQTT, Dialect
+from dfa_router.fuzz import Scope
+from dfa_router.language.dialects import AMQP, MQTT, NATS, Dialect
 
 __all__ = ["SUBJECTS", "Subject"]
 
-_ADAPTERS = "benchmarks.verification.findings.adapters"
+
+_ALL = Scope()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,135 +20,242 @@ class Subject:
 
     name: str
     """Its name in the command and the tables."""
-    package: str
-    """The distribution's name."""
+    registry: Literal["PyPI", "npm"]
     asked: str
     """The part of it that answers, in the package's own terms."""
-    adapter: str
-    """The function that asks it, as ``module:function`` below the adapters."""
     dialect: Dialect
     broker: str
-    """The scheme of the live broker that judges: ``amqp`` or ``mqtt``."""
-    causes: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """Minimal case (pattern, key) -> why the package answers it wrong, found by reading its code."""
-    other_cause: str | None = None
-    """The cause of all other cases, where they have one in common."""
+    """The scheme of the live broker that judges: ``amqp``, ``mqtt`` or ``nats``."""
+    adapter: str = ""
+    """For Python, the function that asks it, as ``module:function`` below the adapters."""
+    packages: tuple[str, ...] = ()
+    """What is installed, if it is not the name alone: distributions, with versions where newer ones do not go together."""
+    python: str = ""
+    """The version of Python that it needs, such as ``3.10``; ours if it is empty."""
+    scope: Scope = _ALL
+    """What it claims, where that is less than its dialect."""
+    source: tuple[str, str] = ("", "")
+    """The file that decides, below the installed packages, and a text in the line to point at."""
 
     @property
-    def target(self) -> str:
-        """The target as the fuzzer's command line names it."""
-        return f"{_ADAPTERS}.{self.adapter}"
-
-    @property
-    def version(self) -> str | None:
-        """The installed version, or None where the package is not installed."""
-        try:
-            return version(self.package)
-        except PackageNotFoundError:
-            return None
+    def installs(self) -> tuple[str, ...]:
+        """What is installed for it; the first is the package itself."""
+        return self.packages or (self.name,)
 
 
-_MQTT_3 = replace(MQTT, name="mqtt without shared subscriptions", shared=None)
-"""The dialect of matchers that do not know ``$share``: they are not asked about it."""
+_NO_SHARED = Scope(shared=False)
+_MQTT_ANY = replace(MQTT, name="mqtt without a rule for $", reserved=None, shared=None)
+"""For packages that claim the wildcards of MQTT and no more: nothing is said of topics that begin with ``$``."""
 
-_KOMBU_INSIDE = "`*` and `#` are not escaped inside a word: `a*` is read as the regular expression `a*`"
-_KOMBU_ZERO = "`#` becomes `.*?`, but the dots around it stay: it never stands for zero words"
-_KOMBU_EMPTY = "`*` becomes `[^\\.]+`, which takes no empty word"
-_FASTSTREAM_END = "an empty word of the pattern ends the walk, as if the pattern ended there"
-_FASTSTREAM_FIRST = "the word behind `#` is taken at its first occurrence, without looking for a later one"
-_AIOMQTT = "there is no rule for topics that begin with `$`, which wildcards at the first level must not match"
+
+_EVERYDAY = Scope(empty_words=False)
+"""For packages whose documentation knows no empty words, and for NATS, where no subject has one."""
+
+
+def _amqp(name: str, registry: Literal["PyPI", "npm"], asked: str, source: tuple[str, str], **more: object) -> Subject:
+    return Subject(
+        name=name,
+        registry=registry,
+        asked=asked,
+        dialect=AMQP,
+        broker="amqp",
+        source=source,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _mqtt(
+    name: str,
+    registry: Literal["PyPI", "npm"],
+    asked: str,
+    source: tuple[str, str],
+    dialect: Dialect = MQTT,
+    **more: object,
+) -> Subject:
+    return Subject(
+        name=name,
+        registry=registry,
+        asked=asked,
+        dialect=dialect,
+        broker="mqtt",
+        source=source,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _nats(name: str, registry: Literal["PyPI", "npm"], asked: str, source: tuple[str, str], **more: object) -> Subject:
+    return Subject(
+        name=name,
+        registry=registry,
+        asked=asked,
+        dialect=NATS,
+        broker="nats",
+        scope=_EVERYDAY,
+        source=source,
+        **more,  # type: ignore[arg-type]
+    )
+
 
 SUBJECTS = (
-    Subject(
-        name="kombu",
-        package="kombu",
-        asked="the topic exchange of its virtual transports (`memory://`)",
+    _amqp(
+        "kombu",
+        "PyPI",
+        "the topic exchange of its virtual transports (`memory://`)",
+        ("kombu/transport/virtual/exchange.py", "def key_to_pattern"),
         adapter="doubles:kombu",
-        dialect=AMQP,
-        broker="amqp",
-        causes={
-            ("*a", ""): _KOMBU_INSIDE,
-            ("*a", "a"): _KOMBU_INSIDE,
-            ("a*", ""): _KOMBU_INSIDE,
-            ("a*", "a"): _KOMBU_INSIDE,
-            ("a*", "a*"): _KOMBU_INSIDE,
-            ("a.*a", "a.*a"): _KOMBU_INSIDE,
-            ("#.#", ""): _KOMBU_ZERO,
-            ("a.#", "a"): _KOMBU_ZERO,
-            ("#.a.#", "a.b.b.a"): _KOMBU_ZERO,
-            ("*.", "."): _KOMBU_EMPTY,
-            ("*.*", "."): _KOMBU_EMPTY,
-        },
     ),
-    Subject(
-        name="faststream",
-        package="faststream",
-        asked="`TestRabbitBroker`: `faststream.rabbit.testing.apply_pattern`",
+    _amqp(
+        "faststream",
+        "PyPI",
+        "`TestRabbitBroker`: `faststream.rabbit.testing.apply_pattern`",
+        ("faststream/rabbit/testing.py", "def apply_pattern"),
         adapter="doubles:faststream",
-        dialect=AMQP,
-        broker="amqp",
-        causes={
-            ("*", ""): "the empty key is taken for one empty word, where it has none",
-            ("", ""): "the empty key is taken for one empty word, where it has none",
-            ("a.", "a"): _FASTSTREAM_END,
-            ("#.a", "b.a.a"): _FASTSTREAM_FIRST,
-            ("#.a", "a.a.a"): _FASTSTREAM_FIRST,
-            ("#.*", "a.a.a"): _FASTSTREAM_FIRST,
-            ("a.#", "a"): "`#` takes a word before it looks on: it never stands for zero words behind another",
-        },
+        packages=("faststream[rabbit]",),
     ),
-    Subject(
-        name="hyperscan",
-        package="hyperscan",
-        asked="`Database.scan`, patterns as regular expressions",
+    _amqp(
+        "hyperscan",
+        "PyPI",
+        "`Database.scan`, patterns as regular expressions",
+        ("", ""),
         adapter="expressions:hyperscan",
-        dialect=AMQP,
-        broker="amqp",
-        other_cause="alone, each expression matches; both in one database miss keys of some 18 bytes and more: the scanner's "
-        "mistake (the wheel's calls itself 5.4.12)",
     ),
-    Subject(
-        name="google-re2",
-        package="google-re2",
-        asked="`re2.Set.FullMatchSet`, patterns as regular expressions",
+    _amqp(
+        "google-re2",
+        "PyPI",
+        "`re2.Set.FullMatchSet`, patterns as regular expressions",
+        ("", ""),
         adapter="expressions:re2",
-        dialect=AMQP,
-        broker="amqp",
     ),
-    Subject(
-        name="aiomqtt",
-        package="aiomqtt",
-        asked="`Topic.matches`",
-        adapter="clients:aiomqtt",
-        dialect=MQTT,
-        broker="mqtt",
-        causes={
-            ("#", "$"): _AIOMQTT,
-            ("+", "$"): _AIOMQTT,
-        },
-    ),
-    Subject(
-        name="paho",
-        package="paho-mqtt",
-        asked="`topic_matches_sub`",
+    _mqtt("aiomqtt", "PyPI", "`Topic.matches`", ("aiomqtt/topic.py", "def matches"), adapter="clients:aiomqtt"),
+    _mqtt(
+        "paho-mqtt",
+        "PyPI",
+        "`topic_matches_sub`",
+        ("paho/mqtt/client.py", "def topic_matches_sub"),
         adapter="clients:paho",
-        dialect=_MQTT_3,
-        broker="mqtt",
+        scope=_NO_SHARED,
     ),
-    Subject(
-        name="paho-matcher",
-        package="paho-mqtt",
-        asked="`MQTTMatcher`, all filters in one tree",
+    _mqtt(
+        "paho-matcher",
+        "PyPI",
+        "`MQTTMatcher`, all filters in one tree",
+        ("paho/mqtt/matcher.py", "def iter_match"),
         adapter="clients:paho_matcher",
-        dialect=_MQTT_3,
-        broker="mqtt",
+        packages=("paho-mqtt",),
+        scope=_NO_SHARED,
     ),
-    Subject(
-        name="amqtt",
-        package="amqtt",
-        asked="its broker: `add_subscription`, and the matching of its broadcast",
+    _mqtt(
+        "amqtt",
+        "PyPI",
+        "its broker: `add_subscription`, and the matching of its broadcast",
+        ("amqtt/broker.py", "def _matches"),
         adapter="doubles:amqtt",
-        dialect=_MQTT_3,
-        broker="mqtt",
+        scope=_NO_SHARED,
+    ),
+    _mqtt(
+        "asyncio-mqtt",
+        "PyPI",
+        "`Topic.matches`",
+        ("asyncio_mqtt/client.py", "def matches"),
+        adapter="clients:asyncio_mqtt",
+    ),
+    _mqtt(
+        "fastapi-mqtt",
+        "PyPI",
+        "`FastMQTT.match`",
+        ("fastapi_mqtt/fastmqtt.py", "def match("),
+        adapter="clients:fastapi_mqtt",
+    ),
+    _mqtt(
+        "hbmqtt",
+        "PyPI",
+        "the matching of its broker's broadcast",
+        ("hbmqtt/broker.py", "def matches"),
+        adapter="doubles:hbmqtt",
+        packages=("hbmqtt", "websockets<9"),
+        python="3.10",
+        scope=_NO_SHARED,
+    ),
+    _mqtt(
+        "mqttools",
+        "PyPI",
+        "its broker: `iter_subscribers`",
+        ("mqttools/broker.py", "def compile_wildcards_topic"),
+        adapter="doubles:mqttools",
+        scope=_NO_SHARED,
+    ),
+    _mqtt(
+        "adafruit-circuitpython-minimqtt",
+        "PyPI",
+        "`MQTTMatcher`, all filters in one tree",
+        ("adafruit_minimqtt/matcher.py", "def iter_match"),
+        adapter="clients:adafruit",
+        scope=_NO_SHARED,
+    ),
+    _nats(
+        "cliffracer",
+        "PyPI",
+        "`subject_matches`",
+        ("cliffracer/core/subjects.py", "def subject_matches"),
+        adapter="clients:cliffracer",
+        python="3.13",
+    ),
+    _amqp("qlobber", "npm", "`Qlobber`, with `match_empty_levels`", ("qlobber/lib/qlobber.js", "_match")),
+    _amqp("smqp", "npm", "`getRoutingKeyPattern`", ("smqp/src/shared.js", "function getRoutingKeyPattern")),
+    _amqp(
+        "@onify/fake-amqplib",
+        "npm",
+        "a topic exchange, and a queue for each pattern",
+        ("smqp/src/shared.js", "function getRoutingKeyPattern"),
+    ),
+    _amqp(
+        "mock-amqplib",
+        "npm",
+        "a topic exchange, and a queue for each pattern",
+        ("mock-amqplib/src/main.js", "createTopicExchange"),
+    ),
+    _amqp("amqp-match", "npm", "its function", ("amqp-match/index.js", "regexString"), scope=_EVERYDAY),
+    _amqp("fake-amqp", "npm", "its router's bindings", ("fake-amqp/lib/MockRouter.js", "var regexMatch")),
+    _mqtt(
+        "mqemitter",
+        "npm",
+        "`on` and `emit`, with MQTT's separator and wildcards",
+        ("qlobber/lib/qlobber.js", "_match"),
+        _MQTT_ANY,
+    ),
+    _mqtt("mqtt-match", "npm", "its function", ("mqtt-match/index.js", "module.exports"), _MQTT_ANY),
+    _mqtt("mqtt-pattern", "npm", "`matches`", ("mqtt-pattern/index.js", "function matches"), _MQTT_ANY),
+    _mqtt("mqtt-regex", "npm", "`exec` of the compiled pattern", ("mqtt-regex/index.js", "function"), _MQTT_ANY),
+    _mqtt("mqtt-emitter", "npm", "`on` and `emit`", ("mqtt-store/index.js", "function"), _MQTT_ANY),
+    _mqtt("mqtt-wildcard", "npm", "its function", ("mqtt-wildcard/index.js", "function mqttWildcard"), _MQTT_ANY),
+    _mqtt(
+        "@sap/xb-msg-mqtt-v311",
+        "npm",
+        "its `Matcher`",
+        ("@sap/xb-msg-mqtt-v311/lib/tools/matcher.js", "static filterToRegExp"),
+        scope=_NO_SHARED,
+    ),
+    _mqtt(
+        "@node-red/nodes",
+        "npm",
+        "`matchTopic` of its MQTT node",
+        ("@node-red/nodes/core/network/10-mqtt.js", "function matchTopic"),
+        _MQTT_ANY,
+    ),
+    _nats(
+        "nats-micro",
+        "npm",
+        "`TokenEventEmitter`",
+        ("nats-micro/lib/cjs/tokenEventEmitter.js", "matchSubject(wildcard"),
+    ),
+    _nats(
+        "nats-hemera", "npm", "`Util.natsWildcardToRegex`", ("nats-hemera/lib/util.js", "static natsWildcardToRegex")
+    ),
+    _nats("mock-node-nats", "npm", "its client", ("", "")),
+    _nats(
+        "mock-nats-client",
+        "npm",
+        "`subscribe` and `publish`",
+        ("mock-nats-client/lib/utils.js", "utils.matchSubject"),
     ),
 )

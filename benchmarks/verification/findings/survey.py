@@ -1,80 +1,41 @@
-"""The examination of one package: campaigns, a fixed set of small cases, and a live broker that judges.
-
-A campaign shrinks what it finds to the simplest case of its kind, so a mistake about, say, empty words hides all mistakes
-that need longer cases. Each package is therefore examined in several passes, from everything that can be asked to what is
-asked every day. What is outside of the scope of a pass does not count in it.
-"""
+"""The examination of one package: a campaign, a fixed set of small cases, and a live broker that judges."""
 
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import chdir
 from dataclasses import dataclass
 
+from benchmarks.verification.findings.environments import ADAPTERS, Environment
 from benchmarks.verification.findings.subjects import Subject
 from dfa_router.errors import RouterError
 from dfa_router.fuzz.campaign import run as run_campaign
-from dfa_router.fuzz.findings import Finding
-from dfa_router.fuzz.tally import Tally
+from dfa_router.fuzz.confirm import Verdict, confirmed
+from dfa_router.fuzz.findings import Case, Finding, Kind
+from dfa_router.fuzz.generating.language import language_of
+from dfa_router.fuzz.judging.subject import played
+from dfa_router.fuzz.tally import Campaign
 from dfa_router.fuzz.targets import open_target
 from dfa_router.fuzz.targets.engine import EngineTarget
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
 from dfa_router.target import Answers, Refused, Target, TargetFailure
 
-__all__ = ["PASSES", "Examined", "Judged", "Small", "examine", "small_cases"]
-
-
-def _anything(text: str, dialect: Dialect) -> bool:  # noqa: ARG001 - one of several with one signature
-    return True
-
-
-def _no_empty_words(text: str, dialect: Dialect) -> bool:
-    return "" not in text.split(dialect.separator.decode())
-
-
-def _everyday(text: str, dialect: Dialect) -> bool:
-    wild = {word.decode() for word in (dialect.one, dialect.many, dialect.some) if word}
-    words = text.split(dialect.separator.decode())
-    return all(word in wild or re.fullmatch(r"\w+", word, re.ASCII) for word in words)
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What counts in a pass."""
-
-    allowed: Callable[[str, Dialect], bool]
-    """Whether a pattern or key is handed to the package."""
-    longer: bool = False
-    """Whether answers count only for keys of more words than the pattern."""
-
-
-PASSES = {
-    "anything valid": Scope(_anything),
-    "no empty words": Scope(_no_empty_words),
-    "letters and digits": Scope(_everyday),
-    "letters and digits, keys longer than the pattern": Scope(_everyday, longer=True),
-}
-"""The passes by name."""
+__all__ = ["Examined", "Judged", "Small", "examine", "small_cases"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A finding, and the live broker's answer to its minimal case."""
+    """A finding, and whether a process that was asked nothing else answers the same."""
 
     finding: Finding
-    scope: str
-    """The pass that found it."""
-    verdict: tuple[int, ...] | str | None
-    """Positions that the broker routes the key to, its reason if it refused, or None if no broker was asked."""
-    cause: str | None
-    """Why the package answers wrong, where that is known."""
+    reproduced: bool
 
     @property
     def stated(self) -> bool:
-        """Whether the broker answers as we do: only then it is stated as a mistake of the package."""
-        return self.verdict is not None and self.verdict == self.finding.expected
+        """Whether it is stated as a mistake of the package: the broker confirms it, and it comes back."""
+        return self.finding.broker == "confirms" and self.reproduced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +45,6 @@ class Small:
     cases: int
     wrong: int
     """How many of them the package answers wrong or fails to answer."""
-    broker_differs: int | None
-    """How many of them the live broker answers otherwise than the specification; None where no broker was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,25 +52,25 @@ class Examined:
     """The result for one package."""
 
     subject: Subject
-    version: str | None
+    version: str | None = None
     """None for a package that is not installed; the fields below are empty then."""
+    reason: str = ""
+    """Why it is not installed, or could not be asked."""
     cases: int = 0
-    """(pattern, key) pairs that the campaigns asked the package."""
-    wrong: int = 0
-    """How many of them it answered wrong."""
+    """(pattern, key) pairs that the campaign asked the package."""
     small: Small | None = None
     judged: tuple[Judged, ...] = ()
-    seconds: float = 0.0
-    """The time that the campaigns were given."""
-    given_up: tuple[str, ...] = ()
-    """The passes that ended early, and why."""
+    given_up: str = ""
+    """Why the campaign ended early."""
     broker: str | None = None
     """The broker that judged; None where none was asked."""
+    place: str = ""
+    """``file:line`` of the code that answers."""
 
 
 def examine(
-    subject: Subject,
-    broker: Target | None,
+    environment: Environment,
+    broker: Verdict | None,
     *,
     seconds: float,
     seed: int,
@@ -119,107 +78,73 @@ def examine(
 ) -> Examined:
     """Examine a package for about ``seconds``.
 
-    ``progress`` is called with what is going on, the passes that are done, and their number. Without a broker no finding is
+    ``progress`` is called with what is going on, the steps that are done, and their number. Without a broker no finding is
     stated. Raises :class:`RouterError` if one of our own engines is wrong.
     """
-    version = subject.version
-    if version is None:
-        return Examined(subject=subject, version=None)
-    package = open_target(subject.target, subject.dialect)
-    try:
-        tallies: dict[str, Tally] = {}
-        scoped: dict[str, _Scoped] = {}
-        for number, (scope, about) in enumerate(PASSES.items()):
-            if progress is not None:
-                progress(f"{subject.name} {version}: {scope}", number, len(PASSES))
-            scoped[scope] = _Scoped(package, about)
+    subject = environment.subject
+
+    def tell(what: str, number: int) -> None:
+        if progress is not None:
+            progress(f"{subject.name} {environment.version}: {what}", number, 3)
+
+    with chdir(ADAPTERS):
+        try:
+            package = open_target(environment.target, subject.dialect, python=environment.python)
+        except RouterError as error:
+            return Examined(subject=subject, reason=str(error).partition("\n")[0][:300])
+        try:
+            tell("a campaign", 0)
             campaign = run_campaign(
-                scoped[scope],
+                package,
                 subject.dialect,
-                seconds=seconds / len(PASSES),
+                seconds=seconds,
                 seed=seed,
                 keep_going=True,
                 validity=False,  # what the dialect refuses is not asked: these are matchers, not brokers
+                scope=subject.scope,
             )
             if campaign.interrupted:  # Ctrl-C: a campaign returns what it has, but half a survey makes no table
                 raise KeyboardInterrupt
-            tallies[scope] = campaign.tally
-        small = _small(package, broker, subject.dialect)
-    finally:
-        package.close()
+            package.deadline = float("inf")  # type: ignore[attr-defined]
+            tell("small cases", 1)
+            small = _small(package, campaign)
+            tell("in a fresh process, and by the live broker", 2)
+            if broker is not None:
+                campaign = confirmed(campaign, broker)
+            judged = tuple(_judged(package, campaign, finding) for finding in campaign.findings)
+        finally:
+            package.close()
     return Examined(
         subject=subject,
-        version=version,
-        cases=sum(target.cases for target in scoped.values()),
-        wrong=sum(tally.disagreements for tally in tallies.values()),
+        version=environment.version,
+        cases=campaign.tally.cases,
         small=small,
-        judged=tuple(_judged(tallies, subject, broker)),
-        seconds=seconds,
-        given_up=tuple(f"{scope}: {tally.given_up}" for scope, tally in tallies.items() if tally.given_up),
+        judged=judged,
+        given_up=campaign.tally.given_up or "",
         broker=None if broker is None else broker.name,
+        place=environment.place(),
     )
 
 
-class _Scoped:
-    """A target that is asked only what counts in a pass; everything else is answered right in its place."""
-
-    def __init__(self, target: Target, scope: Scope) -> None:
-        self.name, self.dialect = target.name, target.dialect
-        self.cases = 0
-        self._target, self._scope = target, scope
-        self._separator = target.dialect.separator.decode()
-        self._right = EngineTarget("dfa", target.dialect)
-
-    def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
-        """Return the target's answers to what is in the scope, and right answers to the rest."""
-        allowed, separator = self._scope.allowed, self._separator
-        positions = [i for i, pattern in enumerate(patterns) if allowed(pattern, self.dialect)]
-        numbers = [i for i, key in enumerate(keys) if allowed(key, self.dialect)]
-        asked, of = [patterns[i] for i in positions], [keys[i] for i in numbers]
-        told: Answers = [()] * len(of)
-        if asked and of:
-            told = self._target.answer(asked, of)
-        if len(asked) == len(patterns) and len(of) == len(keys) and not self._scope.longer:
-            self.cases += len(asked) * len(of)
-            return told
-        answers = self._right.answer(patterns, keys)
-        words = [pattern.count(separator) for pattern in patterns]
-        for number, found in zip(numbers, told, strict=True):
-            most = keys[number].count(separator)
-            counted = {i for i in positions if not self._scope.longer or words[i] < most}
-            self.cases += len(counted)
-            theirs = counted.intersection(positions[i] for i in found)
-            answers[number] = tuple(sorted(theirs.union(i for i in answers[number] if i not in counted)))
-        return answers
-
-    def close(self) -> None:
-        """Do nothing: whoever opened the target closes it."""
+def _judged(package: Target, campaign: Campaign, finding: Finding) -> Judged:
+    """Ask a finding's case once more, in a process that was asked nothing else."""
+    if finding.accused != campaign.target:
+        raise RouterError(f"our own engine {finding.accused!r} is wrong, mend that first: {finding}")
+    if finding.kind is Kind.SLOW:
+        return Judged(finding=finding, reproduced=True)  # it was measured twice
+    package.restart(wholly=True)  # type: ignore[attr-defined]
+    told = _answer(package, finding.case)
+    matching = finding.kind in (Kind.MISSES, Kind.MATCHES)
+    return Judged(finding=finding, reproduced=told != finding.expected if matching else told == finding.answered)
 
 
-def _judged(tallies: Mapping[str, Tally], subject: Subject, broker: Target | None) -> Iterator[Judged]:
-    """Yield the findings of all passes, each shape once, with the broker's verdict."""
-    seen: set[str] = set()
-    for scope, tally in tallies.items():
-        for finding in sorted(tally.findings.values(), key=lambda finding: finding.shape):
-            if finding.accused != subject.target:
-                raise RouterError(f"our own engine {finding.accused!r} is wrong, mend that first: {finding}")
-            if finding.shape in seen:
-                continue
-            seen.add(finding.shape)
-            case = finding.case
-            cause = subject.causes.get((" ".join(case.patterns), case.key), subject.other_cause)
-            yield Judged(finding=finding, scope=scope, verdict=_verdict(broker, finding), cause=cause)
-
-
-def _verdict(broker: Target | None, finding: Finding) -> tuple[int, ...] | str | None:
-    if broker is None:
-        return None
+def _answer(package: Target, case: Case) -> tuple[int, ...] | None:
     try:
-        return broker.answer(finding.case.patterns, [finding.case.key])[0]
-    except Refused as refused:
-        return f"refuses: {refused.reason}"
-    except TargetFailure as failure:
-        return f"{failure.kind}: {failure.reason}"
+        for chapter in case.earlier:
+            played(package, chapter.patterns, chapter.steps)
+        return tuple(played(package, case.patterns, [*case.before, case.key])[-1])
+    except (Refused, TargetFailure):
+        return None
 
 
 def small_cases(dialect: Dialect) -> tuple[list[str], list[str]]:
@@ -243,14 +168,15 @@ def small_cases(dialect: Dialect) -> tuple[list[str], list[str]]:
     return patterns, keys
 
 
-def _small(package: Target, broker: Target | None, dialect: Dialect) -> Small:
+def _small(package: Target, campaign: Campaign) -> Small:
+    """Ask the small cases that the package's scope has, a pattern at a time: one that it fails at costs no other."""
+    dialect, scope = campaign.plan.dialect, campaign.manners.scope
+    language = language_of(dialect)
     patterns, keys = small_cases(dialect)
+    patterns = [pattern for pattern in patterns if scope.takes_pattern(pattern, language)]
+    keys = [key for key in keys if scope.takes(key, language)]
     right = EngineTarget("naive", dialect).answer(patterns, keys)
-    return Small(
-        cases=len(patterns) * len(keys),
-        wrong=_wrong(package, patterns, keys, right),
-        broker_differs=None if broker is None else _wrong(broker, patterns, keys, right),
-    )
+    return Small(cases=len(patterns) * len(keys), wrong=_wrong(package, patterns, keys, right))
 
 
 def _wrong(target: Target, patterns: Sequence[str], keys: Sequence[str], right: Answers) -> int:

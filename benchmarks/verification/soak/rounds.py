@@ -8,6 +8,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import dfa_router as dr
@@ -84,10 +85,10 @@ def _round(seed: int, tally: Tally) -> None:
         [f"bindings: {kind}", f"engine: {engine}", f"cache: {_size(cache_bytes)}", f"key cache: {key_cache}"]
     )
     for _ in range(rng.randint(1, 4)):
-        life = rng.choice(["as it is", "as it is", "as it is", "pickled", "saved and loaded"])
+        life = rng.choice(["as it is", "as it is", "as it is", "pickled", "saved and loaded", "sealed", "sealed"])
         if life != "as it is":
             tally.count(router.stats())
-            router = _reborn(router, life, key_cache)
+            router = _reborn(router, life, key_cache, rng.sample(keys, rng.randint(0, len(keys))))
         threads = rng.randint(1, 4)
         at_once = rng.choice([1, 1, 1, 2, 4])
         what = f"{kind}, {engine}, {cache_bytes} bytes, key cache {key_cache}, {life}, {threads} threads, asked {at_once} times at once"
@@ -116,8 +117,12 @@ def _round(seed: int, tally: Tally) -> None:
     tally.count(router.stats())
 
 
-def _reborn(router: dr.Router, life: str, key_cache: str) -> dr.Router:
-    """Return the router after pickling, or after saving and loading."""
+def _reborn(router: dr.Router, life: str, key_cache: str, known: list[Key]) -> dr.Router:
+    """Return the router after pickling, after saving and loading, or sealed with what these keys need."""
+    if life == "sealed":
+        with suppress(dr.OptionError):  # an engine without a cache, or a cache that holds nothing
+            return router.seal(known)
+        return router
     if life == "pickled":
         copy: dr.Router = pickle.loads(pickle.dumps(router))
         return copy

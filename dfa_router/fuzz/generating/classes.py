@@ -19,7 +19,7 @@ from dfa_router.fuzz.generating.language import Language
 from dfa_router.fuzz.generating.making import Maker, Sketch
 from dfa_router.fuzz.generating.sketches import binding_sets, wildcards, words
 
-__all__ = ["CLASSES", "REFUSALS", "CaseClass", "classes_of"]
+__all__ = ["CLASSES", "HISTORIES", "MANY_WORDS", "REFUSALS", "CaseClass", "classes_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,11 @@ CLASSES = (
     CaseClass("shared-prefixes", "long words that begin alike", words.shared_prefix, _always),
     CaseClass("non-ascii", "words beyond ASCII, in several Unicode forms", words.non_ascii, _always),
     CaseClass("case", "words that differ in case", words.case, _always),
+    CaseClass(
+        "line-ends", "a line end is a character of a word", words.line_ends, lambda language: bool(language.line_ends)
+    ),
+    CaseClass("long-words", "words of 128 bytes and more", words.long_words, _always),
+    CaseClass("deep", "keys and patterns of more than 32 words", words.deep, _always),
     CaseClass("binding-position", "the first, the last or every binding matches", binding_sets.position, _always),
     CaseClass("duplicates", "equal patterns are bindings of their own", binding_sets.duplicates, _always),
     CaseClass(
@@ -140,6 +145,12 @@ CLASSES = (
     CaseClass("wildcards-together", "a tail wildcard behind others", wildcards.both_kinds, _both),
 )
 """Every class, in the order in which campaigns take turns."""
+
+HISTORIES = "changing-sets"
+"""The class of rounds in which the set changes."""
+
+MANY_WORDS = "many-words"
+"""The class of rounds with so many words that two of them share a weak hash."""
 
 REFUSALS = "validity"
 """The class of rounds that hold one pattern which the dialect refuses."""

@@ -25,8 +25,9 @@ SPECIAL = (
 NON_ASCII = (
     "é", "e\u0301", "ß", "ss", "É",
     "\u012e", "\u012f",  # the low bytes of these are the separators of AMQP and MQTT
-    "日本", "😀", "İ", "ı", "\u212a", "k", "\u00a0", "\u2028", "Ａ", "a\u200b",
+    "日本", "😀", "😁", "\uf600", "\U00010061", "\U00020061", "İ", "ı", "\u212a", "k", "\u00a0", "\u2028", "Ａ", "a\u200b",
 )  # fmt: skip
+LINE_ENDS = ("\n", "a\n", "\na", "a\nb", "a\r", "a\r\n", "a\u2028", "a\x85")
 CASED = ("a", "A", "b", "B", "Ab", "aB", "AB", "ab", "Stock", "stock")
 RESERVED = ("$SYS", "$a", "$", "a$", "$$")
 _STEM = "abcdefgh"
@@ -51,6 +52,7 @@ class Language:
     longer: tuple[str, ...]
     special: tuple[str, ...]
     non_ascii: tuple[str, ...]
+    line_ends: tuple[str, ...]
     cased: tuple[str, ...]
     reserved: tuple[str, ...]
     prefixed: tuple[str, ...]
@@ -103,6 +105,7 @@ def language_of(dialect: Dialect) -> Language:
         longer=LONGER,
         special=valid(SPECIAL),
         non_ascii=valid(NON_ASCII),
+        line_ends=valid(LINE_ENDS),
         cased=CASED,
         reserved=valid(RESERVED),
         prefixed=PREFIXED,
@@ -140,8 +143,7 @@ def _doubtful(separator: str, wild: tuple[str, ...], dialect: Dialect) -> list[s
         shared = dialect.shared.decode()
         doubtful += [
             join(parts) for parts in ((shared, "g"), (shared, "", "a"), (shared, "g", ""), (shared, shared, "g", "a"))
-        ]
-        doubtful += [join((shared, word, "a")) for word in wild]
+        ]  # wildcards for the group are left out: the standard forbids them, and Mosquitto takes them
     for limit, word in ((dialect.max_bytes, "a" * 40), (dialect.max_words, "a")):
         if limit is not None and limit <= 4096:
             fitting = join([word] * (limit // (len(word) + 1) + 2 if word != "a" else limit + 1))

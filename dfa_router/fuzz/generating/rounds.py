@@ -3,28 +3,33 @@
 Round ``number`` of a seed is the same on every machine and in every order, so a campaign repeats exactly and a range of
 numbers can be worked on anywhere. The classes of bugs take turns by number. Most rounds are small, because a small set
 with twenty keys that are aimed at it finds more per second than anything else. Some are large, for faults that only show
-among many bindings.
+among many bindings, or among so many words that two of them share a weak hash. In one round in eight the set changes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from dfa_router.errors import OptionError
 from dfa_router.fuzz.generating.choices import Choices, SeededChoices
-from dfa_router.fuzz.generating.classes import REFUSALS, CaseClass, classes_of
+from dfa_router.fuzz.generating.classes import HISTORIES, MANY_WORDS, REFUSALS, CaseClass, classes_of
+from dfa_router.fuzz.generating.histories import changing_set, following_sets
 from dfa_router.fuzz.generating.language import Language, language_of
 from dfa_router.fuzz.generating.making import Maker, Words
 from dfa_router.fuzz.validity import invalid_pattern
 from dfa_router.language.dialects import Dialect
 from dfa_router.target import Round
 
-__all__ = ["Size", "make_round", "numbered_round", "refusal_round", "round_of"]
+__all__ = ["Size", "make_round", "numbered_round", "ordinary_rounds", "refusal_round", "round_of"]
 
-MEDIUM_EVERY, LARGE_EVERY, REFUSAL_EVERY = 16, 128, 32
+MEDIUM_EVERY, LARGE_EVERY, WORDS_EVERY, REFUSAL_EVERY, HISTORY_EVERY = 16, 128, 256, 32, 8
 """One round in so many is of this kind; the other rounds are small."""
+_DISTINCT = 256
+"""Words that differ, and keys, of a round for weak hashes: of 16 bits, one pair of 256 x 256 is expected to meet."""
+_ORDINARY = 24
+"""Rounds that are asked to find a more ordinary case."""
 _LONGEST_BACKTRACKED = 9
 """The most words of a key where a pattern has more than two ``#``: the specification takes exponential time there."""
 _MOST_DEEP = 2
@@ -51,7 +56,7 @@ class Size:
         return cls(int(found[1]), int(found[2]))
 
 
-MEDIUM, LARGE = Size(20, 60), Size(50, 200)
+MEDIUM, LARGE = Size(20, 60), Size(80, 160)
 
 
 def round_of(seed: int, number: int, dialect: Dialect, size: Size | None = None) -> Round:
@@ -71,6 +76,13 @@ def numbered_round(language: Language, seed: int, number: int, size: Size | None
         return refusal_round(choices, language)
     classes = classes_of(language)
     if size is None:
+        if number % WORDS_EVERY == WORDS_EVERY - 6:
+            return _many_words(choices, language)
+        if number % HISTORY_EVERY == HISTORY_EVERY - 4:
+            made = make_round(
+                choices, language, classes[number // HISTORY_EVERY % len(classes)], Size(1 + choices.below(4), 8)
+            )
+            return _with_history(choices, language, made)
         if number % LARGE_EVERY == LARGE_EVERY - 1:
             size = LARGE
         elif number % MEDIUM_EVERY == MEDIUM_EVERY // 2 - 1:
@@ -78,6 +90,36 @@ def numbered_round(language: Language, seed: int, number: int, size: Size | None
         else:
             size = Size(1 + choices.below(6), 20)
     return make_round(choices, language, classes[number % len(classes)], size)
+
+
+def ordinary_rounds(language: Language, seed: int, number: int, size: Size | None) -> Iterator[Round]:
+    """Yield further rounds that belong to a number, small ones of all classes, to find a more ordinary case in."""
+    classes = classes_of(language)
+    for extra in range(_ORDINARY):
+        choices = SeededChoices(f"{seed}/{number}/{extra}")
+        yield make_round(choices, language, classes[extra % len(classes)], size or Size(1 + choices.below(4), 20))
+
+
+def _with_history(choices: Choices, language: Language, made: Round) -> Round:
+    """Return the round with sets that follow its set, and with changes of it."""
+    make = Maker(choices, language)
+    then = following_sets(make, made.patterns, made.keys)
+    then.append(changing_set(make, made.patterns, made.keys))
+    return replace(made, classes=made.classes | {HISTORIES}, then=tuple(then))
+
+
+def _many_words(choices: Choices, language: Language) -> Round:
+    """Return a round of many literal words and as many keys that differ from them, so that a weak hash of words collides."""
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+    def word() -> str:
+        return "".join(choices.pick(letters) for _ in range(3 + choices.below(4)))
+
+    head = [choices.pick(language.plain)] if choices.below(2) else []
+    words = list(dict.fromkeys(word() for _ in range(2 * _DISTINCT)))
+    texts = [language.separator.join([*head, one]) for one in words]
+    half = len(texts) // 2
+    return Round(patterns=tuple(texts[:half]), keys=tuple(texts[half - 4 :]), classes=frozenset((MANY_WORDS,)))
 
 
 def refusal_round(choices: Choices, language: Language) -> Round:

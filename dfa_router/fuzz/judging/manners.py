@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from dfa_router.errors import OptionError
 from dfa_router.fuzz.generating.language import Language, language_of
+from dfa_router.fuzz.scope import Scope, ScopeError
 from dfa_router.fuzz.validity import invalid_key
 from dfa_router.reference.naive import matches
 from dfa_router.target import Refused, Target, TargetFailure
@@ -31,6 +33,10 @@ class Manners:
     keys: bool
     trouble: str = ""
     """How the target failed when it was asked something invalid; it is then not asked such things again."""
+    scope: Scope = field(default_factory=Scope, compare=False)
+    """What it may be asked at all."""
+    changing: bool = field(default=False, compare=False)
+    """Whether its sets can change."""
 
 
 def askable(key: str, language: Language) -> bool:
@@ -62,26 +68,61 @@ def refusable(key: str, language: Language) -> str | None:
     return None
 
 
-def manners_of(target: Target) -> Manners:
-    """Find out a target's manners by asking it what every broker of its dialect refuses, or answers in one way only."""
+def manners_of(target: Target, scope: Scope | None = None, *, insists: bool | None = None) -> Manners:
+    """Find out a target's manners by asking it what every broker of its dialect refuses, or answers in one way only.
+
+    ``scope`` is what it may be asked, apart from what the target itself states. ``insists`` says that it must refuse what
+    the dialect refuses, or need not; None finds out.
+
+    Raises :class:`OptionError` where what the target states of its scope cannot be read.
+    """
     language = language_of(target.dialect)
+    scope = Scope() if scope is None else scope
     try:
-        return _manners(target, language)
+        patterns, keys = (insists, insists) if insists is not None else _checks(target, language)
+        scope = scope.within(_stated(target))
+        if language.dialect.shared is not None and scope.shared is None:
+            scope = scope.within(Scope(shared=_knows_shared(target, language)))
     except TargetFailure as failure:
-        return Manners(patterns=False, keys=False, trouble=failure.reason)
+        checks = bool(insists)
+        scope = scope.within(Scope(shared=False if language.dialect.shared is not None else None))
+        return Manners(patterns=checks, keys=checks, trouble=failure.reason, scope=scope)
+    return Manners(patterns=patterns, keys=keys, scope=scope, changing=getattr(target, "changing", False))
 
 
-def _manners(target: Target, language: Language) -> Manners:
+def _stated(target: Target) -> Scope:
+    target.answer((), ())  # a program says what it may be asked when it is given its first set
+    try:
+        return Scope.stated(getattr(target, "scope", None) or {})
+    except ScopeError as error:
+        raise OptionError(f"the target {target.name} cannot be asked: {error}") from None
+
+
+def _knows_shared(target: Target, language: Language) -> bool:
+    """Tell whether the target takes a shared subscription for the filter that it means."""
+    shared = (language.dialect.shared or b"").decode()
+    try:
+        return target.answer([language.separator.join((shared, "g", "a"))], ["a"]) == [(0,)]
+    except Refused:
+        return False
+    except TargetFailure as failure:
+        if failure.kind != "raised":
+            raise
+        return False
+
+
+def _checks(target: Target, language: Language) -> tuple[bool, bool]:
+    """Tell whether the target checks patterns, and whether it checks keys."""
     dialect = target.dialect
-    patterns = any(_declines(target, [pattern], "a") for pattern in language.refused[:40])
-    keys = [key for key in (*language.wildcards, "a\x00b") if key and not askable(key, language)]
+    patterns = any(_refuses(target, [pattern], "a") for pattern in language.refused[:40])
+    keys = [key for key in (*language.wildcards, "a\x00b", "") if not askable(key, language)]
     general = [word for word in (language.tail, language.one) if word is not None][:1]
     right = [tuple(i for i, p in enumerate(general) if matches(p.encode(), key.encode(), dialect)) for key in keys]
-    return Manners(patterns, all(_declines(target, general, key, told) for key, told in zip(keys, right, strict=True)))
+    return patterns, all(_refuses(target, general, key, told) for key, told in zip(keys, right, strict=True))
 
 
-def _declines(target: Target, patterns: Sequence[str], key: str, right: tuple[int, ...] | None = None) -> bool:
-    """Tell whether the target refuses, raises an error, or gives the answer ``right`` where there is one."""
+def _refuses(target: Target, patterns: Sequence[str], key: str, right: tuple[int, ...] | None = None) -> bool:
+    """Tell whether the target refuses, or gives the answer ``right`` where there is one; an error of it is neither."""
     try:
         return target.answer(patterns, [key]) == [right]
     except Refused:
@@ -89,7 +130,7 @@ def _declines(target: Target, patterns: Sequence[str], key: str, right: tuple[in
     except TargetFailure as failure:
         if failure.kind != "raised":
             raise
-        return True
+        return False
 
 
 def refused_what(refusal: Refused) -> str:

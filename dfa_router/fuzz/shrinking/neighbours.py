@@ -11,9 +11,12 @@ __all__ = ["smaller_cases"]
 
 Words = tuple[str, ...]
 
+_FEW = 8
+"""The most patterns of which two lose a word at once: of 64 that would be thousands of neighbours."""
+
 
 def smaller_cases(case: Case, language: Language) -> Iterator[Case]:
-    """Yield variants of the case, with fewer bindings, fewer words or simpler words; not all of them are simpler.
+    """Yield variants of a case without a history, with fewer bindings, fewer words or simpler words; not all of them are simpler.
 
     A word of a pattern and the word of the key that it takes often have to be left out together, so every deletion in a
     pattern is combined with every deletion in the key.
@@ -25,31 +28,26 @@ def smaller_cases(case: Case, language: Language) -> Iterator[Case]:
 
     patterns = [split(pattern) for pattern in case.patterns]
     key = split(case.key)
-    before = [split(text) for text in case.before]
 
-    def made(patterns: Sequence[Words], key: Words, before: Sequence[Words] = before) -> Case:
-        return Case(
-            patterns=tuple(map(separator.join, patterns)),
-            key=separator.join(key),
-            before=tuple(map(separator.join, before)),
-        )
+    def made(patterns: Sequence[Words], key: Words) -> Case:
+        return Case(patterns=tuple(map(separator.join, patterns)), key=separator.join(key))
 
-    for number in range(len(before)):
-        yield made(patterns, key, before[:number] + before[number + 1 :])
+    if len(patterns) > _FEW:
+        yield made([("a",)] * len(patterns), ("a",))
     shorter_keys = [key, *_without_one(key)]
-    for number in range(1, len(patterns)):
+    for number in range(1, len(patterns)) if len(patterns) <= _FEW else ():
         yield made([*patterns[: number - 1], patterns[number], patterns[number - 1], *patterns[number + 1 :]], key)
     for number in range(len(patterns)) if len(patterns) > 1 else ():
         fewer = patterns[:number] + patterns[number + 1 :]
-        for shorter in shorter_keys:
+        for shorter in shorter_keys if len(patterns) <= _FEW else [key]:
             yield made(fewer, shorter)
     for shorter in _without_runs(key):
         yield made(patterns, shorter)
     for changed in _shorter_patterns(patterns):
-        for shorter in shorter_keys:
+        for shorter in shorter_keys if len(patterns) <= _FEW else [key]:
             yield made(changed, shorter)
     wild = set(language.wildcards)
-    every = sorted({word for words in (*patterns, key, *before) for word in words})
+    every = sorted({word for words in (*patterns, key) for word in words})
     for word in every:
         yield made(*_removed(word, patterns, key))
         if word not in wild:
@@ -57,7 +55,6 @@ def smaller_cases(case: Case, language: Language) -> Iterator[Case]:
                 yield made(
                     [_renamed(pattern, word, simpler) for pattern in patterns],
                     _renamed(key, word, simpler),
-                    [_renamed(text, word, simpler) for text in before],
                 )
     for character in sorted({letter for word in every if word not in wild for letter in word} - {"a"}):
         for letter in "abc":
@@ -65,7 +62,6 @@ def smaller_cases(case: Case, language: Language) -> Iterator[Case]:
             yield made(
                 [_spelt(pattern, other_letter, wild) for pattern in patterns],
                 _spelt(key, other_letter, wild),
-                [_spelt(text, other_letter, wild) for text in before],
             )
     for place, word in enumerate(key):
         for simpler in _simpler(word):
@@ -90,12 +86,13 @@ def _without_runs(words: Words) -> Iterator[Words]:
 def _shorter_patterns(patterns: Sequence[Words]) -> Iterator[list[Words]]:
     """Yield the patterns with one word left out in one of them, or in each of two."""
     shorter = [_without_one(pattern) for pattern in patterns]
+    others = len(patterns) if len(patterns) <= _FEW else 0
     for number, variants in enumerate(shorter):
         for variant in variants:
             changed = list(patterns)
             changed[number] = variant
             yield changed
-            for other in range(number + 1, len(patterns)):
+            for other in range(number + 1, others):
                 for second in shorter[other]:
                     both = list(changed)
                     both[other] = second

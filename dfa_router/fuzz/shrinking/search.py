@@ -21,15 +21,15 @@ _CALLS, _CASES = 1500, 20_000
 def search(probe: Probe, case: Case) -> Case:
     """Return the simplest case that shows the disagreement and is made of the case's own words and ``a``.
 
-    It is the case itself where the budget ends before a simpler one is found, and where keys are asked before its key.
+    It is the case itself where the budget ends before a simpler one is found, and where it has a history.
     """
-    if case.before:
+    if case.stateful:
         return case
     separator = probe.language.separator
     wild = set(probe.language.wildcards)
     spelt = {word for text in (*case.patterns, case.key) if text for word in text.split(separator)} | {"a"}
     tokens, words = sorted(spelt), sorted((spelt - wild) | {word for word in case.key.split(separator) if case.key})
-    total = rank(case, probe.dialect)[2]
+    total = rank(case, probe.dialect).words
     probe.allow(_CALLS)
     left = _CASES
     best = case
@@ -45,7 +45,7 @@ def search(probe: Probe, case: Case) -> Case:
                 if found is not None:
                     best = found
                     break
-            if rank(best, probe.dialect)[0] == bindings and best is not case:
+            if rank(best, probe.dialect).bindings == bindings and best is not case:
                 break
     except StoppedError:
         pass  # expected, as the budget is small: the best case so far is the result

@@ -7,17 +7,19 @@ they come. So the report on a slow answer can name its key, and a fast program n
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dfa_router.fuzz.targets.process import LineProcess, ProcessError
 from dfa_router.language.dialects import Dialect
-from dfa_router.target import Answers, Refused, TargetFailure
+from dfa_router.target import Answers, Bind, OutOfTimeError, Refused, Step, TargetFailure, Unbind, bound
 
 __all__ = ["PROTOCOL", "CommandTarget"]
 
-PROTOCOL = 1
+PROTOCOL = 2
 """The version of the protocol; the program gets it in the environment variable ``DFA_ROUTER_FUZZ``."""
 
 _LINE_ENDS: Final = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\x7f\x85\u2028\u2029"})
@@ -30,72 +32,105 @@ class CommandTarget:
     def __init__(self, name: str, command: Sequence[str], dialect: Dialect, *, timeout: float) -> None:
         """Start the program; ``timeout`` is in seconds for each answer. Raises :class:`OSError` if it cannot be started."""
         self.name, self.dialect = name, dialect
-        self._timeout = timeout
+        self.timeout, self.deadline = timeout, math.inf
+        self.slowest = 0.0
+        """Seconds that the slowest set and its keys took so far, the program's start included."""
+        self.scope: Mapping[str, Any] = {}
+        """What the program says that it may be asked."""
+        self.changing = False
+        """Whether the program says that its sets can change."""
         self._process = LineProcess(command, self._environment())
 
     def _environment(self) -> dict[str, str]:
         return {**os.environ, "DFA_ROUTER_FUZZ": str(PROTOCOL), "DFA_ROUTER_DIALECT": self.dialect.name}
 
     def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
-        """Return who matches each key; raises :class:`Refused` or :class:`TargetFailure`."""
+        """Return who matches each key; raises :class:`Refused`, :class:`TargetFailure` or :class:`OutOfTimeError`."""
+        return self.replay(patterns, keys)
+
+    def replay(self, patterns: Sequence[str], steps: Sequence[Step]) -> Answers:
+        """Return who matches each key among the steps; raises as :meth:`answer` does."""
         answers: Answers = []
         objection: Refused | TargetFailure | None = None
-        lines = [_encoded({"patterns": list(patterns)})] + [_encoded({"key": key}) for key in keys]
-        asked = -1  # the position of the key whose answer comes next; -1 stands for the patterns
+        lines = [_encoded({"patterns": list(patterns)})] + [_encoded(_question(step)) for step in steps]
+        asked = -1  # the position of the step whose answer comes next; -1 stands for the patterns
+        began = time.monotonic()
         try:
-            for line in self._process.ask(b"".join(lines), len(lines), self._timeout):
+            for line in self._process.ask(b"".join(lines), len(lines), self.timeout, self.deadline):
                 if (
                     objection is None
                 ):  # the answers after it are read, so as not to be taken for the next round's, and ignored
                     reply = _decoded(line)
-                    objection = self._objection(reply, asked, patterns, keys)
-                    if objection is None and asked >= 0:
-                        answers.append(_positions(reply, len(patterns)))
-                    elif objection is None and reply is not True:
-                        raise ProcessError("nonsense", f"answered {_shown(line)} to the patterns, expected true")
+                    objection = self._objection(reply, asked, patterns, steps)
+                    if objection is None:
+                        self._take(reply, line, asked, patterns, steps, answers)
                 asked += 1
         except ProcessError as trouble:
             self._process.kill()
+            if trouble.kind == "late":
+                raise OutOfTimeError(f"{self.name} {trouble.reason} ({_occasion(asked, patterns, steps)})") from None
             raise TargetFailure(
                 trouble.kind,
-                f"{self.name} {trouble.reason}\n({_occasion(asked, patterns, keys)})",
+                f"{self.name} {trouble.reason}\n({_occasion(asked, patterns, steps)})",
                 patterns,
-                _suspects(trouble.kind, asked, keys),
+                _suspects(trouble.kind, asked, steps),
             ) from None
         except OSError as error:
-            raise TargetFailure("died", f"{self.name} cannot be started again: {error}", patterns, keys) from None
+            raise TargetFailure(
+                "died", f"{self.name} cannot be started again: {error}", patterns, _keys(steps)
+            ) from None
         except BaseException:
             self._process.kill()
             raise
+        self.slowest = max(self.slowest, time.monotonic() - began)
         if objection is not None:
             raise objection
         return answers
 
+    def _take(
+        self, reply: Any, line: bytes, asked: int, patterns: Sequence[str], steps: Sequence[Step], answers: Answers
+    ) -> None:
+        """Take an answer: positions for a key, true for patterns and changes, or an offer for patterns."""
+        if asked >= 0 and isinstance(steps[asked], str):
+            answers.append(_positions(reply, len(patterns) + sum(isinstance(step, Bind) for step in steps[:asked])))
+            return
+        if asked < 0 and isinstance(reply, dict) and reply.get("ready") is True:
+            self.changing = reply.get("changes") is True
+            self.scope = scope if isinstance(scope := reply.get("scope"), dict) else {}
+        elif reply is not True:
+            told = "the patterns" if asked < 0 else "a change"
+            raise ProcessError("nonsense", f"answered {_shown(line)} to {told}, expected true")
+
+    def restart(self, *, wholly: bool = False) -> None:  # noqa: ARG002 - other programs have one way only
+        """End the program: the next question starts it anew."""
+        self._process.kill()
+
     def _objection(
-        self, reply: Any, asked: int, patterns: Sequence[str], keys: Sequence[str]
+        self, reply: Any, asked: int, patterns: Sequence[str], steps: Sequence[Step]
     ) -> Refused | TargetFailure | None:
         """Return the refusal or failure that a reply reports, or None if it is an answer."""
         if not isinstance(reply, dict):
             return None
         match reply:
             case {"refused": str(reason)}:
-                pattern = reply.get("pattern")
-                if pattern is not None and (type(pattern) is not int or not 0 <= pattern < len(patterns)):
-                    raise ProcessError(
-                        "nonsense", f"refused pattern {pattern!r}, expected a position below {len(patterns)}"
-                    )
-                return self._refusal(reason, pattern, asked if asked >= 0 and pattern is None else None)
+                pattern, count = reply.get("pattern"), len(bound(patterns, steps)[0])
+                if pattern is not None and (type(pattern) is not int or not 0 <= pattern < count):
+                    raise ProcessError("nonsense", f"refused pattern {pattern!r}, expected a position below {count}")
+                key = None
+                if pattern is None and asked >= 0 and isinstance(steps[asked], str):
+                    key = len(_keys(steps[:asked]))
+                return self._refusal(reason, pattern, key, limit=reply.get("limit") is True)
             case {"raised": str(text)}:
                 return TargetFailure(
                     "raised",
-                    f"{self.name} raised an error ({_occasion(asked, patterns, keys)}):\n{text}",
+                    f"{self.name} raised an error ({_occasion(asked, patterns, steps)}):\n{text}",
                     patterns,
-                    keys[asked : asked + 1] if asked >= 0 else (),
+                    _keys(steps[asked : asked + 1]) if asked >= 0 else (),
                 )
         return None
 
-    def _refusal(self, reason: str, pattern: int | None, key: int | None) -> Refused:
-        return Refused(reason, pattern=pattern, key=key)
+    def _refusal(self, reason: str, pattern: int | None, key: int | None, *, limit: bool) -> Refused:
+        return Refused(reason, pattern=pattern, key=key, limit=limit)
 
     def close(self) -> None:
         """End the program and all that it started; may be called twice."""
@@ -134,16 +169,31 @@ def _positions(reply: Any, patterns: int) -> tuple[int, ...]:
     return tuple(positions)
 
 
-def _suspects(kind: str, asked: int, keys: Sequence[str]) -> Sequence[str]:
+def _question(step: Step) -> dict[str, Any]:
+    if isinstance(step, Bind):
+        return {"bind": step.pattern}
+    return {"unbind": step.position} if isinstance(step, Unbind) else {"key": step}
+
+
+def _keys(steps: Sequence[Step]) -> list[str]:
+    return [step for step in steps if isinstance(step, str)]
+
+
+def _suspects(kind: str, asked: int, steps: Sequence[Step]) -> Sequence[str]:
     """Return the keys that may have caused the trouble: a program that buffers its answers may be at a later key."""
-    if kind == "nonsense" and asked < len(keys):
-        return keys[asked : asked + 1] if asked >= 0 else ()
-    return keys[max(asked, 0) :] or keys
+    if kind == "nonsense" and asked < len(steps):
+        return _keys(steps[asked : asked + 1]) if asked >= 0 else ()
+    return _keys(steps[max(asked, 0) :]) or _keys(steps)
 
 
-def _occasion(asked: int, patterns: Sequence[str], keys: Sequence[str]) -> str:
+def _occasion(asked: int, patterns: Sequence[str], steps: Sequence[Step]) -> str:
     among = f"the patterns {_shown(list(patterns))}"
-    return f"asked for the key {keys[asked]!r} and {among}" if 0 <= asked < len(keys) else f"given {among}"
+    if not 0 <= asked < len(steps):
+        return f"given {among}"
+    step = steps[asked]
+    if isinstance(step, str):
+        return f"asked for the key {step!r} and {among}"
+    return f"told {_shown(_question(step))} after {among}"
 
 
 def _shown(value: object, limit: int = 200) -> str:

@@ -1,5 +1,8 @@
 """A Python callable ``f(patterns: list[str], key: str)`` that returns the positions of the patterns that match.
 
+Or a class, whose instances hold a set: ``Matcher(patterns)``, ``match(key)``, and, if sets can change, ``bind(pattern)`` and
+``unbind(position)``. Either may have an attribute ``scope``, a dict that says what it may be asked.
+
 It is asked in a process of its own, so that an endless loop or a crash of an extension module is reported and does not
 end the campaign. Order and repetitions of the positions do not matter; anything but integers in range is nonsense.
 ``ValueError`` is a refusal, and the dialect decides whether it is right; any other exception is a failure of the kind
@@ -10,6 +13,7 @@ Rejected: calling it in this process, which is ten times faster, but then the fi
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -19,8 +23,9 @@ from typing import Any
 from dfa_router.errors import OptionError
 from dfa_router.fuzz.targets import serve
 from dfa_router.fuzz.targets.command import CommandTarget
+from dfa_router.fuzz.targets.process import ProcessError
 from dfa_router.language.dialects import Dialect
-from dfa_router.target import Refused, TargetFailure
+from dfa_router.target import Answers, OutOfTimeError, Refused, Step, TargetFailure
 
 __all__ = ["FunctionTarget"]
 
@@ -28,9 +33,14 @@ __all__ = ["FunctionTarget"]
 class FunctionTarget(CommandTarget):
     """A callable, by the name ``module:callable``; modules are looked for in the current directory first."""
 
-    def __init__(self, spec: str, dialect: Dialect, *, timeout: float) -> None:
-        """Import the callable; raises :class:`OptionError` if that fails."""
-        super().__init__(spec, [sys.executable, "-P", serve.__file__, spec], dialect, timeout=timeout)
+    def __init__(self, spec: str, dialect: Dialect, *, timeout: float, python: str | None = None) -> None:
+        """Import the callable, with another ``python`` if one is named; raises :class:`OptionError` if that fails."""
+        self._own = python is None
+        command = [*([sys.executable, "-P"] if python is None else [python]), serve.__file__, spec]
+        try:
+            super().__init__(spec, command, dialect, timeout=timeout)
+        except OSError as error:
+            raise OptionError(f"cannot start {command[0]!r} for the target {spec}: {error.strerror or error}") from None
         try:
             self.answer((), ())
         except TargetFailure as failure:
@@ -40,18 +50,51 @@ class FunctionTarget(CommandTarget):
                 f"It was looked for in {Path.cwd()}, then where Python looks"
             ) from None
 
+    def restart(self, *, wholly: bool = False) -> None:
+        """Start the callable anew: from what it was after its import, or with ``wholly`` in a new process."""
+        if not wholly and self._process.running:
+            try:
+                replies = list(self._process.ask(b'{"restart": true}\n', 1, self.timeout, self.deadline))
+            except ProcessError:
+                replies = []
+            if replies == [b"true"]:
+                return
+        super().restart()
+
+    def together(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
+        """Return who matches each key, each asked by a thread of its own, again and again: an answer that stands out."""
+        lines = [json.dumps({"patterns": list(patterns)}), json.dumps({"together": list(keys)})]
+        text = "".join(line + "\n" for line in lines).encode()
+        try:
+            first, last = self._process.ask(text, 2, self.timeout, self.deadline)
+            replies = [json.loads(first), json.loads(last)]
+        except ProcessError as trouble:
+            self._process.kill()
+            if trouble.kind == "late":
+                raise OutOfTimeError(f"{self.name} {trouble.reason}") from None
+            raise TargetFailure(trouble.kind, f"{self.name} {trouble.reason}", patterns, keys) from None
+        for reply in replies:
+            if isinstance(reply, dict) and (objection := self._objection(reply, -1, patterns, ())) is not None:
+                raise objection
+        try:
+            return [tuple(sorted(set(row))) for row in replies[1]]
+        except TypeError:
+            raise TargetFailure("nonsense", f"{self.name} answered {last!r} to threads", patterns, keys) from None
+
     def _environment(self) -> dict[str, str]:
-        return {**super()._environment(), "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+        environment = super()._environment()
+        if self._own:
+            environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
+        return environment
 
     def _objection(
-        self, reply: Any, asked: int, patterns: Sequence[str], keys: Sequence[str]
+        self, reply: Any, asked: int, patterns: Sequence[str], steps: Sequence[Step]
     ) -> Refused | TargetFailure | None:
         match reply:
             case {"unusable": str(reason)}:
                 return TargetFailure("died", reason)
-        return super()._objection(reply, asked, patterns, keys)
+        return super()._objection(reply, asked, patterns, steps)
 
-    def _refusal(self, reason: str, pattern: int | None, key: int | None) -> Refused:  # noqa: ARG002
-        return Refused(
-            reason
-        )  # it gets patterns and key in one call, so its exception does not tell which of them it refuses
+    def _refusal(self, reason: str, pattern: int | None, key: int | None, *, limit: bool) -> Refused:  # noqa: ARG002
+        # It gets patterns and key in one call, so its exception does not tell which of them it refuses.
+        return Refused(reason, limit=limit)

@@ -14,6 +14,7 @@ Left out: limits on memory and processor time, which a shell around the process 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import selectors
 import signal
@@ -36,7 +37,10 @@ _SETTLE = 0.05
 
 
 class ProcessError(Exception):
-    """A process did not answer as it must; ``kind`` is ``hung``, ``died``, ``flooded`` or ``nonsense``."""
+    """A process did not answer as it must; ``kind`` is ``hung``, ``died``, ``flooded``, ``nonsense`` or ``late``.
+
+    It is late where the deadline passes before it has hung.
+    """
 
     def __init__(self, kind: str, reason: str) -> None:
         """Take what happened, in words that can follow the process's name."""
@@ -78,19 +82,19 @@ class LineProcess:
         self._process = process
         self._end_at_exit = weakref.finalize(self, _end, process)
 
-    def ask(self, questions: bytes, count: int, timeout: float) -> Iterator[bytes]:
+    def ask(self, questions: bytes, count: int, timeout: float, ends: float = math.inf) -> Iterator[bytes]:
         """Write ``count`` lines and yield as many answers, each within ``timeout`` seconds after the one before it.
 
-        Raises :class:`ProcessError`. A caller who stops before the last answer, for any reason, must call :meth:`kill`.
+        ``ends`` is the time, of the monotonic clock, when all of them have to be there. Raises :class:`ProcessError`. A caller who stops before the last answer, for any reason, must call :meth:`kill`.
         """
         if self._process is None:
             self._start()
         self._expect_silence("before the question")
-        yield from self._exchange(memoryview(questions), count, timeout)
+        yield from self._exchange(memoryview(questions), count, timeout, ends)
         if self._buffer:
             self._expect_silence("after its last answer")
 
-    def _exchange(self, pending: memoryview, count: int, timeout: float) -> Iterator[bytes]:
+    def _exchange(self, pending: memoryview, count: int, timeout: float, ends: float) -> Iterator[bytes]:
         with selectors.DefaultSelector() as selector:
             selector.register(self._stdout, selectors.EVENT_READ)
             selector.register(self._stderr, selectors.EVENT_READ)
@@ -99,7 +103,9 @@ class LineProcess:
                 selector.register(self._stdin, selectors.EVENT_WRITE)
             deadline = time.monotonic() + timeout
             while count:
-                ready = selector.select(max(deadline - time.monotonic(), 0))
+                ready = selector.select(max(min(deadline, ends) - time.monotonic(), 0))
+                if time.monotonic() >= ends:
+                    raise ProcessError("late", "had not answered when the time was used up")
                 if not ready and time.monotonic() >= deadline:
                     raise ProcessError("hung", self._with_stderr(f"gave no answer within {timeout:g} s"))
                 for key, _ in ready:
@@ -198,6 +204,11 @@ class LineProcess:
                 pass
         text = self._errors.decode(errors="replace").strip()
         return f"{said}; the end of its stderr:\n{text}" if text else f"{said}; it wrote nothing to stderr"
+
+    @property
+    def running(self) -> bool:
+        """Whether it was started and not ended since; it may have ended by itself."""
+        return self._process is not None
 
     def kill(self) -> None:
         """Kill the process and all processes that it started."""

@@ -1,49 +1,131 @@
-"""Speaks the fuzzer's protocol for a Python callable: ``python serve.py module:callable``.
+"""Speaks the fuzzer's protocol for a Python callable or class: ``python serve.py module:name``.
 
 It runs in a process of its own, so that a callable may hang, crash the interpreter or print without harm to the campaign.
 It imports nothing of this project, as that would take a second at every start, and as a matcher under test must not
-depend on what it is compared with.
+depend on what it is compared with. It runs in Python 3.8, too: the target's environment may be older than ours.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+
+if __name__ == "__main__" and sys.path and sys.path[0] == os.path.dirname(os.path.abspath(__file__)):  # noqa: PTH100, PTH120
+    del sys.path[0]  # the folder of this file, whose modules are none of the target's
+
 import importlib
 import json
 import operator
-import os
 import reprlib
-import sys
+import signal
+import threading
 import traceback
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Callable  # noqa: UP035 - for Python 3.8
 
 UNUSABLE = 3
 """The exit code of a process whose callable cannot be imported; its only line of output says why."""
+AGAIN = 113
+"""The exit code of a child that is to be followed by a new one."""
+_FORKED: list[bool] = []
+"""Not empty in a child."""
+_TIMES = 60
+"""How often each of several threads asks its key."""
 
 
-def find(spec: str) -> Callable[[list[str], str], Any]:
-    """Import what ``module:attribute.of.it`` names; raises whatever the import raises."""
-    module, _, path = spec.partition(":")
-    found = operator.attrgetter(path)(importlib.import_module(module))
+class MissingError(Exception):
+    """The module is there, and has nothing of that name."""
+
+
+def find(spec: str) -> Callable[..., Any]:
+    """Import what ``module:attribute.of.it`` names; raises whatever the import raises, and :class:`MissingError`."""
+    name, _, path = spec.partition(":")
+    module = importlib.import_module(name)
+    try:
+        found = operator.attrgetter(path)(module)
+    except AttributeError:
+        has = [one for one in vars(module) if not one.startswith("_") and callable(getattr(module, one))]
+        there = ", ".join(has[:20]) or "nothing to call"
+        raise MissingError(f"the module {name!r} has no attribute {path!r}: it has {there}") from None
     if not callable(found):
         raise TypeError(f"{spec} is {reprlib.repr(found)}, expected something to call as f(patterns, key)")
     return found  # type: ignore[no-any-return]
 
 
-def reply(function: Callable[[list[str], str], Any], patterns: list[str], key: str) -> Any:
-    """Call the function and return the reply of the protocol.
+class Server:
+    """Answers the questions of the protocol for a function, or for a class whose instances hold a set."""
 
-    ``ValueError`` is how a matcher refuses a pattern or a key, as ``int("x")`` does; any other exception is a failure.
-    """
-    try:
-        returned = function(list(patterns), key)
-        return positions(returned)
-    except ValueError as error:
-        return {"refused": f"{type(error).__name__}: {error}"}
-    except Exception as error:  # noqa: BLE001 - whatever is under test may raise whatever it likes
-        frames = traceback.TracebackException.from_exception(error)
-        del frames.stack[:1]  # this function
-        return {"raised": "".join(frames.format())}
+    def __init__(self, found: Callable[..., Any]) -> None:
+        self._found = found
+        self._holds = isinstance(found, type) and hasattr(found, "match")
+        self._patterns: list[str] = []
+        self._matcher: Any = None
+
+    @property
+    def changes(self) -> bool:
+        """Whether sets can change."""
+        return self._holds and all(hasattr(self._found, name) for name in ("bind", "unbind"))
+
+    def reply(self, question: dict[str, Any]) -> Any:
+        """Return the reply to a question.
+
+        ``ValueError`` is how a matcher refuses a pattern or a key, as ``int("x")`` does; any other exception is a failure.
+        """
+        try:
+            return self._reply(question)
+        except ValueError as error:
+            refusal = {"refused": f"{type(error).__name__}: {error}"}
+            return dict(refusal, limit=True) if getattr(error, "limit", False) else refusal
+        except Exception as error:  # noqa: BLE001 - whatever is under test may raise whatever it likes
+            frames = traceback.TracebackException.from_exception(error)
+            frames.stack[:] = [frame for frame in frames.stack if frame.filename != __file__]
+            return {"raised": "".join(frames.format())}
+
+    def _reply(self, question: dict[str, Any]) -> Any:
+        if "patterns" in question:
+            self._patterns = question["patterns"]
+            self._matcher = self._found(list(self._patterns)) if self._holds else None
+            scope = getattr(self._found, "scope", None)
+            offers = self.changes or isinstance(scope, dict)
+            return {"ready": True, "changes": self.changes, "scope": scope or {}} if offers else True
+        if "bind" in question:
+            self._matcher.bind(question["bind"])
+            return True
+        if "unbind" in question:
+            self._matcher.unbind(question["unbind"])
+            return True
+        if "together" in question:
+            return self._together(question["together"])
+        return self._ask(question["key"])
+
+    def _ask(self, key: str) -> Any:
+        return positions(self._matcher.match(key) if self._holds else self._found(list(self._patterns), key))
+
+    def _together(self, keys: list[str]) -> Any:
+        """Ask each key by a thread of its own, again and again; return for each the last answer that differs from the rest."""
+        told: list[Any] = [None] * len(keys)
+        begin = threading.Barrier(len(keys))
+
+        def ask(place: int) -> None:
+            begin.wait()
+            try:
+                answers = [self._ask(keys[place]) for _ in range(_TIMES)]
+            except Exception as error:  # noqa: BLE001 - as above
+                told[place] = {"raised": "".join(traceback.format_exception(type(error), error, error.__traceback__))}
+                return
+            told[place] = min(answers, key=answers.count)
+
+        pause = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            threads = [threading.Thread(target=ask, args=(place,)) for place in range(len(keys))]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            sys.setswitchinterval(pause)
+        raised = [one for one in told if isinstance(one, dict)]
+        return raised[0] if raised else told
 
 
 def positions(returned: Any) -> Any:
@@ -60,25 +142,49 @@ def positions(returned: Any) -> Any:
     return {"returned": reprlib.repr(found)}
 
 
+def _forked() -> None:
+    """Go on in a child, and in a new one whenever a child ends to be started anew; other ends are this process's own.
+
+    So the import, which takes most of a start, is done once. A module that has started threads is not forked: a question to
+    start anew then finds nobody who does, and the process is ended instead.
+    """
+    tasks = "/proc/self/task"
+    if not hasattr(os, "fork") or not os.path.isdir(tasks) or len(os.listdir(tasks)) > 1:  # noqa: PTH112, PTH208
+        return
+    while True:
+        child = os.fork()
+        if not child:
+            _FORKED.append(True)
+            return
+        status = os.waitpid(child, 0)[1]
+        if os.WIFSIGNALED(status):
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL) if os.WTERMSIG(status) != signal.SIGKILL else None
+            os.kill(os.getpid(), os.WTERMSIG(status))
+        elif os.WEXITSTATUS(status) != AGAIN:
+            os._exit(os.WEXITSTATUS(status))
+
+
 def main(spec: str) -> int:
     """Answer questions until the input ends; return the exit code."""
     answers = os.fdopen(os.dup(1), "w", encoding="ascii", buffering=1)
     os.dup2(2, 1)  # what the callable prints goes to stderr, as it is no answer
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 - only now, so that a json.py there is not imported above
     try:
-        function = find(spec)
+        server = Server(find(spec))
     except BaseException as error:  # noqa: BLE001 - SystemExit too: the line says what it was
-        text = "".join(traceback.format_exception(error)) if not isinstance(error, ImportError) else str(error)
+        plain = isinstance(error, (ImportError, MissingError))
+        text = str(error) if plain else "".join(traceback.format_exception(type(error), error, error.__traceback__))
         answers.write(json.dumps({"unusable": text or repr(error)}) + "\n")
         return UNUSABLE
-    patterns: list[str] = []
+    _forked()
     for line in sys.stdin.buffer:
         question = json.loads(line)
-        if "patterns" in question:
-            patterns = question["patterns"]
-            answers.write("true\n")
-        else:
-            answers.write(json.dumps(reply(function, patterns, question["key"])) + "\n")
+        if "restart" in question:
+            answers.write(json.dumps(bool(_FORKED)) + "\n")
+            if _FORKED:
+                os._exit(AGAIN)
+            continue
+        answers.write(json.dumps(server.reply(question)) + "\n")
     return 0
 
 

@@ -24,7 +24,7 @@ TIMEOUT = 10.0
 _BROKERS = ("amqp", "mqtt", "nats")
 
 
-def open_target(spec: str, dialect: Dialect, *, timeout: float = TIMEOUT) -> Target:
+def open_target(spec: str, dialect: Dialect, *, timeout: float = TIMEOUT, python: str | None = None) -> Target:
     """Open what a SPEC names; the caller closes it.
 
     ==============================  ====================================================================
@@ -34,7 +34,8 @@ def open_target(spec: str, dialect: Dialect, *, timeout: float = TIMEOUT) -> Tar
     ``amqp://guest@localhost``      a live broker, as ``mqtt://host`` and ``nats://host`` are
     ==============================  ====================================================================
 
-    ``timeout`` is in seconds, for one answer of a program or callable.
+    ``timeout`` is in seconds, for one answer of a program or callable. ``python`` is the interpreter that imports a
+    callable, such as that of an environment of its own, where this package need not be installed.
 
     Raises :class:`OptionError` for a SPEC that names nothing, or nothing that speaks the dialect, and
     :class:`EnvironmentLacksError` where an extra or a broker is missing.
@@ -45,16 +46,17 @@ def open_target(spec: str, dialect: Dialect, *, timeout: float = TIMEOUT) -> Tar
     """
     if not timeout > 0:
         raise OptionError(f"the timeout is {timeout!r}: expected a number of seconds above 0")
-    return TargetSpec(spec, dialect, timeout).open()
+    return TargetSpec(spec, dialect, timeout, python).open()
 
 
 @dataclass(frozen=True, slots=True)
 class TargetSpec:
-    """Everything that opens a target: a SPEC, the dialect that it is asked in, and seconds for one answer."""
+    """Everything that opens a target: a SPEC, the dialect that it is asked in, seconds for one answer, and the interpreter."""
 
     text: str
     dialect: Dialect
     timeout: float
+    python: str | None = None
 
     def open(self) -> Target:
         """Open the target; see :func:`open_target`."""
@@ -66,7 +68,7 @@ class TargetSpec:
         if rest.startswith("//") and (scheme in _BROKERS or scheme.removesuffix("s") in _BROKERS):
             return self._broker()
         if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*", self.text):
-            return FunctionTarget(self.text, self.dialect, timeout=self.timeout)
+            return FunctionTarget(self.text, self.dialect, timeout=self.timeout, python=self.python)
         raise OptionError(self._unknown())
 
     def _command(self, line: str) -> Target:

@@ -10,7 +10,8 @@
 
 A title in brackets begins a case. ``bind PATTERN [DESTINATION]`` lines have the positions 0, 1, ... ``match KEY
 POSITION...`` says which of them must match a key, ``none`` stands for no position, and keys are asked in the order of
-their lines. ``refuse PATTERN`` is a pattern that the dialect refuses; ``unbind POSITION`` takes a binding out again;
+their lines. ``refuse PATTERN`` is a pattern that the dialect refuses; ``unbind POSITION`` takes a binding out again, and a
+``bind`` line behind a ``match`` line joins the set then; ``forget all`` begins another set, with positions from 0;
 ``dialect NAME`` is ``amqp`` where the line is missing. Fields are separated by white space, a field in double quotes is
 a Python string, and ``//`` begins a comment line.
 
@@ -28,17 +29,19 @@ from dataclasses import dataclass, field
 
 from dfa_router.errors import InputError
 from dfa_router.fuzz.findings import Finding, Kind
-from dfa_router.fuzz.judging.judge import right_answers
+from dfa_router.fuzz.judging.judge import right_through
+from dfa_router.target import Bind, Chapter, Unbind
 
 __all__ = ["CaseLine", "CorpusError", "TextCase", "format_finding", "parse_cases"]
 
-_WORDS = ("bind", "match", "dialect", "refuse", "unbind")
+_WORDS = ("bind", "match", "dialect", "refuse", "unbind", "forget")
 _SAID = {
     Kind.MISSES: "misses it",
     Kind.MATCHES: "matches it falsely",
     Kind.REFUSES: "refuses it",
     Kind.ACCEPTS: "takes it",
     Kind.FAILS: "fails at it",
+    Kind.SLOW: "takes too long for it",
 }
 
 
@@ -102,7 +105,7 @@ def _case_line(line: str, place: str) -> CaseLine:
     if word not in _WORDS or not fields:
         raise CorpusError(
             f"{place}: cannot read {line.strip()!r}: expected bind PATTERN, match KEY POSITION..., "
-            "unbind POSITION, refuse PATTERN or dialect NAME"
+            "unbind POSITION, forget all, refuse PATTERN or dialect NAME"
         )
     return CaseLine(place, word, tuple(fields), line.strip())
 
@@ -127,20 +130,40 @@ def format_finding(finding: Finding) -> str:
         lines.append(f"dialect {dialect.name}")
     if finding.kind is Kind.ACCEPTS:
         return "\n".join([*lines, *(f"refuse  {_field(pattern)}" for pattern in case.patterns)]) + "\n"
-    lines += [f"bind    {_field(pattern)}" for pattern in case.patterns]
-    keys = list(dict.fromkeys((*case.before, case.key)))
-    right = right_answers(case.patterns, keys, dialect)
-    width = max(len(_field(key)) for key in keys)
-    for key, positions in zip(keys, right, strict=True):
-        lines.append(f"match   {_field(key):{width}}  {' '.join(map(str, positions)) or 'none'}")
+    if case.together:
+        lines.append(f"// other threads ask at the same time: {', '.join(map(_field, case.together))}")
+    told = [*case.earlier, Chapter(case.patterns, (*case.before, case.key))]
+    width = max(len(_field(step)) for one in told for step in one.steps if isinstance(step, str))
+    for number, one in enumerate(told):
+        lines += ["forget  all"] * bool(number)
+        lines += _chapter_lines(one, finding, width)
     return "\n".join(lines) + "\n"
+
+
+def _chapter_lines(chapter: Chapter, finding: Finding, width: int) -> list[str]:
+    """Return the lines of a set, with the right answers; in the order in which a target is told."""
+    lines = [f"bind    {_field(pattern)}" for pattern in chapter.patterns]
+    if finding.kind is Kind.SLOW:  # the specification would take as long as the target
+        right = [finding.expected or ()] * len(chapter.steps)
+    else:
+        right = right_through(chapter.patterns, chapter.steps, finding.dialect)
+    for step, positions in zip(chapter.steps, right, strict=True):
+        if isinstance(step, Bind):
+            lines.append(f"bind    {_field(step.pattern)}")
+        elif isinstance(step, Unbind):
+            lines.append(f"unbind  {step.position}")
+        else:
+            lines.append(f"match   {_field(step):{width}}  {' '.join(map(str, positions)) or 'none'}")
+    return lines
 
 
 def _title(finding: Finding) -> str:
     case = finding.case
-    text = f"{finding.kind}: {', '.join(map(_field, case.patterns))}"
+    text = f"{finding.kind}: {', '.join(map(_field, case.table))}"
     if finding.kind is not Kind.ACCEPTS:
         text += f" on {_field(case.key)}"
+    if case.stateful:
+        text += ", after what happened before"
     return text.replace("]", ")").replace("[", "(")
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from dfa_router.errors import OptionError
 from dfa_router.fuzz.findings import Finding
-from dfa_router.fuzz.text.casefile import CorpusError, format_finding, parse_cases
+from dfa_router.fuzz.text.casefile import CorpusError, TextCase, format_finding, parse_cases
 from dfa_router.language.dialects import Dialect
-from dfa_router.target import Round
+from dfa_router.target import Bind, Chapter, Round, Step, Unbind, bound
 
-__all__ = ["parse_rounds", "read_corpus", "write_corpus"]
+__all__ = ["parse_rounds", "read_case_file", "read_corpus", "write_corpus"]
 
 
 def parse_rounds(text: str, name: str) -> list[tuple[str, str, Round]]:
@@ -26,21 +26,52 @@ def parse_rounds(text: str, name: str) -> list[tuple[str, str, Round]]:
     specification gives them.
 
     >>> parse_rounds("[t]\nbind a.#\nmatch a 0", "x.txt")
-    [('x.txt:1', 'amqp', Round(patterns=('a.#',), keys=('a',), classes=frozenset({'corpus'})))]
+    [('x.txt:1', 'amqp', Round(patterns=('a.#',), keys=('a',), classes=frozenset({'corpus'}), then=()))]
     """
     rounds = []
     for case in parse_cases(text, name):
         dialect = ["amqp", *case.first_fields("dialect")][-1]
         rounds += [(case.place, dialect, _round([pattern], ["a"])) for pattern in case.first_fields("refuse")]
-        if bound := case.first_fields("bind"):
-            removed = set(case.first_fields("unbind"))
-            patterns = [pattern for number, pattern in enumerate(bound) if str(number) not in removed]
-            rounds.append((case.place, dialect, _round(patterns, case.first_fields("match"))))
+        chapters = _chapters(case)
+        if chapters:
+            first, *then = chapters
+            if first.changes:
+                then = chapters
+            if any(isinstance(step, Unbind) for step in first.steps[:1]):  # the set is complete when it is asked first
+                gone = set(bound(first.patterns, first.steps)[1])
+                first = Chapter(tuple(p for place, p in enumerate(first.patterns) if place not in gone), first.steps)
+            keys = [step for step in first.steps if isinstance(step, str)]
+            rounds.append((case.place, dialect, _round(first.patterns, keys, then)))
     return rounds
 
 
-def _round(patterns: Sequence[str], keys: Sequence[str]) -> Round:
-    return Round(patterns=tuple(patterns), keys=tuple(keys), classes=frozenset(("corpus",)))
+def _chapters(case: TextCase) -> list[Chapter]:
+    """Return the sets of a case; a line that binds belongs to a set until something is asked or taken out of it."""
+    chapters: list[Chapter] = []
+    patterns: list[str] = []
+    steps: list[Step] = []
+    for line in [*case.lines, None]:
+        word = "forget" if line is None else line.word
+        if word == "forget":
+            if patterns or steps:
+                chapters.append(Chapter(tuple(patterns), tuple(steps)))
+            patterns, steps = [], []
+        elif line is not None and word == "bind":
+            if steps:
+                steps.append(Bind(line.fields[0]))
+            else:
+                patterns.append(line.fields[0])
+        elif line is not None and word == "match":
+            steps.append(line.fields[0])
+        elif line is not None and word == "unbind":
+            if not line.fields[0].isascii() or not line.fields[0].isdigit():
+                raise CorpusError(f"{line.place}: cannot read {line.text!r}: expected unbind POSITION")
+            steps.append(Unbind(int(line.fields[0])))
+    return [one for one in chapters if any(isinstance(step, str) for step in one.steps)]
+
+
+def _round(patterns: Sequence[str], keys: Sequence[str], then: Sequence[Chapter] = ()) -> Round:
+    return Round(patterns=tuple(patterns), keys=tuple(keys), classes=frozenset(("corpus",)), then=tuple(then))
 
 
 def read_corpus(folder: Path, dialect: Dialect) -> list[tuple[str, Round]]:
@@ -51,14 +82,16 @@ def read_corpus(folder: Path, dialect: Dialect) -> list[tuple[str, Round]]:
     """
     if folder.exists() and not folder.is_dir():
         raise OptionError(f"the corpus {folder} is no folder: name one, or a new one")
-    rounds: list[tuple[str, Round]] = []
-    for path in sorted(folder.glob("*.txt")):
-        try:
-            text = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise CorpusError(f"cannot read {path}: {error}: corpus files are UTF-8 text") from None
-        rounds += [(place, found) for place, name, found in parse_rounds(text, str(path)) if name == dialect.name]
-    return rounds
+    return [found for path in sorted(folder.glob("*.txt")) for found in read_case_file(path, dialect)]
+
+
+def read_case_file(path: Path, dialect: Dialect) -> list[tuple[str, Round]]:
+    """Return the rounds of this dialect that a file holds, each with its ``file:line``; raises :class:`CorpusError`."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorpusError(f"cannot read {path}: {error}: corpus files are UTF-8 text") from None
+    return [(place, found) for place, name, found in parse_rounds(text, str(path)) if name == dialect.name]
 
 
 def write_corpus(folder: Path, findings: Iterable[Finding]) -> list[Path]:

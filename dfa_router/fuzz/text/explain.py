@@ -40,7 +40,10 @@ def explain(pattern: str, key: str, dialect: Dialect) -> Explanation:
     tokens = pattern.split(separator) if pattern else []
     words = key.split(separator) if key else []
     if dialect.shared is not None and len(tokens) > 1 and tokens[0] == dialect.shared.decode():
-        tokens = tokens[2:]
+        whole = explain(separator.join(tokens[2:]), key, dialect)
+        group = separator.join(tokens[:2])
+        told = f"`{group}` names a group that shares what `{separator.join(tokens[2:])}` takes, and {whole.sentence}"
+        return Explanation(whole.matches, told, whole.alignment)
     wild = _Wild(dialect)
     forbidden = _unrouted(key, words, dialect)
     if forbidden is not None:

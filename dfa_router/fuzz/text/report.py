@@ -3,42 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.metadata import version
+from itertools import groupby
 from typing import Any
 
 from dfa_router.fuzz.findings import Finding, Kind
-from dfa_router.fuzz.generating.classes import REFUSALS, classes_of
+from dfa_router.fuzz.generating.classes import HISTORIES, MANY_WORDS, REFUSALS, classes_of
 from dfa_router.fuzz.tally import Campaign
 from dfa_router.fuzz.text.casefile import format_finding
 from dfa_router.fuzz.text.explain import Explanation, explain
 from dfa_router.fuzz.validity import invalid_pattern
+from dfa_router.target import Bind, Step
 
-__all__ = ["campaign_json", "finding_json", "finding_text", "summary_text"]
+__all__ = ["campaign_json", "finding_json", "finding_text", "headline", "summary_text"]
 
 
 def finding_text(finding: Finding) -> str:
     """Return the whole report of a finding: its case, the reason, all answers, and a test case."""
     origin = f", seed {finding.seed}, round {finding.number}" if finding.number is not None else ""
     origin += f", from {finding.place}" if finding.place is not None else ""
-    lines = [f"{finding.accused} {_headline(finding)} ({finding.dialect.name}{origin})", ""]
-    lines += [f"  pattern {number}  {_shown(pattern)}" for number, pattern in enumerate(finding.case.patterns)]
-    if finding.case.before:
-        lines.append(f"  asked before  {', '.join(map(_shown, finding.case.before))}")
+    lines = [f"{finding.accused} {_does(finding)} ({finding.dialect.name}{origin})", ""]
+    for earlier in finding.case.earlier:
+        lines += [*_chapter_lines(earlier.patterns, earlier.steps), "  then another set:"]
+    lines += _chapter_lines(finding.case.patterns, finding.case.before)
     if finding.kind is not Kind.ACCEPTS:
         lines.append(f"  key        {_shown(finding.case.key)}")
+    if finding.case.together:
+        lines.append(f"  at the same time, by other threads: {', '.join(map(_shown, finding.case.together))}")
+    if finding.known:
+        lines.append("\n  Known: the baseline has it.")
     lines += ["", *(f"  {line}" for line in explanation(finding)), "", *(f"  {line}" for line in _sides(finding))]
     lines += ["", "  As a test case:", "", *(f"    {line}" for line in format_finding(finding).splitlines())]
     return "\n".join(lines)
 
 
-def _headline(finding: Finding) -> str:
-    headline = {
+def _chapter_lines(patterns: Sequence[str], steps: Sequence[Step]) -> list[str]:
+    """Return a line for each pattern of a set, and for what it is told and asked then; a repeated key is one line."""
+    lines = [f"  pattern {number}  {_shown(pattern)}" for number, pattern in enumerate(patterns)]
+    count = len(patterns)
+    for step, group in groupby(steps):
+        times = sum(1 for _ in group)
+        if isinstance(step, str):
+            lines.append(f"  asked      {_shown(step)}" + (f", {times} times" if times > 1 else ""))
+            continue
+        for _ in range(times):
+            if isinstance(step, Bind):
+                lines.append(f"  bind    {count}  {_shown(step.pattern)}")
+                count += 1
+            else:
+                lines.append(f"  unbind  {step.position}")
+    return lines
+
+
+def headline(finding: Finding) -> str:
+    """Return a finding as one line: who does what, at which case."""
+    case = finding.case
+    on = "" if finding.kind is Kind.ACCEPTS else f" on {_shown(case.key)}"
+    return f"{finding.accused} {_does(finding)}: {', '.join(map(_shown, case.table[:4]))}{on}"
+
+
+def _does(finding: Finding) -> str:
+    does = {
         Kind.MISSES: "misses a match",
         Kind.MATCHES: "matches what it should not",
         Kind.REFUSES: "refuses what the dialect allows",
         Kind.ACCEPTS: "takes a pattern that the dialect refuses",
         Kind.FAILS: "fails",
+        Kind.SLOW: "takes exponential time",
     }[finding.kind]
-    return headline + (", but not every time" if finding.flaky else "")
+    if finding.case.together:
+        does += " when threads ask at once"
+    elif finding.case.stateful:
+        does += " after what happened before"
+    return does + (", but not every time" if finding.flaky else "")
 
 
 def explanation(finding: Finding) -> list[str]:
@@ -49,8 +86,11 @@ def explanation(finding: Finding) -> list[str]:
         reason = invalid_pattern(case.patterns[0], finding.dialect)
         lines += [
             f"{finding.dialect.name} refuses {_shown(case.patterns[0])}: {reason}.",
-            f"The target takes it: {finding.detail}.",
+            f"The target does not: {finding.detail}.",
         ]
+    elif finding.kind is Kind.SLOW:
+        lines.append("The smallest pattern for which an answer takes more than a second, twice in a row:")
+        lines.append(f"    {finding.detail}")
     elif finding.kind in (Kind.REFUSES, Kind.FAILS):
         does = "refuses this" if finding.kind is Kind.REFUSES else "fails at this"
         said = finding.detail.strip().splitlines() or ["nothing"]
@@ -60,17 +100,29 @@ def explanation(finding: Finding) -> list[str]:
         ]
     else:
         right, told = set(finding.expected or ()), set(finding.answered or ())
+        table, gone = finding.case.table, finding.case.gone
         for position in sorted(right ^ told if finding.answered is not None else right):
-            lines += _explained(finding, position, matches=position in right)
+            if position in gone:
+                taken = f"position {position}, {_shown(table[position])}"
+                lines.append(f"It names {taken}, which was taken out before.")
+            else:
+                lines += _explained(finding, position, matches=position in right)
     if finding.flaky:
         lines.append("The target does not answer this case alike every time: asked again, it may be right.")
+        if finding.number is not None:
+            again = f"--seed {finding.seed} --round {finding.number}"
+            lines.append(
+                f"What it was asked before may matter: {again} asks the round again, and all before it if need be."
+            )
+    if not finding.fresh:
+        lines.append("It was asked in this process, which cannot be started anew: what was asked before may matter.")
     if not finding.complete:
         lines.append("Shrinking ran out of its time, as the target is slow: a smaller case may exist.")
     return lines
 
 
 def _explained(finding: Finding, position: int, *, matches: bool) -> list[str]:
-    pattern, key = finding.case.patterns[position], finding.case.key
+    pattern, key = finding.case.table[position], finding.case.key
     told = explain(pattern, key, finding.dialect)
     if told.matches != matches:  # the specification decides; a test holds that this does not happen
         told = Explanation(matches, "by the specification")
@@ -90,7 +142,11 @@ def _sides(finding: Finding) -> list[str]:
     """Return a line for each answer and who gives it; engines that give the same share one."""
     right = "the dialect refuses it" if finding.expected is None else str(list(finding.expected))
     theirs = str(finding.kind) if finding.answered is None else str(list(finding.answered))
+    if finding.kind is Kind.ACCEPTS:
+        theirs = "takes it"
     sides = [("the specification", right), (finding.accused, theirs)]
+    if finding.broker:
+        sides.append(("the live broker", finding.broker))
     together: dict[str, list[str]] = {}
     for name, verdict in finding.verdicts:
         together.setdefault(verdict.partition("\n")[0], []).append(name)
@@ -114,9 +170,18 @@ def summary_text(campaign: Campaign) -> str:
     expected = [entry.name for entry in classes_of(campaign.plan.language)]
     reached = [entry for entry in expected if tally.classes[entry]]
     findings = campaign.findings
-    if findings:
+    if tally.given_up is not None and not tally.rounds and not findings:
+        head = "it never answered a round"
+    elif (
+        findings and not campaign.agrees and tally.given_up is not None and all(f.kind is Kind.FAILS for f in findings)
+    ):
+        head = "it fails, and never answered a round"
+    elif findings:
         what = "disagreement" if len(findings) == 1 else "kinds of disagreement"
         head = f"{len(findings)} {what} with the specification"
+        others = len(findings) - sum(finding.counts for finding in findings)
+        if others:
+            head += f", {others} of them known or not confirmed"
         if tally.disagreements > len(findings):
             head += f" (in {tally.disagreements:,} answers)"
     else:
@@ -139,8 +204,14 @@ def summary_text(campaign: Campaign) -> str:
             "the target refuses no pattern, so it was not asked what it ought to refuse "
             "(--validity asks it nevertheless)"
         )
+    if campaign.manners.scope.shared is False and campaign.plan.dialect.shared is not None:
+        shared = campaign.plan.dialect.shared.decode()
+        lines.append(f"it was not asked about {shared}, of which it knows nothing (--shared asks it nevertheless)")
     if tally.declined:
         lines.append(f"keys that the target refuses, as it may, were left out: {'; '.join(sorted(tally.declined))}")
+    if tally.classes[HISTORIES]:
+        kind = "follow each other and change" if campaign.manners.changing else "follow each other"
+        lines.append(f"rounds with sets that {kind}: {tally.classes[HISTORIES]:,}")
     if campaign.tally.given_up:
         lines.append(f"the target was given up: {campaign.tally.given_up}")
     if campaign.interrupted:
@@ -161,11 +232,19 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "dialect": finding.dialect.name,
         "patterns": list(finding.case.patterns),
         "key": finding.case.key,
-        "before": list(finding.case.before),
+        "before": list(map(_step_json, finding.case.before)),
+        "earlier": [
+            {"patterns": list(one.patterns), "steps": list(map(_step_json, one.steps))} for one in finding.case.earlier
+        ],
+        "together": list(finding.case.together),
         "expected": None if finding.expected is None else list(finding.expected),
         "answered": None if finding.answered is None else list(finding.answered),
         "detail": finding.detail,
         "flaky": finding.flaky,
+        "fresh": finding.fresh,
+        "broker": finding.broker,
+        "known": finding.known,
+        "counts": finding.counts,
         "complete": finding.complete,
         "explanation": explanation(finding),
         "engines": dict(finding.verdicts),
@@ -177,14 +256,22 @@ def finding_json(finding: Finding) -> dict[str, Any]:
     }
 
 
+def _step_json(step: Step) -> Any:
+    if isinstance(step, Bind):
+        return {"bind": step.pattern}
+    return step if isinstance(step, str) else {"unbind": step.position}
+
+
 def campaign_json(campaign: Campaign) -> dict[str, Any]:
     """Return a campaign as values that JSON has."""
     tally = campaign.tally
-    names = [*(entry.name for entry in classes_of(campaign.plan.language)), REFUSALS]
+    names = [*(entry.name for entry in classes_of(campaign.plan.language)), HISTORIES, MANY_WORDS, REFUSALS]
     return {
+        "version": version("dfa-router"),
         "target": campaign.target,
         "dialect": campaign.plan.dialect.name,
         "seed": campaign.plan.seed,
+        "next_round": campaign.next_round,
         "agrees": campaign.agrees,
         "rounds": tally.rounds,
         "cases": tally.cases,

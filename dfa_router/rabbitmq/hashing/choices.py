@@ -24,6 +24,7 @@ import numpy as np
 
 from compiler.values import CacheStats
 from dfa_router.arrow import key_column
+from dfa_router.key_bytes import key_bytes
 from dfa_router.rabbitmq.copies import keys_of_column
 from dfa_router.rabbitmq.declared import Binding
 from dfa_router.rabbitmq.hashing.phash2 import phash2, phash2_column
@@ -38,7 +39,6 @@ from dfa_router.rabbitmq.matching import (
 )
 from dfa_router.rabbitmq.route import Candidate
 from dfa_router.rabbitmq.traversal import Sets
-from dfa_router.router import key_bytes
 
 __all__ = ["MODULUS", "by_weight", "each_binding", "each_destination", "weight_of"]
 

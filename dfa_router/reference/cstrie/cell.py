@@ -5,6 +5,9 @@ in C (``AtomicRef``); where it is not installed, a cell with a lock does the sam
 both cases, the *execution* only with cereggii: a thread that is suspended inside the two instructions of a locked cell
 blocks the threads that want this cell, and no others.
 
+Under a free-threaded Python 3.13, cells of cereggii 1.0.0.post1 were seen to return an object that was never put into them: use
+``cells="locked"`` there.
+
 References are compared by identity: two equal nodes are two nodes.
 """
 

@@ -72,8 +72,8 @@ def walk(root: INode, words: Sequence[bytes], roots: Root, seen: dict[INode, Mai
         branches = main.branches
         if read < len(words):
             for token in (words[read], ONE):
-                branch = branches.get(token)
-                if branch is not None:
+                if token in branches:  # as in CNode.branch, without a call
+                    branch = branches[token]
                     if read + 1 == len(words) and branch.positions:
                         yield branch.positions
                     if branch.below is not None:
@@ -82,8 +82,8 @@ def walk(root: INode, words: Sequence[bytes], roots: Root, seen: dict[INode, Mai
                 stack.append((inode, read + 1, manys, True))
         elif not words and END in branches:
             yield branches[END].positions
-        branch = branches.get(MANY)
-        if branch is not None:
+        if MANY in branches:
+            branch = branches[MANY]
             if branch.positions:
                 yield branch.positions
             if branch.below is not None:

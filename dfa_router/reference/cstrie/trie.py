@@ -65,12 +65,26 @@ class ConcurrentTrie:
 
     def remove(self, position: int, pattern: bytes) -> None:
         """Unsubscribe, and prune nodes that are left empty."""
+        check_held(self.discard(position, pattern), position, pattern)
+
+    def discard(self, position: int, pattern: bytes) -> bool:
+        """Unsubscribe as :meth:`remove` does if the subscription is there, and tell whether it was."""
         path = _path(pattern, self._dialect)
-        while True:
-            removed = self._remove(path, position)
-            if removed is not None:
-                check_held(removed, position, pattern)
-                return
+        while (removed := self._remove(path, position)) is None:
+            pass
+        return removed
+
+    def held(self, pattern: bytes) -> tuple[int, ...]:
+        """Return the positions that were subscribed with this very pattern at one moment during the call, ascending."""
+        inode: INode | None = self._root.read()
+        positions = NOBODY
+        for token in _path(pattern, self._dialect):
+            main = None if inode is None else self._root.settled(inode)
+            branch = main.branch(token) if isinstance(main, CNode) else None
+            if branch is None:
+                return ()
+            positions, inode = branch.positions, branch.below
+        return tuple(sorted(positions))
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions that matched the key at one moment during the call, ascending."""
@@ -138,7 +152,7 @@ class ConcurrentTrie:
             if isinstance(main, TNode):
                 self._prune(parent, path[depth - 1], inode, at_root=parent is root)
                 return False
-            branch = main.branches.get(token)
+            branch = main.branch(token)
             positions, below = (branch.positions, branch.below) if branch is not None else (NOBODY, None)
             if depth == last:
                 check_free(position in positions, position)
@@ -163,7 +177,7 @@ class ConcurrentTrie:
             if isinstance(main, TNode):
                 self._prune(inodes[depth - 1], path[depth - 1], inode, at_root=depth == 1)
                 return None
-            branch = main.branches.get(token)
+            branch = main.branch(token)
             if branch is None:
                 return False
             if depth < last:
@@ -209,7 +223,7 @@ class ConcurrentTrie:
             main = self._root.settled(parent)
             if isinstance(main, TNode):
                 return
-            branch = main.branches.get(token)
+            branch = main.branch(token)
             if branch is None or branch.below is not tomb:
                 return  # another thread has done it
             left = Branch(branch.positions, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -110,3 +111,15 @@ def test_the_room_is_in_proportion_to_the_criteria() -> None:
     assert matched(vocabulary, own, messages) == [[] if n % 2 else [n] for n in range(0, 100_000, 501)]
     tables = own._tables()
     assert sum(array.nbytes for array in tables) < 60 * 200_000
+
+
+def test_no_more_room_is_asked_for_while_tables_are_made() -> None:
+    """Of a million demands on values of their own, whole bitmaps are 117 GiB, which no machine gives, though none is used."""
+    demands = [Demand(((b"g", 1, b"%d" % n),), every=True) for n in range(20_000)]
+    own = Demands(Vocabulary(demands), demands)
+    tracemalloc.start()
+    try:
+        own._tables()
+        assert tracemalloc.get_traced_memory()[1] < 15_000_000  # whole bitmaps are 50 MB
+    finally:
+        tracemalloc.stop()

@@ -23,8 +23,9 @@ from compiler.automata.twin import Twin
 from compiler.kernels.tables import SCRAMBLE
 from compiler.machine.bit_program import bit_program
 from compiler.machine.cache import empty_cache, nbytes
-from compiler.machine.lazy import LazyDfa, Simulator
+from compiler.machine.lazy import LazyDfa
 from compiler.machine.program import make_program
+from compiler.machine.simulator import Simulator
 from compiler.machine.single_keys import ONE_BYTES
 from compiler.machine.walker import Walker
 from compiler.values import KeyColumn

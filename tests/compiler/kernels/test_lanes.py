@@ -19,7 +19,8 @@ from compiler.kernels._lanes import permutes_bytes
 from compiler.kernels.reading import look_at
 from compiler.kernels.tables import AHEAD, BLOCK, PADDING, SCRAMBLE, TARGET, WIDE
 from compiler.kernels.words import fill_words
-from compiler.machine.lazy import LazyDfa, Simulator
+from compiler.machine.lazy import LazyDfa
+from compiler.machine.simulator import Simulator
 from tests.borders import LENGTHS, between
 from tests.compiler.machines import answers, without_bits
 
@@ -94,8 +95,9 @@ def step(
     words: Any,
     late: Any,
 ) -> Any:
-    _vectors.ask_eight(info, filters, states, symbols, np.uint64(4), np.uint64(28), mixed, defaults, ZERO)
-    return _vectors.step_eight(transitions, SHIFT, states, mixed, defaults, words, np.uint64(2), ZERO, late, ZERO)
+    bits, key_shift = np.uint64(4), np.uint64(28)
+    _vectors.ask_eight(info, filters, states, symbols, bits, key_shift, mixed, defaults, ZERO, transitions, SHIFT)
+    return _vectors.step_eight(transitions, SHIFT, states, mixed, defaults, words, np.uint64(2), ZERO, late, ZERO, info)
 
 
 @kernel
@@ -110,8 +112,9 @@ def step_plainly(
     words: Any,
     late: Any,
 ) -> Any:
-    _plain.ask_eight(info, filters, states, symbols, np.uint64(4), np.uint64(28), mixed, defaults, ZERO)
-    return _plain.step_eight(transitions, SHIFT, states, mixed, defaults, words, np.uint64(2), ZERO, late, ZERO)
+    bits, key_shift = np.uint64(4), np.uint64(28)
+    _plain.ask_eight(info, filters, states, symbols, bits, key_shift, mixed, defaults, ZERO, transitions, SHIFT)
+    return _plain.step_eight(transitions, SHIFT, states, mixed, defaults, words, np.uint64(2), ZERO, late, ZERO, info)
 
 
 @kernel

@@ -12,8 +12,9 @@ import pytest
 from compiler import build_nfa
 from compiler.automata.nfa import Nfa
 from compiler.kernels.tables import SCRAMBLE, Program
-from compiler.machine.lazy import LazyDfa, Simulator
+from compiler.machine.lazy import LazyDfa
 from compiler.machine.program import make_program
+from compiler.machine.simulator import Simulator
 from tests.compiler.machines import answers, without_bits
 
 WIDE = 2**64

@@ -16,8 +16,9 @@ from compiler.automata.twin import Twin
 from compiler.kernels.tables import SEEN
 from compiler.kernels.work import simulated_block
 from compiler.machine.cache import empty_cache, forget_seen, nbytes
-from compiler.machine.lazy import LazyDfa, Simulator
+from compiler.machine.lazy import LazyDfa
 from compiler.machine.program import make_program
+from compiler.machine.simulator import Simulator
 from tests.compiler.machines import KEYS, PATTERNS, answers, assert_same_automaton, column
 
 

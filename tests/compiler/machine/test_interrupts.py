@@ -139,6 +139,23 @@ def test_a_small_batch_may_be_broken_off_at_every_step(capacity: int) -> None:
     assert everywhere(settled, call) > 50
 
 
+@pytest.mark.parametrize("capacity", [1 << 16, 4000])
+def test_a_sealed_machine_may_be_broken_off_at_every_step(capacity: int) -> None:
+    keys = keys_of(2, 12)
+
+    def make() -> LazyDfa:
+        machine = LazyDfa(NFA, b".", capacity)
+        machine.match_batch([column(keys[:5])])
+        sealed = machine.seal()
+        assert sealed is not None
+        assert sealed.sealed is not None
+        return sealed
+
+    assert everywhere(make, lambda machine: machine.match_batch([column(keys)])) > 100
+    assert everywhere(make, lambda machine: machine.match(b"d.a.d.b.c.a")) > 30
+    assert everywhere(make, lambda machine: machine.seal()) > 5
+
+
 def test_several_threads_may_be_broken_off_at_every_step() -> None:
     keys = column(keys_of(3, 9000))
 

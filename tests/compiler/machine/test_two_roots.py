@@ -17,7 +17,8 @@ from compiler.automata.nfa import RESERVED, ROOT
 from compiler.automata.powerset import is_final, start, successor
 from compiler.automata.twin import Twin
 from compiler.machine.bit_program import bit_program
-from compiler.machine.lazy import LazyDfa, Simulator
+from compiler.machine.lazy import LazyDfa
+from compiler.machine.simulator import Simulator
 from compiler.storage.verify import flaws
 from tests.compiler.machines import answers, assert_same_automaton, column, without_bits
 

@@ -55,7 +55,7 @@ def test_what_is_escaped_on_the_wire(program) -> None:  # type: ignore[no-untype
 
 def test_a_program_is_told_dialect_and_version(program) -> None:  # type: ignore[no-untyped-def]
     told = program('say({"refused": os.environ["DFA_ROUTER_DIALECT"] + " " + os.environ["DFA_ROUTER_FUZZ"]})')
-    with pytest.raises(Refused, match=r"^amqp 1$"):
+    with pytest.raises(Refused, match=r"^amqp 2$"):
         told.answer((), ())
 
 

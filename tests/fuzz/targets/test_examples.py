@@ -109,8 +109,8 @@ for line in sys.stdin:
         assert finding.answered is None
         assert finding.case.key.startswith("b.")
         assert "cmd:" in finding.detail
-        assert f"| '{kind}' |" in finding.shape
-        assert finding.case.key == "b." or not finding.complete  # a slow target is shrunk against the clock
+        assert f"'{kind}: " in finding.shape
+        assert finding.case.key == "b.a" or not finding.complete  # a slow target is shrunk against the clock
 
 
 @node

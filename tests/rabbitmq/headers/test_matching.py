@@ -13,6 +13,7 @@ import pytest
 import dfa_router as dr
 from dfa_router.rabbitmq import Binding, Exchange, Topology, topology_of
 from dfa_router.reference.fields import FieldMatcher
+from tests.router.memory import MB, needs_proc, peak
 
 NAMES = ["a", "b", "currency", "x-a", "ü"]
 VALUES: list[Any] = ["USD", "", "1", 1, True, False, 2.5, None]
@@ -193,3 +194,31 @@ def test_headers_exchanges_behind_others_and_on_cycles() -> None:
     route = topology.route("t", "a", headers={"n": 1})
     assert route.bindings == (0, 2, 3, 4)
     assert route.exchanges == ("t", "h", "g")
+
+
+MILLION = """
+from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+count = 1_000_000
+bindings = [
+    Binding(source="h", destination=f"q{n % 10}", arguments={"x-match": "all", "n": n, "k": str(n % 1000)})
+    for n in range(count)
+]
+queues = [Queue(name=f"q{n}") for n in range(10)]
+topology = topology_of(exchanges=[Exchange(name="h", type="headers")], queues=queues, bindings=bindings)
+router = topology.compile()
+for n in (0, 7, count - 1):
+    assert router.route("h", "", headers={"n": n, "k": str(n % 1000)}).queues == (f"q{n % 10}",), n
+    assert router.route("h", "", headers={"n": n, "k": str((n + 1) % 1000)}).queues == ()
+headers = [{"n": n, "k": str(n % 1000)} for n in range(0, count, 1001)] + [{"n": count, "k": "0"}, {}]
+routed = router.route_columns(["h"] * len(headers), [""] * len(headers), headers=headers)
+found = routed.queues.to_pylist()
+assert found[:-2] == [[f"q{n % 10}"] for n in range(0, count, 1001)]
+assert found[-2:] == [[], []]
+"""
+
+
+@needs_proc
+@pytest.mark.long
+def test_a_million_bindings() -> None:
+    """Each with two criteria of its own: what is routed is right, and two gigabytes hold them and all that is compiled."""
+    assert peak(MILLION) < 2_500 * MB

@@ -1,4 +1,4 @@
-"""MQTT clients, which find out for a message which of their subscriptions it belongs to."""
+"""Clients of MQTT and NATS, which find out for a message which of their subscriptions it belongs to."""
 
 from __future__ import annotations
 
@@ -7,13 +7,40 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-__all__ = ["aiomqtt", "paho", "paho_matcher"]
+__all__ = ["adafruit", "aiomqtt", "asyncio_mqtt", "cliffracer", "fastapi_mqtt", "paho", "paho_matcher"]
 
 
 def aiomqtt(patterns: Sequence[str], key: str) -> list[int]:
     """Ask ``aiomqtt.Topic.matches``."""
     topic = import_module("aiomqtt").Topic(key)
     return [position for position, pattern in enumerate(patterns) if topic.matches(pattern)]
+
+
+def asyncio_mqtt(patterns: Sequence[str], key: str) -> list[int]:
+    """Ask ``asyncio_mqtt.Topic.matches``."""
+    topic = import_module("asyncio_mqtt").Topic(key)
+    return [position for position, pattern in enumerate(patterns) if topic.matches(pattern)]
+
+
+def fastapi_mqtt(patterns: Sequence[str], key: str) -> list[int]:
+    """Ask ``fastapi_mqtt.FastMQTT.match``."""
+    match = import_module("fastapi_mqtt").FastMQTT.match
+    return [position for position, pattern in enumerate(patterns) if match(key, pattern)]
+
+
+def cliffracer(patterns: Sequence[str], key: str) -> list[int]:
+    """Ask ``cliffracer.core.subjects.subject_matches``."""
+    matches = import_module("cliffracer.core.subjects").subject_matches
+    return [position for position, pattern in enumerate(patterns) if matches(pattern, key)]
+
+
+def adafruit(patterns: Sequence[str], key: str) -> list[int]:
+    """Ask the ``MQTTMatcher`` of adafruit_minimqtt, with all filters in one tree."""
+    return [
+        position
+        for positions in _tree("adafruit_minimqtt.matcher", tuple(patterns)).iter_match(key)
+        for position in positions
+    ]
 
 
 def paho(patterns: Sequence[str], key: str) -> list[int]:
@@ -24,12 +51,14 @@ def paho(patterns: Sequence[str], key: str) -> list[int]:
 
 def paho_matcher(patterns: Sequence[str], key: str) -> list[int]:
     """Ask paho's ``MQTTMatcher``, the tree behind ``message_callback_add``, with all filters in one tree."""
-    return [position for positions in _paho_tree(tuple(patterns)).iter_match(key) for position in positions]
+    return [
+        position for positions in _tree("paho.mqtt.matcher", tuple(patterns)).iter_match(key) for position in positions
+    ]
 
 
 @lru_cache(maxsize=1)
-def _paho_tree(patterns: tuple[str, ...]) -> Any:
-    tree = import_module("paho.mqtt.matcher").MQTTMatcher()
+def _tree(module: str, patterns: tuple[str, ...]) -> Any:
+    tree = import_module(module).MQTTMatcher()
     positions: dict[str, list[int]] = {}
     for position, pattern in enumerate(patterns):
         positions.setdefault(pattern, []).append(position)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-__all__ = ["amqtt", "faststream", "kombu"]
+__all__ = ["amqtt", "faststream", "hbmqtt", "kombu", "mqttools"]
 
 
 def kombu(patterns: Sequence[str], key: str) -> list[int]:
@@ -60,3 +60,33 @@ def _amqtt_matches(patterns: tuple[str, ...]) -> Callable[[str, str], bool]:
         return broker
 
     return asyncio.run(subscribed())._matches  # type: ignore[no-any-return]
+
+
+def hbmqtt(patterns: Sequence[str], key: str) -> list[int]:
+    """Ask hbmqtt's broker about each filter, as its broadcast does, with its rule for topics that begin with ``$``."""
+    broker: Any = import_module("hbmqtt.broker").Broker
+    matches = broker.matches
+    return [
+        position
+        for position, pattern in enumerate(patterns)
+        if not (key.startswith("$") and pattern.startswith(("+", "#"))) and matches(None, key, pattern)
+    ]
+
+
+def mqttools(patterns: Sequence[str], key: str) -> list[int]:
+    """Subscribe a session for each filter at mqttools' broker, and ask which of them it would send the message to."""
+    return [session.position for session in _mqttools_broker(tuple(patterns)).iter_subscribers(key)]
+
+
+@lru_cache(maxsize=1)
+def _mqttools_broker(patterns: tuple[str, ...]) -> Any:
+    module: Any = import_module("mqttools.broker")
+    broker = module.Broker("localhost")
+    for position, pattern in enumerate(patterns):
+        session = module.Session(str(position))
+        session.position, session.client = position, object()
+        if module.is_wildcards_in_topic(pattern):
+            broker.add_wildcard_subscriber(pattern, session)
+        else:
+            broker.add_subscriber(pattern, session)
+    return broker

@@ -8,9 +8,12 @@ from dfa_router.fuzz.generating.making import Maker, Sketch, Words
 
 __all__ = [
     "case",
+    "deep",
     "empty_text",
     "empty_words",
     "key_is_a_pattern",
+    "line_ends",
+    "long_words",
     "non_ascii",
     "reserved",
     "shared_prefix",
@@ -130,7 +133,8 @@ def non_ascii(make: Maker) -> Sketch:
     pattern = [*head, make.pick([first, first, *wild])]
     near = [unicodedata.normalize(form, first) for form in ("NFC", "NFD", "NFKC")]
     near += [first.lower(), first.upper(), first.casefold(), first[:1], first + "a", "a" + first]
-    near.append("".join(chr(ord(character) & 0xFF) for character in first))
+    near += ["".join(chr(ord(character) & mask) for character in first) for mask in (0xFF, 0xFFFF)]
+    near = [word for word in near if not any(0xD800 <= ord(character) < 0xE000 for character in word)]
     return [pattern], [[*head, first], [*head, second], *([*head, word] for word in near), [*head, "a", first]]
 
 
@@ -142,3 +146,40 @@ def case(make: Maker) -> Sketch:
         [w.upper() for w in pattern],
         [w.swapcase() for w in pattern],
     ]
+
+
+def line_ends(make: Maker) -> Sketch:
+    """A line end in a word: `$` of a regular expression matches before one, and `.` does not match one."""
+    word = make.pick(make.language.line_ends)
+    head = make.words(0, 1)
+    wild = [[*head, token] for token in (make.language.one, make.language.tail) if token is not None]
+    bare = word.strip() or "a"
+    pattern = make.pick([[*head, bare], [*head, word], *wild])
+    return [pattern], [[*head, word], [*head, bare], [*head, bare + "\n"], [*head, "\n" + bare], [*head, word, "b"]]
+
+
+def long_words(make: Maker) -> Sketch:
+    """Words of 127 bytes and more, which differ in their last byte, or in length alone."""
+    room = (make.language.dialect.max_bytes or 1100) - 8
+    length = make.pick([size for size in (127, 128, 129, 200, 240, 255, 256, 512, 1024) if size <= room])
+    word = "a" * length
+    head = make.words(0, 1)
+    wild = [token for token in (make.language.one, make.language.tail) if token is not None]
+    pattern = [*head, make.pick([word, word, *wild])]
+    near = [word[:-1] + "b", word[:-1], word + "a", word[:127], word[:128], "b" + word[1:], word]
+    return [pattern], [[*head, one] for one in near]
+
+
+def deep(make: Maker) -> Sketch:
+    """More words than 32 or 64: a bit for each of them no longer fits a number."""
+    words = make.pick((31, 32, 33, 40, 63, 64, 65))
+    language = make.language
+    most = language.dialect.max_words
+    key = ["a"] * min(words, most or words)
+    pattern = list(key)
+    pattern[-1 - make.below(3)] = make.pick([language.one or "a", "a", "b"])
+    if language.tail is not None and make.once_in(2):
+        pattern = [*pattern[: make.below(len(pattern))], language.tail]
+    other = list(key)
+    other[make.below(len(other))] = "b"
+    return [pattern], [key, other, key[:-1], key[1:], [*key[:-1], "b"], ["b", *key[1:]]]

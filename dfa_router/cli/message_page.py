@@ -1,0 +1,50 @@
+"""A page for a message on its way through a topology: each exchange that it visits opens its automaton."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dfa_router.cli.drawing import CACHE_BYTES
+from dfa_router.errors import OptionError
+from dfa_router.rabbitmq import Topology
+
+if TYPE_CHECKING:
+    from viz.page.lessons import Part
+
+__all__ = ["message_parts"]
+
+_READ_AS = {"topic": "amqp", "direct": "exact"}
+"""The dialect in which exchanges of a type read their bindings; the others read no routing key."""
+
+
+def message_parts(topology: Topology, exchange: str, vhost: str, key: str, most: int) -> list[Part]:
+    """Return a paragraph for each exchange that a message visits, with its bindings to step through, and one for who gets it.
+
+    Of an exchange with over ``most`` bindings, those that decided come first and the rest is cut. Raises :class:`OptionError` for
+    a message that visits no exchange with patterns, and what :meth:`Topology.route` raises.
+    """
+    from viz.page.lessons import Part, fragment
+
+    route = topology.route(exchange, key, vhost=vhost)
+    decided = set(route.bindings)
+    parts = []
+    for name in route.exchanges:
+        kind = topology.exchange(name, vhost).type
+        own = [(i, one) for i, one in enumerate(topology.bindings) if (one.source, one.vhost) == (name, vhost)]
+        taken = [f"{one.destination} by `{one.routing_key}`" for i, one in own if i in decided]
+        text = f"{name or '(default)'}, of type {kind}, has {len(own)} bindings. "
+        text += f"It leads on to {', '.join(taken)}." if taken else "None of them matches."
+        if kind not in _READ_AS or not own:
+            parts.append(Part(f"{text} It does not read the routing key." if kind not in _READ_AS else text))
+            continue
+        own.sort(key=lambda entry: entry[0] not in decided)
+        patterns = tuple(dict.fromkeys(one.routing_key for _, one in own))[:most]
+        shows = fragment(patterns, key, dialect=_READ_AS[kind], cache=CACHE_BYTES)
+        parts.append(Part(text, shows, f"Open {name or 'it'}"))
+    if not any(part.shows for part in parts):
+        raise OptionError(
+            f"the message visits no exchange with patterns: {', '.join(route.exchanges)}; choose another one"
+        )
+    unknown = f" Not simulated: {', '.join(route.not_simulated)}." if route.not_simulated else ""
+    parts.append(Part(f"The message is in {', '.join(route.queues) or 'no queue'}.{unknown}"))
+    return parts

@@ -1,0 +1,93 @@
+"""What ``dfa-router explain`` and ``why-not`` say of a message's way through a definitions file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import click
+
+from dfa_router.analysis.explaining import Miss
+from dfa_router.errors import OptionError
+from dfa_router.inspection.way import Barrier, Way
+
+__all__ = ["barrier_lines", "message_options", "nearest_key", "read_attributes", "way_lines", "why_missed"]
+
+
+def message_options(command: Any) -> Any:
+    """Add what else is known of a message: ``--headers``, ``--cc`` and ``--bcc``."""
+    for option in (
+        click.option("--bcc", multiple=True, metavar="KEY", help="A further routing key that consumers do not see."),
+        click.option("--cc", multiple=True, metavar="KEY", help="A further routing key; may be repeated."),
+        click.option("--headers", metavar="JSON", help="The message's headers, an object of names and values."),
+    ):
+        command = option(command)
+    return command
+
+
+def read_attributes(headers: str | None, cc: tuple[str, ...], bcc: tuple[str, ...]) -> dict[str, Any]:
+    """Return what was given; raises :class:`OptionError` for headers that are no JSON object."""
+    given: dict[str, Any] = {name: list(keys) for name, keys in (("cc", cc), ("bcc", bcc)) if keys}
+    if headers is not None:
+        try:
+            given["headers"] = json.loads(headers)
+        except ValueError as error:
+            raise OptionError(
+                f'--headers is no JSON: {error}; write an object such as \'{{"type": "order"}}\''
+            ) from None
+        if not isinstance(given["headers"], dict):
+            raise OptionError('--headers is no object: write names and values, such as \'{"type": "order"}\'')
+    return given
+
+
+def way_lines(file: str, found: Way) -> Iterator[str]:
+    """Yield the hops of a message, a line for each exchange and for each binding that is met."""
+    for hop in found.hops:
+        name = repr(hop.exchange) if hop.exchange else "the default exchange"
+        if hop.remark is not None:
+            yield f"{name} {hop.remark}"
+        elif hop.met:
+            yield f"{name} ({hop.type})"
+        elif hop.alternate:
+            yield f"{name} ({hop.type}): no binding is met, and its alternate exchange {hop.alternate!r} gets the message"
+        else:
+            yield f"{name} ({hop.type}): no binding is met"
+        for one in hop.met:
+            place = f" ({file}:bindings[{one.binding}])" if one.binding >= 0 else ""
+            taken = "".join(f", {token or repr('')} took {'.'.join(words) or 'nothing'}" for token, words in one.taken)
+            yield f"  {one.demand}{place}{taken}: to {one.destination_type} {one.destination!r}"
+    held = [
+        f"{name} (holds nothing: its messages expire at once)" if name in found.route.unheld else name
+        for name in found.route.queues
+    ]
+    yield f"queues: {', '.join(held) or 'none'}"
+
+
+def barrier_lines(file: str, key: str, barred: Iterable[Barrier]) -> Iterator[str]:
+    """Yield what keeps a message from a queue: two lines for a pattern, one for another demand."""
+    for one in barred:
+        head = f"{one.exchange!r}: {one.demand} ({file}:bindings[{one.binding}]) to {one.destination_type} {one.destination!r}"
+        if one.miss is None:
+            yield f"{head} is not met"
+        else:
+            yield f"{head} does not match {key!r}: {why_missed(one.miss)}"
+            yield f"    {nearest_key(one.miss)}"
+
+
+def why_missed(miss: Miss) -> str:
+    """Return what broke a match."""
+    if miss.rule is not None:
+        return miss.rule
+    expected = " or ".join(map(repr, miss.expected))
+    if miss.broken_by is None:
+        return f"the key ends too early; expected {expected}"
+    behind = f"behind {miss.prefix!r}" if miss.prefix else "at its beginning"
+    return f"{behind}, {miss.broken_by!r} breaks it; expected {expected}"
+
+
+def nearest_key(miss: Miss) -> str:
+    """Return the nearest key that matches, in words."""
+    if miss.nearest is None:
+        return "no key matches it"
+    return f"nearest key that does, {miss.edits} word{'s' * (miss.edits != 1)} away: {miss.nearest!r}"

@@ -1,0 +1,218 @@
+"""From a disagreement to a finding: it is shrunk, and described with everybody's answers to the minimal case."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dfa_router.fuzz.findings import Case, Disagreement, Finding, Kind, shape_of
+from dfa_router.fuzz.judging.judge import Judge
+from dfa_router.fuzz.judging.manners import Manners
+from dfa_router.fuzz.judging.subject import Subject, played
+from dfa_router.fuzz.shrinking.shrink import Met, Shrunk, shrink
+from dfa_router.fuzz.tally import Plan, Tally
+from dfa_router.fuzz.targets.engine import EngineTarget
+from dfa_router.fuzz.validity import invalid_pattern
+from dfa_router.target import OutOfTimeError, Refused, Target, TargetFailure
+
+__all__ = ["AFTER_A_HANG", "Accuser", "Origin", "cause_of"]
+
+AFTER_A_HANG = 1.0
+"""Seconds that a target has for an answer once it has hung, or three times its slowest round if that is more."""
+_REMEMBERED = 20_000
+"""Findings by their minimal case that are remembered: a few megabytes."""
+_FLAKY = "flaky"
+"""The shape of all findings that do not repeat: one cannot know whether two of them have one cause."""
+_ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
+_LAST_WORDS = 0.8
+"""Seconds for the answer to a minimal case after the campaign's time is over."""
+_SHRINKING = 30.0
+"""Seconds that shrinking may take; less where the campaign is shorter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a round came from: a seed and a number, or a place in a corpus."""
+
+    seed: int | None = None
+    number: int | None = None
+    place: str | None = None
+
+
+class Accuser:
+    """Makes findings of disagreements, of the target's and of our own engines."""
+
+    def __init__(self, judge: Judge, plan: Plan, tally: Tally, ends: float = math.inf) -> None:
+        """``ends`` is the time, of the monotonic clock, after which nothing more is to be asked."""
+        self.judge, self.plan, self.tally, self._ends = judge, plan, tally, ends
+        self.interrupted = False
+        """Whether Ctrl-C ended the shrinking of a finding, which is kept before the campaign ends."""
+        self.done = False
+        """Whether the campaign is over because one of our own engines is wrong."""
+        self.found: dict[tuple[Kind, Case], Finding] = {}
+        """What was found, by its minimal case: it need not come back once more, nor be described again."""
+
+    def finding(
+        self,
+        target: Target,
+        manners: Manners,
+        disagreement: Disagreement,
+        met: Met,
+        origin: Origin,
+        *,
+        ours: bool = False,
+        histories: bool = True,
+    ) -> Finding:
+        """Shrink a disagreement and describe the result; engines of ours that differ are accused too.
+
+        ``ours`` says that the target is such an engine already, ``histories`` whether a history is looked for where the case
+        alone does not show it.
+        """
+        seconds = min(_SHRINKING, max(0.5, self._ends - time.monotonic()))
+        shrunk = self._shrunk(target, manners, disagreement, met, seconds, histories=histories)
+        self.interrupted = self.interrupted or shrunk.interrupted
+        key = met.steps[disagreement.key or 0] if met.steps else ""
+        found_as = Case(patterns=tuple(met.patterns), key=key if isinstance(key, str) else "")
+        name = disagreement.kind, shrunk.case
+        if ours or shrunk.flaky or name not in self.found or disagreement.about:
+            finding = self.described(target, disagreement, shrunk, found_as, origin, ours=ours)
+            if not ours and not shrunk.flaky and not shrunk.case.stateful and len(self.found) < _REMEMBERED:
+                self.found[name] = finding
+            return finding
+        return replace(self.found[name], found_as=found_as, seed=origin.seed, number=origin.number, place=origin.place)
+
+    def described(
+        self,
+        target: Target,
+        disagreement: Disagreement,
+        shrunk: Shrunk,
+        found_as: Case,
+        origin: Origin,
+        *,
+        ours: bool = False,
+    ) -> Finding:
+        """Describe what was shrunk, with all answers to it."""
+        dialect, case = self.plan.dialect, shrunk.case
+        valid = all(invalid_pattern(pattern, dialect) is None for pattern in case.table)
+        answered, detail = disagreement.answered, disagreement.detail
+        if not shrunk.flaky and not case.together and disagreement.kind is not Kind.SLOW:
+            answered, detail = _answer(target, case, disagreement)
+        slow = disagreement.kind is Kind.SLOW  # for our own specification, too
+        expected = (self.judge.swiftly(case) if slow else self.judge.right_of(case)) if valid else None
+        about = disagreement.about
+        if disagreement.kind in (Kind.FAILS, Kind.REFUSES):
+            about = cause_of(disagreement, target.name)
+        finding = Finding(
+            accused=target.name,
+            kind=disagreement.kind,
+            case=case,
+            dialect=dialect,
+            expected=expected,
+            answered=answered,
+            detail=detail,
+            found_as=found_as,
+            flaky=shrunk.flaky,
+            fresh=shrunk.fresh,
+            complete=shrunk.complete,
+            verdicts=() if slow else self.judge.verdicts(case),
+            seed=origin.seed,
+            number=origin.number,
+            place=None if ours else origin.place,
+            shape=_FLAKY if shrunk.flaky else shape_of(disagreement.kind, case, dialect, about),
+        )
+        if valid and not ours:
+            for engine, verdict in finding.verdicts:
+                if verdict != str(list(finding.expected or ())) and not verdict.startswith("cannot"):
+                    live = [one for place, one in enumerate(case.table) if place not in case.gone]
+                    self.accuse(engine, live, [case.key], origin)
+        return finding
+
+    def _shrunk(
+        self,
+        target: Target,
+        manners: Manners,
+        disagreement: Disagreement,
+        met: Met,
+        seconds: float,
+        *,
+        histories: bool,
+    ) -> Shrunk:
+        """Shrink; a target that hangs has less time for each try than it had when it hung, so that there are many."""
+        patient = getattr(target, "timeout", None)
+        if disagreement.about == "hung" and patient is not None:
+            slowest = getattr(target, "slowest", 0.0)
+            target.timeout = min(patient, max(AFTER_A_HANG / 2, 3 * slowest))  # type: ignore[attr-defined]
+        try:
+            return shrink(
+                target,
+                self.judge,
+                disagreement,
+                met.patterns,
+                met.steps,
+                met=met,
+                manners=manners,
+                known={case for kind, case in self.found if kind is disagreement.kind},
+                histories=histories,
+                seconds=seconds,
+            )
+        finally:
+            if patient is not None:
+                target.timeout = patient  # type: ignore[attr-defined]
+
+    def accuse(self, engine: str, patterns: Sequence[str], steps: Sequence[object], origin: Origin) -> None:
+        """Add a finding about what an engine of our own got wrong."""
+        target = EngineTarget(engine, self.plan.dialect)
+        manners = Manners(patterns=True, keys=True)
+        met = Met(patterns=patterns, steps=[str(step) for step in steps])
+        found = self.judge.examine(Subject(target, manners), met.patterns, met.steps, exactly=True).found
+        for disagreement in found[:1]:
+            self.tally.add(self.finding(target, manners, disagreement, met, origin, ours=True))
+        self.done = self.done or not self.plan.keep_going
+
+
+def cause_of(disagreement: Disagreement, name: str) -> str:
+    """Return a text that is equal for failures and refusals of one cause: what was said, without what it quotes."""
+    lines = [line.strip() for line in disagreement.detail.splitlines() if line.strip()] or [""]
+    said = lines[0]
+    if disagreement.about == "raised":  # the line of a traceback that names the error: Python's last, Node.js's first
+        named = [line for line in lines if _ERROR.match(line)]
+        said = (named or lines)[-1]
+    said = "" if disagreement.about == "hung" else said.removeprefix(name).strip()
+    return f"{disagreement.about}: " + re.sub(r"'[^']*'|\"[^\"]*\"|/.*/|[0-9]+", "…", said)[:120]
+
+
+def _answer(target: Target, case: Case, disagreement: Disagreement) -> tuple[tuple[int, ...] | None, str]:
+    """Ask the minimal case once more, for the answer and the words that the report tells.
+
+    For that there is another second, where the campaign's time is over: what was answered before it was shrunk names other
+    positions.
+    """
+    deadline = getattr(target, "deadline", None)
+    if deadline is not None:
+        target.deadline = max(deadline, time.monotonic() + _LAST_WORDS)  # type: ignore[attr-defined]
+    try:
+        if case.stateful and hasattr(target, "restart"):
+            target.restart()
+        for chapter in case.earlier:
+            try:
+                played(target, chapter.patterns, chapter.steps)
+            except (Refused, TargetFailure):
+                continue
+        told = played(target, case.patterns, [*case.before, case.key])
+    except Refused as refusal:
+        return None, refusal.reason
+    except TargetFailure as failure:
+        return None, failure.reason
+    except OutOfTimeError:
+        return None, disagreement.detail
+    finally:
+        if deadline is not None:
+            target.deadline = deadline  # type: ignore[attr-defined]
+    answer = tuple(told[-1]) if told else None
+    if disagreement.kind is Kind.ACCEPTS:
+        named = ", ".join(map(str, answer or ())) or "none"
+        return answer, f"it takes it, and of the key {case.key!r} it says that {named} match"
+    return answer, disagreement.detail

@@ -1,0 +1,234 @@
+"""A campaign spread over workers: each works on a range of rounds, and findings are gathered by who began it.
+
+A round depends on the seed and its number alone, and the result of a range is a plain value that can be merged with others,
+so a campaign finds the same on one core and on a thousand. Ranges are handed out in waves of one task for each worker. A
+campaign that ends at its first finding ends at the one of the earliest round, as it would on one core: findings of
+later ranges of its wave are dropped.
+
+Who runs a wave is handed in: processes of this machine (:func:`run_on_cores`), or Spark's executors.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+
+from dfa_router.errors import JobError, OptionError
+from dfa_router.fuzz.campaign import mannered, work
+from dfa_router.fuzz.judging.manners import Manners
+from dfa_router.fuzz.tally import Campaign, Plan, Tally
+from dfa_router.fuzz.targets import open_target
+from dfa_router.target import Round
+
+__all__ = ["Share", "Task", "run_in_waves", "run_on_cores"]
+
+FIRST_CASES = 100_000
+"""At most about how many cases a task of the first wave has: an interrupt loses the wave that runs, so the first is short."""
+SMALLEST = 64
+"""Rounds of a task in the first wave."""
+LARGEST = 1 << 14
+"""The most rounds of a task in any wave."""
+WAVE_SECONDS = 4.0
+"""A wave that takes less than this is followed by one whose tasks have twice as many rounds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """The result of a task's rounds."""
+
+    target: str
+    manners: Manners
+    tally: Tally
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Works on one range of rounds, in a worker's process."""
+
+    spec: str
+    plan: Plan
+    timeout: float
+    seconds: float | None
+    """How long it may take, from its start."""
+    folder: str
+    python: str | None = None
+    """The interpreter of a Python target, if it is not ours."""
+
+    def __call__(self, numbers: range) -> Share:
+        """Ask the rounds of these numbers."""
+        with chdir(self.folder if Path(self.folder).is_dir() else "."):
+            return self._share(numbers)
+
+    def _share(self, numbers: range) -> Share:
+        ends = math.inf if self.seconds is None else time.monotonic() + self.seconds
+        target = open_target(self.spec, self.plan.dialect, timeout=self.timeout, python=self.python)
+        try:
+            manners = mannered(target, self.plan)
+            tally = work(
+                target, self.plan, numbers, manners=manners, going_on=lambda _: time.monotonic() < ends, ends=ends
+            )
+            return Share(target=target.name, manners=manners, tally=tally)
+        finally:
+            target.close()
+
+
+Wave = Callable[[Task, list[range]], list[Share]]
+
+
+def run_in_waves(
+    wave: Wave,
+    workers: int,
+    task: Task,
+    *,
+    seconds: float | None,
+    rounds: int | None,
+    first: int = 0,
+    corpus: Sequence[tuple[str, Round]] = (),
+    progress: Callable[[Tally, float], None] | None = None,
+    cancel: Callable[[], None] = lambda: None,
+) -> Campaign:
+    """Run a campaign, for a number of seconds or of rounds, whichever limit is reached first.
+
+    Args:
+        wave: runs a task for each of some ranges, and returns their shares in that order.
+        workers: how many ranges a wave has.
+        task: what is to be done; its ``seconds`` are set for each wave.
+        seconds: how long to ask.
+        rounds: how many rounds to ask.
+        first: the number of the first round.
+        corpus: rounds that are asked first, here, each with where it comes from.
+        progress: called after every wave with what there is so far and the seconds that went by.
+        cancel: ends the wave that runs, when the campaign is interrupted.
+
+    An interrupt (Ctrl-C) ends the campaign with what was found before the wave that runs; so does a failure of a worker after
+    the first wave, which the result then names.
+
+    Raises :class:`OptionError` where neither limit is given, and :class:`JobError` where the target cannot be opened by a
+    worker.
+    """
+    if seconds is None and rounds is None:
+        raise OptionError("a campaign on workers needs an end: give seconds or rounds")
+    started, plan = time.monotonic(), task.plan
+    total, name, manners, interrupted = Tally(), task.spec, Manners(patterns=False, keys=False), False
+    next_round = first
+
+    def in_time(_: Tally) -> bool:
+        return seconds is None or time.monotonic() - started < seconds
+
+    def over() -> bool:
+        return bool(total.findings and not plan.keep_going) or total.given_up is not None
+
+    try:
+        if corpus:
+            target = open_target(task.spec, plan.dialect, timeout=task.timeout, python=task.python)
+            try:
+                name, manners = target.name, mannered(target, plan)
+                work(target, plan, (), manners=manners, corpus=corpus, going_on=in_time, tally=total)
+            finally:
+                target.close()
+        for stop, shares in () if over() else _waves(wave, workers, task, seconds, rounds, first, started):
+            for share in shares:
+                name, manners = share.target, share.manners
+                total.merge(share.tally)
+                if over():
+                    break
+            next_round = stop
+            if progress is not None:
+                progress(total, time.monotonic() - started)
+            if over():
+                break
+    except KeyboardInterrupt:
+        cancel()
+        interrupted = True
+    except JobError as error:  # what was found is kept
+        if not total.rounds:
+            raise
+        total.given_up = str(error)
+    return Campaign(
+        target=name,
+        plan=plan,
+        tally=total,
+        manners=manners,
+        seconds=time.monotonic() - started,
+        interrupted=interrupted,
+        next_round=next_round,
+    )
+
+
+def _waves(
+    wave: Wave,
+    workers: int,
+    task: Task,
+    seconds: float | None,
+    rounds: int | None,
+    first: int,
+    started: float,
+) -> Iterator[tuple[int, list[Share]]]:
+    """Yield the results of each wave, in the order of its ranges, with the number of the round after it."""
+    size, begin, plan = SMALLEST, first, task.plan
+    if plan.size is not None:
+        size = max(1, min(size, FIRST_CASES // (plan.size.patterns * plan.size.keys)))
+    while rounds is None or begin < first + rounds:
+        left = None if seconds is None else seconds - (time.monotonic() - started)
+        if left is not None and left <= 0:
+            return
+        stop = begin + workers * size
+        if rounds is not None:
+            stop = min(stop, first + rounds)
+            size = max(1, min(size, -(-(stop - begin) // workers)))
+        ranges = [range(at, min(at + size, stop)) for at in range(begin, stop, size)]
+        began = time.monotonic()
+        yield stop, wave(_within(task, left), ranges)
+        begin = stop
+        if time.monotonic() - began < WAVE_SECONDS:
+            size = min(2 * size, LARGEST)
+
+
+def _within(task: Task, seconds: float | None) -> Task:
+    return Task(
+        spec=task.spec,
+        plan=task.plan,
+        timeout=task.timeout,
+        seconds=seconds,
+        folder=task.folder,
+        python=task.python,
+    )
+
+
+def run_on_cores(
+    jobs: int,
+    task: Task,
+    *,
+    seconds: float | None = None,
+    rounds: int | None = None,
+    first: int = 0,
+    corpus: Sequence[tuple[str, Round]] = (),
+    progress: Callable[[Tally, float], None] | None = None,
+) -> Campaign:
+    """Run a campaign by ``jobs`` processes of this machine; see :func:`run_in_waves`."""
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+
+        def wave(task: Task, ranges: list[range]) -> list[Share]:
+            try:
+                return list(pool.map(task, ranges))
+            except BrokenProcessPool as error:
+                raise JobError(f"a process of the campaign ended: {error}") from error
+
+        return run_in_waves(
+            wave,
+            jobs,
+            task,
+            seconds=seconds,
+            rounds=rounds,
+            first=first,
+            corpus=corpus,
+            progress=progress,
+            cancel=lambda: pool.shutdown(wait=False, cancel_futures=True),
+        )

@@ -1,0 +1,67 @@
+"""What a router does for a stream of keys, one at a time: the engine's own record, for pages that teach and for the curious."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compiler.machine.trace import KeyTrace, TracedDfa
+from compiler.prepare import jit_enabled
+from dfa_router.engines.automaton import DFA, DfaOptions, Screened
+from dfa_router.errors import OptionError
+from dfa_router.key_bytes import key_bytes
+from dfa_router.language.rules import screen_of
+from dfa_router.router import Router
+
+__all__ = ["trace"]
+
+
+def trace(router: Router, keys: Iterable[str | bytes], *, cache_bytes: int | None = None) -> list[KeyTrace]:
+    """Match keys as ``Router.match`` does, one after the other from an empty cache, and return what the engine did for each.
+
+    A router of the same bindings is made for it: the one that is given, its cache and its counters stay as they are, and it is
+    as fast as before. ``cache_bytes`` replaces that router's bound. Numbers of states are those of the engine's cache, counters
+    those of ``Router.stats()``. What batches and threads do beyond this (keys in blocks, a table of whole keys, a cache for each
+    thread) is not told.
+
+    Raises :class:`OptionError` for a router whose engine is not ``dfa``, or where kernels are not compiled
+    (``NUMBA_DISABLE_JIT``).
+
+    >>> import dfa_router as dr
+    >>> router = dr.compile([("a.b.c", "q1"), ("a.#.c", "q2")])
+    >>> [(told.route, told.stats.states, told.stats.misses) for told in dr.trace(router, ["a.d.c", "a.b.c", "a.d.c"])]
+    [('read', 5, 3), ('read', 7, 5), ('remembered', 7, 5)]
+    """
+    if router.engine.name != "dfa" or not jit_enabled():
+        raise OptionError(
+            f"the engine {router.engine.name!r} keeps no record here: compile with engine='dfa', and without NUMBA_DISABLE_JIT"
+        )
+    compiled, dialect = router.compiled(), router.dialect
+    options = compiled.options
+    assert isinstance(options, DfaOptions)
+    capacity = options.cache_bytes if cache_bytes is None else cache_bytes
+    machine = TracedDfa(compiled.nfa, dialect.separator, capacity, key_cache=options.key_cache)
+    screen = screen_of(dialect)
+    matcher = machine if screen is None else Screened(machine, screen)
+    copy = Router(router.bindings, matcher, DFA.info, dialect, options)
+    told: list[KeyTrace] = []
+    for key in keys:
+        machine.last = None
+        copy.match(key)
+        if machine.last is not None:
+            told.append(machine.last)
+            continue
+        # The machine was not asked.
+        data = key_bytes(key)
+        refused = screen is not None and not screen.passes(data)
+        earlier = next((one for one in told if one.key == data), None)
+        tags = earlier.tags if earlier is not None else ()
+        told.append(
+            KeyTrace(
+                key=data,
+                tags=tags,
+                frames=(),
+                stats=copy.stats(),
+                route="refused" if refused and earlier is None else "remembered",
+            )
+        )
+    return told

@@ -1,0 +1,190 @@
+"""``explain`` and ``why-not`` through a definitions file: hops, alternates, headers, permissions."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dfa_router.cli.app import run
+
+needs_greenery = pytest.mark.skipif(
+    importlib.util.find_spec("greenery") is None, reason="needs greenery: pip install 'dfa-router[permissions]'"
+)
+
+
+def binding(
+    source: str, destination: str, key: str = "", kind: str = "queue", **arguments: object
+) -> dict[str, object]:
+    ends = {"source": source, "destination": destination, "destination_type": kind}
+    return {**ends, "vhost": "/", "routing_key": key, "arguments": arguments}
+
+
+@pytest.fixture
+def definitions(tmp_path: Path) -> str:
+    """A topic exchange with an alternate, and an internal headers exchange behind it."""
+    path = tmp_path / "defs.json"
+    exchanges = [("in", "topic", False), ("by-region", "headers", True), ("lost", "fanout", True)]
+    queues: list[tuple[str, dict[str, int]]] = [("eu", {}), ("rest", {"x-message-ttl": 0})]
+    document = {
+        "vhosts": [{"name": "/"}],
+        "exchanges": [{"name": n, "vhost": "/", "type": t, "internal": i, "arguments": {}} for n, t, i in exchanges],
+        "queues": [{"name": name, "vhost": "/", "arguments": arguments} for name, arguments in queues],
+        "bindings": [
+            binding("in", "by-region", "order.#", "exchange"),
+            binding("by-region", "eu", **{"x-match": "all", "region": "eu"}),
+            binding("lost", "rest"),
+        ],
+        "policies": [
+            {
+                "vhost": "/",
+                "name": "p",
+                "pattern": "^in$",
+                "apply-to": "exchanges",
+                "priority": 0,
+                "definition": {"alternate-exchange": "lost"},
+            }
+        ],
+        "permissions": [{"user": "shop", "vhost": "/", "configure": "", "write": "^in$", "read": ""}],
+        "topic_permissions": [{"user": "shop", "vhost": "/", "exchange": "in", "write": "^order", "read": ""}],
+    }
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str]]:
+    code = run(list(arguments))
+    return code, capsys.readouterr().out.splitlines()
+
+
+def test_explain_tells_the_hops(capsys: pytest.CaptureFixture[str], definitions: str) -> None:
+    file = definitions
+    headers = ["--headers", '{"region": "eu"}']
+    assert asked(capsys, "explain", file, "order.7", "--exchange", "in", *headers) == (
+        0,
+        [
+            "'in' (topic)",
+            f"  'order.#' ({file}:bindings[0]), order took order, # took 7: to exchange 'by-region'",
+            "'by-region' (headers)",
+            f"  headers all of region='eu' ({file}:bindings[1]): to queue 'eu'",
+            "queues: eu",
+        ],
+    )
+    assert asked(capsys, "explain", file, "invoice", "--exchange", "in") == (
+        0,
+        [
+            "'in' (topic): no binding is met, and its alternate exchange 'lost' gets the message",
+            "'lost' (fanout)",
+            f"  every message ({file}:bindings[2]): to queue 'rest'",
+            "queues: rest (holds nothing: its messages expire at once)",
+        ],
+    )
+    code, lines = asked(capsys, "explain", file, "invoice", "--exchange", "in", "--cc", "order.1", *headers, "--json")
+    told = json.loads("\n".join(lines))
+    assert (code, told["queues"], told["refused"]) == (0, ["eu"], None)
+    assert [hop["exchange"] for hop in told["hops"]] == ["in", "by-region"]
+    assert asked(capsys, "explain", file, "eu", "--exchange", "")[1] == [
+        "the default exchange (direct)",
+        "  the queue's own name: to queue 'eu'",
+        "queues: eu",
+    ]
+
+
+def test_why_not_tells_what_keeps_a_message_from_a_queue(capsys: pytest.CaptureFixture[str], definitions: str) -> None:
+    file = definitions
+    assert asked(capsys, "why-not", file, "invoice.7", "--exchange", "in", "--queue", "eu") == (
+        0,
+        [
+            "on its way the message visits 'in', 'lost'",
+            (
+                f"'in': 'order.#' ({file}:bindings[0]) to exchange 'by-region' does not match 'invoice.7': at its beginning, "
+                "'invoice' breaks it; expected 'order'"
+            ),
+            "    nearest key that does, 1 word away: 'order.7'",
+        ],
+    )
+    code, lines = asked(
+        capsys, "why-not", file, "order.7", "--exchange", "in", "--queue", "eu", "--headers", '{"region": "us"}'
+    )
+    assert (code, lines[1]) == (
+        0,
+        f"'by-region': headers all of region='eu' ({file}:bindings[1]) to queue 'eu' is not met",
+    )
+    code, lines = asked(capsys, "why-not", file, "order.7", "--exchange", "in", "--queue", "rest")
+    assert (code, lines[1]) == (0, "none of them has a binding behind which there is a way to 'rest'")
+    code, lines = asked(capsys, "why-not", file, "x", "--exchange", "in", "--queue", "rest")
+    assert (code, lines[0]) == (1, "rest gets it:")
+
+
+@needs_greenery
+def test_permissions_of_who_publishes(capsys: pytest.CaptureFixture[str], definitions: str) -> None:
+    file = definitions
+    question = ["--exchange", "in", "--user", "shop"]
+    assert asked(capsys, "explain", file, "order.7", *question)[1][0] == "'in' (topic)"
+    assert asked(capsys, "explain", file, "invoice", *question) == (
+        1,
+        ["'shop' may not publish 'invoice': '^order' (topic_permissions[0]) does not match it"],
+    )
+    assert asked(capsys, "why-not", file, "invoice", *question, "--queue", "rest") == (
+        0,
+        ["'shop' may not publish 'invoice': '^order' (topic_permissions[0]) does not match it"],
+    )
+    for arguments, said in (
+        (["eu", "--exchange", "", "--user", "shop"], "may not write to exchange ''"),
+        (["a", "--exchange", "in", "--user", "nobody"], "'nobody' has no permissions in vhost '/'"),
+        (["a", "--exchange", "lost"], "exchange 'lost' is internal"),
+    ):
+        code, lines = asked(capsys, "explain", file, *arguments)
+        assert (code, said in lines[0]) == (1, True), lines
+
+
+def test_the_version_of_the_broker_decides(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Whether a header 1.0 is the 1 that a binding demands has changed with 3.13."""
+    file = tmp_path / "defs.json"
+    demand: dict[str, Any] = {"x-match": "all", "n": 1}
+    bound = binding("amq.headers", "q", **demand)
+    file.write_text(
+        json.dumps({"vhosts": [{"name": "/"}], "queues": [{"name": "q", "vhost": "/"}], "bindings": [bound]})
+    )
+    question = ["explain", str(file), "", "--exchange", "amq.headers", "--headers", '{"n": 1.0}']
+    assert asked(capsys, *question, "--broker", "3.10")[0] == 0
+    assert asked(capsys, *question, "--broker", "4.3")[0] == 1
+    assert asked(capsys, *question)[0] == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["explain", "{0}", "a", "--exchange", "in"],
+        ["why-not", "{0}", "a", "--exchange", "in", "--queue", "eu"],
+        ["diff", "{0}", "{0}"],
+        ["audit", "--definitions", "{0}"],
+        ["replay", "--definitions", "{0}", "--trace", "{0}"],
+        ["route", "--definitions", "{0}", "--messages", "{0}", "--out", "{0}.out"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_every_command_that_routes_takes_a_version(
+    capsys: pytest.CaptureFixture[str], definitions: str, command: list[str]
+) -> None:
+    given = [part.format(definitions) for part in command]
+    assert run([*given, "--broker", "newest"]) == 2
+    assert "broker is 'newest': expected a version of RabbitMQ" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], definitions: str, tmp_path: Path) -> None:
+    listed = tmp_path / "list.txt"
+    listed.write_text("a\tq\n")
+    for arguments, problem in (
+        (["explain", definitions, "a", "--exchange", "in", "--headers", "{"], "--headers is no JSON"),
+        (["explain", definitions, "a", "--exchange", "in", "--headers", "[]"], "--headers is no object"),
+        (["explain", definitions, "a", "--exchange", "in", "--dialect", "mqtt"], "--dialect is for lists"),
+        (["explain", definitions, "a", "--exchange", "no"], "no"),
+        (["explain", str(listed), "a", "--cc", "b"], "are of a message to an --exchange"),
+        (["why-not", definitions, "a", "--exchange", "in", "--queue", "none"], "has no queue 'none'"),
+    ):
+        assert run(arguments) == 2
+        assert problem in capsys.readouterr().err.replace("\n", " ")

@@ -1,0 +1,237 @@
+"""Sealed tables: what is read from them is right, whatever they lack, and tables that say anything wrong are refused."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler import Nfa, Wildcard, build_nfa
+from compiler.automata.twin import Twin
+from compiler.kernels.tables import FINAL, START, TARGET, frozen
+from compiler.machine import sealed_walker
+from compiler.machine.cache import nbytes
+from compiler.machine.lazy import SMALLEST_SHARE, LazyDfa
+from compiler.machine.seals import Seal, SealError
+from tests.compiler.machines import KEYS, PATTERNS, answers, column
+
+MANY, ONE = Wildcard.MANY, Wildcard.ONE
+
+
+def joined(keys: list[list[bytes]]) -> list[bytes | None]:
+    return [b".".join(words) if words != [b"other"] else None for words in keys]
+
+
+def sealed_of(nfa: Nfa, keys: list[bytes | None], capacity: int = 1 << 20) -> LazyDfa:
+    machine = LazyDfa(nfa, b".", capacity)
+    answers(machine, keys)
+    sealed = machine.seal()
+    assert sealed is not None
+    return sealed
+
+
+@settings(deadline=None)
+@given(patterns=PATTERNS, known=KEYS, keys=KEYS, capacity=st.sampled_from([4000, 1 << 20]))
+def test_answers_are_right_whatever_the_tables_know(
+    patterns: list[list[bytes | Wildcard]], known: list[list[bytes]], keys: list[list[bytes]], capacity: int
+) -> None:
+    nfa, asked = build_nfa(patterns), joined(keys)
+    machine = LazyDfa(nfa, b".", capacity)
+    answers(machine, joined(known))
+    sealed = machine.seal()
+    if sealed is None:
+        return
+    expected = answers(Twin(nfa, b".", 1 << 22), asked)
+    for _ in range(2):
+        assert answers(sealed, asked) == expected
+        assert [None if key is None else list(sealed.match(key)) for key in asked] == expected
+    texts = [key for key in asked if key is not None and b"\0" not in key]
+    if texts:
+        few = sealed.match_joined(b"\0".join(texts), len(texts))
+        rights = [right for key, right in zip(asked, expected, strict=True) if key is not None and b"\0" not in key]
+        if few is not None:
+            assert [few.positions[few.offsets[n] : few.offsets[n + 1]].tolist() for n in few.set_ids] == rights
+    assert sealed.stats().bytes <= capacity
+
+
+def test_known_keys_are_answered_by_the_tables_alone_and_nothing_is_built() -> None:
+    keys: list[bytes | None] = [b"a.%d.c" % (i % 50) for i in range(3000)]
+    patterns: list[list[bytes | Wildcard]] = [[b"a", b"%d" % i, ONE] for i in range(0, 50, 2)]
+    sealed = sealed_of(build_nfa([*patterns, [MANY, b"c"]]), keys)
+    answers(sealed, keys)
+    found = sealed.stats()
+    assert (found.keys, found.sealed_keys, found.states, found.misses) == (3000, 3000, 0, 0)
+    assert found.sealed_states > 50
+    assert sealed.match(b"a.2.c") == (1, 25)
+    assert sealed.stats().sealed_keys == 3001
+
+
+def test_lost_keys_are_learnt_beside_the_tables() -> None:
+    nfa = build_nfa([[b"a", b"%d" % i] for i in range(500)])
+    known: list[bytes | None] = [b"a.%d" % i for i in range(250)]
+    every: list[bytes | None] = [b"a.%d" % i for i in range(500)]
+    sealed = sealed_of(nfa, known)
+    expected = [[i] for i in range(500)]
+    with patch.object(sealed_walker, "CHUNK", 7):  # gathered in several parts
+        assert answers(sealed, every) == expected
+    before = sealed.stats()
+    assert before.sealed_keys == 250
+    assert before.states > 0
+    assert answers(sealed, every) == expected
+    assert sealed.stats().states == before.states
+
+
+def test_threads_read_one_copy_and_lost_keys_go_to_a_cache_of_their_own() -> None:
+    chance = random.Random(5)
+    keys: list[bytes | None] = [
+        b".".join(chance.choices([b"a", b"b", b"c", b"d"], k=5)) for _ in range(3 * SMALLEST_SHARE)
+    ]
+    nfa = build_nfa([[MANY, b"a", ONE], [b"b", MANY, b"d"], [ONE, b"c", MANY]])
+    sealed = sealed_of(nfa, keys[:300])
+    found = sealed.match_batch([column(keys)], threads=3)
+    sets = [found.positions[a:b].tolist() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
+    assert [sets[number] for number in found.set_ids] == answers(Twin(nfa, b".", 1 << 22), keys)
+    seals = [walker._seal for walker in sealed._walkers]  # type: ignore[attr-defined]
+    assert len(seals) == 3
+    assert all(np.shares_memory(one.transitions, seals[0].transitions) for one in seals)
+    assert sealed.stats().keys == len(keys)
+
+
+def test_a_sealed_machine_is_pickled_with_its_tables() -> None:
+    keys: list[bytes | None] = [b"a.b", b"a.c", b"x"]
+    sealed = pickle.loads(pickle.dumps(sealed_of(build_nfa([[b"a", ONE], [MANY, b"c"]]), keys)))
+    assert answers(sealed, keys) == [[0], [0, 1], []]
+    assert sealed.stats().sealed_keys == 3
+    assert not sealed.sealed.info.flags.writeable
+
+
+def test_tables_and_cache_together_take_no_more_than_the_capacity() -> None:
+    keys: list[bytes | None] = [b"a.%d" % i for i in range(2000)]
+    nfa = build_nfa([[b"a", b"%d" % i] for i in range(2000)])
+    sealed = sealed_of(nfa, keys, 1 << 20)
+    assert sealed.sealed is not None
+    size = nbytes(sealed.sealed)
+    for capacity, kept in ((size - 1, False), (size, True), (size + 5000, True)):
+        machine = LazyDfa(nfa, b".", capacity).with_seal(sealed.sealed)
+        assert (machine.sealed is not None) == kept
+        assert answers(machine, [*keys, b"a.1.2"]) == answers(sealed, [*keys, b"a.1.2"])
+        assert machine.stats().bytes <= capacity
+
+
+def test_a_cache_that_knows_nothing_is_not_sealed() -> None:
+    nfa = build_nfa([[b"a"]])
+    assert LazyDfa(nfa, b".", 1 << 20).seal() is None
+    none = LazyDfa(nfa, b".", 0)
+    none.match(b"a")
+    assert none.seal() is None
+
+
+# --- Tables that anybody may have made ------------------------------------------------------------------------------------
+
+
+def example() -> tuple[LazyDfa, Seal]:
+    patterns: list[list[bytes | Wildcard]] = [[b"a", b"w%d" % i, MANY, b"z"] for i in range(60)]
+    nfa = build_nfa([*patterns, [MANY, b"b"], [ONE, b"a", ONE]])
+    chance = random.Random(3)
+    words = [b"a", b"b", b"z", b"other", *(b"w%d" % i for i in range(60))]
+    keys: list[bytes | None] = [b".".join([b"a", *chance.choices(words, k=chance.randrange(5))]) for _ in range(4000)]
+    machine = sealed_of(nfa, keys)
+    assert machine.sealed is not None
+    return LazyDfa(nfa, b".", 1 << 22), machine.sealed
+
+
+def changed(seal: Seal, **arrays: Any) -> Seal:
+    fields: dict[str, Any] = {name: frozen(array) if name != "meta" else array for name, array in arrays.items()}
+    return seal._replace(**fields)
+
+
+def test_right_tables_pass() -> None:
+    machine, seal = example()
+    assert machine.with_seal(seal).sealed is seal
+
+
+def test_each_changed_number_is_refused_or_changes_no_answer() -> None:
+    machine, seal = example()
+    chance = random.Random(11)
+    words = [b"a", b"b", b"z", b"other", b"w1", b"w7"]
+    keys: list[bytes | None] = [b".".join(chance.choices(words, k=chance.randrange(6))) for _ in range(200)]
+    expected = answers(machine, keys)
+    refused = 0
+    for round_ in range(1500):
+        name = chance.choice(["info", "transitions", "members", "state_end", "tags", "set_end", "filters", "meta"])
+        array = getattr(seal, name).copy()
+        at = chance.choice([START, START + 1]) if name == "meta" else chance.randrange(len(array))
+        other = array[chance.randrange(len(array))]
+        bit = 1 << chance.randrange(30 if array.dtype.itemsize == 4 else 63)
+        array[at] = chance.choice([array[at] ^ array.dtype.type(bit), other, 0])
+        try:
+            found = machine.with_seal(changed(seal, **{name: array}))
+        except SealError as error:
+            refused += 1
+            assert error.array  # noqa: PT017 - which one is random
+        else:
+            assert answers(found, keys) == expected, (round_, name, at)
+    assert refused > 900
+
+
+@pytest.mark.parametrize(
+    ("planted", "problem"),
+    [
+        ("default", "leads on"),
+        ("target", "leads on"),
+        ("final", "leads on"),
+        ("accept", "leads on"),
+        ("filter", "leads on"),
+        ("start", "leads on"),
+        ("beyond", "is none of"),
+        ("short", "expected"),
+        ("bits", "fit"),
+    ],
+)
+def test_a_planted_fault_is_found(planted: str, problem: str) -> None:
+    machine, seal = example()
+    info, transitions, meta = seal.info.copy(), seal.transitions.copy(), seal.meta.copy()
+    slot = np.flatnonzero(transitions)[0]
+    other = np.uint64(3) if int(transitions[slot]) & TARGET != 3 else np.uint64(4)
+    state = next(s for s in range(1, len(seal.state_end)) if int(info[2 * s]) & TARGET not in (0, s))
+    if planted == "default":
+        info[2 * state] = info[2 * state] & ~np.uint64(TARGET) | np.uint64(state)
+    elif planted == "target":
+        transitions[slot] = transitions[slot] & ~np.uint64(TARGET) | other
+    elif planted == "final":
+        transitions[slot] ^= np.uint64(FINAL)
+    elif planted == "accept":
+        sets = len(seal.set_end) - 1
+        target = int(transitions[slot]) & TARGET
+        accept = int(info[2 * target] >> np.uint64(32))
+        info[2 * target] = np.uint64(accept % sets + 1) << np.uint64(32) | info[2 * target] & np.uint64(0xFFFFFFFF)
+    elif planted == "filter":
+        info[2 * int(meta[START] & TARGET) + 1] = 0
+    elif planted == "start":
+        meta[START] = 2 if meta[START] & TARGET != 2 else 3
+    elif planted == "beyond":
+        transitions[slot] = transitions[slot] & ~np.uint64(TARGET) | np.uint64(len(seal.state_end))
+    elif planted == "short":
+        info = info[:-1]
+    else:
+        seal = seal._replace(key_shift=np.int64(1))
+    with pytest.raises(SealError, match=problem):
+        machine.with_seal(changed(seal, info=info, transitions=transitions, meta=meta))
+
+
+def test_rows_of_a_cache_and_of_sealed_tables_are_walked_by_one_kernel() -> None:
+    """The kernel is called without a look at the types of its arguments, which tests have it take."""
+    keys: list[bytes | None] = [b"a.%d.c" % (i % 50) for i in range(20_000)]
+    machine = LazyDfa(build_nfa([[b"a", b"%d" % i, ONE] for i in range(0, 50, 2)]), b".", 1 << 20)
+    sealed = None
+    for _ in range(3):
+        answers(machine, keys)
+        sealed = sealed or machine.seal()
+        assert sealed is not None
+        assert answers(sealed, [*keys[:300], b"a.1.2.3"]) == answers(machine, [*keys[:300], b"a.1.2.3"])

@@ -1,0 +1,153 @@
+"""Routers whose bindings change under threads: no thread waits for one that is suspended, and no binding is lost."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import dfa_router as dr
+from dfa_router.language.bindings import Binding
+
+PACKAGE = str(Path(dr.__file__).parent)
+PATIENCE = 60
+"""Seconds after which a thread is taken to hang; it needs a thousandth of one."""
+
+DYNAMIC = [name for name in dr.engines() if dr.engine_info(name).dynamic]
+
+
+@pytest.fixture
+def _quick_switches() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+class Suspended:
+    """A thread that stops before the ``line``-th line of the package that it runs, until it is released."""
+
+    def __init__(self, act: Callable[[], object], line: int) -> None:
+        self._left = line
+        self._act = act
+        self._stopped = threading.Event()
+        self._go_on = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        assert self._stopped.wait(PATIENCE)
+        self.reached = self._left == 0
+
+    def release(self) -> None:
+        """Let it go on to its end."""
+        self._go_on.set()
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+    def _run(self) -> None:
+        sys.settrace(self._trace)
+        try:
+            self._act()
+        finally:
+            sys.settrace(None)
+            self._stopped.set()
+
+    def _trace(self, frame: FrameType, event: str, _: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        if event == "line":
+            self._left -= 1
+            if self._left == 0:
+                self._stopped.set()
+                assert self._go_on.wait(PATIENCE)
+        return self._trace
+
+
+@pytest.mark.skipif(find_spec("cereggii") is None, reason="needs cereggii: pip install 'dfa-router[atomics]'")
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda router: router.subscribe("a.b", "q"),
+        lambda router: router.subscribe("new.#", "r"),
+        lambda router: router.unsubscribe("a.b", "q"),
+        lambda router: router.match("a.b"),
+        lambda router: router.subscriptions(),
+    ],
+    ids=["subscribe", "subscribe a new branch", "unsubscribe", "match", "subscriptions"],
+)
+def test_wherever_a_thread_is_suspended_the_others_go_on(act: Callable[[dr.Router], object]) -> None:
+    """What free of locks means: a thread is suspended before each of its lines in turn, and another does all there is to do."""
+    for line in itertools.count(1):
+        router = dr.compile([("a", "first"), ("a.b", "q"), ("a.b", "q")], engine="cstrie", cells="atomic")
+        suspended = Suspended(partial(act, router), line)
+        ended = threading.Event()
+        working = threading.Thread(target=_everything, args=(router, ended), daemon=True)
+        working.start()
+        went_on = ended.wait(PATIENCE)
+        suspended.release()
+        working.join(PATIENCE)
+        assert went_on, f"suspended before line {line} of the package, the thread keeps others from going on"
+        assert ended.is_set()
+        if not suspended.reached:
+            assert line > 10, "the action has hardly any lines"
+            return
+
+
+def _everything(router: dr.Router, ended: threading.Event) -> None:
+    router.subscribe("a.b", "mine")
+    assert "mine" in router.match("a.b")
+    assert router.any("a.b")
+    assert router.topics("mine") == ("a.b",)
+    router.unsubscribe("a.b", "mine")
+    assert router.topics("mine") == ()
+    ended.set()
+
+
+@pytest.mark.parametrize("engine", DYNAMIC)
+@pytest.mark.usefixtures("_quick_switches")
+def test_equal_bindings_of_many_threads_have_a_position_each_and_are_removed_once(engine: str) -> None:
+    options: dict[str, Any] = {"topics": ["a.b"]} if dr.engine_info(engine).needs_topics else {}
+    router = dr.compile([("a.b", "q")], engine=engine, **options)
+    binding = Binding("a.b", "q")
+    added: list[list[int]] = [[] for _ in range(6)]
+    removed: list[list[int]] = [[] for _ in range(6)]
+
+    def work(thread: int) -> None:
+        for call in range(200):
+            added[thread].append(router.subscribe(*binding))
+            assert router.bindings[added[thread][-1]] == binding
+            if call % 2:
+                removed[thread].append(router.unsubscribe(*binding))
+
+    threads = [threading.Thread(target=work, args=(thread,)) for thread in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    everything = [0, *itertools.chain(*added)]
+    gone = list(itertools.chain(*removed))
+    assert sorted(everything) == list(range(1201))
+    assert len(gone) == len(set(gone)) == 600
+    assert sorted(router.subscriptions()) == sorted(set(everything) - set(gone))
+
+
+@pytest.mark.parametrize("engine", DYNAMIC)
+def test_the_oldest_of_equal_bindings_goes_first_and_what_is_not_there_is_refused(engine: str) -> None:
+    options: dict[str, Any] = {"topics": ["a", "b"]} if dr.engine_info(engine).needs_topics else {}
+    router = dr.compile([("a", "q"), ("a", "other"), ("a", "q")], engine=engine, **options)
+    assert [router.unsubscribe("a", "q"), router.unsubscribe("a", "q")] == [0, 2]
+    for pattern, destination in (("a", "q"), ("b", "q"), ("a.*", "other"), ("x" * 300, "q"), ("", "q")):
+        with pytest.raises(dr.BindingError, match="no live binding"):
+            router.unsubscribe(pattern, destination)
+    again = pickle.loads(pickle.dumps(router))
+    assert again.subscribe("b", "q") == 3
+    assert again.match_bindings("a") == (1,)
+    assert again.subscriptions() == {1: Binding("a", "other"), 3: Binding("b", "q")}

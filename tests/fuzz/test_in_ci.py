@@ -1,0 +1,145 @@
+"""``dfa-router fuzz`` as a build runs it: baselines, reports, replays, several processes, and a broker that judges."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.fuzz.conftest import fuzz
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    return dict(json.loads(capsys.readouterr().out))
+
+
+def test_a_baseline_does_not_fail(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--json") == 1
+    Path("known.json").write_text(capsys.readouterr().out)
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--baseline", "known.json") == 0
+    assert "known or not confirmed" in capsys.readouterr().out
+    Path("known.json").write_text('{"findings": []}')
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--baseline", "known.json") == 1
+    Path("known.json").write_text("{}")
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--baseline", "known.json") == 2
+    assert "expected a file that dfa-router fuzz --json wrote" in capsys.readouterr().err
+
+
+def test_junit_and_annotations(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--junit", "out.xml", "--github") == 1
+    annotation = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("::error title="))
+    assert "%0A" in annotation
+    suite = ET.parse("out.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
+    assert "As a test case" in str(suite.findtext("testcase/failure"))
+    assert fuzz("--target", "matchers:right", "--rounds", "5", "--junit", "out.xml") == 0
+    suite = ET.parse("out.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "0", "0")
+
+
+def test_one_round_is_asked_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--json") == 1
+    first = told(capsys)["findings"][0]  # type: ignore[index]
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--round", str(first["round"]), "--json") == 1
+    again = told(capsys)
+    assert again["findings"][0] == first  # type: ignore[index]
+    assert again["rounds"] == 1
+    assert fuzz("--target", "matchers:greedy", "--round", "3") == 2
+    assert "--seed" in capsys.readouterr().err
+
+
+def test_one_case_is_asked_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("case.txt").write_text("[one]\nbind #.a\nmatch a.a 0\n")
+    assert fuzz("--target", "matchers:right", "--case", "case.txt") == 0
+    assert "1 cases (pattern and key) in 1 rounds" in capsys.readouterr().out
+    assert fuzz("--target", "matchers:greedy", "--case", "case.txt") == 1
+
+
+def test_a_history_of_a_corpus_is_replayed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "tests.fuzz.planted_histories:cache_by_count"
+    assert fuzz("--target", name, "--seed", "1", "--corpus", "found") == 1
+    said = capsys.readouterr().out
+    assert "then another set:" in said
+    assert "forget  all" in said
+    assert fuzz("--target", name, "--seed", "2", "--rounds", "1", "--corpus", "found") == 1
+    assert "from found/amqp-" in capsys.readouterr().out
+    assert fuzz("--target", "matchers:right", "--seed", "2", "--rounds", "1", "--corpus", "found") == 0
+
+
+def test_a_run_goes_on_where_it_ended(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--target", "matchers:several", "--keep-going", "--json"]
+    assert fuzz(*options, "--seed", "9", "--rounds", "60") == 1
+    whole = told(capsys)
+    assert fuzz(*options, "--seed", "9", "--rounds", "25") == 1
+    Path("part.json").write_text(capsys.readouterr().out)
+    assert fuzz(*options, "--resume", "part.json", "--rounds", "35") == 1
+    both = told(capsys)
+    for name in ("seed", "rounds", "cases", "keys", "disagreements", "classes", "next_round"):
+        assert both[name] == whole[name], name
+    shapes = [{one["shape"] for one in result["findings"]} for result in (both, whole)]  # type: ignore[attr-defined]
+    assert shapes[0] == shapes[1]
+    assert fuzz(*options, "--resume", "part.json", "--seed", "3") == 2
+
+
+def test_several_processes_find_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = [
+        "--target",
+        "matchers:greedy",
+        "--seed",
+        "7",
+        "--rounds",
+        "40",
+        "--size",
+        "4x10",
+        "--keep-going",
+        "--json",
+    ]
+    assert fuzz(*options) == 1
+    alone = told(capsys)
+    assert fuzz(*options, "--jobs", "2") == 1
+    spread = told(capsys)
+    assert spread["findings"] == alone["findings"]
+    assert spread["rounds"] == alone["rounds"]
+    assert spread["version"] == alone["version"]
+
+
+def test_another_interpreter_imports_the_callable(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("plain.py").write_text("def match(patterns, key):\n    return []\n")
+    Path("python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    Path("python").chmod(0o755)
+    assert fuzz("--target", "plain:match", "--python", "./python", "--rounds", "3") == 1
+    assert "plain:match misses a match" in capsys.readouterr().out
+    assert fuzz("--target", "plain:match", "--python", "./absent", "--rounds", "3") == 2
+    assert "cannot start './absent'" in capsys.readouterr().err
+
+
+def test_a_dialect_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("team.toml").write_text('name = "team"\nlike = "nats"\nseparator = "/"\n')
+    assert fuzz("--target", "trie", "--dialect-file", "team.toml", "--rounds", "20") == 0
+    assert "trie, team: no disagreement" in capsys.readouterr().out
+    for text, said in [
+        ("name = 3", "expected a text"),
+        ('like = "amqp"', "has no name"),
+        ('name = "x"\nsize = 3', "no field 'size'"),
+        ("name", "cannot read the dialect"),
+        ('name = "x"\nlike = "klingon"', "like is 'klingon'"),
+    ]:
+        Path("team.toml").write_text(text)
+        assert fuzz("--target", "trie", "--dialect-file", "team.toml", "--rounds", "20") == 2
+        assert said in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.broker
+def test_a_live_broker_is_asked_before_anyone_is_accused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--seed", "7", "--confirm", "amqp://127.0.0.1", "--json"]
+    assert fuzz("--target", "matchers:greedy", *options) == 1
+    assert told(capsys)["findings"][0]["broker"] == "confirms"  # type: ignore[index]
+    # With a rule that RabbitMQ does not have, what is right for RabbitMQ is a finding, but no accusation.
+    Path("own.toml").write_text('name = "own"\none = "+"\nmany = "#"\n')
+    assert fuzz("--target", "matchers:right", "--dialect-file", "own.toml", *options) == 0
+    finding = told(capsys)["findings"][0]  # type: ignore[index]
+    assert finding["broker"].startswith("answers")
+    assert finding["counts"] is False

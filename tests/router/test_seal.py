@@ -1,0 +1,60 @@
+"""Routers that are sealed: what becomes of the router, of answers, and of those who cannot be."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import dfa_router as dr
+
+BINDINGS = [("forex.*", "fx"), ("stock.#", "equities"), ("#", "audit"), ("#.usd", "fx")]
+KEYS = ["forex.usd", "stock.nyse.ibm", "", "weather", "stock", "a.b.usd"]
+
+
+def test_a_sealed_router_gives_the_answers_of_the_one_that_it_was_made_of() -> None:
+    router = dr.compile(BINDINGS)
+    sealed = router.seal(KEYS[:3])
+    naive = dr.compile(BINDINGS, engine="naive").match_batch(KEYS)
+    for keys in (KEYS, pa.array(KEYS), pa.array(KEYS).dictionary_encode(), pa.array([*KEYS, None])):
+        found = sealed.match_batch(keys)
+        assert found.destinations().to_pylist()[: len(KEYS)] == naive.destinations().to_pylist()
+        assert found.bindings().to_pylist()[: len(KEYS)] == naive.bindings().to_pylist()
+    assert [sealed.match(key) for key in KEYS] == [router.match(key) for key in KEYS]
+    assert (sealed.bindings, sealed.dialect, sealed.engine) == (router.bindings, router.dialect, router.engine)
+    assert sealed.stats().sealed_keys > 0
+    assert router.stats().sealed_states == 0  # it stays as it is
+    assert sealed.stats().capacity == router.stats().capacity
+
+
+def test_keys_are_matched_until_they_are_known() -> None:
+    """A cache of a large automaton builds a transition only when it was asked for several times."""
+    bindings = [(f"site.{i}.dev.{i % 977}.{j}", "q") for i in range(30_000) for j in "ab"]
+    router = dr.compile(bindings)
+    keys = [f"site.{i}.dev.{i % 977}.a" for i in range(0, 30_000, 10)]
+    sealed = router.seal(keys)
+    sealed.match_batch(keys)
+    found = sealed.stats()
+    assert found.sealed_keys == found.keys == len(keys)
+
+
+def test_a_sealed_router_is_sealed_again_by_keys_alone() -> None:
+    router = dr.compile(BINDINGS).seal(["forex.usd"])
+    router.match_batch(["stock.x.y"])
+    with pytest.raises(dr.OptionError, match="give keys"):
+        router.seal()
+    again = router.seal(["stock.x.y", "forex.usd"])
+    again.match_batch(["stock.x.y", "forex.usd"])
+    assert (again.stats().sealed_keys, again.stats().states) == (2, 0)
+
+
+@pytest.mark.parametrize("engine", ["nfa", "trie", "naive"])
+def test_other_engines_have_nothing_to_seal(engine: str) -> None:
+    with pytest.raises(dr.OptionError, match="engine='dfa'"):
+        dr.compile(BINDINGS, engine=engine).seal(KEYS)
+
+
+def test_a_cache_that_knows_nothing_is_not_sealed() -> None:
+    with pytest.raises(dr.OptionError, match="give keys"):
+        dr.compile(BINDINGS).seal()
+    with pytest.raises(dr.OptionError, match="give keys"):
+        dr.compile(BINDINGS, cache_bytes=0).seal(KEYS)

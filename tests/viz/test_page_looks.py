@@ -1,0 +1,217 @@
+"""What the page looks like: on three screens, in light, dark and forced colours, in print, and for those who do not see it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.viz.material import ATTACKS, FOUR, KEY
+from tests.viz.visits import SIZES, Visits, boxes, fragment, go_through, until
+
+pytestmark = pytest.mark.browser
+
+SIXTY = tuple(f"#.{chr(97 + i % 26)}{i // 26}.*.{chr(97 + i % 7)}" for i in range(60))
+LONG_KEY = ".".join(f"{chr(97 + i % 26)}0" for i in range(30))
+BLOW_UP = ("#.a" + ".*" * 6,)
+
+OUTSIDE = """() => [...document.querySelectorAll("figure .canvas")].flatMap((canvas) => {
+  const outer = canvas.getBoundingClientRect();
+  return [...canvas.querySelectorAll(".hit")].filter((one) => {
+    const inner = one.getBoundingClientRect();
+    return inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1;
+  }).map((one) => one.id);
+})"""
+
+CONTRAST = """() => {
+  const level = (value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * level(r / 255) + 0.7152 * level(g / 255) + 0.0722 * level(b / 255);
+  const parsed = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number);
+  const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = parsed(getComputedStyle(at).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const text of document.querySelectorAll("svg[role=group] text, svg[role=group] tspan")) {
+    const rect = text.closest(".node")?.querySelector("rect"), fill = rect && getComputedStyle(rect).fill;
+    const back = fill && fill !== "none" ? parsed(fill) : behind(text.closest(".canvas"));
+    found.push(["text", text.textContent, ratio(parsed(getComputedStyle(text).fill), back), 4.5]);
+  }
+  for (const shape of document.querySelectorAll("svg[role=group] .node > rect, svg[role=group] .edge > path"))
+    found.push(["shape", shape.parentNode.id, ratio(parsed(getComputedStyle(shape).stroke), behind(shape.closest(".canvas"))), 3]);
+  for (const one of document.querySelectorAll("button, p, dt, dd, li, td, th, label, h1, h2, summary")) {
+    if (!one.textContent.trim() || !one.checkVisibility()) continue;
+    found.push(["text", one.textContent.slice(0, 40), ratio(parsed(getComputedStyle(one).color), behind(one)), 4.5]);
+  }
+  return found.filter(([, , is, least]) => is < least).map(([kind, what, is]) => `${kind} ${what}: ${is.toFixed(2)}`);
+}"""
+
+
+@pytest.mark.parametrize(
+    ("size", "stream"),
+    [
+        *((size, (FOUR, KEY)) for size in SIZES),
+        (SIZES[1], (SIXTY, LONG_KEY)),
+        (SIZES[2], (BLOW_UP, ".".join("aababbab"))),
+        *(
+            pytest.param(size, stream, marks=pytest.mark.long)
+            for size in SIZES
+            for stream in ((SIXTY, LONG_KEY), (BLOW_UP, ".".join("aababbab")))
+        ),
+    ],
+)
+def test_no_node_moves_while_stepping_and_nothing_active_is_out_of_sight(
+    visits: Visits, page_file: str, size: tuple[int, int], stream: tuple[tuple[str, ...], str]
+) -> None:
+    page = visits.open(page_file + fragment(*stream), size=size)
+    page.evaluate("document.getElementById('nfa-figure').scrollIntoView()")
+    before = boxes(page, "figure .node > rect")
+    assert len(before) > 5
+    for step in go_through(page):
+        assert page.evaluate(OUTSIDE) == [], step
+        assert boxes(page, "figure .node > rect") == before, step
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page does not scroll sideways"
+    accepting = page.locator("#set .accepts")
+    if accepting.count():
+        chip, box = boxes(page, "#set .accepts")[0], boxes(page, "#set")[0]
+        assert box[1] - 1 <= chip[1] <= box[1] + box[3]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "size"),
+    [
+        ("light", SIZES[0]),
+        ("dark", SIZES[2]),
+        *(pytest.param(scheme, size, marks=pytest.mark.long) for scheme in ("light", "dark") for size in SIZES),
+    ],
+)
+def test_contrast_is_enough_at_every_step(visits: Visits, page_file: str, scheme: Any, size: tuple[int, int]) -> None:
+    page = visits.open(page_file + fragment(FOUR, KEY, "a.b.c", cache=1300), size=size, color_scheme=scheme)
+    page.check("#ghosts")
+    for step in go_through(page):
+        assert page.evaluate(CONTRAST) == [], step
+
+
+def test_forced_colours_take_the_reader_s(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file, forced_colors="active")
+    for _ in go_through(page):
+        colours = page.evaluate(
+            """() => [...document.querySelectorAll("svg[role=group] .number")].map((one) => getComputedStyle(one).fill)"""
+        )
+        assert set(colours) == {page.evaluate("getComputedStyle(document.querySelector('h1')).color")}
+    assert page.evaluate("getComputedStyle(document.querySelector('.hit > rect')).stroke") != page.evaluate(
+        "getComputedStyle(document.querySelector('.node:not(.hit) > rect')).stroke"
+    )
+
+
+def test_pictures_can_be_read_on_a_projector_with_the_story_in_sight(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file, size=(1280, 720))
+    page.evaluate("document.getElementById('dock').scrollIntoView()")
+    assert min(box[3] for box in boxes(page, "figure svg text")) >= 12
+    story, nodes = boxes(page, "#story")[0], boxes(page, "figure .node")
+    assert story[1] >= 0
+    assert max(box[1] + box[3] for box in nodes) <= 720
+    before = boxes(page, "#nfa-canvas .node")[0][3]
+    page.click("#nfa-figure [data-zoom='in']")
+    assert boxes(page, "#nfa-canvas .node")[0][3] > 1.2 * before
+    page.click("#nfa-figure [data-zoom='fit']")
+    assert boxes(page, "#nfa-canvas .node")[0][3] == before
+
+
+def test_lecture_mode_fills_the_screen_with_large_text(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file, size=(1280, 720))
+    page.keyboard.press("l")
+    scale = "svg => [...svg.querySelectorAll('text')].map(t => parseFloat(t.getAttribute('font-size')) * svg.getBoundingClientRect().width / svg.dataset.width)"
+    for canvas in ("#nfa-canvas", "#dfa-canvas"):
+        assert min(page.eval_on_selector(f"{canvas} svg", scale)) >= 17.9
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('#story, #set .word, #words button, .now')].map(one => parseFloat(getComputedStyle(one).fontSize))"
+    )
+    assert min(sizes) >= 18
+    for _ in go_through(page):
+        assert page.evaluate(OUTSIDE) == []
+        for part in ("#story", "#words", "#nfa-canvas", "#dfa-canvas", "#next"):
+            x, y, width, height = boxes(page, part)[0]
+            assert x >= 0
+            assert y >= 0
+            assert x + width <= 1280
+            assert y + height <= 720
+    page.keyboard.press("Escape")
+    assert page.locator("#editor").is_visible()
+
+
+def test_words_from_right_to_left_reorder_no_pattern(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file + fragment(("#.\u05e9\u05dc\u05d5\u05dd", "\u05d0.\u05d1"), "\u05d0.\u05d1"))
+    for chip in page.query_selector_all("#set .pattern"):
+        lefts = [part.bounding_box()["x"] for part in chip.query_selector_all("bdi")]  # type: ignore[index]
+        assert lefts == sorted(lefts)
+        assert len(lefts) == 2
+
+
+@pytest.mark.parametrize("patterns", [FOUR, SIXTY], ids=["four", "sixty"])
+def test_a_step_is_printed_on_one_page_and_all_on_one_each(
+    visits: Visits, page_file: str, patterns: tuple[str, ...]
+) -> None:
+    def pages(pdf: bytes) -> int:
+        return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
+
+    page = visits.open(page_file + fragment(patterns, KEY, step=3))
+    assert pages(page.pdf(prefer_css_page_size=True)) == 1
+    page.evaluate("window.print = () => { window.printed = document.getElementById('pages').cloneNode(true); }")
+    page.click("#print-all")
+    page.evaluate(
+        "document.body.classList.add('print-all'); document.getElementById('pages').replaceWith(window.printed)"
+    )
+    assert pages(page.pdf(prefer_css_page_size=True)) == 6
+
+
+def test_attacking_words_are_shown_as_text(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file)
+    title = page.title()
+    words = [word for word in ATTACKS if "\n" not in word]
+    page.fill("#patterns", "\n".join(f"{word}.#" for word in words))
+    page.fill("#keys", "\n".join(f"{word}.x" for word in words))
+    until(page, f"document.getElementById('key-name').textContent.endsWith('of {len(words)}')")
+    for _ in range(len(words)):
+        page.dispatch_event("#key-next", "click")
+    assert page.title() == title
+    assert page.locator("img").count() == 0
+    shown = page.inner_text("#set")
+    assert "</script>" in shown
+    assert not set(shown) & set("\u202e\u200b\x01\x7f")
+    assert "‹U+202E›" in shown
+
+
+def test_everything_has_a_name_that_is_seen(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file)
+    nameless = page.evaluate("""() => [...document.querySelectorAll("button, input, select, textarea, [role=img], [role=group], [role=meter]")].filter((one) =>
+      !(one.getAttribute("aria-label") || one.getAttribute("aria-labelledby") || one.labels?.length || one.textContent.trim())).map((one) => one.outerHTML.slice(0, 80))""")
+    assert nameless == []
+    # What is seen must be a part of what is said, or speech control cannot press it.
+    assert page.evaluate("""() => [...document.querySelectorAll("button[aria-label]")].filter((one) => one.innerText.trim().length > 1 &&
+      !one.getAttribute("aria-label").includes(one.innerText.trim())).map((one) => one.id)""") == []  # fmt: skip
+
+
+@pytest.mark.parametrize("state", ["light", "dark", "lecture", "predict"])
+def test_axe_finds_nothing(visits: Visits, page_file: str, state: str) -> None:
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs axe: pip install 'dfa-router[dev]'"
+    )
+    page = visits.open(page_file, color_scheme="dark" if state == "dark" else "light")
+    for _ in range(3):
+        page.dispatch_event("#next", "click")
+    if state in ("lecture", "predict"):
+        page.click(f"#{state}")
+        page.dispatch_event("#next", "click")
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_reduced_motion_stops_what_moves(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file)
+    assert page.evaluate("getComputedStyle(document.querySelector('.node > rect')).transitionDuration") in ("0s", "")

@@ -1,0 +1,194 @@
+"""The page in a real browser: it shows what the engine does, step by step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import dfa_router as dr
+from dfa_router.language.rules import compile_nfa
+from tests.viz.material import FOUR, KEY
+from tests.viz.visits import Visits, boxes, fragment, go_through, until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+FOREX = ("forex.*", "stock.#", "*.usd", "stock.nyse.ibm", "#")
+BLOW_UP = ("#.a" + ".*" * 6,)
+
+
+def counters(page: Page) -> dict[str, int]:
+    """Return the counters that the page shows."""
+    cells = page.eval_on_selector_all("#counters > *", "all => all.map(one => one.textContent)")
+    return {name: int(value.replace(",", "")) for name, value in zip(cells[::2], cells[1::2], strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("patterns", "key", "size"), [(FOUR, KEY, (6, 6)), (FOREX, "stock.nyse.ibm", (6, 6)), (("a.#.c",), "a.d.c", (4, 4))]
+)
+def test_what_is_in_the_cache_is_what_is_in_the_router_s(
+    visits: Visits, page_file: str, patterns: tuple[str, ...], key: str, size: tuple[int, int]
+) -> None:
+    router = dr.compile([(pattern, pattern) for pattern in patterns], cache_bytes=64 << 20)
+    router.match(key)
+    stats = router.stats()
+    assert (stats.states, stats.transitions) == size
+    page = visits.open(page_file + fragment(patterns, key, step=99))
+    shown = counters(page)
+    assert (shown["states"], shown["transitions"], shown["bytes"]) == (*size, stats.bytes)
+    assert f"{size[0]} states, {size[1]} transitions" in page.inner_text("#facts")
+    assert page.locator("#subsets tbody tr").count() == size[0]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "keys", "capacity", "dialect"),
+    [
+        (FOUR, [KEY, "a.b.c", "b.b.c.d.e", KEY], 64 << 20, "amqp"),
+        (FOUR, [KEY, "a.b.c", "b.b.c.d.e", "a.d.b.c"], 1300, "amqp"),
+        (BLOW_UP, [".".join("aababbaababaabb"), "b.a"], 1300, "amqp"),
+        (("#.a.#.b",), ["a.b.a"], 64 << 20, "amqp"),
+        (("#", "+/lamp", "$SYS/#"), ["$SYS/lamp", "hall/lamp", "a/+"], 64 << 20, "mqtt"),
+    ],
+)
+def test_every_step_has_the_engine_s_numbers_and_draws_what_is_built_as_built(
+    visits: Visits, page_file: str, patterns: tuple[str, ...], keys: list[str], capacity: int, dialect: str
+) -> None:
+    router = dr.compile([(pattern, pattern) for pattern in patterns], dialect=dialect, cache_bytes=capacity)
+    nfa = compile_nfa([pattern.encode() for pattern in patterns], dr.dialect_named(dialect))
+    page = visits.open(page_file + fragment(patterns, *keys, dialect=dialect, cache=capacity))
+    told = [frame for one in dr.trace(router, keys) for frame in one.frames or [None]]
+    built: set[tuple[int, int]] = set()
+    for step in go_through(page):
+        frame = told[step]
+        if frame is None:
+            assert page.locator(".hit").count() == 0
+            continue
+        if frame.how == "cleared":
+            built = set()
+            assert "The cache is full" in page.inner_text("#story")
+        if frame.how == "simulated":
+            assert "simulat" in page.inner_text("#dfa-now")
+        for kind, *what in frame.built:
+            if kind == "default":
+                built.add((int(what[0]), 0))
+            elif kind in ("literal", "stray"):
+                built.add((int(what[0]), int(what[1])))
+        state = "none" if frame.state is None else str(frame.state)
+        assert page.inner_text("#facts").split("DFA state\n")[1].split()[0] == state
+        # The picture: the numbers in it, and which of its transitions are solid.
+        drawn = page.evaluate(DRAWN)
+        numbers = {int(one["number"]): one["set"] for one in drawn["nodes"] if one["number"] != "–"}
+        if frame.state is not None:
+            assert drawn["hit"] == [str(frame.state)]
+            assert frame.state in numbers
+        for edge in drawn["edges"]:
+            symbols = [0] if edge["other"] else [nfa.symbol_of[word.encode()] for word in edge["words"]]
+            for symbol, solid in zip(symbols, edge["solid"], strict=True):
+                number = -1 if edge["number"] == "–" else int(edge["number"])
+                assert solid == ((number, symbol) in built), (step, edge)
+
+
+DRAWN = """() => {
+  const canvas = document.getElementById("dfa-canvas");
+  const number = (node) => node.querySelector(".number").textContent;
+  const nodes = [...canvas.querySelectorAll(".node:not(.entry)")];
+  const edges = [...canvas.querySelectorAll(".edge:not(.entry)")].map((edge) => {
+    const parts = [...edge.querySelectorAll("tspan")], dotted = edge.classList.contains("absent");
+    const other = edge.classList.contains("other");
+    return {
+      number: number(canvas.querySelector(`[id="${edge.id.split("-")[0]}"]`)), other, words: parts.map((part) => part.textContent),
+      solid: parts.map((part) => !dotted && (other || !part.classList.contains("absent"))),
+    };
+  });
+  return { nodes: nodes.map((node) => ({ number: number(node), set: node.querySelector(".more").textContent })), edges,
+    hit: [...canvas.querySelectorAll(".hit")].map(number) };
+}"""
+
+
+def test_a_word_that_is_built_is_told_from_one_that_is_not(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file + fragment(("#.a.#.b",), "a.b.a", step=1))
+    edges = page.evaluate(DRAWN)["edges"]
+    assert any(edge["words"] == ["a"] and edge["solid"] == [True] for edge in edges)
+    assert any(edge["other"] and edge["solid"] == [False] for edge in edges), "the table has a question mark there"
+
+
+def test_clears_and_simulation_happen_on_the_page(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file + fragment(BLOW_UP, ".".join("aababbaababaabb"), cache=1300, step=999))
+    shown = counters(page)
+    assert (shown["clears"], shown["simulated keys"]) == (3, 1)
+    events = page.inner_text("#events")
+    assert events.count("the cache was cleared") == 3
+    assert "the NFA was simulated" in events
+    page.fill("#capacity", "10")
+    until(page, "document.getElementById('counters').textContent.includes('clears0')")
+
+
+def test_a_cache_is_kept_for_another_key(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file + fragment(BLOW_UP, "a.a.b", step=99))
+    states = counters(page)["states"]
+    page.click("#keep")
+    page.keyboard.type("b.b.a")
+    until(page, "document.getElementById('slider').max === '7'")
+    assert page.input_value("#keys") == "a.a.b\nb.b.a"
+    page.dispatch_event("#first", "click")
+    page.dispatch_event("#key-next", "click")
+    assert page.inner_text("#key-name") == "Key 2 of 2"
+    assert f"{states} states" in page.inner_text("#facts"), "it begins with what the key before has left"
+    page.click("#empty")
+    assert page.input_value("#keys") == "b.b.a"
+
+
+def test_the_last_step_keeps_the_focus_and_keys_go_on_working(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file)
+    page.focus("#next")
+    for _ in range(7):
+        page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "next"
+    assert page.get_attribute("#next", "aria-disabled") == "true"
+    assert page.input_value("#slider") == "5"
+    page.keyboard.press("ArrowLeft")
+    assert page.input_value("#slider") == "4"
+    page.keyboard.press("Home")
+    assert page.input_value("#slider") == "0"
+
+
+def test_each_step_is_described_and_the_dead_state_is_drawn(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file + fragment(FOUR, "x.y"))
+    said: list[Any] = [
+        [page.get_attribute(canvas, "aria-label") for canvas in ("#nfa-canvas", "#dfa-canvas")]
+        for _ in go_through(page)
+    ]
+    assert len(set(map(tuple, said))) == len(said)
+    assert page.get_attribute("#dfa-canvas .hit", "class") == "node dead hit"
+    assert "the dead state" in (page.get_attribute("#dfa-canvas .hit", "aria-label") or "")
+    assert page.locator("#dfa-canvas .hit[tabindex='0']").count() == 1
+
+
+def test_predict_mode_asks_before_it_shows_and_keeps_the_score(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file)
+    page.keyboard.press("p")
+    before = boxes(page, "figure .node > rect")
+    page.click("#next")
+    assert page.input_value("#slider") == "0", "nothing is shown yet"
+    assert boxes(page, "figure .node > rect") == before, "and nothing moves"
+    assert page.eval_on_selector("#dfa-canvas .absent > .more", "one => getComputedStyle(one).visibility") == "hidden"
+    for position in (1, 3):
+        page.click(f"#question [data-position='{position}']")
+    page.click("#question .primary")
+    assert page.inner_text("#story").startswith("Right. 1 of 1.")
+    page.click("#next")
+    page.click("#question .primary")
+    assert "missed 3, 4" in page.inner_text("#story")
+    assert "1 of 2" in page.inner_text("#story")
+
+
+def test_keys_to_practise_with_match_or_nearly_do(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file)
+    router = dr.compile([(pattern, pattern) for pattern in FOUR])
+    for matching in (True, False):
+        keys = page.evaluate("""(matching) => { const dialect = JSON.parse(document.getElementById("settings").textContent).dialects[0];
+            return Array.from({ length: 20 }, () => Predict.key({ patterns: ["a.#.c"], dialect }, matching)); }""", matching)  # fmt: skip
+        assert {"a.#.c" in router.match(key) for key in keys} == {matching}

@@ -1,0 +1,131 @@
+"""The page's scripts beside what they repeat: words, dialects, the NFA and its walk. The machine has a module of its own."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import dfa_router as dr
+from compiler import Wildcard, build_dfa
+from compiler.automata.pattern import normalize
+from dfa_router.cli.drawing import unrouted
+from dfa_router.cli.page_dialects import page_dialect
+from dfa_router.language.dialects import DIALECTS
+from dfa_router.language.rules import compile_nfa, tokens
+from tests.viz.material import ATTACKS
+from tests.viz.streams import random_streams
+from tests.viz.test_machine import asked_in_node
+from viz.text import shown, visible
+from viz.trie_walk import trie_walk
+from viz.walk import failures, steps
+
+
+def test_words_are_made_visible_alike() -> None:
+    words = [
+        *ATTACKS,
+        "",
+        "*",
+        "#",
+        "other",
+        " a",
+        "a ",
+        'a"b',
+        "a,b",
+        "x" * 30,
+        "\ue000",
+        "\u00a0",
+        "\u2028",
+        "é",
+        "🙂" * 30,
+    ]
+    told = asked_in_node([{"what": "words", "words": words}])[0]
+    assert told == [[visible(word), shown(word)] for word in words]
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_dialects_are_spelt_and_refused_alike(name: str) -> None:
+    dialect = DIALECTS[name]
+    choose = random.Random(name)
+    words = [
+        "a",
+        "b",
+        "",
+        "*",
+        "#",
+        ">",
+        "+",
+        "$share",
+        "$SYS",
+        "g",
+        "a*",
+        "*a",
+        "#P2P",
+        "pre>",
+        "é",
+        "\x00",
+        " ",
+        "x" * 80,
+        "a+b",
+    ]
+    separator = dialect.separator.decode()
+    texts = [separator.join(choose.choices(words, k=choose.randint(0, 6))) for _ in range(3000)]
+    texts += [
+        "x" * 255,
+        "x" * 256,
+        "é" * 128,
+        separator * 200,
+        "#" + separator + "#" + separator + "#",
+        "$share",
+        "$share/g",
+        "$share//a",
+    ]
+    told = asked_in_node([{"what": "language", "texts": texts, "dialect": page_dialect(dialect)}])[0]
+    refused = unrouted_too = 0
+    codes: dict[Any, Any] = {Wildcard.ONE: -1, Wildcard.MANY: -2}
+    for text, (problem, refusal, spelt) in zip(texts, told, strict=True):
+        expected = dr.pattern_problem(text, dialect)
+        assert problem.replace("␀", "\\x00") == (expected or ""), text
+        assert bool(refusal) == (unrouted(text, dialect) is not None), text
+        if expected is None:
+            assert spelt == [
+                codes.get(one, one.decode() if isinstance(one, bytes) else one)
+                for one in normalize(tokens(text.encode(), dialect))
+            ]
+        refused, unrouted_too = refused + bool(problem), unrouted_too + bool(refusal)
+    assert refused >= 2
+    assert (unrouted_too > 0) == (name in ("mqtt", "nats", "solace"))
+
+
+def test_a_key_is_read_alike() -> None:
+    streams = random_streams(8, 40)
+    for stream, told in zip(
+        streams, asked_in_node([{**stream.question(), "what": "walk"} for stream in streams]), strict=True
+    ):
+        nfa = compile_nfa([pattern.encode() for pattern in stream.patterns], stream.dialect)
+        for key, here in zip(stream.keys, told, strict=True):
+            words = key.encode().split(stream.dialect.separator) if key else []
+            read = steps(nfa, words)
+            assert here["steps"] == [
+                {
+                    "symbol": step.symbol,
+                    "positions": list(step.state.positions),
+                    "tags": list(step.state.tags),
+                    "moves": [list(move) for move in step.moves],
+                    "final": step.final,
+                }
+                for step in read
+            ]
+            assert dict(here["failed"]) == failures(nfa, read)
+            walk = trie_walk(nfa, words)
+            assert here["walk"] == [walk.visits, walk.backtracks, list(walk.reads), list(walk.tags), walk.complete]
+
+
+def test_a_complete_dfa_may_begin_with_the_states_of_a_cache() -> None:
+    nfa = compile_nfa([b"a.#.c"], dr.AMQP)
+    plain = build_dfa(nfa)
+    again = build_dfa(nfa, first=plain.states[::-1])
+    assert again.states == plain.states[::-1]
+    assert again.match([b"a", b"x", b"c"]) == plain.match([b"a", b"x", b"c"]) == (0,)
+    assert again.starts == (len(plain) - 1,)

@@ -1,0 +1,264 @@
+"""The page as a file, as a site of lessons from disk and from a plain server, and what ``play`` serves."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compiler import PatternError
+from compiler.errors import InputError
+from dfa_router.cli.page_dialects import page_dialects
+from tests.viz.material import ATTACKS, FOUR, KEY
+from tests.viz.visits import Visits, fragment, until, whole_page
+from viz import lecture, teach
+from viz.examples import EXAMPLES
+from viz.page.html import page as page_html
+from viz.page.lessons import ESSAY, LESSONS
+from viz.page.scripts import DAGRE_SHA256, part, script
+from viz.page.server import serve
+from viz.page.site import site_pages
+
+PARTS = [one for lesson in (*LESSONS, ESSAY) for one in lesson.parts if one.shows]
+
+
+def serving(documents: dict[str, str]) -> Iterator[ThreadingHTTPServer]:
+    with serve(documents) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def server() -> Iterator[ThreadingHTTPServer]:
+    yield from serving({"/": whole_page()})
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    for name, text in site_pages(whole_page(), page_dialects()).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def request(server: ThreadingHTTPServer, method: str, path: str = "/", **headers: str) -> tuple[int, str]:
+    with closing(http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)) as connection:
+        connection.putrequest(method, path, skip_host=True)
+        for name, value in {"Host": "localhost", **headers}.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+
+def test_the_page_is_one_file_whose_policy_lets_no_other_script_run(tmp_path: Path) -> None:
+    html = teach(FOUR, KEY, tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == html
+    assert not re.findall(r"(?:src|href)\s*=\s*[\"'](?!#|data:)", html)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)
+    assert policy is not None
+    assert "default-src 'none'" in policy[1]
+    assert "unsafe-eval" not in policy[1]
+    assert "connect-src 'none'" in policy[1]
+    assert html.count("<script") == 2 + script().count("<script")
+
+
+def test_the_layout_s_library_is_the_one_that_was_released() -> None:
+    library = part("vendor/dagre.min.js")
+    assert hashlib.sha256(library.encode()).hexdigest() == DAGRE_SHA256
+    assert "Permission is hereby granted" in part("vendor/dagre.LICENSE")
+
+
+def test_attacking_words_cannot_leave_the_data() -> None:
+    html = page_html([word.replace(".", "") for word in ATTACKS], [ATTACKS[0]])
+    assert html.count("</script>") == teach(["a"], "a").count("</script>")
+    assert "<img" not in html
+
+
+def test_what_a_page_cannot_show_is_refused_with_a_remedy() -> None:
+    with pytest.raises(PatternError, match="65 patterns are more than this page can show: give at most 64"):
+        teach(["a"] * 65, "a")
+    with pytest.raises(InputError, match="AMQP carries at most 255"):
+        teach(["x" * 256], "a")
+
+
+def test_a_notebook_gets_the_page_in_a_frame() -> None:
+    bundle = lecture(FOUR, [KEY, "a.b.c"], cache_bytes=1300)._repr_mimebundle_()
+    assert bundle["text/html"].startswith("<iframe srcdoc=")
+    assert "a.d.d.d.c" in bundle["text/plain"]
+
+
+def test_the_server_answers_to_its_own_names_only_and_reads_nothing(server: ThreadingHTTPServer) -> None:
+    assert server.server_address[0] == "127.0.0.1"
+    assert "Step through a match" in request(server, "GET")[1]
+    assert request(server, "HEAD") == (200, "")
+    assert request(server, "GET", "/lesson")[0] == 404
+    for host in ("evil.example", "127.0.0.1.evil.example", "", "[::1", "]", "a b"):
+        assert request(server, "GET", Host=host) == (403, "This server answers to its own machine only.\n")
+    for method in ("POST", "PUT", "OPTIONS"):
+        assert request(server, method, Origin="http://evil.example", **{"Content-Length": "0"})[0] == 501
+
+
+@pytest.mark.browser
+def test_play_serves_the_page_that_needs_no_server(visits: Visits, server: ThreadingHTTPServer) -> None:
+    page = visits.open(f"http://127.0.0.1:{server.server_port}/")
+    server.shutdown()
+    page.fill("#patterns", "x.#\n*.y")
+    page.fill("#keys", "x.y")
+    until(page, "document.getElementById('set').textContent.includes('x.#')")
+    for _ in range(2):
+        page.keyboard.press("Escape")
+        page.dispatch_event("#next", "click")
+    assert "accepted by x.# and *.y" in page.inner_text("#story")
+
+
+@pytest.mark.browser
+def test_a_link_shows_the_same_to_somebody_else(visits: Visits, page_file: str, server: ThreadingHTTPServer) -> None:
+    mine = visits.open(page_file)
+    mine.select_option("#dialect", "mqtt")
+    mine.fill("#patterns", "home/+/lamp\n$SYS/#\n#")
+    mine.fill("#keys", "home/hall/lamp\n$SYS/x")
+    mine.fill("#capacity", "3")
+    until(
+        mine,
+        "document.getElementById('capacity-text').textContent.startsWith('1,500') && document.getElementById('key-name').textContent.endsWith('of 2') && location.hash.includes('c=1500')",
+    )
+    for _ in range(5):
+        mine.dispatch_event("#next", "click")
+    theirs = visits.open(f"http://127.0.0.1:{server.server_port}/{mine.evaluate('location.hash')}")
+    for what in ("#story", "#facts", "#counters", "#position", "#capacity-text", "#subsets", "#set"):
+        assert theirs.inner_text(what) == mine.inner_text(what)
+    assert theirs.input_value("#patterns") == mine.input_value("#patterns")
+
+
+@pytest.mark.browser
+def test_what_a_dialect_refuses_is_said_and_the_page_stays(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file)
+    for dialect, pattern, why in [
+        ("mqtt", "a/#/b", "is not the last word"),
+        ("nats", "a..b", "has an empty word"),
+        ("solace", "pre*", "matches within a level"),
+        ("amqp-4.3.5", "#.a.#.b.#", "at most 2"),
+        ("amqp", "x" * 256, "carries at most 255"),
+    ]:
+        page.fill("#patterns", "a")
+        page.select_option("#dialect", dialect)
+        until(page, "document.getElementById('error').hidden")
+        page.fill("#patterns", pattern)
+        until(page, "!document.getElementById('error').hidden")
+        assert why in page.inner_text("#error")
+        page.dispatch_event("#next", "click")
+    page.fill("#patterns", "\n".join(["a"] * 65))
+    until(page, "document.getElementById('error').textContent.startsWith('65 patterns')")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("link", "why"),
+    [
+        ("#p=" + "&p=".join("abc" * 40), "120 patterns are more"),
+        ("#" + "&".join(["k=a"] * 1001), "1001 keys are more"),
+        ("#p=a%2F%23%2Fb&d=mqtt", "is not the last word"),
+        ("#p=" + "x" * 70_000, "carries at most 255"),
+        ("#c=-5&d=none&s=1e9&q=%00", ""),
+        ("#c=99999999999999&k=%ED%A0%80&s=-3", ""),
+        ("#" + "%" * 50, ""),
+        ("#p=__proto__.%23&p=constructor&k=__proto__.constructor&k=toString", ""),
+    ],
+)
+def test_links_that_say_what_cannot_be_leave_the_page_sound(
+    visits: Visits, page_file: str, link: str, why: str
+) -> None:
+    page = visits.open(page_file + link)
+    assert why in page.inner_text("#error")
+    assert page.locator("#error").is_visible() == bool(why)
+    page.dispatch_event("#last", "click")
+    assert page.locator("#nfa-canvas .node").count() > 1
+    assert "The key ends here" in page.inner_text("#story")
+
+
+@pytest.mark.browser
+def test_every_page_of_a_site_works_from_disk_and_all_it_links_to_is_there(visits: Visits, site: Path) -> None:
+    for path in sorted(site.iterdir()):
+        page = visits.open(path.as_uri())
+        for link in page.eval_on_selector_all("a[href]", "all => all.map(one => one.getAttribute('href'))"):
+            assert link.startswith("#") or (site / link).exists()
+        for link in page.query_selector_all("a[href^='#p=']"):
+            link.dispatch_event("click")
+            wanted = link.get_attribute("href")
+            until(
+                page,
+                f"new URLSearchParams(location.hash.slice(1)).get('k') === new URLSearchParams({wanted!r}.slice(1)).get('k')",
+            )
+            assert page.locator("#error").is_hidden()
+            assert page.locator("#nfa-canvas .node").count() > 1
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["index.html", "essay.html", "lesson-4.html"])
+def test_axe_finds_nothing_on_a_site(visits: Visits, site: Path, name: str) -> None:
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs axe: pip install 'dfa-router[dev]'"
+    )
+    found = axe.Axe().run(visits.open((site / name).as_uri()))
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.browser
+def test_an_essay_shows_what_comes_into_view(visits: Visits, site: Path) -> None:
+    page = visits.open((site / "essay.html").as_uri())
+    for number in range(len(ESSAY.parts)):
+        page.evaluate(
+            f"document.querySelectorAll('[data-shows]')[{number}].scrollIntoView({{ block: 'start' }}); scrollBy(0, -160)"
+        )
+        until(page, f"document.querySelectorAll('[data-shows]')[{number}].classList.contains('read-now')")
+    assert "simulat" in page.inner_text("#dfa-now")
+
+
+@pytest.mark.browser
+def test_every_example_can_be_stepped_through(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file)
+    for number, example in enumerate(EXAMPLES):
+        page.select_option("#examples", str(number))
+        assert page.locator("#error").is_hidden()
+        assert page.inner_text("#example-note") == example.note
+        page.dispatch_event("#last", "click")
+        assert page.input_value("#keys").split("\n")[-1] == (example.keys[-1] or '""')
+
+
+def test_the_answers_of_the_lessons_are_right() -> None:
+    import dfa_router as dr
+
+    router = dr.compile([(pattern, pattern) for pattern in FOUR])
+    assert (router.match("a.c"), router.match("a..b.c")) == (("a.#.c",), ("a.*.b.c", "a.#.c"))
+    told = dr.trace(router, ["b.b.c", "a.c.b.c.c", "a.b.c.c"])
+    assert told[-1].stats.states == 14
+    blow_up = dr.compile([("#.a" + ".*" * 6, "q")], cache_bytes=1300)
+    assert dr.trace(blow_up, [".".join("aababbaababaabb")])[0].stats.clears == 3
+    assert dr.trace(blow_up, ["b.b.b.b.b.b.b.b"])[0].stats.states == 1
+    assert len(PARTS) >= 20
+
+
+@pytest.mark.browser
+def test_the_page_works_in_the_frame_of_a_notebook(visits: Visits, tmp_path: Path) -> None:
+    frame: Any = lecture(FOUR, KEY)._repr_mimebundle_()["text/html"]
+    (tmp_path / "notebook.html").write_text(f"<!doctype html><title>n</title>{frame}", encoding="utf-8")
+    page = visits.open((tmp_path / "notebook.html").as_uri())
+    inside = page.frames[1]
+    inside.dispatch_event("#next", "click")
+    assert "Word 1, a," in inside.inner_text("#story")
+
+
+def test_fragments_hold_everything() -> None:
+    assert fragment(("a.#", ""), "", dialect="nats", cache=0) == "#p=a.%23&p=&k=&d=nats&c=0&s=0"

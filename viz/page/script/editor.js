@@ -1,0 +1,95 @@
+// The reader's part: patterns, keys, dialect and the cache's bound, as fields of a form and as a link. What is typed is compiled
+// here; a link holds all of it behind the #, which browsers send to no server.
+"use strict";
+
+const Editor = (() => {
+  const $ = (id) => document.getElementById(id);
+  const { make } = Panels;
+  const BOUNDS = [0, 1200, 1300, 1500, 2000, 3000, 4000, 8000, 16000, 65536, 64 * 2 ** 20];
+
+  const lines = (text) => text.split("\n").filter((line) => line !== "").map((line) => (line === '""' ? "" : line));
+  const unlines = (items) => items.map((item) => item || '""').join("\n");
+  const bytes = (count) => (count >= 2 ** 20 ? `${count / 2 ** 20} MiB` : `${count.toLocaleString("en")} bytes`);
+
+  /** What a link says, with what it leaves out taken from `settings`. */
+  function read(fragment, settings, dialects) {
+    const parts = new URLSearchParams(fragment.slice(1));
+    const keys = parts.has("k") ? parts.getAll("k") : parts.getAll("key"), bound = Number.parseInt(parts.get("c") ?? "", 10);
+    return {
+      step: Number.parseInt(parts.get("s") ?? parts.get("step") ?? "0", 10) || 0,
+      settings: {
+        patterns: parts.has("p") ? parts.getAll("p") : settings.patterns,
+        keys: keys.length ? keys : parts.has("p") ? [""] : settings.keys,
+        dialect: dialects.find(({ name }) => name === parts.get("d")) ?? settings.dialect,
+        capacity: bound >= 0 ? Math.min(bound, 2 ** 31) : settings.capacity,
+      },
+    };
+  }
+  function written(settings, step) {
+    const parts = new URLSearchParams();
+    for (const pattern of settings.patterns) parts.append("p", pattern);
+    for (const key of settings.keys) parts.append("k", key);
+    parts.append("d", settings.dialect.name);
+    parts.append("c", settings.capacity);
+    parts.append("s", step);
+    return `#${parts}`;
+  }
+
+  /** Write settings into the form. */
+  function show(settings) {
+    if (unlines(lines($("patterns").value)) !== unlines(settings.patterns)) $("patterns").value = unlines(settings.patterns);
+    if (unlines(lines($("keys").value)) !== unlines(settings.keys)) $("keys").value = unlines(settings.keys);
+    $("dialect").value = settings.dialect.name;
+    $("spelling").textContent = `${settings.dialect.name}: words are separated by ${settings.dialect.separator}; ${Language.spelling(settings.dialect)}. Write "" for the empty pattern.`;
+    showBound(settings.capacity);
+  }
+  function showBound(capacity) {
+    const nearest = BOUNDS.reduce((best, bound, index) => (Math.abs(bound - capacity) < Math.abs(BOUNDS[best] - capacity) ? index : best), 0);
+    $("capacity").value = nearest;
+    $("capacity-text").textContent = bytes(capacity);
+    $("capacity").setAttribute("aria-valuetext", bytes(capacity));
+  }
+
+  /** Make the form ready; `change` gets the settings whenever they are others, and `now` returns those that are shown. */
+  function start(data, now, change) {
+    data.dialects.forEach(({ name }) => $("dialect").append(make("option", { value: name }, name)));
+    data.examples.forEach((example, index) => $("examples").append(make("option", { value: index }, example.title)));
+    let waiting = 0;
+    const later = (work) => { clearTimeout(waiting); waiting = setTimeout(work, 200); };
+    // The empty line of a field without any key is the empty key: there is always one.
+    const typed = () => ({ ...now(), patterns: lines($("patterns").value), keys: lines($("keys").value).length ? lines($("keys").value) : [""] });
+    $("editor").addEventListener("submit", (event) => event.preventDefault());
+    for (const id of ["patterns", "keys"]) $(id).addEventListener("input", () => later(() => change(typed())));
+    $("dialect").addEventListener("change", () => {
+      const dialect = data.dialects.find(({ name }) => name === $("dialect").value);
+      change({ ...typed(), dialect });
+    });
+    $("capacity").max = BOUNDS.length - 1;
+    $("capacity").addEventListener("input", () => {
+      const capacity = BOUNDS[Number($("capacity").value)];
+      showBound(capacity);
+      later(() => change({ ...typed(), capacity }));
+    });
+    $("examples").addEventListener("change", () => {
+      const example = data.examples[Number($("examples").value)];
+      if (!example || $("examples").value === "") return;
+      $("example-note").textContent = example.note;
+      const dialect = data.dialects.find(({ name }) => name === example.dialect) ?? now().dialect;
+      change({ patterns: example.patterns, keys: example.keys, dialect, capacity: example.capacity });
+    });
+    const goOn = (key) => change({ ...now(), keys: [...now().keys, key] }, { lastKey: true });
+    $("keep").addEventListener("click", () => {
+      goOn(now().keys.at(-1));
+      const field = $("keys"), begin = field.value.lastIndexOf("\n") + 1;
+      field.focus();
+      field.setSelectionRange(begin, field.value.length);
+    });
+    $("empty").addEventListener("click", () => change({ ...now(), keys: now().keys.slice(-1) }));
+    for (const [id, matching] of [["add-match", true], ["add-miss", false]]) $(id).addEventListener("click", () => {
+      const key = Predict.key(now(), matching);
+      if (key !== null) goOn(key);
+    });
+  }
+
+  return { read, written, show, start };
+})();

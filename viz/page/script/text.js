@@ -1,0 +1,41 @@
+// Words as they can be shown, as in viz/text.py: every character visible, and no word that looks like something else.
+"use strict";
+
+const Text = (() => {
+  /** The text with a visible sign for each invisible character. */
+  function visible(text) {
+    let before = "";
+    return [...text].map((character) => {
+      const code = character.codePointAt(0);
+      const joined = character === "\u200d" && /^[\p{So}\p{Sk}\p{Mn}]$/u.test(before);
+      before = character;
+      if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+      if (code === 0x7f) return "␡";
+      if (joined || character === " ") return character;
+      if (/^[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Zs}]$/u.test(character))
+        return `‹U+${code.toString(16).toUpperCase().padStart(4, "0")}›`;
+      return character;
+    }).join("");
+  }
+
+  /** The text in at most `limit` characters; of a longer one, both ends with an ellipsis between them. */
+  function elided(text, limit) {
+    const characters = [...text];
+    if (characters.length <= limit) return text;
+    const head = Math.floor(limit / 2);
+    return [...characters.slice(0, head), "…", ...characters.slice(characters.length - (limit - head - 1))].join("");
+  }
+
+  /** A word as a label: quoted where it could be mistaken for another label, elided in the middle. */
+  function shown(word, limit = 24) {
+    const text = elided(visible(word), limit);
+    const reserved = ["", "*", "#", "ε", "other", "any word"].includes(word);
+    if (reserved || /^ | $/.test(word) || /[",]/.test(word)) return `"${text.replace(/[\\"]/g, "\\$&")}"`;
+    return text;
+  }
+
+  /** A number with its noun. */
+  const counted = (count, thing) => `${count.toLocaleString("en")} ${thing}${count === 1 ? "" : "s"}`;
+
+  return { visible, elided, shown, counted };
+})();
