@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -56,8 +57,11 @@ def everywhere(
     stride: int = 1,
     threads: bool = False,
 ) -> int:
-    """Break a call off at every ``stride``-th of its steps, and check after each; return how many steps there are."""
-    step = 1
+    """Break a call off at every ``stride``-th of its steps, and check after each; return how many steps there are.
+
+    Which of them is drawn anew by each call; ``check`` is told the step, to name it where it fails.
+    """
+    step = 1 + random.randrange(stride)
     while True:
         broken = False
         with broken_at(step, within, threads=threads) as steps:

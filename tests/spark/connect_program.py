@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, topology_of
 from dfa_router.spark import check_executors, register, route, shipping
+from dfa_router.spark.session import SHORT_JOBS
 from tests.spark.workers import keys_of_workers
 
 SCHEMA = "exchange string, routing_key string, number int"
@@ -35,7 +36,8 @@ def listed(routed: DataFrame) -> list[list[Any]]:
 def main(folder: Path) -> None:
     """Ask everything of one session."""
     builder = SparkSession.builder.remote("local[2]")
-    for name, value in {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}.items():
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+    for name, value in (settings | {"spark.driver.extraJavaOptions": SHORT_JOBS}).items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     found: dict[str, Any] = {"session": type(session).__module__}

@@ -23,10 +23,12 @@ import sys
 from dfa_router.errors import EnvironmentLacksError
 from dfa_router.rabbitmq import Exchange, topology_of
 from dfa_router.spark import check_executors, route
+from dfa_router.spark.session import SHORT_JOBS
 from pyspark.sql import SparkSession
 
 session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config(
-    "spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").getOrCreate()
+    "spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").config(
+    "spark.driver.extraJavaOptions", SHORT_JOBS).getOrCreate()
 messages = session.createDataFrame([("x", "a")], "exchange string, routing_key string")
 for python in sys.argv[1:]:
     session.sparkContext.pythonExec = python  # what spark.pyspark.python says, read for each function

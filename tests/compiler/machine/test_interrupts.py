@@ -36,6 +36,11 @@ NFA = build_nfa(PATTERNS)
 SIGNALS = int(os.environ.get("DFA_ROUTER_SIGNALS", "2000"))
 """How many signals the tests with random ones send; a hundred thousand take about five minutes."""
 
+strides = pytest.mark.parametrize(
+    "stride", [pytest.param(11, id="some"), pytest.param(1, id="all", marks=pytest.mark.long)]
+)
+"""A call is broken off at some of its steps, others in each run, and by ``make long`` at every one."""
+
 
 def keys_of(seed: int, count: int) -> list[bytes]:
     rng = random.Random(seed)
@@ -98,14 +103,16 @@ def warmed(capacity: int, **options: Any) -> LazyDfa:
     return machine
 
 
+@strides
 @pytest.mark.parametrize("capacity", [1 << 16, 2500])
-def test_a_single_key_may_be_broken_off_at_every_step(capacity: int) -> None:
-    assert everywhere(lambda: LazyDfa(NFA, b".", capacity), lambda machine: machine.match(b"a.b.c")) > 30
-    assert everywhere(lambda: warmed(capacity), lambda machine: machine.match(b"d.a.d.b.c.a")) > 30
+def test_a_single_key_may_be_broken_off_at_every_step(capacity: int, stride: int) -> None:
+    assert everywhere(lambda: LazyDfa(NFA, b".", capacity), lambda machine: machine.match(b"a.b.c"), stride=stride) > 30
+    assert everywhere(lambda: warmed(capacity), lambda machine: machine.match(b"d.a.d.b.c.a"), stride=stride) > 30
 
 
+@strides
 @pytest.mark.parametrize(("capacity", "key_cache"), [(1 << 16, "off"), (1700, "off"), (0, "off"), (1 << 17, "on")])
-def test_a_batch_may_be_broken_off_at_every_step(capacity: int, key_cache: Any) -> None:
+def test_a_batch_may_be_broken_off_at_every_step(capacity: int, key_cache: Any, stride: int) -> None:
     """Growing, clearing, giving up on the cache, simulating: a cache of 1,700 bytes does all of it with 12 keys."""
     keys = column(keys_of(2, 12))
 
@@ -115,11 +122,12 @@ def test_a_batch_may_be_broken_off_at_every_step(capacity: int, key_cache: Any) 
     machine = make()
     machine.match_batch([keys])
     assert capacity != 1700 or (machine.stats().clears and machine.stats().fallbacks)
-    assert everywhere(make, lambda machine: machine.match_batch([keys])) > 100
+    assert everywhere(make, lambda machine: machine.match_batch([keys]), stride=stride) > 100
 
 
+@strides
 @pytest.mark.parametrize("capacity", [1 << 16, 1700])
-def test_a_small_batch_may_be_broken_off_at_every_step(capacity: int) -> None:
+def test_a_small_batch_may_be_broken_off_at_every_step(capacity: int, stride: int) -> None:
     keys = keys_of(2, 12)
     joined, expected = b"\0".join(keys), right(keys)
 
@@ -135,12 +143,13 @@ def test_a_small_batch_may_be_broken_off_at_every_step(capacity: int) -> None:
         call(machine)
         return machine
 
-    assert everywhere(lambda: LazyDfa(NFA, b".", capacity), call) > 100
-    assert everywhere(settled, call) > 50
+    assert everywhere(lambda: LazyDfa(NFA, b".", capacity), call, stride=stride) > 100
+    assert everywhere(settled, call, stride=stride) > 50
 
 
+@strides
 @pytest.mark.parametrize("capacity", [1 << 16, 4000])
-def test_a_sealed_machine_may_be_broken_off_at_every_step(capacity: int) -> None:
+def test_a_sealed_machine_may_be_broken_off_at_every_step(capacity: int, stride: int) -> None:
     keys = keys_of(2, 12)
 
     def make() -> LazyDfa:
@@ -151,9 +160,9 @@ def test_a_sealed_machine_may_be_broken_off_at_every_step(capacity: int) -> None
         assert sealed.sealed is not None
         return sealed
 
-    assert everywhere(make, lambda machine: machine.match_batch([column(keys)])) > 100
-    assert everywhere(make, lambda machine: machine.match(b"d.a.d.b.c.a")) > 30
-    assert everywhere(make, lambda machine: machine.seal()) > 5
+    assert everywhere(make, lambda machine: machine.match_batch([column(keys)]), stride=stride) > 100
+    assert everywhere(make, lambda machine: machine.match(b"d.a.d.b.c.a"), stride=stride) > 30
+    assert everywhere(make, lambda machine: machine.seal(), stride=stride) > 5
 
 
 def test_several_threads_may_be_broken_off_at_every_step() -> None:
