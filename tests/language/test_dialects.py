@@ -62,7 +62,7 @@ def specified(dialect: dr.Dialect, patterns: Sequence[str], keys: Sequence[str])
 
 
 @given(questions(), st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_every_engine_agrees_with_the_specification_however_it_is_asked(
     question: tuple[dr.Dialect, list[str], list[str]], data: st.DataObject
 ) -> None:

@@ -165,7 +165,8 @@ def test_a_sealed_machine_may_be_broken_off_at_every_step(capacity: int, stride:
     assert everywhere(make, lambda machine: machine.seal(), stride=stride) > 5
 
 
-def test_several_threads_may_be_broken_off_at_every_step() -> None:
+@strides
+def test_several_threads_may_be_broken_off_at_every_step(stride: int) -> None:
     keys = column(keys_of(3, 9000))
 
     def make() -> LazyDfa:
@@ -174,13 +175,14 @@ def test_several_threads_may_be_broken_off_at_every_step() -> None:
     def call(machine: LazyDfa) -> Any:
         return machine.match_batch([keys], threads=2)
 
-    assert everywhere(make, call, stride=9) > 100
-    assert everywhere(make, call, threads=True, stride=17) > 100
+    assert everywhere(make, call, stride=4 * stride) > 100
+    assert everywhere(make, call, threads=True, stride=8 * stride) > 100
 
 
-def test_the_twin_may_be_broken_off_at_every_step() -> None:
+@strides
+def test_the_twin_may_be_broken_off_at_every_step(stride: int) -> None:
     keys = column(keys_of(4, 4))
-    assert everywhere(lambda: Twin(NFA, b".", 600), lambda machine: machine.match_batch([keys])) > 100
+    assert everywhere(lambda: Twin(NFA, b".", 600), lambda machine: machine.match_batch([keys]), stride=stride) > 100
 
 
 def caused_by_a_signal(error: BaseException | None) -> bool:
