@@ -2,8 +2,8 @@
 
 Machines are noisy, and the noise lasts: two figures that were taken minutes apart say little about each other. Therefore all
 contestants of a table run once in each round, one after the other, and what is quoted is the ratio of their medians. Timed
-is elapsed time (``perf_counter``) of a process that is pinned to a core, not processor time: some peers and parts have
-threads or processes of their own.
+is elapsed time (``perf_counter``) of a process that is pinned to a core, unless a table says that it is processor time: some
+peers and parts have threads or processes of their own.
 """
 
 from __future__ import annotations
@@ -71,11 +71,12 @@ def medians(
     *,
     rounds: int,
     before: Mapping[str, Callable[[], object]] = MappingProxyType({}),
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
     """Time each contestant once in each round, and return the median seconds of each.
 
     ``before`` has functions by contestant's name that are called before its turn and are not timed: one that makes an empty
-    cache, say.
+    cache, say. ``clock`` tells seconds.
 
     >>> list(medians({"sum": lambda: sum(range(10)), "max": lambda: max(range(10))}, rounds=3))
     ['sum', 'max']
@@ -85,9 +86,9 @@ def medians(
         for name, run in contestants.items():
             if name in before:
                 before[name]()
-            started = time.perf_counter()
+            started = clock()
             run()
-            times[name].append(time.perf_counter() - started)
+            times[name].append(clock() - started)
     return {name: statistics.median(values) for name, values in times.items()}
 
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 import dfa_router as dr
 from benchmarks.agreement import agree, summary
-from benchmarks.measure import child_json, every_core, warm_up
+from benchmarks.measure import child_json, every_core, medians, warm_up
 from benchmarks.workloads import Workload, make_workload
 
 __all__ = ["WORKLOADS", "Figure", "run"]
@@ -46,9 +46,9 @@ class Figure:
     first_sealed: float
     """The first batch of one that was loaded with sealed tables."""
     load_empty: float
-    """Seconds to load the file without sealed tables."""
+    """Elapsed seconds to load the file without sealed tables."""
     load_sealed: float
-    """Seconds to load it with them: they are proven."""
+    """Elapsed seconds to load it with them: they are proven, on all cores."""
     sealed_bytes: int
     """The bytes of the sealed tables."""
     shared_bytes: int
@@ -75,19 +75,19 @@ def _measured(work: Workload, scale: float, rounds: int, progress: Callable[[str
     agree(work.name, {"lazy": summary(lazy.match_batch(keys)), "sealed": summary(sealed.match_batch(keys))})
     distinct = pc.unique(keys)
     progress(f"{work.name}: timing {rounds} rounds")
-    cpu = _medians(
+    cpu = medians(
         {
             "index_in": lambda: pc.index_in(keys, distinct),
             "lazy": lambda: lazy.match_batch(keys),
             "sealed": lambda: sealed.match_batch(keys),
         },
-        rounds,
-        time.process_time,
+        rounds=rounds,
+        clock=time.process_time,
     )
     halves = keys.slice(0, len(keys) // 2), keys.slice(len(keys) // 2)
     other = lazy.seal()
     with every_core(), ThreadPoolExecutor(2) as pool:
-        wall = _medians(
+        wall = medians(
             {
                 "one": lambda: sealed.match_batch(keys),
                 "two": lambda: sealed.match_batch(keys, threads=2),
@@ -95,8 +95,7 @@ def _measured(work: Workload, scale: float, rounds: int, progress: Callable[[str
                     pool.map(lambda pair: pair[0].match_batch(pair[1]), zip((sealed, other), halves, strict=True))
                 ),
             },
-            rounds,
-            time.perf_counter,
+            rounds=rounds,
         )
     each = 1e9 / len(keys)
     with tempfile.TemporaryDirectory() as folder:
@@ -109,11 +108,12 @@ def _measured(work: Workload, scale: float, rounds: int, progress: Callable[[str
         firsts: list[list[float]] = [[], []]
         for _ in range(rounds):
             for path, load, first in zip(paths, loads, firsts, strict=True):
-                began = time.process_time()
-                router = dr.load(path)
+                with every_core():
+                    began = time.perf_counter()
+                    router = dr.load(path)
+                    load.append(time.perf_counter() - began)
                 opened = time.process_time()
                 router.match_batch(keys)
-                load.append(opened - began)
                 first.append(time.process_time() - opened)
         shared = child_json("benchmarks.sealed.child", paths[1], work.name, scale)
     return Figure(
@@ -129,14 +129,3 @@ def _measured(work: Workload, scale: float, rounds: int, progress: Callable[[str
         sealed_bytes=sealed.stats().bytes,
         shared_bytes=shared,
     )
-
-
-def _medians(contestants: dict[str, Callable[[], object]], rounds: int, clock: Callable[[], float]) -> dict[str, float]:
-    """Time each contestant once in each round by a clock; return median seconds."""
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(rounds):
-        for name, contestant in contestants.items():
-            began = clock()
-            contestant()
-            times[name].append(clock() - began)
-    return {name: statistics.median(some) for name, some in times.items()}

@@ -51,7 +51,7 @@ def _page(figures: Sequence[Figure], command: str) -> str:
             ],
         ),
         (
-            f"Opening a file and the first batch, in processor time: seconds to load, of which sealed tables should add at most "
+            f"Opening a file, in elapsed seconds on all cores, and the first batch, in nanoseconds of processor time a key: seconds to load, of which sealed tables should add at most "
             f"{MOST_OPENING}, and nanoseconds for each key of the first batch. *Shared* is what two processes that map the file have "
             "in common, of the file's sealed tables and automaton."
         ),

@@ -27,15 +27,18 @@ RIGHT = -1
 
 
 @kernel
-def first_wrong(program: Program, seal: Cache, work: Work) -> Signed:
-    """Return a state from which something is wrong, 0 for the start states, or RIGHT."""
+def first_wrong(program: Program, seal: Cache, work: Work, share: Signed, shares: Signed) -> Signed:
+    """Return a state from which something is wrong, 0 for the start states, or RIGHT.
+
+    That is proven of one of equal ``shares`` of the states and of the transitions; of the start states by each of them.
+    """
     meta, info, transitions = seal.meta, seal.info, seal.transitions
     symbols, states = np.uint64(program.word_offsets.size), np.uint64(seal.state_end.size)
     for root in range(program.roots):
         begin(program, np.int64(root), work)
         if not _is(seal, work, np.uint64(meta[START_RESERVED if root else START])):
             return 0
-    for state in range(ONE, states):
+    for state in range(ONE + _part(states - ONE, share, shares), ONE + _part(states - ONE, share + 1, shares)):
         default = info[TWO * state] & LOW_HALF
         first, last = np.int64(seal.state_end[state - ONE]), np.int64(seal.state_end[state])
         if default != ZERO:
@@ -44,7 +47,8 @@ def first_wrong(program: Program, seal: Cache, work: Work) -> Signed:
                 return np.int64(state)
         if not _filter_passes(program, seal, state):
             return np.int64(state)
-    for slot in range(np.uint64(transitions.size)):
+    slots = np.uint64(transitions.size)
+    for slot in range(_part(slots, share, shares), _part(slots, share + 1, shares)):
         entry = transitions[slot]
         if entry == ZERO:
             continue
@@ -62,6 +66,12 @@ def first_wrong(program: Program, seal: Cache, work: Work) -> Signed:
             if not _is(seal, work, target):
                 return np.int64(state)
     return RIGHT
+
+
+@inlined
+def _part(count: Unsigned, share: Signed, shares: Signed) -> Unsigned:
+    """Return where a share of so many begins."""
+    return count * np.uint64(share) // np.uint64(shares)
 
 
 @inlined

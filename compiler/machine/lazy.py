@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -125,16 +124,11 @@ class LazyDfa:
         """
         if seal is not None and not checked:
             check(seal, self._program)
-        machine = copy(self)
-        fits = seal is not None and nbytes(seal) <= self._capacity
-        machine._seal = seal if fits else None  # noqa: SLF001 - of this class
-        machine._begin()  # noqa: SLF001
-        return machine
-
-    def __copy__(self) -> LazyDfa:
-        """Return a machine of the same tables, with nothing else; the caller begins it."""
-        machine = object.__new__(type(self))
+        machine = object.__new__(LazyDfa)
         machine.__dict__.update(self.__dict__)
+        fits = seal is not None and nbytes(seal) <= self._capacity
+        machine._seal = seal if fits else None
+        machine._begin()
         return machine
 
     def match(self, key: bytes) -> tuple[int, ...]:

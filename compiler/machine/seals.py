@@ -7,6 +7,10 @@ states and sets, and the doorkeeper. Its arrays are frozen, so that all threads 
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import numpy as np
 
 from compiler.kernels.tables import (
@@ -24,10 +28,8 @@ from compiler.kernels.tables import (
     WIDE,
     Cache,
     Int32s,
-    Int64s,
     Program,
-    Uint64s,
-    frozen,
+    frozen_cache,
 )
 from compiler.kernels.work import make_work
 
@@ -36,7 +38,16 @@ __all__ = ["Seal", "SealError", "check", "make_seal", "seal_of"]
 Seal = Cache
 """Sealed tables: a cache that nobody writes."""
 
+SMALLEST_PROOF = 1 << 18
+"""The fewest entries of a table of transitions that are worth a thread of their own: some ten milliseconds."""
 _NONE = np.empty(0, np.uint64)
+_UNUSED = {
+    "state_slots": _NONE,
+    "set_slots": _NONE,
+    "doorkeeper": _NONE,
+    "doorkeeper_shift": np.int64(64),
+    "state_limit": np.int64(0),
+}
 
 
 class SealError(ValueError):
@@ -51,16 +62,30 @@ class SealError(ValueError):
 def check(seal: Seal, program: Program) -> None:
     """Check tables that anybody may have made: whether kernels may read them, and whether they say what the patterns say.
 
-    Raises :class:`SealError`. Each transition is made once more and compared, which takes 0.1 us.
+    Raises :class:`SealError`. Each transition is made once more and compared, which takes 0.1 to 0.3 us; several threads share them.
     """
-    from compiler.kernels.proving import RIGHT, first_wrong  # as late as all kernels
-
     found = _flaw(seal, program)
     if found:
         raise SealError(*found)
-    state = first_wrong(program, seal, make_work(program))
-    if state != RIGHT:
+    state = _first_wrong(seal, program)
+    if state is not None:
         raise SealError("transitions", f"what leads on from state {state:,} is not what the patterns say")
+
+
+def _first_wrong(seal: Seal, program: Program) -> int | None:
+    """Return the first state from which something is wrong, 0 for the start states; None for a seal that is right."""
+    from compiler.kernels.proving import RIGHT, first_wrong  # as late as all kernels
+
+    def proof(share: int) -> int:
+        return int(first_wrong(program, seal, make_work(program), share, shares))
+
+    shares = min(os.cpu_count() or 1, 1 + len(seal.transitions) // SMALLEST_PROOF)
+    if shares == 1:
+        told = [proof(0)]
+    else:
+        with ThreadPoolExecutor(shares, thread_name_prefix="dfa-router") as pool:
+            told = list(pool.map(proof, range(shares)))
+    return min((state for state in told if state != RIGHT), default=None)
 
 
 def make_seal(cache: Cache) -> Seal | None:
@@ -72,53 +97,25 @@ def make_seal(cache: Cache) -> Seal | None:
     kept[COUNTS] = 0
     states, sets = int(meta[STATES]), int(meta[SETS])
     return seal_of(
-        meta=kept,
-        state_end=cache.state_end[:states].copy(),
-        info=cache.info[: 2 * states].copy(),
-        members=cache.members[: meta[MEMBERS]].copy(),
-        set_end=cache.set_end[:sets].copy(),
-        tags=cache.tags[: meta[TAGS]].copy(),
-        transitions=cache.transitions.copy(),
-        filters=cache.filters[: meta[FILTERS]].copy(),
-        transition_shift=int(cache.transition_shift),
-        symbol_bits=int(cache.symbol_bits),
-        key_shift=int(cache.key_shift),
+        **cache._replace(
+            meta=kept,
+            state_end=cache.state_end[:states].copy(),
+            info=cache.info[: 2 * states].copy(),
+            members=cache.members[: meta[MEMBERS]].copy(),
+            set_end=cache.set_end[:sets].copy(),
+            tags=cache.tags[: meta[TAGS]].copy(),
+            transitions=cache.transitions.copy(),
+            filters=cache.filters[: meta[FILTERS]].copy(),
+        )._asdict()
     )
 
 
-def seal_of(
-    *,
-    meta: Int64s,
-    state_end: Int32s,
-    info: Uint64s,
-    members: Int32s,
-    set_end: Int32s,
-    tags: Int32s,
-    transitions: Uint64s,
-    filters: Uint64s,
-    transition_shift: int,
-    symbol_bits: int,
-    key_shift: int,
-) -> Seal:
-    """Return these arrays, which nobody may write from now on, as a seal; ``meta`` is each reader's own."""
-    return Cache(
-        meta=meta,
-        state_end=frozen(state_end),
-        info=frozen(info),
-        state_slots=frozen(_NONE),
-        members=frozen(members),
-        set_end=frozen(set_end),
-        set_slots=frozen(_NONE),
-        tags=frozen(tags),
-        transitions=frozen(transitions),
-        transition_shift=np.int64(transition_shift),
-        symbol_bits=np.int64(symbol_bits),
-        key_shift=np.int64(key_shift),
-        filters=frozen(filters),
-        state_limit=np.int64(0),
-        doorkeeper=frozen(_NONE),
-        doorkeeper_shift=np.int64(64),
-    )
+def seal_of(**fields: Any) -> Seal:
+    """Return what these fields of a cache say as a seal; those that only building needs may be among them.
+
+    Nobody may write the arrays from now on, but for ``meta``, of which each reader has a copy of its own.
+    """
+    return frozen_cache(Cache(**{**fields, **_UNUSED}))
 
 
 def _flaw(seal: Seal, program: Program) -> tuple[str, str] | None:

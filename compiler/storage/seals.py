@@ -1,8 +1,7 @@
 """Sealed tables as sections of a file, beside the automaton that they are of.
 
 What a file says of itself is believed of nothing: the tables must be well formed, so that kernels may read them, and each
-transition in them is made once more from the automaton and compared (:mod:`compiler.machine.seals`). That takes 0.1 us each,
-where building them took 0.7.
+transition in them is made once more from the automaton and compared (:mod:`compiler.machine.seals`).
 """
 
 from __future__ import annotations
@@ -51,5 +50,7 @@ def seal_from(sections: Mapping[str, Array]) -> Seal | None:
     meta = np.zeros(META, np.int64)
     meta[[START, START_RESERVED]] = numbers[:2]
     meta[[STATES, SETS]] = len(arrays["state_end"]), len(arrays["set_end"])
-    shift, symbol_bits, key_shift = numbers[2:]
-    return seal_of(meta=meta, transition_shift=shift, symbol_bits=symbol_bits, key_shift=key_shift, **arrays)
+    addressing = map(np.int64, numbers[2:])
+    return seal_of(
+        meta=meta, **arrays, **dict(zip(("transition_shift", "symbol_bits", "key_shift"), addressing, strict=True))
+    )
