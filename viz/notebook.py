@@ -72,10 +72,14 @@ def lecture(
 def mimebundle(thing: Any, text: str, **options: Any) -> dict[str, str]:
     """Return a picture and ``text`` by MIME type or, where no picture can be drawn, ``text`` with the reason.
 
+    The picture comes as SVG, and once more as HTML: JupyterLab shows SVG as an image, in which nothing tells the notebook's
+    theme, but HTML as a part of the notebook.
+
     No error is raised where Graphviz is missing or the thing is too large, since that would break a cell whose last
     line happens to be an automaton. Options as in :func:`viz.to_svg`.
     """
     try:
-        return {"image/svg+xml": to_svg(thing, **options), "text/plain": text}
+        svg = to_svg(thing, **options)
     except (DrawingTooLargeError, RendererError) as reason:
         return {"text/plain": f"{text}\n(no picture: {reason})"}
+    return {"text/html": f"<div>{svg}</div>", "image/svg+xml": svg, "text/plain": text}
