@@ -14,7 +14,7 @@ from viz.errors import DrawingTooLargeError, RendererError
 from viz.formats.files import to_svg
 from viz.model.build import drawing
 from viz.page.html import CACHE_BYTES, teach
-from viz.text import markup
+from viz.text import counted, markup
 
 __all__ = ["Lecture", "Picture", "lecture", "mimebundle", "picture"]
 
@@ -46,7 +46,7 @@ class Lecture:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         keys = ", ".join(map(repr, self.keys))
-        text = f"the match of {keys} by {len(self.patterns)} patterns, step by step: save it with viz.teach(..., path)"
+        text = f"the match of {keys} by {counted(len(self.patterns), 'pattern')}, step by step: save it with viz.teach(..., path)"
         page = teach(self.patterns, self.keys, cache_bytes=self.cache_bytes)
         size = f'width="100%" height="{self.height}"'
         frame = f'<iframe srcdoc="{markup(page)}" {size} title="Step through a match"></iframe>'
