@@ -97,7 +97,9 @@ def test_a_picture_that_was_zoomed_scrolls_to_where_the_key_is(visits: Visits, p
         assert page.eval_on_selector(f"#{name}-canvas", "one => one.scrollWidth > 2 * one.clientWidth")
     scrolled = set()
     for _ in go_through(page):
-        assert not [one for one in page.evaluate(OUTSIDE) if one.startswith("s")], "it is in one state, which is in sight"
+        assert not [one for one in page.evaluate(OUTSIDE) if one.startswith("s")], (
+            "it is in one state, which is in sight"
+        )
         scrolled.add(page.eval_on_selector("#dfa-canvas", "one => one.scrollLeft"))
     assert len(scrolled) > 2
 
@@ -136,14 +138,20 @@ def test_pictures_can_be_read_on_a_projector_with_the_story_in_sight(visits: Vis
     story, nodes = boxes(page, "#story")[0], boxes(page, "figure .node")
     assert story[1] >= 0
     assert max(box[1] + box[3] for box in nodes) <= 720
-    page.evaluate("document.getElementById('dfa-figure').scrollIntoView({ block: 'end' })")
-    assert page.evaluate("scrollY") > 50
-    assert 0 <= boxes(page, "#story")[0][1] < 720, "the story stays in sight"
     before = boxes(page, "#nfa-canvas .node")[0][3]
     page.click("#nfa-figure [data-zoom='in']")
     assert boxes(page, "#nfa-canvas .node")[0][3] > 1.2 * before
     page.click("#nfa-figure [data-zoom='fit']")
     assert boxes(page, "#nfa-canvas .node")[0][3] == before
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_story_stays_in_sight_beside_each_picture(visits: Visits, page_file: str, size: tuple[int, int]) -> None:
+    page = visits.open(page_file, size=size)
+    for figure in ("nfa-figure", "dfa-figure"):
+        page.evaluate(f"document.getElementById('{figure}').scrollIntoView({{ block: 'end' }})")
+        _, y, _, height = boxes(page, "#story")[0]
+        assert 0 <= y <= y + height <= size[1]
 
 
 def test_lecture_mode_fills_the_screen_with_large_text(visits: Visits, page_file: str) -> None:

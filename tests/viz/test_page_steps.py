@@ -144,6 +144,7 @@ def test_pictures_are_kept_where_another_key_has_the_same_and_ghosts_come_back(v
     page.check("#ghosts")
     more = page.evaluate(DRAWN)
     assert len(more["nodes"]) > len(drawn["nodes"]) > 2
+    assert {one["number"] for one in more["nodes"]} == {*(one["number"] for one in drawn["nodes"]), "–"}
     page.uncheck("#ghosts")
     assert page.evaluate(DRAWN) == drawn
     page.check("#ghosts")
