@@ -49,7 +49,7 @@ def strangers(rounds: int = ROUNDS) -> tuple[int, int]:
 
     def read() -> None:
         wrong = done = 0
-        while not ended.is_set():
+        while not (done and ended.is_set()):
             wrong += sum(type(cell.get()) is not Value for _ in range(1_000))
             done += 1_000
         told.append((wrong, done))
