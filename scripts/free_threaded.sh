@@ -1,9 +1,9 @@
 #!/bin/sh
 # Builds a Python without the global lock, for `python -m benchmarks seeds --free-threaded`:  scripts/free_threaded.sh FOLDER
 #
-# Makes a virtual environment FOLDER/venv with numpy and cereggii, of python3.14t or python3.13t if one is on the path. Else
-# Debian's source of Python 3.13 is fetched by apt and built into FOLDER, with the packages' defaults and without the lock: three
-# minutes on a core. Nothing outside of FOLDER changes. The last line of the output is the interpreter.
+# Makes a virtual environment FOLDER/venv with numpy, and with cereggii for benchmarks/seeds/threads/strangers.py, of
+# python3.14t or python3.13t if one is on the path. Else Debian's source of Python 3.13 is fetched by apt and built into FOLDER,
+# with the packages' defaults and without the lock: three minutes on a core. Nothing outside of FOLDER changes. The last line of the output is the interpreter.
 #
 #     scripts/free_threaded.sh /tmp/free
 #     .venv/bin/python -m benchmarks seeds --free-threaded /tmp/free/venv/bin/python

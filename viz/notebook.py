@@ -14,7 +14,7 @@ from viz.errors import DrawingTooLargeError, RendererError
 from viz.formats.files import to_svg
 from viz.model.build import drawing
 from viz.page.html import CACHE_BYTES, teach
-from viz.text import markup
+from viz.text import counted, markup
 
 __all__ = ["Lecture", "Picture", "lecture", "mimebundle", "picture"]
 
@@ -46,7 +46,7 @@ class Lecture:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         keys = ", ".join(map(repr, self.keys))
-        text = f"the match of {keys} by {len(self.patterns)} patterns, step by step: save it with viz.teach(..., path)"
+        text = f"the match of {keys} by {counted(len(self.patterns), 'pattern')}, step by step: save it with viz.teach(..., path)"
         page = teach(self.patterns, self.keys, cache_bytes=self.cache_bytes)
         size = f'width="100%" height="{self.height}"'
         frame = f'<iframe srcdoc="{markup(page)}" {size} title="Step through a match"></iframe>'
@@ -72,10 +72,14 @@ def lecture(
 def mimebundle(thing: Any, text: str, **options: Any) -> dict[str, str]:
     """Return a picture and ``text`` by MIME type or, where no picture can be drawn, ``text`` with the reason.
 
+    The picture comes as SVG, and once more as HTML: JupyterLab shows SVG as an image, in which nothing tells the notebook's
+    theme, but HTML as a part of the notebook.
+
     No error is raised where Graphviz is missing or the thing is too large, since that would break a cell whose last
     line happens to be an automaton. Options as in :func:`viz.to_svg`.
     """
     try:
-        return {"image/svg+xml": to_svg(thing, **options), "text/plain": text}
+        svg = to_svg(thing, **options)
     except (DrawingTooLargeError, RendererError) as reason:
         return {"text/plain": f"{text}\n(no picture: {reason})"}
+    return {"text/html": f"<div>{svg}</div>", "image/svg+xml": svg, "text/plain": text}

@@ -20,7 +20,7 @@ __all__ = ["seeds"]
     "--free-threaded",
     metavar="PYTHON",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A Python without the global lock, with numpy and cereggii, for the tables of several threads: "
+    help="A Python without the global lock, with numpy, for the tables of several threads: "
     "scripts/free_threaded.sh builds one.",
 )
 @click.option(

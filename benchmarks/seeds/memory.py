@@ -23,16 +23,28 @@ from benchmarks.seeds.contestants import Contestant, contestant, random_topics
 from benchmarks.seeds.rows import Row
 from dfa_router.engines.protocol import Matcher
 
-__all__ = ["LITERAL", "OVER_TOPICS", "WILDCARDS", "deep_size", "literal_memory", "space_memory", "wildcard_memory"]
+__all__ = [
+    "BY_SUBSCRIPTIONS",
+    "LITERAL",
+    "OVER_TOPICS",
+    "WILDCARDS",
+    "deep_size",
+    "literal_memory",
+    "space_memory",
+    "wildcard_memory",
+]
 
-LITERAL, WILDCARDS, OVER_TOPICS = (
+LITERAL, WILDCARDS, OVER_TOPICS, BY_SUBSCRIPTIONS = (
     "literal subscriptions",
     "300 subscriptions with wildcards",
     "subscriptions over a topic space",
+    "9,000 topics, by subscriptions",
 )
 """What is measured."""
 SPACES = (1_000, 3_000, 9_000, 27_000)
 """Topics of a topic space."""
+SHARES, SHARED = (0.03, 0.1, 0.3, 1.0), 9_000
+"""Shares of the subscriptions that are held over a topic space of this size."""
 WILD, WILD_KEYS = 300, 20_000
 """Patterns with wildcards, and the keys after which their DFA is measured."""
 
@@ -70,22 +82,30 @@ def wildcard_memory(words: int = 8) -> Iterator[Row]:
 
 
 def space_memory(subscriptions: int) -> Iterator[Row]:
-    """Measure the kilobytes of both inverted bitmaps, by the number of topics; one subscription in three has a ``*``."""
-    chance = random.Random(4)
+    """Measure the kilobytes of both inverted bitmaps, by the number of topics and by that of subscriptions."""
     for size in SPACES:
-        topics = [f"{number % 10}.{number // 10 % 30}.{number // 300}" for number in range(size)]
-        patterns = []
-        for number in range(subscriptions):
-            words = chance.choice(topics).split(".")
-            if number % 3 == 0:
-                words[chance.randrange(3)] = "*"
-            patterns.append(".".join(words))
-        found = []
-        for name in ("inverted", "inverted_opt"):
-            engine = contestant(name).build(patterns, topics)
-            found.append(engine.match(topics[-1].encode()))
-            yield _row(name, OVER_TOPICS, f"{size:,} topics", deep_size(engine) / 1000, unit="KB")
-        assert found[0] == found[1]
+        yield from _both_bitmaps(OVER_TOPICS, f"{size:,} topics", size, subscriptions)
+    for share in SHARES:
+        count = max(1, round(share * subscriptions))
+        yield from _both_bitmaps(BY_SUBSCRIPTIONS, f"{count:,} subscriptions", SHARED, count)
+
+
+def _both_bitmaps(measure: str, condition: str, size: int, subscriptions: int) -> Iterator[Row]:
+    """Measure both over a topic space of this size; one subscription in three has a ``*``, which takes some 30 topics or 10."""
+    chance = random.Random(4)
+    topics = [f"{number % 10}.{number // 10 % 30}.{number // 300}" for number in range(size)]
+    patterns = []
+    for number in range(subscriptions):
+        words = chance.choice(topics).split(".")
+        if number % 3 == 0:
+            words[chance.randrange(3)] = "*"
+        patterns.append(".".join(words))
+    found = []
+    for name in ("inverted", "inverted_opt"):
+        engine = contestant(name).build(patterns, topics)
+        found.append(engine.match(topics[-1].encode()))
+        yield _row(name, measure, condition, deep_size(engine) / 1000, unit="KB")
+    assert found[0] == found[1]
 
 
 def _row(matcher: str, measure: str, condition: str, value: float, *, unit: str, note: str = "") -> Row:

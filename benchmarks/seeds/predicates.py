@@ -17,7 +17,7 @@ from functools import cache
 from benchmarks.seeds.rows import Row
 from dfa_router.reference.skipfilter import SkipFilter, uri_template
 
-__all__ = ["FRESH", "RECURRING", "churn", "predicates"]
+__all__ = ["FRESH", "RECURRING", "churn", "predicates", "recurring"]
 
 Subscriber = tuple[int, tuple[tuple[str, re.Pattern[str]], ...]]
 """A number, and selectors as text and as the regular expression of it."""
@@ -36,7 +36,7 @@ def predicates(subscribers: int, condition: str, seconds: float) -> Iterator[Row
     With topics that recur, the caches have seen each before, and nobody is asked without a cache: that would be as above.
     """
     people = population(subscribers)
-    again = list(itertools.pairwise(f"/users/{number}/books/{number}" for number in range(6)))
+    again = recurring()
     expected = [number for number, _ in _asked_all(people)(again[3])]
     ways = {ALL: _asked_all, BOOLEAN: _boolean_cache, SKIP: _skip}
     for way, make in ways.items():
@@ -60,6 +60,11 @@ def predicates(subscribers: int, condition: str, seconds: float) -> Iterator[Row
             value=done / took,
             unit="messages/s",
         )
+
+
+def recurring() -> list[tuple[str, str]]:
+    """Return the messages that recur, two topics each."""
+    return list(itertools.pairwise(f"/users/{number}/books/{number}" for number in range(6)))
 
 
 def churn(changes: int) -> Iterator[Row]:

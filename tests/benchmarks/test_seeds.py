@@ -6,6 +6,7 @@ import csv
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,16 +15,17 @@ from benchmarks import __main__ as cli
 from benchmarks.seeds import Row, Scale, run, write
 from benchmarks.seeds.claims import CLAIMS
 from benchmarks.seeds.contestants import CONTESTANTS, random_topics
-from benchmarks.seeds.memory import LITERAL, OVER_TOPICS, WILDCARDS, deep_size
-from benchmarks.seeds.predicates import RECURRING, SKIP
+from benchmarks.seeds.memory import BY_SUBSCRIPTIONS, LITERAL, OVER_TOPICS, WILDCARDS, deep_size
+from benchmarks.seeds.predicates import RECURRING, SKIP, recurring
 from benchmarks.seeds.rows import PUBLISHED
 from benchmarks.seeds.single import throughput
 from benchmarks.seeds.sources import digest
 from benchmarks.seeds.suite import TABLES, steps
 from benchmarks.seeds.threads.contestants import THREADED, UNLOCKED, live
 from benchmarks.seeds.threads.interpreters import FREE, threads
+from benchmarks.seeds.threads.work import mix, treats_keys
 from dfa_router.cli.exit_codes import ExitCode
-from dfa_router.engines.live import LockedMatcher, LockFreeMatcher
+from dfa_router.engines.live import LiveMatcher, LockedMatcher, LockFreeMatcher
 from dfa_router.engines.protocol import Matcher
 
 TINY = Scale(seconds=0.0005, operations=4, subscriptions=20, subscribers=(20, 40), column=2000)
@@ -63,6 +65,29 @@ def test_mixes_and_inserts_run_at_the_sources_numbers_of_threads(rows: list[Row]
     assert free == set(UNLOCKED)
 
 
+@pytest.mark.parametrize("reads_in_ten", [5, 9])
+def test_threads_of_a_mix_subscribe_with_treats_own_keys(reads_in_ten: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were random ones of five words, none of which shares its beginning with another."""
+    made: list[LiveMatcher] = []
+
+    def noted(*given: Any) -> LiveMatcher:
+        made.append(live(*given))
+        return made[-1]
+
+    monkeypatch.setattr("benchmarks.seeds.threads.work.live", noted)
+    mix("trie", reads_in_ten, 2, 60)
+    added = {binding.pattern for binding in made[0].bindings[1_000:]}
+    assert added
+    assert added <= set(treats_keys(60))
+    assert treats_keys(60)[59] == "9.9.59"
+
+
+def test_the_page_says_how_many_topics_recur() -> None:
+    """It said a hundred."""
+    assert len({topic for message in recurring() for topic in message}) == 6
+    assert RECURRING.startswith("six topics")
+
+
 def test_only_the_locks_that_an_engine_needs_are_measured() -> None:
     assert isinstance(live("cstrie", ["a"], []), LockFreeMatcher)
     assert isinstance(live("trie", ["a"], []), LockedMatcher)
@@ -85,6 +110,16 @@ def test_a_topic_space_counts_as_memory(rows: list[Row]) -> None:
     spaces = {(r.matcher, r.condition): r.value for r in rows if r.table == "memory" and r.measure == OVER_TOPICS}
     assert spaces["inverted", "9,000 topics"] > 5 * spaces["inverted", "1,000 topics"]
     assert all(value > 2 * spaces["inverted_opt", size] for (name, size), value in spaces.items() if name == "inverted")
+
+
+def test_the_factor_between_the_bitmaps_falls_with_the_subscriptions(rows: list[Row]) -> None:
+    """From one number of subscriptions a single factor seemed to be the bitmaps' own."""
+    held = {(r.matcher, r.condition): r.value for r in rows if r.table == "memory" and r.measure == BY_SUBSCRIPTIONS}
+    conditions = [condition for name, condition in held if name == "inverted"]
+    factors = [held["inverted", one] / held["inverted_opt", one] for one in conditions]
+    assert conditions == ["1 subscriptions", "2 subscriptions", "6 subscriptions", "20 subscriptions"]
+    assert factors == sorted(factors, reverse=True)
+    assert factors[0] > 3 * factors[-1]
 
 
 def test_columns_are_measured_with_and_without_the_key_cache(rows: list[Row]) -> None:

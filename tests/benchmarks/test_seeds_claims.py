@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from benchmarks.seeds.pages.files import MEASURED
 from benchmarks.seeds.rows import COLUMNS
 from benchmarks.seeds.sources import code_of, digest, modules
 from benchmarks.seeds.suite import TABLES
+from benchmarks.seeds.threads.strangers import strangers
 from dfa_router.cli.exit_codes import ExitCode
 
 REPOSITORY = Path(__file__).parents[2]
@@ -140,6 +142,12 @@ def test_the_tables_of_threads_are_measured_without_the_interpreters_lock() -> N
     check_free_threaded(python)
     rows = list(threads("cstrie", 4, python))
     assert {row.table for row in rows} == {f"{table}{FREE}" for table in ("mix", "inserts", "reads", "tail")}
+
+
+@pytest.mark.skipif(find_spec("cereggii") is None, reason="needs cereggii: pip install 'dfa-router[atomics]'")
+def test_with_the_interpreters_lock_no_cell_returns_a_stranger() -> None:
+    wrong, reads = strangers(50)
+    assert wrong == 0 < reads
 
 
 def test_the_program_of_the_threads_needs_neither_numba_nor_bitmaps() -> None:

@@ -235,3 +235,20 @@ def test_a_site_is_written_into_a_folder(tmp_path: Path, capsys: pytest.CaptureF
     assert (code, out) == (0, "")
     assert "index.html in a browser" in err
     assert len(list((tmp_path / "new" / "site").glob("*.html"))) == 8
+
+
+@pytest.mark.parametrize("what", ["nfa", "dfa"])
+def test_the_binding_that_accepts_is_named_by_its_pattern(
+    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, _, err = run(capsys, "render", what, *FOUR, *KEY, "--out", str(tmp_path / "x.dot"))
+    assert "accepted by a.#.c" in err
+    assert "binding 2" not in err
+
+
+def test_one_of_something_is_no_plural(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "show", "-p", "", "--key", "")
+    _, _, err = run(capsys, "render", "nfa", "-p", "", "--out", str(tmp_path / "x.dot"))
+    assert "NFA: 1 position" in out
+    assert "1 position" in err
+    assert not re.search(r"\b1 (positions|states|transitions|words|edges|nodes)\b", out + err)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import dfa_router as dr
 from dfa_router.engines.registry import engine_spec
 from dfa_router.language.dialects import AMQP
+from dfa_router.reference.cstrie.cell import LockedCell, cell_factory
 from tests.suite.matrix import CONFIGURATIONS, Configuration
 
 DYNAMIC = [configuration for configuration in CONFIGURATIONS if configuration.info.dynamic]
@@ -136,6 +138,14 @@ def test_atomic_cells_without_the_package_name_the_extra(monkeypatch: pytest.Mon
     with pytest.raises(dr.EnvironmentLacksError, match=r"dfa-router\[atomics\]"):
         dr.compile([("a", "q")], engine="cstrie", cells="atomic")
     assert dr.compile([("a", "q")], engine="cstrie").match("a") == ("q",)
+
+
+def test_without_the_interpreters_lock_cells_have_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cereggii's may return there what was never put into them, or read memory that was freed."""
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
+    assert cell_factory() is LockedCell
+    with pytest.raises(dr.EnvironmentLacksError, match="use cells='auto'"):
+        dr.compile([("a", "q")], engine="cstrie", cells="atomic")
 
 
 def test_what_the_registry_says_of_each_engine() -> None:

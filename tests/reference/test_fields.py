@@ -86,4 +86,5 @@ def test_bad_input_is_refused_and_changes_nothing() -> None:
 def test_fields_as_text() -> None:
     assert parse_fields("currency=JPY, market=forex, slow") == {"currency": "JPY", "market": "forex", "slow": None}
     assert parse_fields("") == {}
+    assert parse_fields("currency=USD, currency=GBP, slow, slow=1") == {"currency": ("USD", "GBP"), "slow": (None, "1")}
     assert parse_fields("a=b=c, ,d=") == {"a": "b=c", "d": ""}

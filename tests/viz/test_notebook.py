@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -19,6 +20,9 @@ from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 from tests.viz.material import FOUR, KEY
 from viz import picture
 from viz.patterns import nfa_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -47,8 +51,8 @@ def test_five_things_draw_themselves_though_nobody_imports_what_draws() -> None:
     )
     imported, shown = json.loads(run.stdout)
     assert imported == []
-    both = ["image/svg+xml", "text/plain"]
-    assert shown == [[name, both] for name in ("Nfa", "Dfa", "MinimalDfa", "Router", "Topology")]
+    all_three = ["image/svg+xml", "text/html", "text/plain"]
+    assert shown == [[name, all_three] for name in ("Nfa", "Dfa", "MinimalDfa", "Router", "Topology")]
 
 
 def test_without_a_package_that_draws_a_notebook_shows_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,8 +86,35 @@ def test_a_notebook_never_fails_for_want_of_a_picture() -> None:
 def test_notebooks_show_pictures_with_text_beside() -> None:
     for thing in _things():
         bundle = thing._repr_mimebundle_(include=None, exclude=None)  # type: ignore[attr-defined]
-        assert set(bundle) == {"image/svg+xml", "text/plain"}
+        assert set(bundle) == {"image/svg+xml", "text/html", "text/plain"}
         ET.fromstring(bundle["image/svg+xml"])
+        assert bundle["text/html"] == f"<div>{bundle['image/svg+xml']}</div>"
+
+
+@pytest.mark.browser
+@pytest.mark.usefixtures("renderer")
+def test_a_picture_follows_the_notebook_s_theme_and_elsewhere_the_reader_s(browser: Browser) -> None:
+    html = picture(build_dfa(nfa_of(FOUR)), names=FOUR, key=KEY)._repr_mimebundle_()["text/html"]
+    other = '<svg id="other"><rect fill="#1c2127"/></svg>'
+    light, dark = "rgb(28, 33, 39)", "rgb(232, 237, 242)"
+    for reader in ("light", "dark"):
+        context = browser.new_context(color_scheme=reader)
+        page = context.new_page()
+        for body, expected in [
+            ('data-jp-theme-light="true"', light),
+            ('data-jp-theme-light="false"', dark),
+            ('class="vscode-light"', light),
+            ('class="vscode-dark"', dark),
+            ('class="vscode-high-contrast"', dark),
+            ('class="vscode-high-contrast vscode-high-contrast-light"', light),
+            ("", dark if reader == "dark" else light),
+        ]:
+            page.set_content(f"<!doctype html><body {body}>{html}{other}")
+            inks = page.eval_on_selector_all("[fill='#1c2127']", "all => all.map(one => getComputedStyle(one).fill)")
+            assert len(inks) > 10, "the titles of states are of this colour"
+            assert set(inks[:-1]) == {expected}, (reader, body)
+            assert inks[-1] == light, "what else is on the page keeps its colours"
+        context.close()
 
 
 def test_what_is_too_large_for_a_picture_is_text_in_a_notebook() -> None:

@@ -76,10 +76,32 @@ def test_no_node_moves_while_stepping_and_nothing_active_is_out_of_sight(
         assert page.evaluate(OUTSIDE) == [], step
         assert boxes(page, "figure .node > rect") == before, step
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page does not scroll sideways"
-    accepting = page.locator("#set .accepts")
-    if accepting.count():
-        chip, box = boxes(page, "#set .accepts")[0], boxes(page, "#set")[0]
-        assert box[1] - 1 <= chip[1] <= box[1] + box[3]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_pattern_that_accepts_is_in_sight_among_sixty(
+    visits: Visits, page_file: str, size: tuple[int, int]
+) -> None:
+    patterns = tuple(f"a{number}.#" for number in range(60))
+    page = visits.open(page_file + fragment(patterns, "a59.x", step=99), size=size)
+    for what in ("#set", "#bindings"):
+        (_, y, _, height), (_, top, _, whole) = boxes(page, f"{what} .accepts")[0], boxes(page, what)[0]
+        assert top - 1 <= y <= y + height <= top + whole + 1
+
+
+def test_a_picture_that_was_zoomed_scrolls_to_where_the_key_is(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file, size=SIZES[1])
+    for name in ("nfa", "dfa"):
+        for _ in range(5):
+            page.click(f"#{name}-figure [data-zoom='in']")
+        assert page.eval_on_selector(f"#{name}-canvas", "one => one.scrollWidth > 2 * one.clientWidth")
+    scrolled = set()
+    for _ in go_through(page):
+        assert not [one for one in page.evaluate(OUTSIDE) if one.startswith("s")], (
+            "it is in one state, which is in sight"
+        )
+        scrolled.add(page.eval_on_selector("#dfa-canvas", "one => one.scrollLeft"))
+    assert len(scrolled) > 2
 
 
 @pytest.mark.parametrize(
@@ -121,6 +143,15 @@ def test_pictures_can_be_read_on_a_projector_with_the_story_in_sight(visits: Vis
     assert boxes(page, "#nfa-canvas .node")[0][3] > 1.2 * before
     page.click("#nfa-figure [data-zoom='fit']")
     assert boxes(page, "#nfa-canvas .node")[0][3] == before
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_story_stays_in_sight_beside_each_picture(visits: Visits, page_file: str, size: tuple[int, int]) -> None:
+    page = visits.open(page_file, size=size)
+    for figure in ("nfa-figure", "dfa-figure"):
+        page.evaluate(f"document.getElementById('{figure}').scrollIntoView({{ block: 'end' }})")
+        _, y, _, height = boxes(page, "#story")[0]
+        assert 0 <= y <= y + height <= size[1]
 
 
 def test_lecture_mode_fills_the_screen_with_large_text(visits: Visits, page_file: str) -> None:

@@ -108,6 +108,49 @@ DRAWN = """() => {
 }"""
 
 
+MARKED = """selector => [...document.querySelectorAll(selector)].filter((one) => one.marked).length"""
+MARK = """() => { for (const one of document.querySelectorAll("#bindings li, #set > span, #subsets tr, figure svg")) one.marked = true; }"""
+
+
+def test_a_step_makes_anew_only_what_it_changes(visits: Visits, page_file: str) -> None:
+    """Text that is set anew is laid out anew, which took most of the time of a step where patterns are many."""
+    patterns = tuple(f"w{number}.#" for number in range(60))
+    page = visits.open(page_file + fragment(patterns, "w7.x.y", "w8.x.y"))
+    page.evaluate(MARK)
+    for _ in range(2):
+        page.dispatch_event("#next", "click")
+    assert page.evaluate(MARKED, "#bindings li") == page.evaluate(MARKED, "#set > span") == 60
+    assert page.inner_text("#bindings li:first-child .why") == "would accept if the key ended here"
+    assert page.locator("#bindings .failed").count() == 59
+    rows = page.locator("#subsets tbody tr").count()
+    assert rows > 2
+    page.evaluate(MARK)
+    page.dispatch_event("#next", "click")
+    assert page.evaluate(MARKED, "#subsets tbody tr") >= rows - 2
+    page.dispatch_event("#key-next", "click")
+    page.dispatch_event("#next", "click")
+    assert "w8" in page.inner_text("#bindings li:first-child")
+    page.dispatch_event("#key-back", "click")
+    page.dispatch_event("#next", "click")
+    assert "w7" in page.inner_text("#bindings li:first-child")
+
+
+def test_pictures_are_kept_where_another_key_has_the_same_and_ghosts_come_back(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file + fragment(FOUR, KEY, "b.b.c"))
+    page.evaluate(MARK)
+    page.dispatch_event("#key-next", "click")
+    assert page.evaluate(MARKED, "figure svg") == 2
+    drawn = page.evaluate(DRAWN)
+    page.check("#ghosts")
+    more = page.evaluate(DRAWN)
+    assert len(more["nodes"]) > len(drawn["nodes"]) > 2
+    assert {one["number"] for one in more["nodes"]} == {*(one["number"] for one in drawn["nodes"]), "–"}
+    page.uncheck("#ghosts")
+    assert page.evaluate(DRAWN) == drawn
+    page.check("#ghosts")
+    assert page.evaluate(DRAWN) == more
+
+
 def test_a_word_that_is_built_is_told_from_one_that_is_not(visits: Visits, page_file: str) -> None:
     page = visits.open(page_file + fragment(("#.a.#.b",), "a.b.a", step=1))
     edges = page.evaluate(DRAWN)["edges"]

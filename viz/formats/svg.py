@@ -2,8 +2,9 @@
 
 Graphviz writes its own node names where a reader would see tooltips, and colours as attributes. Here each element gets
 its tooltip as ``<title>``, and the picture gets its text alternative. A style sheet replaces the light theme's colours
-for readers who prefer dark. It can find them by their values, because within a theme no two colours are equal, and a
-CSS rule overrides an attribute.
+where it is dark. It can find them by their values, because within a theme no two colours are equal, and a CSS rule
+overrides an attribute. It is dark where the notebook is that the picture stands in, which the notebook's body says, and
+elsewhere if the reader prefers that.
 """
 
 from __future__ import annotations
@@ -22,13 +23,18 @@ _SVG = "http://www.w3.org/2000/svg"
 _FONTS = "system-ui, 'Segoe UI', 'Noto Sans', Helvetica, Arial, sans-serif"
 """Each is narrower than the font of the layout (:data:`viz.formats.dot.FONT`), so the texts fit in any of them."""
 _XLINK = "{http://www.w3.org/1999/xlink}"
+_CLASS = "dfa-router"
+"""The class of pictures, for rules that must not reach what else is on a page."""
+_LIGHT_BODIES = ("[data-jp-theme-light=true]", ".vscode-light", ".vscode-high-contrast-light")
+_DARK_BODIES = ("[data-jp-theme-light=false]", ".vscode-dark", ".vscode-high-contrast:not(.vscode-high-contrast-light)")
+"""What JupyterLab, what converts its notebooks to HTML, and Visual Studio Code say on the body about their theme."""
 
 
 def finished_svg(raw: bytes, model: nx.DiGraph, theme: Literal["auto", "light", "dark"]) -> str:
     """Return the SVG that Graphviz wrote as a complete picture of ``model``.
 
-    It has no XML declaration, so it can be a file or a part of a page. With ``auto`` it follows the reader's preference
-    for light or dark.
+    It has no XML declaration, so it can be a file or a part of a page. With ``auto`` it follows the notebook that it is a
+    part of, or else the reader's preference for light or dark.
     """
     ET.register_namespace("", _SVG)
     root = ET.fromstring(raw)  # noqa: S314 - Graphviz wrote it, from the text of to_dot()
@@ -52,8 +58,9 @@ def finished_svg(raw: bytes, model: nx.DiGraph, theme: Literal["auto", "light", 
     _describe(root, model)
     if theme == "auto":
         style = ET.Element(f"{{{_SVG}}}style")
-        style.text = f"@media (prefers-color-scheme: dark) {{ {_translation()} }}"
+        style.text = _translation()
         root.insert(2, style)
+        root.set("class", _CLASS)
     return ET.tostring(root, encoding="unicode")
 
 
@@ -87,9 +94,14 @@ def _describe(root: ET.Element, model: nx.DiGraph) -> None:
 
 
 def _translation() -> str:
-    """Return the CSS rules that replace each colour of the light theme by the dark one."""
-    dark = colours(DARK)
-    rules = []
+    """Return the CSS rules that replace each colour of the light theme by the dark one, where it is dark."""
+    dark = "".join(f"--dfa-{name}:{colour};" for name, colour in colours(DARK).items())
+    light = "".join(f"--dfa-{name}:initial;" for name in colours(LIGHT))
+    rules = [
+        f"@media (prefers-color-scheme: dark) {{ .{_CLASS} {{{dark}}} }}",
+        *(f"body{body} .{_CLASS} {{{light}}}" for body in _LIGHT_BODIES),
+        *(f"body{body} .{_CLASS} {{{dark}}}" for body in _DARK_BODIES),
+    ]
     for name, colour in colours(LIGHT).items():
-        rules += [f"[fill='{colour}']{{fill:{dark[name]}}}", f"[stroke='{colour}']{{stroke:{dark[name]}}}"]
+        rules += [f".{_CLASS} [{what}='{colour}']{{{what}:var(--dfa-{name}, {colour})}}" for what in ("fill", "stroke")]
     return " ".join(rules)

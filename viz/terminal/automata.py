@@ -28,7 +28,9 @@ def show_nfa(nfa: Nfa, *, names: Sequence[str] | None = None, width: int = 80) -
     lines = [cut(head, width)]
     for line in _tree(nfa, names):
         if len(lines) > MAX_LINES:
-            lines.append(f"… {len(nfa) - MAX_LINES:,} positions more: draw a part of the set, or a file with 'render'")
+            lines.append(
+                f"… {counted(len(nfa) - MAX_LINES, 'position')} more: draw a part of the set, or a file with 'render'"
+            )
             break
         lines.append(cut(line, width))
     lines.append(cut("ε reads no word, * any one word, ↻ stays on any word", width))
@@ -69,7 +71,7 @@ def show_dfa(dfa: Dfa, *, names: Sequence[str] | None = None, width: int = 80) -
         for row in rows
     ]
     if len(dfa) > MAX_LINES:
-        lines.append(f"… {len(dfa) - MAX_LINES:,} states more")
+        lines.append(f"… {counted(len(dfa) - MAX_LINES, 'state')} more")
     lines.append(cut("> start, ∅ the dead state, ! no further word changes the state", width))
     return "\n".join(lines)
 

@@ -78,9 +78,9 @@ def show_match(
     lines += _verdicts(nfa, read, names)
     walk = trie_walk(nfa, words)
     trie = (
-        f"{sum(walk.reads):,}, entering {walk.visits:,} nodes"
+        f"{sum(walk.reads):,}, entering {counted(walk.visits, 'node')}"
         if walk.complete
-        else f"was stopped after {walk.visits:,} nodes"
+        else f"was stopped after {counted(walk.visits, 'node')}"
     )
     size_now = f"{counted(told.stats.states, 'state')} and {counted(told.stats.transitions, 'transition')}"
     looked_up = next((number for number, step in enumerate(read) if step.final), len(words))

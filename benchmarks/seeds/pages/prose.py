@@ -47,7 +47,10 @@ Bytes per subscription with 1,000 random ones of five words, of the Python objec
 engine holds; a topic space, where one is needed, has as many topics and is counted with its bitmaps. After use, each
 subscription has been looked up once: a lazy DFA has states then. The states of generated code are functions, whose size
 Python does not tell: for them it is what was allocated while they were built. Treat's chart of memory has no figures but one:
-the optimised bitmap takes 4.5 times less than the plain one; which factor comes out depends on the number of topics.
+the optimised bitmap takes 4.5 times less than the plain one for every subscription. He names neither topics nor subscriptions
+for it, and the factor is anything: it grows with the topics, which only the plain bitmap has rows for, and falls with the
+subscriptions, of which the optimised one holds each with its words. What a further subscription adds is about the same in
+both if it takes one topic, and more in the plain one the more topics it takes.
 Where patterns have wildcards, a DFA has many more states than a trie has nodes."""
 
 GROWTH = """\
@@ -63,8 +66,11 @@ and the bitmaps have no builds for its version. A trie stands behind a lock, and
 subscriptions and look-ups hold none. A free-threaded Python has small locks of its own, in each dictionary and list that
 several threads change, counts the references to what they share with atomic instructions, and stops them all to
 collect garbage.
-In one of seven runs with cereggii 1.0.0.post1 a cell of the CS-trie returned an object that was never put into it, so its
-compare-and-set is not to be relied on there; the cells with locks have shown nothing of the kind."""
+The CS-trie's cells have a lock each there, which an update holds for two instructions and a look-up never takes: those of
+cereggii, which have none, are not safe without the interpreter's lock. Up to 1.0.1 they read a reference and count themselves
+among the object's holders without looking whether it is still the cell's object, which may have been freed in between; so a read
+returns what was never put into the cell, now and then. `PYTHON benchmarks/seeds/threads/strangers.py` shows it on a busy
+machine, where PYTHON is free-threaded and has cereggii."""
 
 MIX = """\
 Threads over 1,000 subscriptions, in milliseconds for the whole workload. At 50-50 half of the threads read and half

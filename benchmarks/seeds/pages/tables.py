@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from benchmarks.seeds.memory import LITERAL, OVER_TOPICS, WILDCARDS
+from benchmarks.seeds.memory import BY_SUBSCRIPTIONS, LITERAL, OVER_TOPICS, WILDCARDS
 from benchmarks.seeds.predicates import BOOLEAN, SKIP
 from benchmarks.seeds.rows import Row
 
@@ -68,18 +68,18 @@ def throughput(rows: Sequence[Row]) -> str:
 
 
 def memory(rows: Sequence[Row]) -> list[str]:
-    """Return the tables of memory: literal subscriptions, wildcards, topic spaces."""
+    """Return the tables of memory: literal subscriptions, wildcards, topic spaces, subscriptions over one."""
     found = {(r.measure, r.matcher, r.condition): r.value for r in rows if r.table == "memory"}
 
     def cells(measure: str, matcher: str, conditions: Iterable[str]) -> list[str]:
         return [number(found[key]) if (key := (measure, matcher, one)) in found else "-" for one in conditions]
 
     parts = []
-    for measure, unit in ((LITERAL, "bytes each"), (WILDCARDS, "KB"), (OVER_TOPICS, "KB")):
+    for measure, unit in ((LITERAL, "bytes each"), (WILDCARDS, "KB"), (OVER_TOPICS, "KB"), (BY_SUBSCRIPTIONS, "KB")):
         conditions = _in_order(condition for of, _, condition in found if of == measure)
         matchers = _in_order(matcher for of, matcher, _ in found if of == measure)
         lines = [[matcher, *cells(measure, matcher, conditions)] for matcher in matchers]
-        if measure == OVER_TOPICS:
+        if measure in (OVER_TOPICS, BY_SUBSCRIPTIONS):
             ratios = (found[measure, "inverted", one] / found[measure, "inverted_opt", one] for one in conditions)
             lines.append(["plain to optimised", *(f"{ratio:.1f}" for ratio in ratios)])
         parts.append(markdown([f"{measure}, {unit}", *conditions], lines))

@@ -42,8 +42,8 @@ def threads(label: str, operations: int, python: Path | None = None) -> Iterator
 
 
 def check_free_threaded(python: Path) -> None:
-    """Raise :class:`EnvironmentLacksError` unless this interpreter has no global lock and what the CS-trie needs."""
-    command = [str(python), "-c", "import sys, numpy, cereggii; print(sys._is_gil_enabled())"]
+    """Raise :class:`EnvironmentLacksError` unless this interpreter has no global lock and what the tries need."""
+    command = [str(python), "-c", "import sys, numpy; print(sys._is_gil_enabled())"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -51,7 +51,7 @@ def check_free_threaded(python: Path) -> None:
     if done.stdout.strip() != "False":
         said = (done.stderr.strip().splitlines() or ["it has the interpreter's lock"])[-1]
         raise EnvironmentLacksError(
-            f"{python} is no free-threaded Python with numpy and cereggii ({said}): scripts/free_threaded.sh builds one"
+            f"{python} is no free-threaded Python with numpy ({said}): scripts/free_threaded.sh builds one"
         )
 
 

@@ -17,7 +17,7 @@ from benchmarks.seeds.threads.contestants import live
 from dfa_router.engines.live import LiveMatcher
 from dfa_router.language.bindings import Binding
 
-__all__ = ["Figure", "inserts", "mix", "reads", "tail"]
+__all__ = ["Figure", "inserts", "mix", "reads", "tail", "treats_keys"]
 
 Work = Callable[[], None]
 RUNS = 5
@@ -41,7 +41,7 @@ def mix(label: str, reads_in_ten: int, threads: int, operations: int, *, share: 
     With a ``share`` of n only one n-th of the operations is done, and the time is multiplied by n.
     """
     operations = max(1, operations // share)
-    keys = [f"{number % 10}.{number % 50}.{number}" for number in range(operations)]
+    keys = treats_keys(operations)
     population = _population()
 
     def works() -> list[Work]:
@@ -94,7 +94,7 @@ def inserts(label: str, lookups_per_insert: int, inserters: int, operations: int
 
 def reads(label: str, lookups: int) -> Iterator[Figure]:
     """Measure look-ups alone: in one thread, and as many again in a second one, of the same structure and of one of its own."""
-    keys = [f"{number % 10}.{number % 50}.{number}" for number in range(1_000)]
+    keys = treats_keys(1_000)
     patterns = [*_population(), *keys]
 
     def shared(threads: int) -> list[Work]:
@@ -112,7 +112,7 @@ def reads(label: str, lookups: int) -> Iterator[Figure]:
 def tail(label: str, lookups: int) -> Iterator[Figure]:
     """Measure single look-ups in one thread while another one writes: the median, and the slowest of a thousand."""
     matcher = live(label, _population(), [])
-    keys = [f"{number % 10}.{number % 50}.{number}" for number in range(1_000)]
+    keys = treats_keys(1_000)
     stop = threading.Event()
     times: list[float] = []
 
@@ -138,6 +138,15 @@ def tail(label: str, lookups: int) -> Iterator[Figure]:
     note = f"{lookups} look-ups beside a writer"
     yield Figure("tail", "look-up", "median", statistics.median(times) * 1e6, "us", note)
     yield Figure("tail", "look-up", "slowest of a thousand", times[-1 - lookups // 1_000] * 1e6, "us", note)
+
+
+def treats_keys(count: int) -> list[str]:
+    """Return the keys of Treat's benchmark, ``j%10.j%50.j``.
+
+    >>> treats_keys(12)[-1]
+    '1.11.11'
+    """
+    return [f"{number % 10}.{number % 50}.{number}" for number in range(count)]
 
 
 def _population() -> list[str]:

@@ -5,14 +5,17 @@ in C (``AtomicRef``); where it is not installed, a cell with a lock does the sam
 both cases, the *execution* only with cereggii: a thread that is suspended inside the two instructions of a locked cell
 blocks the threads that want this cell, and no others.
 
-Under a free-threaded Python 3.13, cells of cereggii 1.0.0.post1 were seen to return an object that was never put into them: use
-``cells="locked"`` there.
+Without the interpreter's global lock, cereggii's cells (up to 1.0.1) are not safe: a read loads the reference, then counts itself
+among those who hold the object, and does not look whether the object is still the one that the cell has. In between it may have
+been freed, and its memory be an object of another cell. So cells have locks there, whatever is installed, and "atomic" is refused;
+``benchmarks/seeds/threads/strangers.py`` shows the fault.
 
 References are compared by identity: two equal nodes are two nodes.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from importlib import import_module
@@ -62,8 +65,10 @@ class LockedCell(Generic[T]):
 
 
 def cell_factory(cells: str = "auto") -> CellFactory:
-    """Return the class of cells: cereggii's ``AtomicRef`` ("atomic"), :class:`LockedCell` ("locked"), or the former if it is
-    installed ("auto").
+    """Return the class of cells: cereggii's ``AtomicRef`` ("atomic"), :class:`LockedCell` ("locked"), or the former where it is
+    installed and the interpreter has its global lock ("auto").
+
+    Raises :class:`EnvironmentLacksError` if "atomic" is asked for where it is not installed or not safe.
 
     >>> cell = cell_factory("locked")("a")
     >>> cell.compare_and_set("b", "c"), cell.get()
@@ -76,7 +81,13 @@ def cell_factory(cells: str = "auto") -> CellFactory:
         raise EnvironmentLacksError(
             "cells='atomic' needs the package cereggii: pip install 'dfa-router[atomics]', or use cells='auto'"
         )
-    if cells == "locked" or not installed:
+    free_threaded = not getattr(sys, "_is_gil_enabled", lambda: True)()
+    if cells == "atomic" and free_threaded:
+        raise EnvironmentLacksError(
+            "cells='atomic' needs an interpreter with its global lock, as cereggii may read memory that was freed without it: use "
+            "cells='auto'"
+        )
+    if cells == "locked" or free_threaded or not installed:
         return LockedCell
     factory: CellFactory = import_module("cereggii").AtomicRef
     return factory

@@ -57,13 +57,12 @@ const Editor = (() => {
     let waiting = 0;
     const later = (work) => { clearTimeout(waiting); waiting = setTimeout(work, 200); };
     // The empty line of a field without any key is the empty key: there is always one.
-    const typed = () => ({ ...now(), patterns: lines($("patterns").value), keys: lines($("keys").value).length ? lines($("keys").value) : [""] });
+    // The dialect is the chosen one, which is not yet that of what is shown if the patterns before were wrong in it.
+    const chosen = () => data.dialects.find(({ name }) => name === $("dialect").value);
+    const typed = () => ({ ...now(), dialect: chosen(), patterns: lines($("patterns").value), keys: lines($("keys").value).length ? lines($("keys").value) : [""] });
     $("editor").addEventListener("submit", (event) => event.preventDefault());
     for (const id of ["patterns", "keys"]) $(id).addEventListener("input", () => later(() => change(typed())));
-    $("dialect").addEventListener("change", () => {
-      const dialect = data.dialects.find(({ name }) => name === $("dialect").value);
-      change({ ...typed(), dialect });
-    });
+    $("dialect").addEventListener("change", () => change(typed()));
     $("capacity").max = BOUNDS.length - 1;
     $("capacity").addEventListener("input", () => {
       const capacity = BOUNDS[Number($("capacity").value)];

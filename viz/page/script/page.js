@@ -31,33 +31,32 @@
     go(step);
   }
 
+  /** What is drawn of a key. */
+  function drawnOf(told) {
+    const { nfa, dfa } = Pictures.modelsOf(played, told);
+    return { nfa, dfa: $("ghosts").checked ? dfa : Pictures.built(played, dfa) };
+  }
   /** Lay both pictures out for the key of this step. */
   function drawPictures() {
-    const told = played.keys[played.steps[step].key];
-    const all = Pictures.nfaModel(played, played.keys.slice(0, 40)), nfa = all.nodes.length > 60 ? Pictures.nfaModel(played, [told]) : all;
-    const dfa = Pictures.dfaModel(played, told);
+    const told = played.keys[played.steps[step].key], { nfa, dfa } = drawnOf(told);
     models = { nfa, dfa, key: told };
     $("nfa-note").textContent = nfa.left ? ` · ${Text.counted(nfa.left, "position")} that no key enters are left out` : "";
     $("dfa-note").textContent = dfa.note ? ` · ${dfa.note}` : ` · complete: ${Text.counted(dfa.complete, "state")}`;
-    const parts = { nfa, dfa: $("ghosts").checked ? dfa : withoutGhosts(dfa) };
     // The wider picture gets the wider column, so that the texts of both are as large as can be.
-    document.querySelector(".pictures").style.setProperty("--wider", `${Math.min(2, Math.max(0.6, Picture.widthOf(parts.dfa) / Picture.widthOf(nfa)))}fr`);
-    for (const [name, model] of Object.entries(parts)) {
-      const canvas = canvases[name];
-      canvas.replaceChildren(Picture.draw(model, { width: canvas.clientWidth - 8, height: canvas.clientHeight - 8 }));
-    }
+    document.querySelector(".pictures").style.setProperty("--wider", `${Math.min(2, Math.max(0.6, Picture.widthOf(dfa) / Picture.widthOf(nfa)))}fr`);
+    for (const [name, model] of Object.entries({ nfa, dfa })) Picture.show(canvases[name], model, boxOf(canvases[name]));
     fit();
+    layOutAhead();
   }
-  /** The part of the DFA's picture that the keys build. */
-  function withoutGhosts(model) {
-    const states = new Set(), edges = new Set();
-    for (let at = 0; at < played.steps.length; at++) for (const state of Machine.made.get(played.steps[at].frame)?.values() ?? []) states.add(state.name);
-    const nodes = model.nodes.filter(({ id, entry }) => entry || [...model.ids].some(([name, one]) => one === id && states.has(name)));
-    const here = new Set(nodes.map(({ id }) => id));
-    for (const edge of model.edges) if (here.has(edge.from) && here.has(edge.to)) edges.add(edge);
-    for (const [name, id] of model.ids) if (!here.has(id)) model.ids.delete(name);
-    for (const id of [...model.symbols.keys()]) if (![...edges].some((edge) => edge.id === id)) model.symbols.delete(id);
-    return { ...model, nodes, edges: [...edges] };
+  const boxOf = (canvas) => ({ width: canvas.clientWidth - 8, height: canvas.clientHeight - 8 });
+  const idle = globalThis.requestIdleCallback ?? ((work) => setTimeout(work, 60)); // Safari has none
+  /** Lay out the pictures of the key after this one and of that before it while nothing else is to be done. */
+  function layOutAhead() {
+    const here = played, at = played.steps[step].key;
+    for (const told of [played.keys[at + 1], played.keys[at - 1]]) if (told) idle(() => {
+      if (played !== here) return;
+      for (const [name, model] of Object.entries(drawnOf(told))) idle(() => { Picture.prepare(model, boxOf(canvases[name])); });
+    });
   }
   const least = () => (pressed("lecture") ? 18 : 0);
   const fit = () => { for (const [name, canvas] of Object.entries(canvases)) Picture.fit(canvas, zoom[name], zoom[name] === 1 ? least() : 0); };
@@ -88,7 +87,8 @@
     const told = played.keys[played.steps[step].key];
     if (told !== models.key) {
       models.key = told;
-      if (models.nfa.nodes.length > 60 || models.dfa.note.includes("this key only")) drawPictures();
+      const { nfa, dfa } = drawnOf(told);
+      if (models.nfa !== nfa || models.dfa !== dfa) drawPictures();
       showWords();
     }
     const here = Stream.positionAt(played, step), cache = Stream.cacheAt(played, step);

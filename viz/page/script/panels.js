@@ -84,24 +84,44 @@ const Panels = (() => {
     $("facts").replaceChildren(...rows.flatMap(([term, value]) => [make("dt", {}, term), make("dd", {}, value)]));
   }
 
+  const drawn = new WeakMap();
+  /** A row and a chip for each pattern of a stream, made once: most of them stay as they are from step to step. */
+  function rowsOf(played) {
+    const { patterns, dialect } = played.settings;
+    const parts = (pattern) => {
+      const mark = make("span", { class: "mark", "aria-hidden": "true" }), why = make("span", { class: "why" }), said = make("span", { class: "sr" });
+      return { mark, why, said, kind: null, item: make("li", {}, mark, make("span", {}, patternElement(pattern, dialect), why)), chip: make("span", { role: "listitem" }, patternElement(pattern, dialect), said) };
+    };
+    if (!drawn.has(played)) drawn.set(played, patterns.map(parts));
+    return drawn.get(played);
+  }
+  /** Put elements into a box, unless it holds just these already. */
+  function fill(box, elements) {
+    if (box.childNodes.length !== elements.length || elements.some((element, index) => box.childNodes[index] !== element)) box.replaceChildren(...elements);
+  }
+
   function bindings(played, here) {
-    const { told, frame, word, atEnd } = here, { patterns, dialect } = played.settings;
+    const { told, frame, word, atEnd } = here, { patterns } = played.settings;
     const silent = frame.how === "refused" || frame.how === "remembered";
-    const rows = patterns.map((pattern, tag) => {
+    const rows = patterns.map((_, tag) => {
       const gone = told.failed.has(tag) ? told.failed.get(tag) : Infinity, accepting = frame.tags.includes(tag);
       let [kind, sign, why] = ["alive", "○", "can still match"];
       if (silent || (atEnd && accepting)) [kind, sign, why] = told.tags.includes(tag) ? ["accepts", "✓", "accepts the key"] : ["failed", "✗", frame.how === "refused" ? "is not asked" : "does not match"];
       else if (gone <= word) [kind, sign, why] = ["failed", "✗", gone === 0 ? "cannot match" : `failed at word ${gone}, ${shown(told.words[gone - 1])}`];
       else if (atEnd) [kind, sign, why] = ["failed", "✗", told.words.length ? `failed after word ${told.words.length}: the key ended too soon` : "failed: the key has no words"];
       else if (accepting) [kind, sign, why] = ["alive", "◉", "would accept if the key ended here"];
-      return { tag, kind, sign, why, pattern };
+      const row = rowsOf(played)[tag];
+      if (row.kind !== kind || row.why.textContent !== why) {
+        Object.assign(row, { kind });
+        row.item.className = row.chip.className = kind;
+        [row.mark.textContent, row.why.textContent, row.said.textContent] = [sign, why, ` (${why})`];
+      }
+      return { tag, kind, row };
     });
     // Live bindings come first, so that none of them is scrolled away.
     const order = { accepts: 0, alive: 1, failed: 2 }, sorted = [...rows].sort((a, b) => order[a.kind] - order[b.kind] || a.tag - b.tag);
-    $("bindings").replaceChildren(...(rows.length ? sorted : [{ kind: "", sign: "", why: "", pattern: null }]).map(({ kind, sign, why, pattern }) =>
-      make("li", { class: kind }, make("span", { class: "mark", "aria-hidden": "true" }, sign), make("span", {}, pattern === null ? "no patterns" : patternElement(pattern, dialect), make("span", { class: "why" }, why)))));
-    const chips = rows.length > 12 ? sorted : rows;
-    $("set").replaceChildren(...chips.map(({ kind, why, pattern }) => make("span", { role: "listitem", class: kind }, patternElement(pattern, dialect), make("span", { class: "sr" }, ` (${why})`))));
+    fill($("bindings"), rows.length ? sorted.map(({ row }) => row.item) : [make("li", {}, make("span"), make("span", {}, "no patterns"))]);
+    fill($("set"), (rows.length > 12 ? sorted : rows).map(({ row }) => row.chip));
   }
 
   /** How full the cache is, the counters of stats(), and what has happened so far. */
@@ -145,32 +165,42 @@ const Panels = (() => {
     }));
   }
 
-  const MOST_ROWS = 200;
+  const MOST_ROWS = 200, tables = new WeakMap();
   function subsets(played, here, cache) {
     const { nfa, settings } = played, { dialect, patterns } = settings;
     const states = cache.states.map((state, index) => [state, index]).filter(([state]) => state);
     const used = [...new Set(states.flatMap(([state]) => state.literals))].sort((a, b) => a - b), columns = used.length <= 8 ? used : null;
     const head = ["State", "NFA positions", ...(columns ? columns.map((symbol) => wordElement(nfa.words[symbol - 1], 16)) : ["literals"]), "other", "accepts"];
-    $("subsets").tHead.replaceChildren(make("tr", {}, ...head.map((cell) => make("th", { scope: "col" }, cell))));
+    if (!tables.has(played)) tables.set(played, { head: null, rows: new Map() });
+    const known = tables.get(played), heading = String(columns);
+    if (known.head !== heading) $("subsets").tHead.replaceChildren(make("tr", {}, ...head.map((cell) => make("th", { scope: "col" }, cell))));
+    known.head = heading;
     const target = (from, symbol) => cache.edges.get(`${from} ${symbol}`)?.target;
     const first = Math.max(0, Math.min(states.length - MOST_ROWS, (here.frame.state ?? 0) - MOST_ROWS / 2));
     const rows = states.slice(first, first + MOST_ROWS).map(([state, index]) => {
-      const current = here.frame.state === index, row = make("tr", current ? { class: "current", "aria-current": "true" } : {});
-      if (cache.fresh.states.has(index)) row.classList.add("fresh");
       const cell = (symbol) => {
         const to = state.final ? "stays" : target(index, symbol), walked = here.before?.state === index && here.read.symbol === symbol && here.frame.state !== null && here.frame.how !== "stopped";
-        return make("td", { class: to === undefined ? "unknown" : walked ? "walked" : "" }, to === undefined ? "?" : String(to));
+        return [{ class: to === undefined ? "unknown" : walked ? "walked" : "" }, to === undefined ? "?" : String(to)];
       };
-      row.append(make("th", { scope: "row" }, String(index)), make("td", {}, setOf(nfa, state)));
-      if (columns) for (const symbol of columns) row.append(state.literals.includes(symbol) ? cell(symbol) : make("td", { class: "unknown", title: "as any other word" }, target(index, symbol) === undefined ? "·" : `· ${target(index, symbol)}`));
-      else {
-        const texts = state.literals.slice(0, 12).map((symbol) => `${shown(nfa.words[symbol - 1], 16)} → ${target(index, symbol) ?? "?"}`);
-        row.append(make("td", { class: "literals" }, texts.join(", ") + (state.literals.length > 12 ? ` and ${state.literals.length - 12} more` : "")));
-      }
-      row.append(cell(OTHER), make("td", { class: "accepting" }, ...(state.tags.length ? named({ settings: { patterns, dialect } }, state.tags, 6) : ["–"])));
+      const texts = columns ? [] : state.literals.slice(0, 12).map((symbol) => `${shown(nfa.words[symbol - 1], 16)} → ${target(index, symbol) ?? "?"}`);
+      const cells = [[{}, setOf(nfa, state)], ...(columns
+        ? columns.map((symbol) => (state.literals.includes(symbol) ? cell(symbol) : [{ class: "unknown", title: "as any other word" }, target(index, symbol) === undefined ? "·" : `· ${target(index, symbol)}`]))
+        : [[{ class: "literals" }, texts.join(", ") + (state.literals.length > 12 ? ` and ${state.literals.length - 12} more` : "")]]), cell(OTHER)];
+      const row = rowOf(known.rows, index, JSON.stringify([cells, state.tags]), () => [
+        make("th", { scope: "row" }, String(index)), ...cells.map(([attributes, text]) => make("td", attributes, text)),
+        make("td", { class: "accepting" }, ...(state.tags.length ? named({ settings: { patterns, dialect } }, state.tags, 6) : ["–"])),
+      ]);
+      row.classList.toggle("fresh", cache.fresh.states.has(index));
+      row.classList.toggle("current", here.frame.state === index);
+      if (here.frame.state === index) row.setAttribute("aria-current", "true"); else row.removeAttribute("aria-current");
       return row;
     });
-    $("subsets").tBodies[0].replaceChildren(...rows);
+    fill($("subsets").tBodies[0], rows);
+  }
+  /** The row of a number, made anew only where it says something else than before. */
+  function rowOf(rows, index, says, cells) {
+    if (rows.get(index)?.says !== says) rows.set(index, { says, row: make("tr", {}, ...cells()) });
+    return rows.get(index).row;
   }
 
   return { make, wordElement, patternElement, story, facts, bindings, cacheStory, trie, subsets };

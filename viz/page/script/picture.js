@@ -96,9 +96,18 @@ const Picture = (() => {
     return `${end.x.toFixed(1)},${end.y.toFixed(1)} ${corner(0.42)} ${corner(-0.42)}`;
   }
 
-  /** Draw a model as an SVG element; `box` is what it should fit into. */
-  function draw(model, box) {
-    const { places, routes, width, height } = bestOf(model, box);
+  /** Lay a model out for a box in advance. */
+  const prepare = (model, box) => { bestOf(model, box); wide(model); };
+
+  const drawn = new WeakMap();
+  /** Draw a model into a canvas, unless it stands there already; `box` is what it should fit into. */
+  function show(canvas, model, box) {
+    const way = bestOf(model, box);
+    if (drawn.get(canvas) === way) return;
+    drawn.set(canvas, way);
+    canvas.replaceChildren(draw(model, way));
+  }
+  function draw(model, { places, routes, width, height }) {
     const svg = make("svg", { viewBox: `0 0 ${width.toFixed(0)} ${height.toFixed(0)}`, role: "group", "data-width": width, "data-height": height, "font-family": FAMILY });
     svg.append(make("title", {}, model.title));
     for (const edge of model.edges) {
@@ -161,5 +170,5 @@ const Picture = (() => {
   /** How wide a model is when it is laid out from left to right. */
   const wide = (model) => lay(model, "LR").width;
 
-  return { widthOf: wide, partOf, draw, fit, reveal, isolated, make, SMALL };
+  return { widthOf: wide, prepare, partOf, show, fit, reveal, isolated, make, SMALL };
 })();

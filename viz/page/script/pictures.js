@@ -5,7 +5,7 @@
 const Pictures = (() => {
   const { OTHER, ONE, MANY, nameOf, members, isDead } = Automaton;
   const { shown, visible, elided, counted } = Text;
-  const WHOLE_NFA = 48, WHOLE_DFA = 16, WHOLE_EDGES = 44, STREAM_STATES = 40, WORDS = 3;
+  const WHOLE_NFA = 48, WHOLE_DFA = 16, WHOLE_EDGES = 44, STREAM_STATES = 40, LARGE_NFA = 60, WORDS = 3;
   const few = (numbers) => (numbers.length <= 8 ? numbers.join(",") : `${numbers.slice(0, 6).join(",")},… ${numbers.length} in all`);
   const setOf = (nfa, state) => (isDead(state) ? "∅" : `{${few(members(nfa, state))}}`);
   const accepted = (patterns, tags) => (tags.length <= 2 ? tags.map((tag) => `✓ ${elided(visible(patterns[tag]), 18) || '""'}`) : [`✓ ${counted(tags.length, "binding")}`]);
@@ -61,18 +61,19 @@ const Pictures = (() => {
   function drawnStates(played, told) {
     const { nfa } = played;
     let states = statesOf(played, 0, played.steps.length - 1), note = "";
-    if (states.length > STREAM_STATES) {
+    const ofKey = states.length > STREAM_STATES;
+    if (ofKey) {
       states = statesOf(played, told.first, told.last);
       note = "The picture has the states of this key only: the stream makes too many for one.";
     }
     const whole = Automaton.complete(nfa, states, WHOLE_DFA);
     const edges = (all) => new Set(all.flatMap((state) => [OTHER, ...Automaton.literals(nfa, state)].map((symbol) => `${nameOf(state)} ${nameOf(Automaton.successor(nfa, state, symbol))}`))).size;
-    if (whole && edges(whole) <= WHOLE_EDGES) return { states: whole, note, complete: whole.length };
-    return { states, note: note || "The complete DFA is too large for a picture: this one has what the keys make of it.", complete: null };
+    if (whole && edges(whole) <= WHOLE_EDGES) return { states: whole, note, ofKey, complete: whole.length };
+    return { states, ofKey, note: note || "The complete DFA is too large for a picture: this one has what the keys make of it.", complete: null };
   }
 
   function dfaModel(played, told) {
-    const { nfa, settings } = played, { states, note, complete } = drawnStates(played, told);
+    const { nfa, settings } = played, { states, note, ofKey, complete } = drawnStates(played, told);
     const ids = new Map(states.map((state, index) => [nameOf(state), `s${index}`]));
     const nodes = states.map((state) => ({
       id: ids.get(nameOf(state)), lines: ["999", setOf(nfa, state), ...(state.tags.length ? accepted(settings.patterns, state.tags) : [])],
@@ -103,7 +104,34 @@ const Pictures = (() => {
       }
     }
     for (let root = 0; root < nfa.roots; root++) addEntry(nodes, edges, ids.get(nameOf(Automaton.start(nfa, root))) ?? nodes[0].id);
-    return { title: "Lazy DFA", nodes, edges, ids, symbols, note, complete };
+    return { title: "Lazy DFA", nodes, edges, ids, symbols, note, ofKey, complete };
+  }
+
+  const made = new WeakMap();
+  /** Both models for a key, made once: a layout belongs to its model, and is as good for every key that has the same. */
+  function modelsOf(played, told) {
+    if (!made.has(played)) made.set(played, { all: nfaModel(played, played.keys.slice(0, 40)), dfa: null });
+    const whole = made.get(played);
+    if (!made.has(told)) {
+      const dfa = whole.dfa ?? dfaModel(played, told), nfa = whole.all.nodes.length > LARGE_NFA ? nfaModel(played, [told]) : whole.all;
+      if (!dfa.ofKey) whole.dfa = dfa;
+      made.set(told, { nfa, dfa });
+    }
+    return made.get(told);
+  }
+
+  const parts = new WeakMap();
+  /** The part of the DFA's picture that the keys build. */
+  function built(played, model) {
+    if (parts.has(model)) return parts.get(model);
+    const states = new Set();
+    for (const { frame } of played.steps) for (const state of Machine.made.get(frame)?.values() ?? []) states.add(state.name);
+    const here = new Set([...model.ids].filter(([name]) => states.has(name)).map(([, id]) => id));
+    const nodes = model.nodes.filter(({ id, entry }) => entry || here.has(id)), drawn = new Set(nodes.map(({ id }) => id));
+    const edges = model.edges.filter(({ from, to }) => drawn.has(from) && drawn.has(to)), kept = new Set(edges.map(({ id }) => id));
+    const part = { ...model, nodes, edges, ids: new Map([...model.ids].filter(([, id]) => here.has(id))), symbols: new Map([...model.symbols].filter(([id]) => kept.has(id))) };
+    parts.set(model, part);
+    return part;
   }
 
   /** Set a class on those parts of a picture that have an id among these, and on no others. */
@@ -126,7 +154,7 @@ const Pictures = (() => {
   }
   const after = ({ word, told }) => (word ? `after word ${word} of ${told.words.length}, ${shown(told.words[word - 1])}: ` : "before the first word: ");
   function focusable(canvas, hit) {
-    for (const node of canvas.querySelectorAll("[tabindex]")) node.setAttribute("tabindex", "-1");
+    for (const node of canvas.querySelectorAll("[tabindex='0']")) node.setAttribute("tabindex", "-1");
     for (const node of hit) node.setAttribute("tabindex", "0");
   }
 
@@ -135,9 +163,11 @@ const Pictures = (() => {
     const { nfa } = played, numbers = new Map();
     cache.states.forEach((state, number) => numbers.set(state.name, number));
     for (const [name, id] of model.ids) {
-      const node = Picture.partOf(canvas, id), number = numbers.get(name);
+      const node = Picture.partOf(canvas, id), number = numbers.get(name), text = number === undefined ? "–" : String(number);
       node.classList.toggle("absent", number === undefined);
-      node.querySelector(".number").textContent = number === undefined ? "–" : String(number);
+      // Text that is set is laid out, though it be the same.
+      if (node.dataset.number === text) continue;
+      node.dataset.number = node.querySelector(".number").textContent = text;
       const state = cache.states[number];
       const title = number === undefined ? "a state that is not built" : `state ${number}, ${setOf(nfa, state)}${isDead(state) ? ", the dead state" : ""}`;
       node.querySelector("title").textContent = title;
@@ -162,5 +192,5 @@ const Pictures = (() => {
     return { text, hit };
   }
 
-  return { nfaModel, dfaModel, showNfa, showDfa, setOf, few };
+  return { modelsOf, built, showNfa, showDfa, setOf, few };
 })();
