@@ -98,6 +98,7 @@ def run(
     dialect: str | Dialect = "amqp",
     *,
     seconds: float | None = None,
+    since: float | None = None,
     rounds: int | None = None,
     cases: int | None = None,
     seed: int = 0,
@@ -119,6 +120,8 @@ def run(
         target: what is under test.
         dialect: a dialect, or the name of one.
         seconds: how long to ask.
+        since: the time, of the monotonic clock, from which these seconds count; from now if it is left out. Half of them
+            are asked in any case.
         rounds: how many rounds to ask.
         cases: how many (pattern, key) pairs to ask.
         seed: the same seed asks the same rounds.
@@ -148,7 +151,9 @@ def run(
     )
     Judge(plan.language)  # it loads an engine of ours, which is no time that the target has
     started = time.monotonic()
-    ends = math.inf if seconds is None else started + seconds
+    ends = math.inf
+    if seconds is not None:
+        ends = max((started if since is None else since) + seconds, started + seconds / 2)
     drawn = [first]
     total, interrupted, manners = Tally(), False, Manners(patterns=False, keys=False)
 
@@ -156,7 +161,7 @@ def run(
         passed = time.monotonic() - started
         if progress is not None:
             progress(tally, passed)
-        return (seconds is None or passed < seconds) and (cases is None or tally.cases < cases)
+        return time.monotonic() < ends and (cases is None or tally.cases < cases)
 
     try:
         if hasattr(target, "deadline"):
