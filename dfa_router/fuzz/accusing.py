@@ -35,8 +35,8 @@ _COMPARING = 5.0
 """Seconds that may go into what else shows the fault of a minimal case."""
 _SHRINKING = 30.0
 """Seconds that shrinking may take; less where the campaign is shorter."""
-_HANGING = 0.5
-"""The part of the time left in which a case is shrunk at which the target hangs, if the campaign goes on after it."""
+_PART = 0.5
+"""The part of the time left in which a case is shrunk, if the campaign goes on after it: some hang, some have long histories."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +78,7 @@ class Accuser:
         alone does not show it.
         """
         left = self._ends - time.monotonic()
-        seconds = min(
-            _SHRINKING, max(0.5, left * _HANGING if disagreement.about == "hung" and self.plan.keep_going else left)
-        )
+        seconds = min(_SHRINKING, max(0.5, left * _PART if self.plan.keep_going else left))
         shrunk = self._shrunk(target, manners, disagreement, met, seconds, histories=histories)
         self.interrupted = self.interrupted or shrunk.interrupted
         key = met.steps[disagreement.key or 0] if met.steps else ""

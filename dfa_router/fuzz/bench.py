@@ -88,13 +88,16 @@ class Bench:
                     tally.cases += examined.cases
                     tally.keys += examined.keys
                     counted = True
-                failed = failed or next((one for one in examined.found if one.kind is Kind.FAILS), None)
+                failing = next((one for one in examined.found if one.kind is Kind.FAILS), None)
+                self._answered = self._answered or (failing is None and examined.cases > 0)
+                failed = failed or failing
                 self._take(part, examined, narrowed.chapters[:number], origin)
             if self.done or failed is not None:
                 break
         if not self.done and failed is None:
             self._special(narrowed, origin)
-        self._judge_failures(failed, answered=counted)
+        if failed is not None:
+            self._judge_failure(failed)
 
     def _special(self, asked: Round, origin: Origin) -> None:
         """Ask what is no question of one key after another: how time grows, and by several threads."""
@@ -145,11 +148,8 @@ class Bench:
         for half in _halves(chapter):
             yield from self._examined(half, halves - 1)
 
-    def _judge_failures(self, failed: Disagreement | None, *, answered: bool) -> None:
+    def _judge_failure(self, failed: Disagreement) -> None:
         """Give a target up that has never answered; what has answered before is asked on, and has less time."""
-        if failed is None:
-            self._answered = self._answered or answered
-            return
         if failed.about == "hung" and hasattr(self.subject.target, "timeout"):
             target = self.subject.target
             target.timeout = min(target.timeout, max(AFTER_A_HANG, 3 * getattr(target, "slowest", 0.0)))

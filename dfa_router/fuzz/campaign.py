@@ -120,8 +120,8 @@ def run(
         target: what is under test.
         dialect: a dialect, or the name of one.
         seconds: how long to ask.
-        since: the time, of the monotonic clock, from which these seconds count; from now if it is left out. Half of them
-            are asked in any case.
+        since: the time, of the monotonic clock, from which these seconds count; from now if it is left out. A quarter
+            of them are left for asking in any case.
         rounds: how many rounds to ask.
         cases: how many (pattern, key) pairs to ask.
         seed: the same seed asks the same rounds.
@@ -153,7 +153,7 @@ def run(
     started = time.monotonic()
     ends = math.inf
     if seconds is not None:
-        ends = max((started if since is None else since) + seconds, started + seconds / 2)
+        ends = max((started if since is None else since) + seconds, started + seconds / 4)
     drawn = [first]
     total, interrupted, manners = Tally(), False, Manners(patterns=False, keys=False)
 

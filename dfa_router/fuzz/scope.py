@@ -159,7 +159,7 @@ class Scope:
 
 
 def _keys(steps: tuple[Step, ...]) -> list[str]:
-    return list(dict.fromkeys(step for step in steps if isinstance(step, str)))
+    return [step for step in steps if isinstance(step, str)]  # one that is asked again is part of a history
 
 
 def _plain(text: str, language: Language) -> bool:
