@@ -31,6 +31,8 @@ _FLAKY = "flaky"
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 _LAST_WORDS = 0.8
 """Seconds for the answer to a minimal case after the campaign's time is over."""
+_HURRIED = 5.0
+"""Seconds before the end in which no kernels are loaded any more: on a busy machine that takes this long."""
 _COMPARING = 5.0
 """Seconds that may go into what else shows the fault of a minimal case."""
 _SHRINKING = 30.0
@@ -125,7 +127,7 @@ class Accuser:
             flaky=shrunk.flaky,
             fresh=shrunk.fresh,
             complete=shrunk.complete,
-            verdicts=() if slow else self.judge.verdicts(case),
+            verdicts=() if slow else self.judge.verdicts(case, hurried=self._ends - time.monotonic() < _HURRIED),
             seed=origin.seed,
             number=origin.number,
             place=None if ours else origin.place,

@@ -15,7 +15,6 @@ from itertools import chain, count
 from dfa_router.errors import OptionError, RouterError
 from dfa_router.fuzz.bench import Bench, Origin
 from dfa_router.fuzz.generating.rounds import Size, numbered_round
-from dfa_router.fuzz.judging.judge import Judge
 from dfa_router.fuzz.judging.manners import Manners, manners_of
 from dfa_router.fuzz.judging.subject import Subject
 from dfa_router.fuzz.scope import Scope
@@ -149,7 +148,6 @@ def run(
     plan = Plan(
         dialect=language, seed=seed, size=size, keep_going=keep_going, validity=validity, scope=scope or Scope()
     )
-    Judge(plan.language)  # it loads an engine of ours, which is no time that the target has
     started = time.monotonic()
     ends = math.inf
     if seconds is not None:
