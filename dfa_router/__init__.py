@@ -12,6 +12,7 @@ Binding patterns such as ``*.stock.#`` become one automaton that answers for a w
 
 from __future__ import annotations
 
+import dfa_router.started  # noqa: F401 - it takes the time before all that takes time
 from dfa_router.siblings import check_sibling
 
 check_sibling("compiler")  # before anything of it is imported

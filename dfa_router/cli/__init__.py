@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.started import STARTED
 
 __all__ = ["ExitCode", "main"]
 
@@ -24,4 +25,4 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             raise
         sys.stderr.write(f"dfa-router needs {error.name} for its commands: pip install 'dfa-router[cli]'\n")
         sys.exit(ExitCode.ENVIRONMENT)
-    sys.exit(run(arguments))
+    sys.exit(run(arguments, since=STARTED))

@@ -48,6 +48,6 @@ for command in COMMANDS:
     app.add_command(command)
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code."""
-    return run_group(app, arguments, "dfa-router")
+def run(arguments: Sequence[str] | None = None, since: float | None = None) -> int:
+    """Run a command line and return its exit code; ``since`` is when its process began, by the monotonic clock."""
+    return run_group(app, arguments, "dfa-router", since)

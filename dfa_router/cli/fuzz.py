@@ -38,6 +38,12 @@ class _Asked:
     corpus: list[tuple[str, Round]]
     replay_only: bool
 
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What bounds the campaign, and what it asks first."""
+        rounds = self.rounds or (1 if self.replay_only else None)
+        return {"seconds": self.seconds, "rounds": rounds, "first": self.first, "corpus": self.corpus}
+
 
 @click.command(short_help="Find where a matcher or broker is wrong, and shrink it to one line.")
 @click.option("--target", "spec", required=True, metavar="SPEC", help="What to test, see above.")
@@ -53,7 +59,7 @@ class _Asked:
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
-    help="How long to test.  [default: 60, or as long as --rounds take]",
+    help="How long to test, from the start of the command.  [default: 60, or as long as --rounds take]",
 )
 @click.option("--rounds", type=click.IntRange(min=1), help="How many rounds to ask, if that is reached first.")
 @click.option("--seed", type=click.IntRange(min=0), help="Repeat the run of this seed.  [default: a new one]")
@@ -149,7 +155,7 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
             target.close()  # the workers open their own: this one has shown, before they start, that there is one
             campaign = _spread(terminal, asked, options["master"], options["jobs"])
         else:
-            campaign = _alone(terminal, asked, target)
+            campaign = _alone(terminal, asked, target, context.obj.since)
     finally:
         target.close()
     if before is not None:
@@ -214,8 +220,8 @@ def _asked(options: dict[str, Any], resumed: dict[str, Any] | None) -> _Asked:
     )
 
 
-def _alone(terminal: Terminal, asked: _Asked, target: Target) -> Campaign:
-    """Run the campaign in this process."""
+def _alone(terminal: Terminal, asked: _Asked, target: Target, since: float | None) -> Campaign:
+    """Run the campaign in this process, whose start counts as its time."""
     from dfa_router.fuzz.campaign import run
 
     plan = asked.plan
@@ -223,28 +229,20 @@ def _alone(terminal: Terminal, asked: _Asked, target: Target) -> Campaign:
         return run(
             target,
             plan.dialect,
-            seconds=asked.seconds,
-            rounds=asked.rounds or (1 if asked.replay_only else None),
+            **asked.limits,
+            since=since,
             seed=plan.seed,
             size=plan.size,
             keep_going=plan.keep_going,
             validity=plan.validity,
             scope=plan.scope,
-            first=asked.first,
             replay_only=asked.replay_only,
-            corpus=asked.corpus,
             progress=progress,
         )
 
 
 def _spread(terminal: Terminal, asked: _Asked, master: str | None, jobs: int) -> Campaign:
     """Run the campaign on a Spark session of its own, which is stopped at the end, or by processes of this machine."""
-    limits: dict[str, Any] = {
-        "seconds": asked.seconds,
-        "rounds": asked.rounds or (1 if asked.replay_only else None),
-        "first": asked.first,
-        "corpus": asked.corpus,
-    }
     if master is None:
         from dfa_router.fuzz.spread import Task, run_on_cores
 
@@ -257,7 +255,7 @@ def _spread(terminal: Terminal, asked: _Asked, master: str | None, jobs: int) ->
             python=asked.python,
         )
         with progress_on(terminal) as progress:
-            return run_on_cores(jobs, task, progress=progress, **limits)
+            return run_on_cores(jobs, task, progress=progress, **asked.limits)
     from dfa_router.spark.session import require_spark
 
     require_spark()
@@ -265,5 +263,11 @@ def _spread(terminal: Terminal, asked: _Asked, master: str | None, jobs: int) ->
 
     with spark_session(terminal, master, app_name="dfa-router fuzz") as session, progress_on(terminal) as progress:
         return run_on_spark(
-            session, asked.spec, asked.plan, timeout=asked.timeout, python=asked.python, progress=progress, **limits
+            session,
+            asked.spec,
+            asked.plan,
+            timeout=asked.timeout,
+            python=asked.python,
+            progress=progress,
+            **asked.limits,
         )

@@ -32,6 +32,8 @@ class _Settings:
 
     debug: bool = False
     terminal: Terminal | None = None
+    since: float | None = None
+    """When the command's process began, by the monotonic clock; None where it is not a process of its own."""
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,9 +54,9 @@ def begin(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) ->
     context.call_on_close(_log_to_stderr(quiet=quiet, verbose=verbose))
 
 
-def run_group(group: click.Group, arguments: Sequence[str] | None, prog_name: str) -> int:
+def run_group(group: click.Group, arguments: Sequence[str] | None, prog_name: str, since: float | None = None) -> int:
     """Run a command line and return its exit code."""
-    settings, terminated = _Settings(), threading.Event()
+    settings, terminated = _Settings(since=since), threading.Event()
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
         with terminable(terminated):

@@ -12,6 +12,8 @@ from dfa_router.fuzz.findings import Case, Disagreement, Finding, Kind, shape_of
 from dfa_router.fuzz.judging.judge import Judge
 from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.fuzz.judging.subject import Subject, played
+from dfa_router.fuzz.shrinking.causes import tested_shape
+from dfa_router.fuzz.shrinking.probe import Probe
 from dfa_router.fuzz.shrinking.shrink import Met, Shrunk, shrink
 from dfa_router.fuzz.tally import Plan, Tally
 from dfa_router.fuzz.targets.engine import EngineTarget
@@ -29,8 +31,14 @@ _FLAKY = "flaky"
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 _LAST_WORDS = 0.8
 """Seconds for the answer to a minimal case after the campaign's time is over."""
+_HURRIED = 5.0
+"""Seconds before the end in which no kernels are loaded any more: on a busy machine that takes this long."""
+_COMPARING = 5.0
+"""Seconds that may go into what else shows the fault of a minimal case."""
 _SHRINKING = 30.0
 """Seconds that shrinking may take; less where the campaign is shorter."""
+_PART = 0.5
+"""The part of the time left in which a case is shrunk, if the campaign goes on after it: some hang, some have long histories."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +79,15 @@ class Accuser:
         ``ours`` says that the target is such an engine already, ``histories`` whether a history is looked for where the case
         alone does not show it.
         """
-        seconds = min(_SHRINKING, max(0.5, self._ends - time.monotonic()))
+        left = self._ends - time.monotonic()
+        seconds = min(_SHRINKING, max(0.5, left * _PART if self.plan.keep_going else left))
         shrunk = self._shrunk(target, manners, disagreement, met, seconds, histories=histories)
         self.interrupted = self.interrupted or shrunk.interrupted
         key = met.steps[disagreement.key or 0] if met.steps else ""
         found_as = Case(patterns=tuple(met.patterns), key=key if isinstance(key, str) else "")
         name = disagreement.kind, shrunk.case
         if ours or shrunk.flaky or name not in self.found or disagreement.about:
-            finding = self.described(target, disagreement, shrunk, found_as, origin, ours=ours)
+            finding = self.described(target, manners, disagreement, shrunk, found_as, origin, ours=ours)
             if not ours and not shrunk.flaky and not shrunk.case.stateful and len(self.found) < _REMEMBERED:
                 self.found[name] = finding
             return finding
@@ -87,6 +96,7 @@ class Accuser:
     def described(
         self,
         target: Target,
+        manners: Manners,
         disagreement: Disagreement,
         shrunk: Shrunk,
         found_as: Case,
@@ -117,11 +127,11 @@ class Accuser:
             flaky=shrunk.flaky,
             fresh=shrunk.fresh,
             complete=shrunk.complete,
-            verdicts=() if slow else self.judge.verdicts(case),
+            verdicts=() if slow else self.judge.verdicts(case, hurried=self._ends - time.monotonic() < _HURRIED),
             seed=origin.seed,
             number=origin.number,
             place=None if ours else origin.place,
-            shape=_FLAKY if shrunk.flaky else shape_of(disagreement.kind, case, dialect, about),
+            shape=_FLAKY if shrunk.flaky else self._shape(target, manners, disagreement, case, about),
         )
         if valid and not ours:
             for engine, verdict in finding.verdicts:
@@ -129,6 +139,12 @@ class Accuser:
                     live = [one for place, one in enumerate(case.table) if place not in case.gone]
                     self.accuse(engine, live, [case.key], origin)
         return finding
+
+    def _shape(self, target: Target, manners: Manners, disagreement: Disagreement, case: Case, about: str) -> str:
+        if disagreement.kind not in (Kind.MISSES, Kind.MATCHES):
+            return shape_of(disagreement.kind, case, self.plan.dialect, about)
+        until = min(self._ends, time.monotonic() + _COMPARING)
+        return tested_shape(Probe(target, self.judge, disagreement, until, manners), case)
 
     def _shrunk(
         self,

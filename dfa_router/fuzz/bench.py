@@ -13,8 +13,10 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from dfa_router.fuzz.accusing import AFTER_A_HANG, Accuser, Origin, cause_of
+from dfa_router.fuzz.aside import aside_of
 from dfa_router.fuzz.findings import Case, Disagreement, Finding, Kind, canonical, rank, shape_of
 from dfa_router.fuzz.generating.classes import classes_of
 from dfa_router.fuzz.generating.rounds import ordinary_rounds
@@ -23,7 +25,7 @@ from dfa_router.fuzz.judging.judge import Examination, Judge
 from dfa_router.fuzz.judging.manners import askable
 from dfa_router.fuzz.judging.subject import Subject
 from dfa_router.fuzz.judging.threads import Shared, shrunk_together, wrong_together
-from dfa_router.fuzz.shrinking.shrink import REPEATS, Met, Shrunk
+from dfa_router.fuzz.shrinking.shrink import Met, Shrunk
 from dfa_router.fuzz.tally import Plan, Tally
 from dfa_router.target import Chapter, Round, bound
 
@@ -37,6 +39,8 @@ _REMEMBERED = 20_000
 """Plain cases that are remembered so as not to be shrunk again: a few megabytes."""
 _FAILURES = 3
 """A target that has never answered a round is given up after so many."""
+_HANGS = 3
+"""Hangs that are shrunk: what is set aside after one may not be all that hangs."""
 _HALVES = 3
 """How often what a target fails at is halved, to ask it the rest of the round."""
 _PATTERNS_OF_THREADS = 8
@@ -59,7 +63,9 @@ class Bench:
         """Whether no further round is to be asked: something was found, or the target keeps failing."""
         self._failures, self._answered = 0, False
         self._seen: set[tuple[Kind, str, Case]] = set()
-        self._causes: set[tuple[Kind, str, str]] = set()
+        self._shapes: set[str] = set()
+        """Shapes of the minimal cases so far, before it was tried what else shows their faults."""
+        self._causes: Counter[tuple[Kind, str, str]] = Counter()
         self._stateful: Counter[Kind] = Counter()
 
     def round(self, asked: Round, origin: Origin) -> None:
@@ -82,13 +88,16 @@ class Bench:
                     tally.cases += examined.cases
                     tally.keys += examined.keys
                     counted = True
-                failed = failed or next((one for one in examined.found if one.kind is Kind.FAILS), None)
+                failing = next((one for one in examined.found if one.kind is Kind.FAILS), None)
+                self._answered = self._answered or (failing is None and examined.cases > 0)
+                failed = failed or failing
                 self._take(part, examined, narrowed.chapters[:number], origin)
             if self.done or failed is not None:
                 break
         if not self.done and failed is None:
             self._special(narrowed, origin)
-        self._judge_failures(failed, answered=counted)
+        if failed is not None:
+            self._judge_failure(failed)
 
     def _special(self, asked: Round, origin: Origin) -> None:
         """Ask what is no question of one key after another: how time grows, and by several threads."""
@@ -108,7 +117,9 @@ class Bench:
                 case, found = shrunk_together(target, self.judge, few, keys) or (None, found)
         if case is not None:
             self.tally.disagreements += 1
-            self.tally.add(self._accuser.described(target, found, Shrunk(case=case), case, origin))
+            self.tally.add(
+                self._accuser.described(target, self.subject.manners, found, Shrunk(case=case), case, origin)
+            )
             self.done = self.done or not self.plan.keep_going
 
     def _take(self, chapter: Chapter, examined: Examination, before: Sequence[Chapter], origin: Origin) -> None:
@@ -137,11 +148,8 @@ class Bench:
         for half in _halves(chapter):
             yield from self._examined(half, halves - 1)
 
-    def _judge_failures(self, failed: Disagreement | None, *, answered: bool) -> None:
+    def _judge_failure(self, failed: Disagreement) -> None:
         """Give a target up that has never answered; what has answered before is asked on, and has less time."""
-        if failed is None:
-            self._answered = self._answered or answered
-            return
         if failed.about == "hung" and hasattr(self.subject.target, "timeout"):
             target = self.subject.target
             target.timeout = min(target.timeout, max(AFTER_A_HANG, 3 * getattr(target, "slowest", 0.0)))
@@ -212,14 +220,14 @@ class Bench:
             return
         if kind in (Kind.FAILS, Kind.REFUSES):
             cause = kind, disagreement.about, cause_of(disagreement, self.subject.target.name)
-            if cause in self._causes:
+            if self._causes[cause] >= (_HANGS if disagreement.about == "hung" else 1):
                 return
-            self._causes.add(cause)
+            self._causes[cause] += 1
         finding: Finding | None = None
         if self._shows(plain, kind):
             if len(self._seen) < _REMEMBERED:
                 self._seen.add(name)
-            if f"{self.subject.target.name} | {shape_of(kind, plain, self.plan.dialect)}" in self.tally.findings:
+            if shape_of(kind, plain, self.plan.dialect) in self._shapes:
                 return
             alone = Met(patterns=plain.patterns, steps=(plain.key,))
             answered = () if kind is Kind.MISSES else (0,)
@@ -235,15 +243,24 @@ class Bench:
                 return
         self._stateful[kind] += finding.case.stateful or finding.flaky
         case = finding.case
-        if case.stateful or finding.flaky or kind is Kind.FAILS:
-            self.subject.renew()
-        elif (
-            self._accuser.found.get((kind, case)) is finding
-        ):  # it was started anew, to see whether the case comes back
-            self.subject.follows([Chapter(case.patterns, (case.key,))] * (REPEATS + 1))
+        described = self._accuser.found.get((kind, case)) is finding
+        if case.stateful or finding.flaky or kind is Kind.FAILS or described:
+            self.subject.renew()  # what it was told for the description is not remembered
+        if not finding.flaky:
+            self._shapes.add(shape_of(kind, case, self.plan.dialect))
         self.tally.add(finding)
+        if disagreement.about == "hung" and not finding.flaky:
+            self._set_aside(case)
         if self._accuser.interrupted:
             raise KeyboardInterrupt
+
+    def _set_aside(self, case: Case) -> None:
+        """Leave out of the rest of the campaign what is like a case at which the target hung."""
+        aside, manners = aside_of(case, self.plan.language), self.subject.manners
+        if aside is not None and not case.stateful:
+            scope = replace(manners.scope, aside=(*manners.scope.aside, aside))
+            self.subject.manners = replace(manners, scope=scope)
+            self.tally.aside.add(aside.text())
 
     def _shows(self, case: Case, kind: Kind) -> bool:
         """Tell whether a case of one pattern and key shows a disagreement of that kind by itself."""

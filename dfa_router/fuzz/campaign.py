@@ -15,7 +15,6 @@ from itertools import chain, count
 from dfa_router.errors import OptionError, RouterError
 from dfa_router.fuzz.bench import Bench, Origin
 from dfa_router.fuzz.generating.rounds import Size, numbered_round
-from dfa_router.fuzz.judging.judge import Judge
 from dfa_router.fuzz.judging.manners import Manners, manners_of
 from dfa_router.fuzz.judging.subject import Subject
 from dfa_router.fuzz.scope import Scope
@@ -98,6 +97,7 @@ def run(
     dialect: str | Dialect = "amqp",
     *,
     seconds: float | None = None,
+    since: float | None = None,
     rounds: int | None = None,
     cases: int | None = None,
     seed: int = 0,
@@ -119,6 +119,8 @@ def run(
         target: what is under test.
         dialect: a dialect, or the name of one.
         seconds: how long to ask.
+        since: the time, of the monotonic clock, from which these seconds count; from now if it is left out. A quarter
+            of them are left for asking in any case.
         rounds: how many rounds to ask.
         cases: how many (pattern, key) pairs to ask.
         seed: the same seed asks the same rounds.
@@ -146,9 +148,10 @@ def run(
     plan = Plan(
         dialect=language, seed=seed, size=size, keep_going=keep_going, validity=validity, scope=scope or Scope()
     )
-    Judge(plan.language)  # it loads an engine of ours, which is no time that the target has
     started = time.monotonic()
-    ends = math.inf if seconds is None else started + seconds
+    ends = math.inf
+    if seconds is not None:
+        ends = max((started if since is None else since) + seconds, started + seconds / 4)
     drawn = [first]
     total, interrupted, manners = Tally(), False, Manners(patterns=False, keys=False)
 
@@ -156,7 +159,7 @@ def run(
         passed = time.monotonic() - started
         if progress is not None:
             progress(tally, passed)
-        return (seconds is None or passed < seconds) and (cases is None or tally.cases < cases)
+        return time.monotonic() < ends and (cases is None or tally.cases < cases)
 
     try:
         if hasattr(target, "deadline"):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from dfa_router.fuzz.aside import Aside
 from dfa_router.fuzz.generating.language import Language
 from dfa_router.target import Bind, Chapter, Round, Step, Unbind
 
@@ -42,6 +43,8 @@ class Scope:
     """Whether a target is accused of time that grows exponentially with a pattern, which few matchers promise not to."""
     threads: int = 1
     """How many threads ask a Python target at once."""
+    aside: tuple[Aside, ...] = ()
+    """What is not asked again, as the target hung at it; a campaign adds this, and nobody states it."""
 
     @classmethod
     def stated(cls, told: Mapping[str, Any]) -> Scope:
@@ -52,7 +55,7 @@ class Scope:
         """
         known: dict[str, Any] = {}
         for one in fields(cls):
-            if one.name not in told:
+            if one.name not in told or one.name == "aside":
                 continue
             value = told[one.name]
             number = one.name.startswith("max_") or one.name == "threads"
@@ -78,6 +81,7 @@ class Scope:
             changes=self.changes and other.changes,
             growth=self.growth or other.growth,
             threads=max(self.threads, other.threads),
+            aside=(*self.aside, *other.aside),
         )
 
     def ordinary(self) -> Scope:
@@ -85,7 +89,13 @@ class Scope:
         return replace(self, empty_words=False, plain_words=True)
 
     def takes(self, text: str, language: Language) -> bool:
-        """Tell whether a key may be asked, or a pattern be in a set."""
+        """Tell whether a key may be asked."""
+        return self._takes(text, language) and not self._is_aside("keys", text, language)
+
+    def _is_aside(self, of: str, text: str, language: Language) -> bool:
+        return any(one.of == of and one.has(text, language) for one in self.aside)
+
+    def _takes(self, text: str, language: Language) -> bool:
         if not self.empty_words and (not text or "" in text.split(language.separator)):
             return False
         if self.plain_words and not _plain(text, language):
@@ -102,7 +112,7 @@ class Scope:
             words = pattern.split(language.separator)
             if sum(word in (language.many, language.some) for word in words) > self.max_wildcards:
                 return False
-        return self.takes(pattern, language)
+        return self._takes(pattern, language) and not self._is_aside("patterns", pattern, language)
 
     def narrowed(self, asked: Round, language: Language, *, changing: bool) -> Round | None:
         """Return what of a round may be asked, or None if nothing is left.
@@ -149,7 +159,7 @@ class Scope:
 
 
 def _keys(steps: tuple[Step, ...]) -> list[str]:
-    return list(dict.fromkeys(step for step in steps if isinstance(step, str)))
+    return [step for step in steps if isinstance(step, str)]  # one that is asked again is part of a history
 
 
 def _plain(text: str, language: Language) -> bool:

@@ -51,6 +51,8 @@ class Tally:
     """By accused and shape. Of several with one shape the repeatable, simplest, earliest one is kept."""
     declined: set[str] = field(default_factory=set)
     """Why keys were refused that the target may refuse; keys of these sorts were not asked again."""
+    aside: set[str] = field(default_factory=set)
+    """What was not asked again, as the target hung at it, in words."""
     given_up: str | None = None
     """Why the campaign ended early, where the target failed again and again."""
 
@@ -70,6 +72,7 @@ class Tally:
         self.disagreements += other.disagreements
         self.classes.update(other.classes)
         self.declined |= other.declined
+        self.aside |= other.aside
         self.given_up = self.given_up or other.given_up
         for finding in other.findings.values():
             self.add(finding)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -77,6 +78,17 @@ def test_a_deadline_reaches_a_program_that_hangs(tmp_path: Path) -> None:
         target.close()
     assert not campaign.agrees
     assert "it never answered" in summary_text(campaign)
+
+
+def test_the_start_of_a_command_counts_and_leaves_a_quarter_of_the_time() -> None:
+    class Told(CallableTarget):
+        deadline = 0.0
+
+    now = time.monotonic()
+    for since, least, most in ((now, 80, 101), (now - 20, 60, 81), (now - 500, 20, 31)):
+        target = Told(right_amqp, AMQP)
+        run(target, AMQP, seconds=100, since=since, rounds=1)
+        assert least < target.deadline - now < most
 
 
 @pytest.mark.parametrize("behaviour", ["os._exit(3)", "raise SystemExit('out of order')"])

@@ -11,6 +11,7 @@ from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import EnvironmentLacksError, OptionError
 from dfa_router.fuzz import DisagreementError, Kind, Plan, Size, Tally, assert_agrees, run, work
 from dfa_router.fuzz.check import CallableTarget
+from dfa_router.fuzz.findings import Case
 from dfa_router.fuzz.generating.language import language_of
 from dfa_router.fuzz.judging.judge import Judge
 from dfa_router.fuzz.judging.manners import Manners, manners_of
@@ -358,6 +359,15 @@ def test_the_judge_checks_a_sample_of_large_rounds(monkeypatch: pytest.MonkeyPat
     answers, wrong = judge.expected(patterns, keys)
     assert len(wrong) > 5
     assert answers[wrong[0]] == judge.right(patterns, [keys[wrong[0]]])[0]
+
+
+def test_kernels_are_loaded_when_they_are_needed_and_not_at_the_end() -> None:
+    judge = Judge(language_of(AMQP))
+    case = Case(patterns=("a.#",), key="a")
+    assert {"dfa", "nfa"}.isdisjoint(dict(judge.verdicts(case, hurried=True)))
+    assert judge.expected(["a"], ["a"]) == ([(0,)], [])
+    assert "_engine" not in vars(judge)
+    assert ("dfa" in dict(judge.verdicts(case))) is (judge.engine == "dfa")
 
 
 def test_a_finding_does_not_wait_for_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

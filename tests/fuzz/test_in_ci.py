@@ -69,6 +69,17 @@ def test_a_history_of_a_corpus_is_replayed(folder: Path, capsys: pytest.CaptureF
     assert fuzz("--target", "matchers:right", "--seed", "2", "--rounds", "1", "--corpus", "found") == 0
 
 
+def test_a_matcher_that_breaks_at_its_fiftieth_call_breaks_when_the_corpus_is_replayed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "tests.fuzz.planted_histories:breaks_at_the_fiftieth_call"
+    assert fuzz("--target", name, "--seed", "3", "--corpus", "found") == 1
+    capsys.readouterr()
+    assert fuzz("--target", name, "--seed", "4", "--rounds", "1", "--corpus", "found", "--json") == 1
+    finding = told(capsys)["findings"][0]  # type: ignore[index]
+    assert finding["place"].startswith("found/amqp-")
+
+
 def test_a_run_goes_on_where_it_ended(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--target", "matchers:several", "--keep-going", "--json"]
     assert fuzz(*options, "--seed", "9", "--rounds", "60") == 1

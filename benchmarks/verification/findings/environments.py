@@ -41,6 +41,18 @@ class Environment:
             return self.subject.adapter
         return f"cmd:node node/protocol.mjs {self.subject.name} {self.folder}"
 
+    @property
+    def traced(self) -> str:
+        """The same target as one that can tell which lines of the package run, which is slower for a program of Node.js."""
+        return self.target if self.subject.registry == "PyPI" else f"{self.target} lines"
+
+    def own(self, file: str) -> str:
+        """Return a file of the installed packages as its name below them, or an empty text for any other file."""
+        installed = ("site-packages", "node_modules")
+        if not file.startswith(str(self.folder)):
+            return ""
+        return next((file.rpartition(f"/{name}/")[2] for name in installed if f"/{name}/" in file), "")
+
     def place(self) -> str:
         """Return ``file:line`` of the code that decides, where the package has its source; else an empty text."""
         name, text = self.subject.source

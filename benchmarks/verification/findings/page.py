@@ -16,7 +16,7 @@ __all__ = ["COLUMNS", "write"]
 
 COLUMNS = (
     "package", "registry", "version", "reason", "asked", "dialect", "cases", "small_cases", "small_wrong", "kind",
-    "patterns", "key", "history", "expected", "answered", "broker", "verdict", "reproduced", "stated", "source", "shape",
+    "patterns", "key", "history", "expected", "answered", "broker", "verdict", "reproduced", "stated", "source", "suspects", "shape",
 )  # fmt: skip
 
 METHOD = """\
@@ -29,7 +29,13 @@ A finding is stated here where a live broker answers its minimal case as our spe
 and where a process that was started anew, and was asked nothing else, answers it wrong again. The most ordinary case comes
 first. What a package does not claim is not asked: packages that claim the wildcards of MQTT and say nothing of topics that
 begin with `$` are asked without that rule, none is asked about shared subscriptions that does not know them, and a limit
-that a package documents is no finding. *Source* is the place in the package where what is asked begins.
+that a package documents is no finding. Findings are merged by cause as far as questions can tell: `dfa_router/fuzz/shrinking/causes.py`
+says how. A package can still have two rows of one fault.
+
+*Source* is the place in the package where what is asked begins. *Suspect* are the lines that the case runs and the fewest of up
+to eight cases beside it run that the package answers right: a place to look, no proof. Lines are followed by `sys.settrace` in
+Python and by V8's counters of blocks in Node.js. Where it is empty the cases beside it run the same lines, as where the fault is in
+the text of a regular expression or in a line that is missing, or the package is compiled; then *source* is all that can be said.
 
 What it cannot show: a package without a finding has passed this many cases, no more. A broker's rule need not be a
 package's promise: test doubles stand in for a broker, and users whose patterns they get right will never notice."""
@@ -76,6 +82,7 @@ def _rows(one: Examined) -> list[dict[str, object]]:
             "verdict": judged.finding.broker,
             "reproduced": judged.reproduced,
             "stated": judged.stated,
+            "suspects": judged.suspects,
             "shape": judged.finding.shape,
         }
         for judged in one.judged
@@ -134,7 +141,10 @@ def _packages(found: Sequence[Examined]) -> str:
 
 
 def _findings(found: Sequence[Examined], *, stated: bool) -> str:
-    head = ["| package | pattern | key | expected | answered | live broker |", "|---|---|---|---|---|---|"]
+    head = [
+        "| package | pattern | key | expected | answered | live broker | suspect |",
+        "|---|---|---|---|---|---|---|",
+    ]
     lines = []
     for one in found:
         for judged in one.judged:
@@ -148,7 +158,8 @@ def _findings(found: Sequence[Examined], *, stated: bool) -> str:
             verdict = judged.finding.broker or "not asked"
             if not judged.reproduced:
                 verdict += "; it did not come back"
-            lines.append(_line([*cells, _answered(judged, many), verdict]))
+            suspect = f"`{judged.suspects}`" if judged.suspects else ""
+            lines.append(_line([*cells, _answered(judged, many), verdict, suspect]))
     return "\n".join(head + lines) if lines else "None."
 
 

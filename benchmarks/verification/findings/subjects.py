@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from dfa_router.fuzz import Scope
 from dfa_router.language.dialects import AMQP, MQTT, NATS, Dialect
@@ -52,48 +53,33 @@ _EVERYDAY = Scope(empty_words=False)
 """For packages whose documentation knows no empty words, and for NATS, where no subject has one."""
 
 
-def _amqp(name: str, registry: Literal["PyPI", "npm"], asked: str, source: tuple[str, str], **more: object) -> Subject:
-    return Subject(
-        name=name,
-        registry=registry,
-        asked=asked,
-        dialect=AMQP,
-        broker="amqp",
-        source=source,
-        **more,  # type: ignore[arg-type]
-    )
+def _of(broker: str, dialect: Dialect, scope: Scope = _ALL) -> Callable[..., Subject]:
+    """Return what makes the subjects that a broker judges, which differ in dialect and scope where they say so."""
+
+    def made(
+        name: str,
+        registry: Literal["PyPI", "npm"],
+        asked: str,
+        source: tuple[str, str],
+        dialect: Dialect = dialect,
+        scope: Scope = scope,
+        **more: Any,
+    ) -> Subject:
+        return Subject(
+            name=name,
+            registry=registry,
+            asked=asked,
+            dialect=dialect,
+            broker=broker,
+            scope=scope,
+            source=source,
+            **more,
+        )
+
+    return made
 
 
-def _mqtt(
-    name: str,
-    registry: Literal["PyPI", "npm"],
-    asked: str,
-    source: tuple[str, str],
-    dialect: Dialect = MQTT,
-    **more: object,
-) -> Subject:
-    return Subject(
-        name=name,
-        registry=registry,
-        asked=asked,
-        dialect=dialect,
-        broker="mqtt",
-        source=source,
-        **more,  # type: ignore[arg-type]
-    )
-
-
-def _nats(name: str, registry: Literal["PyPI", "npm"], asked: str, source: tuple[str, str], **more: object) -> Subject:
-    return Subject(
-        name=name,
-        registry=registry,
-        asked=asked,
-        dialect=NATS,
-        broker="nats",
-        scope=_EVERYDAY,
-        source=source,
-        **more,  # type: ignore[arg-type]
-    )
+_amqp, _mqtt, _nats = _of("amqp", AMQP), _of("mqtt", MQTT), _of("nats", NATS, _EVERYDAY)
 
 
 SUBJECTS = (

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Sequence
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks.verification.findings.environments import ADAPTERS, Environment
 from benchmarks.verification.findings.subjects import Subject
 from dfa_router.errors import RouterError
 from dfa_router.fuzz.campaign import run as run_campaign
 from dfa_router.fuzz.confirm import Verdict, confirmed
-from dfa_router.fuzz.findings import Case, Finding, Kind
+from dfa_router.fuzz.findings import Case, Disagreement, Finding, Kind
 from dfa_router.fuzz.generating.language import language_of
+from dfa_router.fuzz.judging.judge import Judge
 from dfa_router.fuzz.judging.subject import played
+from dfa_router.fuzz.shrinking.probe import Probe
+from dfa_router.fuzz.shrinking.suspects import suspects
 from dfa_router.fuzz.tally import Campaign
 from dfa_router.fuzz.targets import open_target
 from dfa_router.fuzz.targets.engine import EngineTarget
@@ -25,12 +29,19 @@ from dfa_router.target import Answers, Refused, Target, TargetFailure
 __all__ = ["Examined", "Judged", "Small", "examine", "small_cases"]
 
 
+_LOCATING = 8.0
+"""Seconds in which the suspect lines of a finding are looked for."""
+_MOST_RANGES = 3
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """A finding, and whether a process that was asked nothing else answers the same."""
 
     finding: Finding
     reproduced: bool
+    suspects: str = ""
+    """``file:line`` of the lines of the package that are suspect; empty where none is more suspect than the others."""
 
     @property
     def stated(self) -> bool:
@@ -114,6 +125,7 @@ def examine(
             judged = tuple(_judged(package, campaign, finding) for finding in campaign.findings)
         finally:
             package.close()
+        judged = _with_suspects(environment, campaign, judged)
     return Examined(
         subject=subject,
         version=environment.version,
@@ -136,6 +148,40 @@ def _judged(package: Target, campaign: Campaign, finding: Finding) -> Judged:
     told = _answer(package, finding.case)
     matching = finding.kind in (Kind.MISSES, Kind.MATCHES)
     return Judged(finding=finding, reproduced=told != finding.expected if matching else told == finding.answered)
+
+
+def _with_suspects(environment: Environment, campaign: Campaign, judged: Sequence[Judged]) -> tuple[Judged, ...]:
+    """Return the findings with the lines that are suspect, each looked for in a limited time."""
+    dialect = environment.subject.dialect
+    package = open_target(environment.traced, dialect, python=environment.python)
+    judge, named = Judge(language_of(dialect)), []
+    try:
+        package.answer((), ())  # a program says then what it can tell
+        for one in judged:
+            met = Disagreement(kind=one.finding.kind)
+            probe = Probe(package, judge, met, time.monotonic() + _LOCATING, campaign.manners)
+            found = suspects(probe, one.finding.case)
+            shown = "" if found is None or not found.found else _ranges(environment, found.lines)
+            named.append(replace(one, suspects=shown))
+    finally:
+        package.close()
+    return tuple(named)
+
+
+def _ranges(environment: Environment, lines: Sequence[tuple[str, int]]) -> str:
+    """Return lines of the package as ``file:first-last, first-last``, the first few; the adapter's are none of it."""
+    own = sorted({(environment.own(file), line) for file, line in lines if environment.own(file)})
+    ranges: list[tuple[str, int, int]] = []
+    for file, line in own:
+        if ranges and ranges[-1][0] == file and ranges[-1][2] == line - 1:
+            ranges[-1] = file, ranges[-1][1], line
+        else:
+            ranges.append((file, line, line))
+    shown = ""
+    for place, (file, first, last) in enumerate(ranges[:_MOST_RANGES]):
+        again = place and ranges[place - 1][0] == file
+        shown += (f", {first}" if again else f"{', ' if shown else ''}{file}:{first}") + f"-{last}" * (last > first)
+    return shown + " ..." * (len(ranges) > _MOST_RANGES)
 
 
 def _answer(package: Target, case: Case) -> tuple[int, ...] | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from compiler.prepare import kernels_kept
 from dfa_router.engines.registry import engine_info, engines
@@ -86,13 +87,13 @@ class Judge:
 
     def __init__(self, language: Language) -> None:
         self.language, self.dialect = language, language.dialect
-        swift = "dfa" if kernels_kept() else "trie" if engine_info("trie").speaks(language.dialect) else "naive"
-        self._engine = EngineTarget(swift, language.dialect)
-
-    @property
-    def engine(self) -> str:
+        without_kernels = "trie" if engine_info("trie").speaks(language.dialect) else "naive"
+        self.engine = "dfa" if kernels_kept() else without_kernels
         """The engine of ours that answers large rounds: one that is not compiled where compiling would take a minute."""
-        return self._engine.name
+
+    @cached_property
+    def _engine(self) -> EngineTarget:
+        return EngineTarget(self.engine, self.dialect)  # it is loaded when it is needed, as that takes a second
 
     def right(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
         """Return the specification's answers, as :func:`right_answers`."""
@@ -190,13 +191,18 @@ class Judge:
         result.found.append(Disagreement(kind=Kind.ACCEPTS, pattern=bad, detail=detail, about=skeleton(reason)))
         return result
 
-    def verdicts(self, case: Case) -> tuple[tuple[str, str], ...]:
-        """Return (name, answer as text) of every engine of ours that speaks the dialect, and need not be compiled first."""
+    def verdicts(self, case: Case, *, hurried: bool = False) -> tuple[tuple[str, str], ...]:
+        """Return (name, answer as text) of every engine of ours that speaks the dialect, and need not be compiled first.
+
+        ``hurried`` leaves those out whose kernels take a second to load.
+        """
         live = [place for place in range(len(case.table)) if place not in case.gone]
         patterns = [case.table[place] for place in live]
         said = []
         for name in engines():
-            if engine_info(name).speaks(self.dialect) and (name not in _COMPILED or self.engine == "dfa"):
+            if engine_info(name).speaks(self.dialect) and (
+                name not in _COMPILED or (self.engine == "dfa" and not hurried)
+            ):
                 try:
                     found = EngineTarget(name, self.dialect).answer(patterns, [case.key])[0]
                     answer = str([live[place] for place in found])

@@ -57,12 +57,6 @@ class Subject:
             self.told.clear()
             self._size, self._ended = 0, False
 
-    def follows(self, told: Sequence[Chapter]) -> None:
-        """Take note that the target was started anew by somebody else, and told this since."""
-        if hasattr(self.target, "restart"):
-            self.told[:] = told
-            self._size = sum(len(one.patterns) + len(one.steps) for one in told)
-
     def ask(
         self, patterns: Sequence[str], steps: Sequence[Step], language: Language
     ) -> list[tuple[int, ...] | None] | Disagreement:

@@ -49,6 +49,13 @@ class Probe:
         """Tell whether a case shows the disagreement."""
         return self.first(case.patterns, case.before, [case.key], case.earlier) is not None
 
+    def right(self, case: Case) -> bool:
+        """Tell whether the target answers a case without a history right."""
+        try:
+            return self._ask(case.patterns, [case.key]) == [self.judge.right_of(case)]
+        except (Refused, TargetFailure):
+            return False
+
     def allowed(self, case: Case, like: Case) -> bool:
         """Tell whether a case may take the place of another: it must be as valid, and something that may be asked."""
         dialect, scope = self.dialect, self.manners.scope

@@ -27,13 +27,13 @@ from dfa_router.fuzz.shrinking.probe import Probe, StoppedError
 from dfa_router.fuzz.shrinking.search import search
 from dfa_router.target import Chapter, Step, Target, bound
 
-__all__ = ["REPEATS", "Met", "Shrunk", "shrink"]
+__all__ = ["Met", "Shrunk", "shrink"]
 
 _CALLS = 4000
 """Calls of the target that greedy deletion may take; it takes tens to hundreds."""
 _STARTS = 1500
 """Cases that may be tried with a target that is started anew for each; a history takes a hundred or two."""
-REPEATS = 3
+_REPEATS = 3
 """Times in a row that a minimal case must show the disagreement to count as repeatable."""
 
 
@@ -171,7 +171,7 @@ def _repeats(probe: Probe, case: Case) -> bool:
     anew, probe.anew = probe.anew, probe.restarts and case.stateful
     try:
         probe.restart(wholly=True)
-        return all(probe.shows(case) for _ in range(REPEATS))
+        return all(probe.shows(case) for _ in range(_REPEATS))
     except StoppedError:
         return True  # there is no time to ask: what was seen before counts
     finally:

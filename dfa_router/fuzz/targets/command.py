@@ -39,6 +39,8 @@ class CommandTarget:
         """What the program says that it may be asked."""
         self.changing = False
         """Whether the program says that its sets can change."""
+        self.tells_lines = False
+        """Whether the program says that it can tell which lines of its source run."""
         self._process = LineProcess(command, self._environment())
 
     def _environment(self) -> dict[str, str]:
@@ -95,11 +97,33 @@ class CommandTarget:
             answers.append(_positions(reply, len(patterns) + sum(isinstance(step, Bind) for step in steps[:asked])))
             return
         if asked < 0 and isinstance(reply, dict) and reply.get("ready") is True:
-            self.changing = reply.get("changes") is True
+            self.changing, self.tells_lines = (
+                reply.get("changes") is True,
+                self.tells_lines or reply.get("lines") is True,
+            )
             self.scope = scope if isinstance(scope := reply.get("scope"), dict) else {}
         elif reply is not True:
             told = "the patterns" if asked < 0 else "a change"
             raise ProcessError("nonsense", f"answered {_shown(line)} to {told}, expected true")
+
+    def lines(self, patterns: Sequence[str], key: str) -> list[tuple[str, int]]:
+        """Return (file, line) of the lines that run when a key is asked of a new set; raises as :meth:`answer` does."""
+        question = _encoded({"lines": {"patterns": list(patterns), "key": key}})
+        [reply] = self._told(question, 1, patterns, [key])
+        if not isinstance(reply, list) or not all(isinstance(one, list) and len(one) == 2 for one in reply):
+            reason = f"{self.name} answered {_shown(reply)} to lines, expected a list of [file, line]"
+            raise TargetFailure("nonsense", reason, patterns, [key])
+        return [(str(file), int(line)) for file, line in reply]
+
+    def _told(self, questions: bytes, count: int, patterns: Sequence[str], keys: Sequence[str]) -> list[Any]:
+        """Return the replies to some lines that are not a set and its keys."""
+        try:
+            return [_decoded(line) for line in self._process.ask(questions, count, self.timeout, self.deadline)]
+        except ProcessError as trouble:
+            self._process.kill()
+            if trouble.kind == "late":
+                raise OutOfTimeError(f"{self.name} {trouble.reason}") from None
+            raise TargetFailure(trouble.kind, f"{self.name} {trouble.reason}", patterns, keys) from None
 
     def restart(self, *, wholly: bool = False) -> None:  # noqa: ARG002 - other programs have one way only
         """End the program: the next question starts it anew."""

@@ -25,7 +25,7 @@ from dfa_router.fuzz.targets import serve
 from dfa_router.fuzz.targets.command import CommandTarget
 from dfa_router.fuzz.targets.process import ProcessError
 from dfa_router.language.dialects import Dialect
-from dfa_router.target import Answers, OutOfTimeError, Refused, Step, TargetFailure
+from dfa_router.target import Answers, Refused, Step, TargetFailure
 
 __all__ = ["FunctionTarget"]
 
@@ -41,6 +41,7 @@ class FunctionTarget(CommandTarget):
             super().__init__(spec, command, dialect, timeout=timeout)
         except OSError as error:
             raise OptionError(f"cannot start {command[0]!r} for the target {spec}: {error.strerror or error}") from None
+        self.tells_lines = True
         try:
             self.answer((), ())
         except TargetFailure as failure:
@@ -63,23 +64,16 @@ class FunctionTarget(CommandTarget):
 
     def together(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
         """Return who matches each key, each asked by a thread of its own, again and again: an answer that stands out."""
-        lines = [json.dumps({"patterns": list(patterns)}), json.dumps({"together": list(keys)})]
-        text = "".join(line + "\n" for line in lines).encode()
-        try:
-            first, last = self._process.ask(text, 2, self.timeout, self.deadline)
-            replies = [json.loads(first), json.loads(last)]
-        except ProcessError as trouble:
-            self._process.kill()
-            if trouble.kind == "late":
-                raise OutOfTimeError(f"{self.name} {trouble.reason}") from None
-            raise TargetFailure(trouble.kind, f"{self.name} {trouble.reason}", patterns, keys) from None
+        questions = [json.dumps({"patterns": list(patterns)}), json.dumps({"together": list(keys)})]
+        replies = self._told("".join(line + "\n" for line in questions).encode(), 2, patterns, keys)
         for reply in replies:
             if isinstance(reply, dict) and (objection := self._objection(reply, -1, patterns, ())) is not None:
                 raise objection
         try:
             return [tuple(sorted(set(row))) for row in replies[1]]
         except TypeError:
-            raise TargetFailure("nonsense", f"{self.name} answered {last!r} to threads", patterns, keys) from None
+            reason = f"{self.name} answered {replies[1]!r} to threads"
+            raise TargetFailure("nonsense", reason, patterns, keys) from None
 
     def _environment(self) -> dict[str, str]:
         environment = super()._environment()

@@ -81,6 +81,8 @@ class Server:
             return {"raised": "".join(frames.format())}
 
     def _reply(self, question: dict[str, Any]) -> Any:
+        if "lines" in question:
+            return self._lines(**question["lines"])
         if "patterns" in question:
             self._patterns = question["patterns"]
             self._matcher = self._found(list(self._patterns)) if self._holds else None
@@ -99,6 +101,39 @@ class Server:
 
     def _ask(self, key: str) -> Any:
         return positions(self._matcher.match(key) if self._holds else self._found(list(self._patterns), key))
+
+    def _lines(self, patterns: list[str], key: str) -> list[tuple[str, int]]:
+        """Return (file, line) of all lines that run when a new matcher is asked, except for Python's own library."""
+        library = os.path.dirname(os.__file__)  # noqa: PTH120
+        ran: dict[tuple[str, int], None] = {}
+
+        def own(file: str) -> bool:
+            installed = "site-packages" in file
+            return os.path.isabs(file) and file != __file__ and (installed or not file.startswith(library))  # noqa: PTH117
+
+        def follow(frame: Any, event: str, _: Any) -> Any:
+            if not own(frame.f_code.co_filename):
+                return None
+            if event == "line":
+                ran[frame.f_code.co_filename, frame.f_lineno] = None
+            return follow
+
+        def ask(patterns: list[str], key: str) -> None:
+            self._patterns = patterns
+            try:
+                self._matcher = self._found(list(patterns)) if self._holds else None
+                self._ask(key)
+            except Exception:  # noqa: BLE001, S110 - the lines until then are what is asked for
+                pass
+
+        ask(["first"], "call")  # what is imported or made at the first call only is no part of what a case runs
+        before = sys.gettrace()
+        sys.settrace(follow)
+        try:
+            ask(patterns, key)
+        finally:
+            sys.settrace(before)
+        return list(ran)
 
     def _together(self, keys: list[str]) -> Any:
         """Ask each key by a thread of its own, again and again; return for each the last answer that differs from the rest."""

@@ -209,6 +209,8 @@ def summary_text(campaign: Campaign) -> str:
         lines.append(f"it was not asked about {shared}, of which it knows nothing (--shared asks it nevertheless)")
     if tally.declined:
         lines.append(f"keys that the target refuses, as it may, were left out: {'; '.join(sorted(tally.declined))}")
+    if tally.aside:
+        lines.append(f"it hung, and was not asked again: {'; '.join(sorted(tally.aside))}")
     if tally.classes[HISTORIES]:
         kind = "follow each other and change" if campaign.manners.changing else "follow each other"
         lines.append(f"rounds with sets that {kind}: {tally.classes[HISTORIES]:,}")
@@ -283,6 +285,7 @@ def campaign_json(campaign: Campaign) -> dict[str, Any]:
         "replayed": campaign.replayed,
         "interrupted": campaign.interrupted,
         "declined_keys": sorted(tally.declined),
+        "set_aside": sorted(tally.aside),
         "given_up": tally.given_up,
         "validity_compared": campaign.manners.patterns,
         "trouble_with_the_invalid": campaign.manners.trouble,

@@ -1,0 +1,148 @@
+"""One fault is one finding, two faults are two, and what a target hung at is asked no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from dfa_router.fuzz import Campaign, Kind, run
+from dfa_router.fuzz.aside import Aside, aside_of
+from dfa_router.fuzz.check import CallableTarget
+from dfa_router.fuzz.findings import Case
+from dfa_router.fuzz.generating.language import language_of
+from dfa_router.fuzz.text.report import campaign_json, summary_text
+from dfa_router.language.dialects import AMQP, MQTT, dialect_named
+from dfa_router.target import Answers, TargetFailure
+from tests.fuzz.planted import PLANTED, RIGHT, Matcher, right_amqp, right_mqtt
+
+BY_NAME = {fault.name: fault for fault in PLANTED}
+
+
+def campaign_of(match: Matcher, dialect: str, rounds: int = 150, seed: int = 1) -> Campaign:
+    language = dialect_named(dialect)
+    return run(CallableTarget(match, language), language, rounds=rounds, seed=seed, keep_going=True)
+
+
+def both(one: Matcher, other: Matcher, right: Matcher) -> Matcher:
+    """Return a matcher that is wrong wherever one of two is."""
+
+    def match(patterns: list[str], key: str) -> list[int]:
+        truth = set(right(patterns, key))
+        return sorted(truth ^ ((truth ^ set(one(patterns, key))) | (truth ^ set(other(patterns, key)))))
+
+    return match
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("hash_star_is_hash", "two_hashes_beside_each_other_need_a_word"),
+        ("dots_of_the_pattern_are_any_character", "wildcards_take_word_characters_only"),
+        ("the_end_is_not_anchored", "a_star_beside_an_equal_word"),
+        ("case_does_not_matter", "words_are_cut_at_eight_bytes"),
+        ("a_trailing_dot_is_dropped", "an_empty_key_reaches_nobody"),
+        ("dollar_topics_are_like_others", "dollar_anywhere_is_reserved"),
+        ("plus_takes_no_empty_level", "hash_leaves_the_parent_out"),
+        ("the_tail_takes_zero_tokens", "a_token_that_begins_with_a_star_is_one"),
+    ],
+)
+def test_two_faults_of_one_matcher_stay_two_findings(one: str, other: str) -> None:
+    faults = BY_NAME[one], BY_NAME[other]
+    dialect = faults[0].dialect
+    right = RIGHT[dialect]
+    campaign = campaign_of(both(faults[0].match, faults[1].match, right), dialect)
+
+    def shows(name: str, case: Case) -> bool:
+        patterns = list(case.patterns)
+        return BY_NAME[name].match(patterns, case.key) != right(patterns, case.key)
+
+    cases = [finding.case for finding in campaign.findings]
+    for name, beside in ((one, other), (other, one)):
+        assert any(shows(name, case) and not shows(beside, case) for case in cases), (name, cases)
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("wildcards_take_word_characters_only", 1),
+        ("words_are_a_regular_expression", 3),
+        ("case_does_not_matter", 1),
+        ("dots_of_the_pattern_are_any_character", 1),
+    ],
+)
+def test_one_fault_is_not_told_again_for_each_character(name: str, most: int) -> None:
+    for seed in (1, 2):
+        found = campaign_of(BY_NAME[name].match, "amqp", seed=seed).findings
+        assert 0 < len(found) <= most, [(one.case.patterns, one.case.key, one.shape) for one in found]
+
+
+def test_two_characters_of_different_sorts_are_two_faults() -> None:
+    def match(patterns: list[str], key: str) -> list[int]:
+        return [] if "é" in key or "\n" in key else right_amqp(patterns, key)
+
+    found = campaign_of(match, "amqp").findings
+    shown = {character for one in found for character in "é\n" if character in one.case.key}
+    assert shown == {"é", "\n"}
+    assert len(found) == 2, [one.shape for one in found]
+
+
+def test_where_a_wildcard_stands_and_which_it_is_make_no_other_fault_of_a_character() -> None:
+    def match(patterns: list[str], key: str) -> list[int]:
+        return [i for i in right_mqtt(patterns, key) if "$" not in key[1:] or patterns[i] == key]
+
+    found = campaign_of(match, "mqtt", rounds=400).findings
+    assert [one.kind for one in found] == [Kind.MISSES], [one.shape for one in found]
+
+
+# --- what a target hung at --------------------------------------------------------------------------------------------
+
+
+class Hanging(CallableTarget):
+    """Hangs at two ``#``, and misses ``c``."""
+
+    hung = 0
+
+    def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
+        if any(pattern.split(".").count("#") > 1 for pattern in patterns):
+            self.hung += 1
+            raise TargetFailure("hung", "no answer")
+        return super().answer(patterns, keys)
+
+
+def test_what_a_target_hung_at_is_asked_no_more_and_the_campaign_goes_on() -> None:
+    def misses(patterns: list[str], key: str) -> list[int]:
+        return [i for i in right_amqp(patterns, key) if patterns[i] != "c"]
+
+    target = Hanging(misses, AMQP)
+    campaign = run(target, AMQP, rounds=400, keep_going=True, validity=False)
+    assert campaign.tally.aside == {"patterns with '#' and then '#'"}
+    assert {finding.kind for finding in campaign.findings} == {Kind.FAILS, Kind.MISSES}
+    assert campaign.tally.rounds > 350
+    once = target.hung
+    run(target, AMQP, rounds=40, keep_going=True, validity=False)
+    assert target.hung <= 2 * once, "a campaign ten times as long hangs no more often"
+    assert "it hung, and was not asked again: patterns with '#' and then '#'" in summary_text(campaign)
+    assert campaign_json(campaign)["set_aside"] == ["patterns with '#' and then '#'"]
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        (Case(patterns=("a.#.#",), key="a"), Aside("patterns", ("#", "#"))),
+        (Case(patterns=("*.é.#",), key="a"), Aside("patterns", ("*", "é", "#"))),
+        (Case(patterns=("#", "*.é.#"), key="a"), None),
+        (Case(patterns=("#",), key="a.é"), Aside("keys", ("é",))),
+        (Case(patterns=("a",), key="a.b.c.d"), Aside("keys", length=4)),
+        (Case(patterns=("a",), key="a"), None),
+    ],
+)
+def test_the_sort_that_is_set_aside(case: Case, expected: Aside | None) -> None:
+    assert aside_of(case, language_of(AMQP)) == expected
+
+
+def test_a_sort_has_its_words_in_their_order() -> None:
+    language = language_of(MQTT)
+    sort = Aside("patterns", ("+", "#"))
+    assert [sort.has(text, language) for text in ("a/+/b/#", "+/a", "#", "")] == [True, False, False, False]
+    assert [Aside("keys", length=3).has(text, language) for text in ("a/b/c", "a/b")] == [True, False]
