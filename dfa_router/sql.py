@@ -24,17 +24,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from dfa_router.rabbitmq.routed_columns import routed_fields
 from dfa_router.rabbitmq.routing import TopologyRouter
 from dfa_router.router import Router
 
 __all__ = ["register_datafusion", "register_duckdb"]
 
 _NAMES = pa.list_(pa.string())
-_ROUTE = pa.struct([("queues", _NAMES), ("routed", pa.bool_()), ("not_simulated", _NAMES), ("problem", pa.string())])
-_IN_DUCKDB = {
-    _NAMES: "VARCHAR[]",
-    _ROUTE: "STRUCT(queues VARCHAR[], routed BOOLEAN, not_simulated VARCHAR[], problem VARCHAR)",
-}
+_IN_DUCKDB = {pa.string(): "VARCHAR", pa.bool_(): "BOOLEAN", pa.float64(): "DOUBLE"}
 
 
 def register_duckdb(
@@ -56,7 +53,7 @@ def register_duckdb(
         name or function.name,
         function.call,
         ["VARCHAR"] * function.arguments,
-        _IN_DUCKDB[function.answer],
+        _in_duckdb(function.answer),
         type="arrow",
         null_handling="special",  # else rows with a null do not arrive, and a message without a key is to be told
         side_effects=function.changes,
@@ -80,6 +77,15 @@ def register_datafusion(
     texts = [pa.string()] * function.arguments
     volatility = "stable" if function.changes else "immutable"
     context.register_udf(udf(function.call, texts, function.answer, volatility, name or function.name))
+
+
+def _in_duckdb(kind: pa.DataType) -> str:
+    """Return what DuckDB calls a type."""
+    if pa.types.is_list(kind):
+        return f"{_in_duckdb(kind.value_type)}[]"
+    if pa.types.is_struct(kind):
+        return f"STRUCT({', '.join(f'{field.name} {_in_duckdb(field.type)}' for field in kind)})"
+    return _IN_DUCKDB[kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +112,15 @@ def _function_of(router: Any, vhost: str | None) -> _Function:
     if not isinstance(router, TopologyRouter):
         raise TypeError(f"router is {type(router).__name__}: expected what dr.compile or Topology.compile returned")
 
+    fields = list(routed_fields(router.chooses))
+
     def route_in(exchange: Any, routing_key: Any, vhosts: Any) -> pa.Array:
         batch = router.route_batch(exchange, routing_key, vhosts, vhost=vhost or "/")
-        return pa.StructArray.from_arrays(batch.flat_columns(), fields=list(_ROUTE))
+        return pa.StructArray.from_arrays(list(batch.columns()), fields=fields)
 
     def route(exchange: Any, routing_key: Any) -> pa.Array:
         return route_in(exchange, routing_key, None)
 
     if vhost is None:
-        return _Function("route", route_in, 3, _ROUTE, changes=False)
-    return _Function("route", route, 2, _ROUTE, changes=False)
+        return _Function("route", route_in, 3, pa.struct(fields), changes=False)
+    return _Function("route", route, 2, pa.struct(fields), changes=False)

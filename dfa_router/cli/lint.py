@@ -12,6 +12,7 @@ import click
 
 import dfa_router
 from dfa_router.cli.binding_files import read_bindings
+from dfa_router.cli.configurations import CONFIGURED, ENDINGS, configured
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.errors import OptionError
 from dfa_router.language.dialects import DIALECTS
@@ -29,6 +30,11 @@ _LEVELS = [severity.name.lower() for severity in Severity]
 @click.command(short_help="Find bindings that repeat, do nothing, or do not do what they seem to.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--exchange", help="Only this exchange of a definitions file, as if it were a list of bindings.")
+@click.option(
+    "--broker",
+    type=click.Choice(list(CONFIGURED)),
+    help="FILE is configuration of this broker.  [default: told from files that end in .conf, .cfg or .acl]",
+)
 @click.option("--vhost", default="/", show_default=True, help="Where entries belong that name no vhost.")
 @click.option("--dialect", type=click.Choice(list(DIALECTS)), help="The pattern language of a list.  [default: amqp]")
 @click.option(
@@ -58,6 +64,7 @@ def lint(
     *,
     files: tuple[str, ...],
     exchange: str | None,
+    broker: str | None,
     vhost: str,
     dialect: str | None,
     fail_on: str,
@@ -69,7 +76,8 @@ def lint(
 ) -> None:
     """Find defects in binding tables, by proof: each finding says what, where, for instance which key, and what to do.
 
-    A definitions file (.json) is read as a whole topology. Other files are lists of bindings: .csv and .jsonl with pattern and
+    A definitions file (.json) is read as a whole topology. Configuration (.conf, .cfg, .acl, or --broker) is an access list or the
+    bridges of Mosquitto, or what users of NATS may do. Other files are lists of bindings: .csv and .jsonl with pattern and
     destination, else a pattern per line, or pattern, tab, destination. Lines without a destination are one consumer's.
 
     Each rule has a page in docs/rules. A file for --suppress has tables of TOML:
@@ -86,6 +94,7 @@ def lint(
     Examples:
       dfa-router lint definitions.json
       dfa-router lint --dialect mqtt subscriptions.txt --fail-on error
+      dfa-router lint mosquitto.conf nats-server.conf
       dfa-router lint definitions.json --format sarif >lint.sarif
     """  # noqa: D301 - click wants the control character itself
     if sum(name == "-" for name in files):
@@ -100,7 +109,7 @@ def lint(
         for name in files:
             found = [
                 one
-                for one in _found(Path(name), exchange, vhost, dialect, report)
+                for one in _found(Path(name), exchange, broker, vhost, dialect, report)
                 if not names or one.rule.name in names
             ]
             left[name], kept[name] = suppressed(found, suppressions)
@@ -120,7 +129,18 @@ def lint(
         context.exit(ExitCode.FOUND)
 
 
-def _found(path: Path, exchange: str | None, vhost: str, dialect: str | None, report: Any) -> Sequence[Finding]:
+def _found(
+    path: Path, exchange: str | None, broker: str | None, vhost: str, dialect: str | None, report: Any
+) -> Sequence[Finding]:
+    if broker is not None or path.suffix.lower() in ENDINGS:
+        if exchange is not None or dialect is not None:
+            raise OptionError(
+                f"{path} is configuration of a broker, which says its dialect: leave out --exchange and --dialect"
+            )
+        entries, language = configured(path, broker)
+        return lint_bindings(
+            [(one, whose) for one, whose, _ in entries], language, places=[line for _, _, line in entries]
+        )
     if path.suffix.lower() == ".json" and exchange is None:
         if dialect is not None:
             raise OptionError(

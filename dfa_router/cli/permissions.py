@@ -15,20 +15,33 @@ from dfa_router.cli.pattern_options import checked_text
 from dfa_router.errors import OptionError
 from dfa_router.lint.findings import PERMISSION_RULES, Finding
 from dfa_router.lint.sarif import entry_lines, sarif
-from dfa_router.permissions.differences import shifts
-from dfa_router.permissions.files import Passage, access_list, passages, topic_permissions
-from dfa_router.permissions.rabbitmq import TopicPermission
+from dfa_router.permissions.differences import Shift, shifts
+from dfa_router.permissions.emqx import Client
+from dfa_router.permissions.files import BROKERS
+from dfa_router.permissions.passages import Passage, passages
+from dfa_router.permissions.verdicts import verdicts
 
 __all__ = ["permissions"]
 
 
 @click.command(short_help="Tell who can read what, and which binding or key gets past a permission.")
 @click.argument("file", metavar="FILE")
+@click.option("--broker", type=click.Choice(BROKERS), help="Whose rules FILE holds.  [default: told from the file]")
+@click.option(
+    "--no-match",
+    type=click.Choice(["allow", "deny"]),
+    default="allow",
+    show_default=True,
+    help="What EMQX does where no rule is about something, its option authorization.no_match.",
+)
 @click.option("--user", callback=checked_text, help="Ask about this user, with --key.")
-@click.option("--client", default="", callback=checked_text, help="The client identifier, for %c and {client_id}.")
+@click.option(
+    "--client", default="", callback=checked_text, help="The client identifier, for %c, ${clientid} and {client_id}."
+)
+@click.option("--address", help="The IP address that the client connects from, for rules of EMQX.")
 @click.option("--key", callback=checked_text, help="May the user get or send this key?")
 @click.option("--exchange", help="The topic exchange of a definitions file that --key is asked of.")
-@click.option("--binding", callback=checked_text, help="May the user bind this, and does it get --key?")
+@click.option("--binding", callback=checked_text, help="May the user bind or subscribe this, and does it get --key?")
 @click.option(
     "--against",
     metavar="OLD",
@@ -49,8 +62,11 @@ def permissions(
     context: click.Context,
     *,
     file: str,
+    broker: str | None,
+    no_match: str,
     user: str | None,
     client: str,
+    address: str | None,
     key: str | None,
     exchange: str | None,
     binding: str | None,
@@ -60,7 +76,8 @@ def permissions(
 ) -> None:
     """Find what rules of access let through against their evident intent, with a binding and a key that show it.
 
-    A definitions file (.json) has topic permissions of RabbitMQ; any other file is an access list of Mosquitto.
+    A definitions file (.json) has topic permissions of RabbitMQ. Other files are Mosquitto's access lists, EMQX' acl.conf or
+    NATS' configuration, which is told from their text; --broker says it.
     With --user and --key, tell what the broker would say about that key; with --against, what changes for each user.
 
     Exit codes: 0 nothing gets through (or the key is allowed), 1 something does (or it is refused), 2 wrong usage or input,
@@ -71,24 +88,29 @@ def permissions(
       dfa-router permissions definitions.json
       dfa-router permissions definitions.json --user ann --exchange events --binding '#.public' --key secret.x.public
       dfa-router permissions acl.txt --user ann --key a/b
+      dfa-router permissions acl.conf --no-match deny
+      dfa-router permissions nats.conf --user ann --binding 'foo.>' --key foo.a.b
       dfa-router permissions definitions.json --format sarif >permissions.sarif
       dfa-router permissions new.acl --against old.acl
     """  # noqa: D301 - click wants the control character itself
     if (user is None) != (key is None):
         raise OptionError("--user and --key belong together: give both, or neither")
     form = "json" if as_json else form
+    allowing = no_match == "allow"
     if against is not None:
         if user is not None or form == "sarif":
             raise OptionError(
                 "--against compares all users, as text or --json: leave out --user, --key and --format sarif"
             )
-        if _compared(against, Path(file), client, form):
+        differing = shifts(against, Path(file), client=client, broker=broker, no_match=allowing)
+        if _compared(differing, form):
             context.exit(ExitCode.FOUND)
         return
     if user is not None and key is not None:
         if form == "sarif":
             raise OptionError("--format sarif is for findings: leave out --user and --key, or ask for --json")
-        told = _verdicts(Path(file), user, client, key, exchange, binding)
+        who = Client(user=user, client=client, address=address)
+        told = verdicts(Path(file), who, key, binding=binding, exchange=exchange, broker=broker, no_match=allowing)
         click.echo(
             json.dumps(told, indent=2)
             if form == "json"
@@ -97,7 +119,7 @@ def permissions(
         if not all(told.values()):
             context.exit(ExitCode.FOUND)
         return
-    found = passages(Path(file))
+    found = passages(Path(file), broker, no_match=allowing)
     if form == "sarif":
         lines = entry_lines(Path(file).read_text("utf-8-sig")) if file.lower().endswith(".json") else {}
         findings = [_finding(one) for one in found]
@@ -113,9 +135,8 @@ def permissions(
         context.exit(ExitCode.FOUND)
 
 
-def _compared(old: Path, new: Path, client: str, form: str) -> bool:
+def _compared(found: tuple[Shift, ...], form: str) -> bool:
     """Show what two versions differ in; return whether they do."""
-    found = shifts(old, new, client=client)
     if form == "json":
         click.echo(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
         return bool(found)
@@ -135,19 +156,3 @@ def _finding(one: Passage) -> Finding:
     return Finding(
         rule=rule, place=one.place, subject=subject, message=f"user {one.user!r}: {one.message}", witness=one.key
     )
-
-
-def _verdicts(
-    path: Path, user: str, client: str, key: str, exchange: str | None, binding: str | None
-) -> dict[str, bool]:
-    """Return what the broker says, by question."""
-    if path.suffix.lower() != ".json":
-        rules = access_list(path)
-        return {f"may {what} {key}": rules.allows(what, key, user=user, client=client) for what in ("read", "write")}
-    chosen = [one for one in topic_permissions(path) if one.user == user and exchange in (None, one.exchange)]
-    found: dict[str, bool] = {}
-    for one in chosen or [TopicPermission(user=user, exchange=exchange or "any exchange", write="", read="")]:
-        found[f"may publish {key} to {one.exchange}"] = one.may_publish(key, client)
-        if binding is not None:
-            found[f"may bind {binding} to {one.exchange}"] = one.may_bind(binding, client)
-    return found

@@ -106,8 +106,8 @@ def route(
     """Tell for every message of a log which queues get it.
 
     The result has all rows and columns of the log, and these: queues, routed (false: nobody gets it), not_simulated
-    (exchanges on the way whose type is not simulated) and problem (what was wrong with this row). In CSV, lists are
-    JSON text. No row is dropped: a line that cannot be read is kept, and says so in problem.
+    (exchanges on the way whose type is not simulated) and problem (what was wrong with this row). Where the topology has
+    exchanges that take one of their destinations, one_of has these with their candidates and shares. In CSV, lists are JSON text. No row is dropped: a line that cannot be read is kept, and says so in problem.
 
     Spark's workers read and write the files themselves where they can: Parquet to Parquet, and JSON lines and CSV to any format.
     What is left goes through Spark's rows, which takes several times as long, and a warning says why.

@@ -82,6 +82,8 @@ _TABLE = (
 )
 _PERMISSIONS = (
     ("leaking-permission", _ERROR, "a binding that is allowed gets keys that the permission does not speak of"),
+    ("leaking-subscription", _ERROR, "a subscription that is accepted gets what the rules refuse"),
+    ("overlapped-denial", _WARNING, "older NATS servers hand what is denied to a subscription that overlaps it"),
     ("unreadable-permission", _NOTE, "nothing can be proven of a permission's expression"),
     ("useless-rule", _WARNING, "a rule of an access list does nothing beside others of its user"),
 )

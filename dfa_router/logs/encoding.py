@@ -23,16 +23,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dfa_router.rabbitmq.columns import RoutedBatch
+from dfa_router.rabbitmq.routed_columns import CHOICES, routed_fields
 
-__all__ = ["ADDED", "Encoding", "added_columns"]
-
-ADDED = [
-    pa.field("queues", pa.list_(pa.string())),
-    pa.field("routed", pa.bool_()),
-    pa.field("not_simulated", pa.list_(pa.string())),
-    pa.field("problem", pa.string()),
-]
-"""The columns that the result has behind those of the log."""
+__all__ = ["Encoding", "added_columns"]
 
 MOST_NAMES = 1 << 24
 """Of a list column that is made at a time: a slice whose messages go to more queues becomes several row groups."""
@@ -43,13 +36,12 @@ _DISTINCT = 0.85
 """Of these the share that differs, from which on a dictionary is left out. Of values that occur twice in a row group of 122,880
 rows, and of no others, 0.94 would; of values that occur four times, 0.88."""
 _BATCH = 16_384
-_CODED = pa.list_(pa.dictionary(pa.int32(), pa.string()))
 
 
 class Encoding:
     """The writers of results with a schema; can be pickled.
 
-    >>> schema = pa.schema(ADDED)
+    >>> schema = pa.schema(ROUTED)
     >>> sink = pa.BufferOutputStream()
     >>> with Encoding(schema).writer(sink, None) as writer:
     ...     pass
@@ -60,8 +52,9 @@ class Encoding:
     def __init__(self, schema: pa.Schema, *, old_times: bool = False) -> None:
         """``old_times`` says whether times are written in the form of 96 bits."""
         fields = list(schema)
-        own = [field.with_type(_CODED) if field.type == ADDED[0].type else field for field in fields[-len(ADDED) :]]
-        self.schema = pa.schema([*fields[: -len(ADDED)], *own])
+        first = len(fields) - len(routed_fields(chooses=fields[-1].name == CHOICES.name))
+        own = [field.with_type(_coded_type(field.type)) for field in fields[first:]]
+        self.schema = pa.schema([*fields[:first], *own])
         """Of the tables that are written."""
         arrows = base64.b64encode(schema.serialize().to_pybytes())
         self._metadata = {**(schema.metadata or {}), b"ARROW:schema": arrows}
@@ -99,16 +92,32 @@ def _is_distinct(column: pa.ChunkedArray) -> bool:
 def added_columns(batch: RoutedBatch) -> Iterator[tuple[slice, list[pa.Array]]]:
     """Yield the columns that a result has behind those of the log, a run of rows after the other."""
     ids = batch.route_ids
-    lists = [_coded(batch.queues), _coded(batch.undecided)]
+    chosen = [batch.one_of] if batch.topology.chooses else []
+    lists = [_coded(one) for one in (batch.queues, batch.not_simulated, *chosen)]
     names = sum(np.diff(one.offsets.to_numpy()) for one in lists)
     for rows in _runs(np.cumsum(names[ids], dtype=np.int64)):
         some = pa.array(ids[rows])
-        queues, undecided = (one.take(some) for one in lists)
-        yield rows, [queues, pa.array(batch.routed[ids[rows]]), undecided, batch.problem[rows]]
+        queues, unknown, *choices = (one.take(some) for one in lists)
+        yield rows, [queues, pa.array(batch.routed[ids[rows]]), unknown, batch.problem[rows], *choices]
 
 
-def _coded(lists: pa.ListArray) -> pa.ListArray:
-    return pa.ListArray.from_arrays(lists.offsets, lists.values.dictionary_encode())
+def _coded(values: pa.Array) -> pa.Array:
+    """Return values with a dictionary for the texts of their lists."""
+    if pa.types.is_list(values.type):
+        return pa.ListArray.from_arrays(values.offsets, _coded(values.values))
+    if pa.types.is_struct(values.type):
+        parts = [_coded(values.field(number)) for number in range(values.type.num_fields)]
+        return pa.StructArray.from_arrays(parts, names=[field.name for field in values.type])
+    return values.dictionary_encode() if pa.types.is_string(values.type) else values
+
+
+def _coded_type(kind: pa.DataType, *, listed: bool = False) -> pa.DataType:
+    """Return the type that :func:`_coded` gives; text outside of lists stays as it is."""
+    if pa.types.is_list(kind):
+        return pa.list_(_coded_type(kind.value_type, listed=True))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_coded_type(field.type, listed=listed)) for field in kind])
+    return pa.dictionary(pa.int32(), pa.string()) if listed and pa.types.is_string(kind) else kind
 
 
 def _runs(ends: np.ndarray[Any, np.dtype[np.int64]]) -> Iterator[slice]:

@@ -167,8 +167,7 @@ def with_column(schema: pa.Schema, field: pa.Field) -> pa.Schema:
     if SPARK_SCHEMA not in metadata:
         return extended
     told = json.loads(metadata[SPARK_SCHEMA])
-    kind = _SPARK_TYPES[str(field.type).replace("element: ", "").replace("item: ", "")]
-    told["fields"].append({"name": field.name, "type": kind, "nullable": True, "metadata": {}})
+    told["fields"].append({"name": field.name, "type": _spark_type(field.type), "nullable": True, "metadata": {}})
     return extended.with_metadata(metadata | {SPARK_SCHEMA: json.dumps(told).encode()})
 
 
@@ -179,9 +178,17 @@ _SPARK_TYPES: dict[str, Any] = {
     "date32[day]": "date",
     "string": "string",
     "bool": "boolean",
-    "list<string>": {"type": "array", "elementType": "string", "containsNull": True},
 }
-"""The types of the columns that we add, as Spark writes them."""
+"""The types of the columns that we add, as Spark writes them; of lists and structs, those of what is in them."""
+
+
+def _spark_type(kind: pa.DataType) -> Any:
+    if pa.types.is_list(kind):
+        return {"type": "array", "elementType": _spark_type(kind.value_type), "containsNull": True}
+    if pa.types.is_struct(kind):
+        fields = [{"name": one.name, "type": _spark_type(one.type), "nullable": True, "metadata": {}} for one in kind]
+        return {"type": "struct", "fields": fields}
+    return _SPARK_TYPES[str(kind)]
 
 
 def _parts(footers: Sequence[Footer], values: Sequence[tuple[Any, ...]], cores: int) -> Iterator[Part[Piece]]:

@@ -20,13 +20,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dfa_router.logs.counting import CHECKSUM, COUNTS, Keys, Tally, Totals
-from dfa_router.logs.encoding import ADDED
 from dfa_router.logs.marks import NO_FIELDS, NO_JSON, NO_RECORD, READ_PROBLEM
 from dfa_router.logs.parts import Part, Read
 from dfa_router.logs.planning import Plan, with_column
 from dfa_router.logs.stores import Place
 from dfa_router.logs.writing import ENDINGS, opened
 from dfa_router.rabbitmq.columns import RoutedBatch
+from dfa_router.rabbitmq.routed_columns import routed_fields
 
 __all__ = ["RoutePart", "Written", "work_of"]
 
@@ -127,10 +127,12 @@ class RoutePart:
         return table, replace(batch, problem=problem)
 
 
-def work_of(plan: Plan, attempts: Place, *, keys: Mapping[str, str], vhost: str, kind: str = "parquet") -> RoutePart:
-    """Return how the parts of a plan are routed into a folder."""
+def work_of(
+    plan: Plan, attempts: Place, *, keys: Mapping[str, str], vhost: str, kind: str = "parquet", chooses: bool = False
+) -> RoutePart:
+    """Return how the parts of a plan are routed into a folder; ``chooses`` is :attr:`Topology.chooses`."""
     schema = plan.schema
-    for column in ADDED:
+    for column in routed_fields(chooses):
         schema = with_column(schema, column)
     return RoutePart(
         read=plan.read,

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
 from dfa_router.logs.counting import text_of
-from dfa_router.logs.encoding import ADDED, Encoding, added_columns
+from dfa_router.logs.encoding import Encoding, added_columns
 from dfa_router.logs.json_text import is_written, json_lines, json_texts
 from dfa_router.rabbitmq.columns import RoutedBatch
 
@@ -70,8 +70,7 @@ def opened(kind: str, sink: Any, schema: pa.Schema, *, old_times: bool = False) 
 
 
 def _joined(table: pa.Table, batch: RoutedBatch, schema: pa.Schema) -> pa.Table:
-    columns = batch.columns()
-    return pa.table([*table.columns, *(getattr(columns, field.name) for field in ADDED)], schema=schema)
+    return pa.table([*table.columns, *batch.columns()], schema=schema)
 
 
 def _in_csv(kind: pa.DataType) -> pa.DataType:

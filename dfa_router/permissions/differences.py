@@ -1,7 +1,7 @@
 """What two versions of rules differ in: for each user what is allowed now and was not, and the other way round.
 
-Each answer is a shortest topic, key, binding or name that shows it. Access lists of Mosquitto are compared as sets of topics:
-what a list allows is what its own rules allow and do not deny, or else what everybody's do. Regular expressions of RabbitMQ are
+Each answer is a shortest topic, key, binding or name that shows it. Rules of MQTT's and NATS' brokers are compared as sets of
+topics (:mod:`dfa_router.permissions.ladders`), EMQX' for one client of each condition. Regular expressions of RabbitMQ are
 compared by reading a text with both of their automata at once.
 
 What this leaves out: ``%c`` of access lists, unless a client is named; users whose rules are in other places than the file.
@@ -11,18 +11,25 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from compiler.automata.positions import Budget
-from dfa_router.analysis.intersections import intersection
-from dfa_router.analysis.questions import Question
 from dfa_router.errors import OptionError
-from dfa_router.language.dialects import MQTT
+from dfa_router.language.dialects import NATS
+from dfa_router.permissions.emqx import EmqxRules, from_text
 from dfa_router.permissions.expressions import Expression, expression, told_apart
-from dfa_router.permissions.files import access_list, name_permissions, topic_permissions
+from dfa_router.permissions.files import (
+    access_list,
+    broker_of,
+    emqx_rules,
+    name_permissions,
+    nats_users,
+    topic_permissions,
+)
+from dfa_router.permissions.ladders import Ladder, beyond, ladder_of
 from dfa_router.permissions.mosquitto import AccessList
+from dfa_router.permissions.nats_users import NatsUser
 
 __all__ = ["Shift", "shifts"]
 
@@ -44,31 +51,30 @@ class Shift:
     """A shortest example of what the old rules allow and the new ones do not; None if there is none."""
 
 
-def shifts(old: Path, new: Path, *, client: str = "") -> tuple[Shift, ...]:
-    """Compare two definitions files (.json), or two access lists of Mosquitto.
+def shifts(
+    old: Path, new: Path, *, client: str = "", broker: str | None = None, no_match: bool = True
+) -> tuple[Shift, ...]:
+    """Compare two files of one broker; ``broker`` and ``no_match`` are those of :func:`~dfa_router.permissions.passages.passages`.
 
     Raises :class:`OptionError` for one of each, ``InputError`` for a file that cannot be read as rules, :class:`CapacityError`
     for expressions that are too large to compare, and ``EnvironmentLacksError`` without greenery.
     """
-    if (old.suffix.lower() == ".json") != (new.suffix.lower() == ".json"):
+    kinds = {broker or broker_of(path) for path in (old, new)}
+    if len(kinds) > 1:
         raise OptionError(
-            f"{old} and {new} are of two kinds: compare two definitions files (.json), or two access lists"
+            f"{old} and {new} are of two kinds, {' and '.join(sorted(kinds))}: compare two files of one broker, and name it "
+            "with --broker if it is told wrongly"
         )
-    found = (
-        _of_definitions(old, new)
-        if new.suffix.lower() == ".json"
-        else _of_lists(access_list(old), access_list(new), client)
-    )
+    (kind,) = kinds
+    if kind == "rabbitmq":
+        found = _of_definitions(old, new)
+    elif kind == "emqx":
+        found = _of_emqx(*(emqx_rules(path, no_match=no_match) for path in (old, new)))
+    elif kind == "nats":
+        found = _of_nats(nats_users(old), nats_users(new))
+    else:
+        found = _of_lists(access_list(old), access_list(new), client)
     return tuple(one for one in found if one.gained is not None or one.lost is not None)
-
-
-class _Rules(NamedTuple):
-    """What an access list says of one kind of access, as patterns."""
-
-    own: tuple[str, ...]
-    denied: tuple[str, ...]
-    everybody: tuple[str, ...]
-    everybody_denied: tuple[str, ...]
 
 
 def _of_lists(old: AccessList, new: AccessList, client: str) -> Iterator[Shift]:
@@ -77,44 +83,34 @@ def _of_lists(old: AccessList, new: AccessList, client: str) -> Iterator[Shift]:
         named.add(_ANYONE)
     for user in sorted(named, key=lambda one: one or ""):
         for access in ("read", "write"):
-            before, after = (_rules(rules, user, access, client) for rules in (old, new))
-            what = f"{access} topics"
-            yield Shift(user=user or "", what=what, gained=_beyond(after, before), lost=_beyond(before, after))
+            before, after = (rules.ladder(access, user, client) for rules in (old, new))
+            yield _compared(user or "", f"{access} topics", before, after)
 
 
-def _rules(rules: AccessList, user: str | None, access: str, client: str) -> _Rules:
-    own = [rule for rule in rules.rules if not rule.pattern and rule.user == user]
-    everybody = list(rules.expanded(user, client))
-    return _Rules(*(
-        tuple(rule.topic for rule in listed if rule.access in kinds)
-        for listed in (own, everybody)
-        for kinds in ((access, "readwrite"), ("deny",))
-    ))  # fmt: skip
+def _of_emqx(old: EmqxRules, new: EmqxRules) -> Iterator[Shift]:
+    for client in dict.fromkeys((*old.examples(), *new.examples())):
+        for action in ("subscribe", "publish"):
+            shift = _compared(client.shown, f"{action} to topics", *(one.ladder(action, client) for one in (old, new)))
+            yield replace(
+                shift,
+                gained=None if shift.gained is None else from_text(shift.gained),
+                lost=None if shift.lost is None else from_text(shift.lost),
+            )
 
 
-def _beyond(one: _Rules, other: _Rules) -> str | None:
-    """Return a shortest topic that one allows and the other does not."""
-    allowed = [(one.own, one.denied), (one.everybody, one.denied + one.everybody_denied)]
-    refused = [
-        (other.denied, ()),
-        (other.everybody_denied, other.own),
-        (None, other.own + other.everybody),
-    ]
-    found = (_shortest(has, only, lacks + without) for has, lacks in allowed for only, without in refused)
-    return min(
-        (topic for topic in found if topic is not None), key=lambda topic: (topic.count("/"), len(topic)), default=None
-    )
+def _of_nats(old: tuple[NatsUser, ...], new: tuple[NatsUser, ...]) -> Iterator[Shift]:
+    before, after = ({(one.account or "", one.name): one for one in users} for users in (old, new))
+    nothing = ladder_of([], False, NATS)
+    for account, name in sorted({*before, *after}):
+        pair = [users.get((account, name)) for users in (before, after)]
+        who = f"{name} of account {account}" if account else name
+        for what, kind in (("publish to subjects", "publish"), ("get subjects", "subscribe")):
+            ladders = [nothing if one is None else getattr(one, kind).ladder() for one in pair]
+            yield _compared(who, what, *ladders)
 
 
-def _shortest(has: tuple[str, ...], only: tuple[str, ...] | None, lacks: tuple[str, ...]) -> str | None:
-    """Return a shortest topic that both of the first unions match and the third does not; ``only`` may be all topics."""
-    common = list(has)
-    if only is not None:
-        common = list(dict.fromkeys(one for a in has for b in only for one in intersection(a, b, MQTT)))
-    if not common:
-        return None
-    question = Question((*common, *lacks), MQTT)
-    return question.escape(range(len(common)), range(len(common), len(common) + len(lacks)))
+def _compared(user: str, what: str, before: Ladder, after: Ladder) -> Shift:
+    return Shift(user=user, what=what, gained=beyond(after, before), lost=beyond(before, after))
 
 
 def _of_definitions(old: Path, new: Path) -> Iterator[Shift]:

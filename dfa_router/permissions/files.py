@@ -1,41 +1,53 @@
-"""Permissions from files, and what they let through: the lines that ``dfa-router permissions`` shows.
+"""Rules of access from files: RabbitMQ's definitions, access lists of Mosquitto, EMQX' terms, NATS' configuration.
 
-A definitions file of RabbitMQ has its users' topic permissions; any other file is an access list of Mosquitto.
+A file says by its text whose it is (:func:`broker_of`), unless the caller does.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compiler import CapacityError
-from dfa_router.analysis.relations import relation
 from dfa_router.errors import InputError
-from dfa_router.language.dialects import MQTT
-from dfa_router.permissions.dialect import UnsupportedRegexError
+from dfa_router.permissions.emqx import EmqxRules, read_emqx_rules
 from dfa_router.permissions.mosquitto import AccessList, read_access_list
-from dfa_router.permissions.rabbitmq import Permission, TopicPermission, read_leak
+from dfa_router.permissions.nats_users import NatsUser, read_nats_users
+from dfa_router.permissions.rabbitmq import Permission, TopicPermission
 from dfa_router.rabbitmq.document import REMEDY, read_document
 from dfa_router.rabbitmq.sources import read_source
 
-__all__ = ["Passage", "access_list", "name_permissions", "passages", "refusal", "topic_permissions"]
+__all__ = [
+    "BROKERS",
+    "access_list",
+    "broker_of",
+    "emqx_rules",
+    "name_permissions",
+    "nats_users",
+    "refusal",
+    "rules_text",
+    "topic_permissions",
+]
+
+BROKERS = ("rabbitmq", "mosquitto", "emqx", "nats")
+"""Whose rules can be read."""
+
+_COMMENT = re.compile(r"^\s*(#|//|%).*$", re.MULTILINE)
+_SIGNS = (
+    ("emqx", re.compile(r"\s*\{\s*(allow|deny)\s*,")),
+    ("mosquitto", re.compile(r"\s*(user|topic|pattern)[ \t]+[^\s{:=]")),
+    ("nats", re.compile(r"""[\s\S]*?\b(authorization|accounts)\b["']?\s*[:={]""")),
+)
+"""How the text of a file begins that is a broker's, the first that fits deciding; NATS' entries have any order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
-    """Something that rules let through, or refuse, against their evident intent."""
-
-    rule: str
-    """``leaking-permission``, ``unreadable-permission`` or ``useless-rule``."""
-    place: str
-    user: str
-    message: str
-    binding: str | None = None
-    """What gets through, where it is a binding."""
-    key: str | None = None
-    """A key that shows it."""
+def broker_of(path: Path) -> str:
+    """Tell whose rules a file holds: by the name's end ``.json`` RabbitMQ's, else by its text, Mosquitto's if nothing else fits."""
+    if path.suffix.lower() == ".json":
+        return "rabbitmq"
+    text = _COMMENT.sub("", rules_text(path))
+    return next((broker for broker, sign in _SIGNS if sign.match(text)), "mosquitto")
 
 
 def topic_permissions(path: Path) -> tuple[TopicPermission, ...]:
@@ -84,68 +96,28 @@ def refusal(path: Path, user: str, exchange: str, key: str, vhost: str = "/") ->
     return None
 
 
-def passages(path: Path) -> tuple[Passage, ...]:
-    """Return what the rules of a file let through against their evident intent.
-
-    Raises ``InputError`` for a file that cannot be read as rules, and ``EnvironmentLacksError`` without greenery.
-    """
-    if path.suffix.lower() == ".json":
-        return tuple(_of_topics(topic_permissions(path)))
-    return tuple(_of_list(access_list(path)))
-
-
 def access_list(path: Path) -> AccessList:
     """Read an access list of Mosquitto; raises ``InputError`` for what is none, with the line and what is expected there."""
+    return read_access_list(rules_text(path), str(path))
+
+
+def emqx_rules(path: Path, *, no_match: bool = True) -> EmqxRules:
+    """Read a file of EMQX' rules; raises ``InputError`` for what is none, with the line and what is expected there."""
+    return read_emqx_rules(rules_text(path), str(path), no_match=no_match)
+
+
+def nats_users(path: Path) -> tuple[NatsUser, ...]:
+    """Read the users of a configuration of NATS; raises ``InputError`` with the line and what is expected there."""
+    return read_nats_users(rules_text(path), str(path))
+
+
+def rules_text(path: Path) -> str:
+    """Return the text of a file of rules; raises ``InputError`` for a file that cannot be read."""
     try:
-        text = path.read_text("utf-8-sig")
+        return path.read_text("utf-8-sig")
     except OSError as error:
         raise InputError(
-            f"{path}: cannot be read: {error.strerror}; name a definitions file or an access list"
+            f"{path}: cannot be read: {error.strerror}; name a definitions file, an access list or a configuration"
         ) from error
     except UnicodeDecodeError:
         raise InputError(f"{path}: no valid UTF-8: save the file as UTF-8") from None
-    return read_access_list(text, str(path))
-
-
-def _of_topics(permissions: tuple[TopicPermission, ...]) -> Iterator[Passage]:
-    for number, one in enumerate(permissions):
-        place = f"topic_permissions[{number}]"
-        try:
-            found = read_leak(one)
-        except (UnsupportedRegexError, CapacityError) as error:
-            message = f"nothing can be proven of the read permission for {one.exchange!r}: {error}"
-            yield Passage(rule="unreadable-permission", place=place, user=one.user, message=message)
-            continue
-        if found is not None:
-            yield Passage(
-                rule="leaking-permission",
-                place=place,
-                user=one.user,
-                message=f"{one.read!r} is asked about the text of a binding to {one.exchange!r}: it allows {found.binding!r}, which gets "
-                f"{found.key!r}, though it does not match that key; anchor it (^...$), and leave '#' and '*' out of its classes",
-                binding=found.binding,
-                key=found.key,
-            )
-
-
-def _of_list(rules: AccessList) -> Iterator[Passage]:
-    """Yield rules that others of the same user make useless: what is denied anyhow, or allowed already."""
-    for number, one in enumerate(rules.rules):
-        if one.pattern:
-            continue
-        for other_number, other in enumerate(rules.rules):
-            same = other.user == one.user and not other.pattern and other_number != number
-            denied = other.access == "deny" and one.access != "deny"
-            wider = other.access in (one.access, "readwrite") and other.access != "deny" and one.access != "deny"
-            if not same or not (denied or wider):
-                continue
-            told = relation(other.topic, one.topic, MQTT)
-            if told.only_second is None and (denied or told.only_first is not None or other_number < number):
-                why = "denies all of it" if denied else "allows all of it already"
-                message = (
-                    f"{one.access} {one.topic!r} does nothing: line {other.line}, {other.access} {other.topic!r}, {why}"
-                )
-                yield Passage(
-                    rule="useless-rule", place=str(one.line), user=one.user or "", message=message, key=told.both
-                )
-                break

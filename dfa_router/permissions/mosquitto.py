@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from dfa_router.errors import InputError
 from dfa_router.language.dialects import MQTT
 from dfa_router.language.validity import pattern_problem
-from dfa_router.reference.naive import matches
+from dfa_router.permissions.ladders import Ladder, ladder_of
 
 __all__ = ["AccessList", "AccessRule", "read_access_list"]
 
@@ -50,15 +50,18 @@ class AccessList:
         >>> [rules.allows("read", topic, user="ann") for topic in ("a/b", "a/secret", "in/ann")]
         [True, False, False]
         """
-        own = [rule for rule in self.rules if not rule.pattern and rule.user == user and _matches(rule.topic, topic)]
-        if any(rule.access == "deny" for rule in own):
-            return False
-        if any(rule.access in (access, "readwrite") for rule in own):
-            return True
-        everybody = [rule for rule in self.expanded(user, client) if _matches(rule.topic, topic)]
-        if any(rule.access == "deny" for rule in everybody):
-            return False
-        return any(rule.access in (access, "readwrite") for rule in everybody)
+        return self.ladder(access, user, client).allows(topic)
+
+    def ladder(self, access: str, user: str | None, client: str) -> Ladder:
+        """Return what topics are told: by a user's denials, its other lines, and then everybody's in that order."""
+        own = [rule for rule in self.rules if not rule.pattern and rule.user == user]
+        kinds = ((False, ("deny",)), (True, (access, "readwrite")))
+        rungs = (
+            (allowed, tuple(rule.topic for rule in listed if rule.access in wanted))
+            for listed in (own, list(self.expanded(user, client)))
+            for allowed, wanted in kinds
+        )
+        return ladder_of(rungs, False, MQTT)
 
     def expanded(self, user: str | None, client: str) -> Iterator[AccessRule]:
         """Yield the rules for everybody, with this user and client in their places."""
@@ -94,7 +97,3 @@ def read_access_list(text: str, source: str = "acl_file") -> AccessList:
                 f"{source}:{number}: is {line.strip()[:60]!r}: expected 'user NAME', 'topic [access] TOPIC' or 'pattern'"
             )
     return AccessList(tuple(rules))
-
-
-def _matches(pattern: str, topic: str) -> bool:
-    return matches(pattern.encode(), topic.encode(), MQTT)

@@ -19,6 +19,7 @@ from dfa_router.analysis.intersections import intersection
 from dfa_router.analysis.questions import Question
 from dfa_router.analysis.relations import RelationKind, relation
 from dfa_router.language.dialects import NATS
+from dfa_router.permissions.ladders import Ladder, ladder_of
 from dfa_router.reference.naive import matches
 
 __all__ = [
@@ -39,6 +40,10 @@ class Subjects:
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
 
+    def ladder(self) -> Ladder:
+        """Return what subjects are told, as texts: ``*`` and ``>`` in them are words like any other."""
+        return ladder_of([(False, self.deny), (True, self.allow)], not self.allow, NATS)
+
 
 def may_subscribe(subjects: Subjects, subscription: str) -> bool:
     """Tell whether a server accepts a subscription.
@@ -52,8 +57,7 @@ def may_subscribe(subjects: Subjects, subscription: str) -> bool:
 
 def may_publish(subjects: Subjects, subject: str) -> bool:
     """Tell whether a client may publish to a subject."""
-    allowed = not subjects.allow or any(_matches(one, subject) for one in subjects.allow)
-    return allowed and not any(_matches(one, subject) for one in subjects.deny)
+    return subjects.ladder().allows(subject)
 
 
 def may_receive(subjects: Subjects, subscription: str, subject: str) -> bool:

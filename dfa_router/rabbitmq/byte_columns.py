@@ -28,7 +28,7 @@ def bytes_array(column: Any, name: str = "a column of messages") -> pa.BinaryArr
             f"{name} has {size / 2**30:.1f} GiB, and is routed as one array with offsets of 32 bits: route "
             "fewer messages at a time"
         )
-    array = chunks.combine_chunks()
+    array = chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()  # which would copy a single one, too
     if pa.types.is_string(array.type):
         return array.view(pa.binary())
     if pa.types.is_large_string(array.type):

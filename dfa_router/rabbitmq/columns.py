@@ -31,9 +31,9 @@ from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ROUTING_KEY
 from dfa_router.rabbitmq.nodes import Node, Numbering
 from dfa_router.rabbitmq.places import Places
 from dfa_router.rabbitmq.problems import Problems, check_keys
-from dfa_router.rabbitmq.routed_columns import CHOICE, FLAT, NO_CHOICES, RoutedColumns
+from dfa_router.rabbitmq.routed_columns import CHOICE, NO_CHOICES, RoutedColumns
 
-__all__ = ["CHOICE", "FLAT", "CompiledTopology", "RoutedBatch", "RoutedColumns", "Texts", "route_batch", "texts_of"]
+__all__ = ["CompiledTopology", "RoutedBatch", "RoutedColumns", "Texts", "route_batch", "texts_of"]
 
 
 class Texts(NamedTuple):
@@ -70,10 +70,6 @@ class CompiledTopology(Protocol):
     @property
     def exchange_texts(self) -> Texts:
         """The names of the exchanges by number, as bytes."""
-
-    @property
-    def remark_texts(self) -> Texts:
-        """The names of the exchanges by number, twice: for both kinds of remarks."""
 
     @property
     def nodes(self) -> Sequence[Node]:
@@ -168,25 +164,21 @@ class RoutedBatch:
 
     def columns(self) -> RoutedColumns:
         """Return a row per message."""
-        queues, routed, unknown = self._columns(self.topology.exchange_texts, "not_simulated")
+        queues, routed, unknown = self._columns()
         if self.topology.chooses:
             chosen = self.one_of.take(pa.array(self.route_ids))
         else:  # as in most topologies
             chosen = pa.ListArray.from_arrays(np.zeros(len(self.route_ids) + 1, np.int32), NO_CHOICES)
         return RoutedColumns(queues, routed, unknown, self.problem, chosen, self.topology.chooses)
 
-    def flat_columns(self) -> list[pa.Array]:
-        """Return a row per message without :attr:`RoutedColumns.one_of`: ``not_simulated`` has these exchanges, too."""
-        return [*self._columns(self.topology.remark_texts, "undecided"), self.problem]
-
-    def _columns(self, texts: Texts, unknown: str) -> tuple[pa.ListArray, pa.BooleanArray, pa.ListArray]:
-        """Return queues, whether there are any, and the exchanges that the texts, or the lists of that name, name."""
+    def _columns(self) -> tuple[pa.ListArray, pa.BooleanArray, pa.ListArray]:
+        """Return queues, whether there are any, and exchanges that are not simulated."""
         if jit_enabled():
             queues = self._named(0, self.topology.queue_texts)
-            others = self._named(len(self.topology.queue_names), texts)
+            others = self._named(len(self.topology.queue_names), self.topology.exchange_texts)
         else:
             ids = pa.array(self.route_ids)
-            queues, others = self.queues.take(ids), getattr(self, unknown).take(ids)
+            queues, others = self.queues.take(ids), self.not_simulated.take(ids)
         sure = self.routed[self.route_ids] if self.topology.chooses else np.diff(queues.offsets.to_numpy()) > 0
         return queues, pa.array(sure), others
 

@@ -18,7 +18,7 @@ from dfa_router.rabbitmq.matching import ExchangeType
 from dfa_router.rabbitmq.route import Candidate
 from dfa_router.rabbitmq.rules import BrokerRules
 
-__all__ = ["Node", "Numbering", "make_nodes", "queues_of"]
+__all__ = ["Node", "Numbering", "chooses", "make_nodes", "queues_of"]
 
 
 class Numbering(NamedTuple):
@@ -89,6 +89,18 @@ def queues_of(declared: Declarations) -> tuple[tuple[str, str], ...]:
     """Return vhost and name of all queues that are declared or bound, sorted."""
     bound = {(one.vhost, one.destination) for one in declared.bindings if one.destination_type == "queue"}
     return tuple(sorted(bound.union((queue.vhost, queue.name) for queue in declared.queues)))
+
+
+def chooses(declared: Declarations, rules: BrokerRules) -> bool:
+    """Tell whether any exchange takes one of its destinations, and nobody can tell which."""
+    ends: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for one in declared.bindings:
+        if one.source:
+            ends.setdefault((one.vhost, one.source), set()).add((one.destination_type, one.destination))
+    kinds = (
+        (place, simulated_type(declared.exchanges_by_name[place], rules)) for place in ends if len(ends[place]) > 1
+    )
+    return any(kind is not None and SIMULATED[kind].choose is not None for _, kind in kinds)
 
 
 def make_nodes(declared: Declarations, queues: Sequence[tuple[str, str]], rules: BrokerRules) -> tuple[Node, ...]:

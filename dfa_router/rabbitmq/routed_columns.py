@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dfa_router.capsules import stream_of
 
-__all__ = ["CHOICE", "FLAT", "NO_CHOICES", "RoutedColumns"]
+__all__ = ["CHOICES", "NO_CHOICES", "ROUTED", "RoutedColumns", "routed_fields"]
 
 CHOICE = pa.struct(
     [
@@ -25,8 +25,21 @@ CHOICE = pa.struct(
 )
 """An exchange that takes one of its destinations, and these."""
 NO_CHOICES = pa.nulls(0, CHOICE)  # pa.array would import pandas
-FLAT = ("queues", "routed", "not_simulated", "problem")
-"""The columns of :meth:`RoutedBatch.flat_columns`."""
+_NAMES = pa.list_(pa.string())
+ROUTED = (
+    pa.field("queues", _NAMES),
+    pa.field("routed", pa.bool_()),
+    pa.field("not_simulated", _NAMES),
+    pa.field("problem", pa.string()),
+)
+"""The columns that every result has."""
+CHOICES = pa.field("one_of", pa.list_(CHOICE))
+"""The column behind these, where a topology has exchanges that choose."""
+
+
+def routed_fields(chooses: bool) -> tuple[pa.Field, ...]:
+    """Return the columns of a result; ``chooses`` says whether the topology has exchanges that choose."""
+    return (*ROUTED, CHOICES) if chooses else ROUTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +55,7 @@ class RoutedColumns:
     [{'queues': ['q'], 'routed': True}, {'queues': [], 'routed': False}]
     """
 
-    _fields: ClassVar = FLAT
+    _fields: ClassVar = tuple(field.name for field in ROUTED)
     """The names of the first columns. ``one_of`` follows them where the topology has exchanges that choose."""
 
     queues: pa.ListArray

@@ -102,7 +102,6 @@ class TopologyRouter:
             "queue_names",
             "queue_texts",
             "exchange_texts",
-            "remark_texts",
             "names",
             "ranks",
         )  # they are made again when they are needed
@@ -175,11 +174,6 @@ class TopologyRouter:
     def exchange_texts(self) -> Texts:
         """The names of the exchanges by number, as bytes for kernels."""
         return texts_of(node.name for node in self.nodes)
-
-    @cached_property
-    def remark_texts(self) -> Texts:
-        """The same twice, for both kinds of remarks on exchanges."""
-        return texts_of(node.name for node in (*self.nodes, *self.nodes))
 
     @cached_property
     def places(self) -> Places:

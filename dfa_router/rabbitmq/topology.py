@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from compiler.notebook import mimebundle
 from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.rabbitmq.declared import Declarations
+from dfa_router.rabbitmq.nodes import chooses
 from dfa_router.rabbitmq.route import Route
 from dfa_router.rabbitmq.routing import TopologyRouter
+from dfa_router.rabbitmq.rules import rules_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -68,6 +70,11 @@ class Topology(Declarations):
         type reads.
         """
         return self._router.route(exchange, routing_key, vhost, **attributes)
+
+    @cached_property
+    def chooses(self) -> bool:
+        """Whether an exchange takes one of its destinations, and nobody can tell which: then results have a column ``one_of``."""
+        return chooses(self, rules_of(self.broker))
 
     @cached_property
     def _router(self) -> TopologyRouter:

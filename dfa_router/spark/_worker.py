@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from dfa_router.rabbitmq.columns import FLAT
+from dfa_router.rabbitmq.columns import RoutedColumns
 from dfa_router.rabbitmq.routing import TopologyRouter
 
 __all__ = ["Plan", "gathered", "route_batches", "route_keys", "route_series", "router_for", "router_of"]
@@ -88,7 +88,8 @@ def route_keys(plan: Plan, columns: Iterable[Sequence[pa.Array]]) -> Iterator[pa
     router = router_of(plan.fingerprint, plan.packed)
     for group in gathered(map(_several, columns), plan.batch_rows, _of_columns):
         keys = [pa.chunked_array(list(arrays)) for arrays in zip(*group, strict=True)]
-        routed = pa.StructArray.from_arrays(_routed(router, plan, keys), list(FLAT))
+        columns_of = _routed(router, plan, keys)
+        routed = pa.StructArray.from_arrays(list(columns_of), list(columns_of.names))
         lengths = [len(arrays[0]) for arrays in group]
         for length, place in zip(lengths, _places(lengths), strict=True):
             yield routed.slice(place, length)
@@ -123,12 +124,12 @@ def router_of(fingerprint: str, packed: tuple[Any, ...]) -> TopologyRouter:
     return router_for(fingerprint, lambda: _UNPACK[how](*what))
 
 
-def _routed(router: TopologyRouter, plan: Plan, columns: Sequence[pa.ChunkedArray]) -> list[pa.Array]:
+def _routed(router: TopologyRouter, plan: Plan, columns: Sequence[pa.ChunkedArray]) -> RoutedColumns:
     if len(columns) > len(plan.keys):
         raise TypeError(f"{len(columns)} columns to route by: expected {', '.join(plan.keys)}")
     attributes = dict(zip(plan.keys, columns, strict=False))  # in SQL the columns are as many as were written
     exchanges, keys, vhosts = (attributes.pop(name, None) for name in ("exchange", "routing_key", "vhost"))
-    return router.route_batch(exchanges, keys, vhosts, vhost=plan.vhost, **attributes).flat_columns()
+    return router.route_batch(exchanges, keys, vhosts, vhost=plan.vhost, **attributes).columns()
 
 
 def _several(columns: Any) -> Any:

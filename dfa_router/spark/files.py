@@ -29,7 +29,7 @@ from dfa_router.logs.writing import writable
 from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import router_of
-from dfa_router.spark.shapes import OUTPUT, key_columns
+from dfa_router.spark.shapes import key_columns, output
 from dfa_router.spark.shipping import ship
 from dfa_router.spark.table_logs import found_table
 from dfa_router.tables import read_table
@@ -105,12 +105,12 @@ def route_parts(
     Raises :class:`MessagesError` for columns that are missing or of the wrong type, before anything is written.
     """
     read = attributes_read(exchange.type for exchange in topology.exchanges)
-    found = key_columns(_spark_schema(plan.schema), read, added=OUTPUT.names)
+    found = key_columns(_spark_schema(plan.schema), read, added=output(topology.chooses).names)
     fingerprint, packed = ship(session, topology, engine, cache_bytes)
     keys = dict(zip(found.keys, found.names, strict=True))
 
     def run(attempts: Place) -> list[Written]:
-        work = work_of(plan, attempts, keys=keys, vhost=vhost, kind=kind)
+        work = work_of(plan, attempts, keys=keys, vhost=vhost, kind=kind, chooses=topology.chooses)
         attempt = _Attempt(fingerprint=fingerprint, packed=packed, work=work)
         return session.sparkContext.parallelize(plan.parts, len(plan.parts)).map(attempt).collect()
 

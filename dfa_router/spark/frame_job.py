@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from dfa_router.errors import MessagesError
 from dfa_router.logs.counting import COUNTS, Totals
@@ -19,7 +19,7 @@ from dfa_router.logs.marks import NO_FIELDS, NO_JSON, NO_RECORD, READ_PROBLEM
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark.logs import MessageLog, writable
 from dfa_router.spark.route import route
-from dfa_router.spark.shapes import OUTPUT, spelt_keys
+from dfa_router.spark.shapes import ONE_OF, output, spelt_keys
 
 __all__ = ["count_result", "routed_log", "write_result"]
 
@@ -59,27 +59,35 @@ def write_result(routed: DataFrame, target: str, kind: str, *, overwrite: bool) 
 
 
 def count_result(
-    session: SparkSession, target: str, kind: str, *, names: Sequence[str], vhost: str, top: int
+    session: SparkSession, target: str, kind: str, *, names: Sequence[str], vhost: str, top: int, chooses: bool
 ) -> tuple[Totals, pa.Table]:
     """Read a result, with columns of these names, once more and count it.
 
-    Of keys that nobody gets, the ``top`` most frequent are counted, or all for 0.
+    Of keys that nobody gets, the ``top`` most frequent are counted, or all for 0. ``chooses`` is :attr:`Topology.chooses`; exchanges
+    that choose count as not simulated.
     """
     spelt = spelt_keys(names)
-    rows = _read_back(session, target, kind, list(spelt.values())).withColumnsRenamed(
+    rows = _read_back(session, target, kind, list(spelt.values()), chooses).withColumnsRenamed(
         {name: key for key, name in spelt.items()}
     )
+    if chooses:
+        rows = rows.withColumn("not_simulated", sf.concat("not_simulated", sf.col(f"{ONE_OF.name}.exchange")))
     return _counted(rows if "vhost" in spelt else rows.withColumn("vhost", sf.lit(vhost)), top)
 
 
-def _read_back(session: SparkSession, target: str, kind: str, names: Sequence[str]) -> DataFrame:
+def _read_back(session: SparkSession, target: str, kind: str, names: Sequence[str], chooses: bool) -> DataFrame:
+    fields = output(chooses)
     keys = [StructField(name, StringType()) for name in names]
     if kind == "parquet":
         return session.read.parquet(target).withColumn("routing_key", sf.col("routing_key").cast(StringType()))
     if kind == "jsonl":
-        return session.read.schema(StructType([*keys, *OUTPUT])).json(target)
+        return session.read.schema(StructType([*keys, *fields])).json(target)
     rows = session.read.csv(target, header=True, escape='"', multiLine=True)
-    lists = {name: sf.from_json(name, OUTPUT[name].dataType.simpleString()) for name in ("queues", "not_simulated")}
+    lists = {
+        field.name: sf.from_json(field.name, field.dataType.simpleString())
+        for field in fields
+        if isinstance(field.dataType, ArrayType)
+    }
     texts = {name: sf.coalesce(name, sf.lit("")) for name in ("exchange", "routing_key")}  # CSV has no null
     return rows.withColumns({**lists, **texts, "routed": sf.col("routed").cast("boolean")})
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql.types import StructType
 
 import dfa_router
 from dfa_router.spark._worker import Plan
-from dfa_router.spark.shapes import OUTPUT
 
 __all__ = ["arrow_udf", "column_udf", "over_batches", "worker_check"]
 
@@ -32,8 +32,8 @@ def over_batches(plan: Plan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa
     return route_batches
 
 
-def arrow_udf(plan: Plan) -> Any:
-    """Return an Arrow UDF of the iterator form from the key columns to a struct, or None before Spark 4.1."""
+def arrow_udf(plan: Plan, answer: StructType) -> Any:
+    """Return an Arrow UDF of the iterator form from the key columns to a struct of these fields, or None before Spark 4.1."""
     try:
         from pyspark.sql.pandas.functions import arrow_udf as made_of
     except ImportError:
@@ -43,12 +43,12 @@ def arrow_udf(plan: Plan) -> Any:
     def route_keys(columns: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
         return call(columns)
 
-    return made_of(route_keys, returnType=OUTPUT)  # type: ignore[call-overload]
+    return made_of(route_keys, returnType=answer)  # type: ignore[call-overload]
 
 
-def column_udf(plan: Plan) -> Any:
+def column_udf(plan: Plan, answer: StructType) -> Any:
     """Return the same as an Arrow UDF where there are any, and else as a pandas UDF."""
-    made = arrow_udf(plan)
+    made = arrow_udf(plan, answer)
     if made is not None:
         return made
     import pandas as pd
@@ -62,7 +62,7 @@ def column_udf(plan: Plan) -> Any:
     with warnings.catch_warnings():
         # It asks for type hints in place of the kind. Those are read as values, and pandas is not imported for all.
         warnings.filterwarnings("ignore", "In Python 3.6", UserWarning)
-        return pandas_udf(route_series, OUTPUT, PandasUDFType.SCALAR_ITER)  # type: ignore[call-overload]
+        return pandas_udf(route_series, answer, PandasUDFType.SCALAR_ITER)  # type: ignore[call-overload]
 
 
 def worker_check() -> Callable[[], str | None]:

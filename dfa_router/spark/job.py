@@ -223,7 +223,13 @@ def _through_frames(job: _Job, kind: str, out_kind: str, reason: str, write_coun
         with job.stage("counting"), _failing():
             known = "vhost" in spelt_keys(routed.columns)
             totals, rows = count_result(
-                job.session, target, out_kind, names=routed.columns, vhost=job.vhost, top=job.top
+                job.session,
+                target,
+                out_kind,
+                names=routed.columns,
+                vhost=job.vhost,
+                top=job.top,
+                chooses=job.topology.chooses,
             )
             if totals.messages != log.rows:
                 raise _other_rows(job, totals.messages, log.rows)

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -30,7 +32,7 @@ from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import Plan
 from dfa_router.spark.functions import arrow_udf, over_batches
-from dfa_router.spark.shapes import FATE, OUTPUT, QUEUE, key_columns, quoted
+from dfa_router.spark.shapes import FATE, ONE_OF, OUTPUT, QUEUE, key_columns, output, quoted
 from dfa_router.spark.shipping import is_connect, ship
 
 __all__ = ["BATCH_ROWS", "OUTPUT", "quoted", "route"]
@@ -63,10 +65,12 @@ def route(
     * ``routed boolean``: whether any queue does
     * ``not_simulated array<string>``: exchanges on the way whose type is not simulated; more queues may lie behind them
     * ``problem string``: what was wrong with this row (no such exchange, a null key, ...), or null
+    * ``one_of array<struct<exchange, candidates>>``: only where :attr:`Topology.chooses`: exchanges on the way that hand the message
+      to one of their destinations, and nobody can tell which; ``candidates`` has destination, destination_type and share of each
 
     With ``explode`` there is a row per copy, with a column ``queue string`` in place of ``queues``. A message that no queue
     gets keeps one row, with null there. With ``fate`` a column of that name is added: ``routed`` where a queue gets the
-    message, else ``undecided`` where it reaches an exchange that is not simulated, else ``problem`` where the row has one,
+    message, else ``undecided`` where it reaches an exchange that is not simulated or that chooses, else ``problem`` where the row has one,
     else ``unroutable``.
 
     No row is dropped. Filter by other columns before, not after: Spark moves no filter past the routing. ``engine`` and
@@ -90,7 +94,8 @@ def route(
     if batch_rows < 1:
         raise OptionError(f"batch_rows is {batch_rows}: expected 1 or more")
     session = messages.sparkSession
-    names = [prefix + field.name for field in OUTPUT]
+    fields = output(topology.chooses)
+    names = [prefix + field.name for field in fields]
     last = [prefix + QUEUE] * explode + [prefix + FATE] * fate
     found = key_columns(
         messages.schema,
@@ -101,14 +106,18 @@ def route(
     )
     fingerprint, packed = ship(session, topology, engine, cache_bytes)
     plan = Plan(fingerprint=fingerprint, packed=packed, keys=found.keys, vhost=vhost, batch_rows=batch_rows)
-    routed = _with_routes(messages, plan, found.names, names)
-    return _finished(routed, messages.columns, prefix, explode=explode, fate=fate) if explode or fate else routed
+    routed = _with_routes(messages, plan, found.names, names, fields)
+    if not (explode or fate):
+        return routed
+    return _finished(routed, messages.columns, prefix, fields, explode=explode, fate=fate)
 
 
-def _with_routes(messages: DataFrame, plan: Plan, keys: Sequence[str], names: Sequence[str]) -> DataFrame:
-    udf = arrow_udf(plan) if len(messages.schema) > len(keys) else None
+def _with_routes(
+    messages: DataFrame, plan: Plan, keys: Sequence[str], names: Sequence[str], fields: StructType
+) -> DataFrame:
+    udf = arrow_udf(plan, fields) if len(messages.schema) > len(keys) else None
     if udf is None:
-        return _whole_rows(messages, plan, keys, names)
+        return _whole_rows(messages, plan, keys, names, fields)
     sf = _functions(messages)
     struct = free_name("route", [*messages.columns, *names])
     # The function is deterministic. But Spark copies a UDF that it takes for deterministic into each filter on its result,
@@ -117,12 +126,14 @@ def _with_routes(messages: DataFrame, plan: Plan, keys: Sequence[str], names: Se
     routed = messages.select("*", routes.alias(struct))
     return routed.select(
         *(sf.col(quoted(name)) for name in messages.columns),
-        *(sf.col(f"{struct}.{field.name}").alias(name) for name, field in zip(names, OUTPUT, strict=True)),
+        *(sf.col(f"{struct}.{field.name}").alias(name) for name, field in zip(names, fields, strict=True)),
     )
 
 
-def _whole_rows(messages: DataFrame, plan: Plan, keys: Sequence[str], names: Sequence[str]) -> DataFrame:
-    added = [StructField(name, field.dataType) for name, field in zip(names, OUTPUT, strict=True)]
+def _whole_rows(
+    messages: DataFrame, plan: Plan, keys: Sequence[str], names: Sequence[str], fields: StructType
+) -> DataFrame:
+    added = [StructField(name, field.dataType) for name, field in zip(names, fields, strict=True)]
     places = tuple(messages.columns.index(name) for name in keys)
     whole = replace(plan, columns=places, output=(*messages.columns, *names))
     # PySpark's mapInArrow looks the columns up by their names without quoting these, and fails at dots and backticks.
@@ -130,16 +141,19 @@ def _whole_rows(messages: DataFrame, plan: Plan, keys: Sequence[str], names: Seq
     return plain.mapInArrow(over_batches(whole), StructType([*messages.schema, *added]))
 
 
-def _finished(routed: DataFrame, kept: list[str], prefix: str, *, explode: bool, fate: bool) -> DataFrame:
+def _finished(
+    routed: DataFrame, kept: list[str], prefix: str, fields: StructType, *, explode: bool, fate: bool
+) -> DataFrame:
     """Make a row of each copy, and add the word for what became of the message."""
     sf = _functions(routed)
 
     def added(name: str) -> Any:
         return sf.col(quoted(prefix + name))
 
+    open_ends = [sf.size(added(name)) > 0 for name in ("not_simulated", ONE_OF.name) if name in fields.names]
     word: Column = (
         sf.when(added("routed"), "routed")
-        .when(sf.size(added("not_simulated")) > 0, "undecided")
+        .when(reduce(or_, open_ends), "undecided")
         .when(added("problem").isNotNull(), "problem")
         .otherwise("unroutable")
     )
@@ -147,7 +161,7 @@ def _finished(routed: DataFrame, kept: list[str], prefix: str, *, explode: bool,
     return routed.select(
         *(sf.col(quoted(name)) for name in kept),
         queues,
-        *(added(field.name) for field in OUTPUT.fields[1:]),
+        *(added(field.name) for field in fields.fields[1:]),
         *[word.alias(prefix + FATE)] * fate,
     )
 

@@ -13,6 +13,7 @@ from pyspark.sql.types import (
     BinaryType,
     BooleanType,
     DataType,
+    DoubleType,
     MapType,
     StringType,
     StructField,
@@ -21,7 +22,7 @@ from pyspark.sql.types import (
 
 from dfa_router.errors import MessagesError, OptionError
 
-__all__ = ["FATE", "KEYS", "OUTPUT", "QUEUE", "KeyColumns", "key_columns", "quoted", "spelt_keys"]
+__all__ = ["FATE", "KEYS", "ONE_OF", "OUTPUT", "QUEUE", "KeyColumns", "key_columns", "output", "quoted", "spelt_keys"]
 
 OUTPUT = StructType(
     [
@@ -33,6 +34,19 @@ OUTPUT = StructType(
 )
 """The columns that routing adds, unless options say otherwise."""
 
+_CANDIDATE = StructType(
+    [
+        StructField("destination", StringType()),
+        StructField("destination_type", StringType()),
+        StructField("share", DoubleType()),
+    ]
+)
+ONE_OF = StructField(
+    "one_of",
+    ArrayType(StructType([StructField("exchange", StringType()), StructField("candidates", ArrayType(_CANDIDATE))])),
+)
+"""What it adds behind these where an exchange takes one of its destinations, and nobody can tell which."""
+
 QUEUE = "queue"
 """In place of ``queues``, where each copy has a row."""
 
@@ -41,6 +55,11 @@ FATE = "fate"
 
 KEYS = ("exchange", "routing_key", "vhost")
 """What every message is routed by; ``vhost`` may be absent."""
+
+
+def output(chooses: bool) -> StructType:
+    """Return the columns that routing adds for a topology that has exchanges that choose, or has none."""
+    return StructType([*OUTPUT, ONE_OF]) if chooses else OUTPUT
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import Plan
 from dfa_router.spark.functions import column_udf
 from dfa_router.spark.route import BATCH_ROWS
-from dfa_router.spark.shapes import KEYS, OUTPUT
+from dfa_router.spark.shapes import KEYS, output
 from dfa_router.spark.shipping import ship
 
 if TYPE_CHECKING:
@@ -68,9 +68,10 @@ def register(
         raise OptionError(f"batch_rows is {batch_rows}: expected 1 or more")
     fingerprint, packed = ship(session, topology, engine, cache_bytes)
     plan = Plan(fingerprint=fingerprint, packed=packed, keys=KEYS, vhost=vhost, batch_rows=batch_rows)
-    session.udf.register(name, column_udf(plan))
+    fields = output(topology.chooses)
+    session.udf.register(name, column_udf(plan, fields))
     table = f"{name}_table"
-    types = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in OUTPUT)
+    types = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields)
     default = vhost.replace("\\", "\\\\").replace("'", "\\'")
     arguments = ", ".join(f"{table}.{key}" for key in KEYS)
     statement = (

@@ -11,12 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from dfa_router.logs import encoding
-from dfa_router.logs.encoding import ADDED, Encoding, added_columns
+from dfa_router.logs.encoding import Encoding, added_columns
 from dfa_router.logs.planning import planned
 from dfa_router.logs.publishing import attempts_of, publish
 from dfa_router.logs.routing import work_of
 from dfa_router.logs.stores import place_of
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+from dfa_router.rabbitmq.routed_columns import ROUTED
 
 ROWS = 4_000
 ROUTER = topology_of(
@@ -54,13 +55,13 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def expected() -> dict[str, list[Any]]:
     routed = ROUTER.route_columns(COLUMNS["exchange"], COLUMNS["routing_key"])
-    return {field.name: getattr(routed, field.name).to_pylist() for field in ADDED}
+    return {field.name: getattr(routed, field.name).to_pylist() for field in ROUTED}
 
 
 def test_arrow_reads_lists_of_text(file: Path) -> None:
     table = pq.read_table(file)
-    assert [table.schema.field(one.name).type for one in ADDED] == [one.type for one in ADDED]
-    assert table.select([one.name for one in ADDED]).to_pydict() == expected()
+    assert [table.schema.field(one.name).type for one in ROUTED] == [one.type for one in ROUTED]
+    assert table.select([one.name for one in ROUTED]).to_pydict() == expected()
 
 
 def test_duckdb_reads_lists_of_text(file: Path) -> None:
@@ -98,7 +99,7 @@ def test_a_slice_of_many_copies_is_written_in_several_row_groups(monkeypatch: py
 
 
 def test_names_and_metadata_of_the_log_are_those_of_the_file() -> None:
-    schema = pa.schema([pa.field("n", pa.large_string(), metadata={"unit": "m"}), *ADDED], {"origin": "a test"})
+    schema = pa.schema([pa.field("n", pa.large_string(), metadata={"unit": "m"}), *ROUTED], {"origin": "a test"})
     sink = pa.BufferOutputStream()
     with Encoding(schema).writer(sink, None):
         pass

@@ -12,12 +12,12 @@ import pytest
 
 import dfa_router as dr
 from dfa_router.logs import routing
-from dfa_router.logs.encoding import ADDED
 from dfa_router.logs.planning import SPARK_SCHEMA, OtherWayError, Plan, planned
 from dfa_router.logs.publishing import attempts_of, publish
 from dfa_router.logs.routing import Written, work_of
 from dfa_router.logs.stores import Place, place_of
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+from dfa_router.rabbitmq.routed_columns import ROUTED
 
 ROUTER = topology_of(
     exchanges=[Exchange(name="x", type="topic")],
@@ -29,7 +29,7 @@ ROUTER = topology_of(
 ).compile()
 
 KEYS = {"exchange": "exchange", "routing_key": "routing_key"}
-ADDED_NAMES = [field.name for field in ADDED]
+ROUTED_NAMES = [field.name for field in ROUTED]
 
 
 def local(path: Path) -> Place:
@@ -104,7 +104,7 @@ def test_types_metadata_and_order_of_other_columns_stay(tmp_path: Path) -> None:
     pq.write_table(pa.table(list(columns.values()), schema=schema), log)
     plain = pq.read_table(log)
     table = result(plan(log), tmp_path / "out")
-    assert table.column_names == [*columns, *ADDED_NAMES]
+    assert table.column_names == [*columns, *ROUTED_NAMES]
     assert table.select(list(columns)).equals(plain, check_metadata=True)
     assert table["queues"].to_pylist() == [["q"], []]
 
@@ -122,7 +122,7 @@ def test_columns_that_a_file_lacks_are_null_and_folders_are_columns(tmp_path: Pa
     (log / "_metadata").mkdir()
     (log / ".hidden.parquet").write_bytes(b"nothing")
     table = result(plan(log), tmp_path / "out", KEYS | {"vhost": "vhost"})
-    assert table.column_names == ["exchange", "routing_key", "extra", "vhost", "day", "shop", *ADDED_NAMES]
+    assert table.column_names == ["exchange", "routing_key", "extra", "vhost", "day", "shop", *ROUTED_NAMES]
     assert table["extra"].to_pylist() == ["e", None, None]
     assert table["day"].to_pylist() == [1, 2, 3]
     assert table["day"].type == pa.int32()
@@ -133,7 +133,7 @@ def test_columns_that_a_file_lacks_are_null_and_folders_are_columns(tmp_path: Pa
 def test_a_log_without_rows_has_a_result_with_its_columns(tmp_path: Path) -> None:
     pq.write_table(messages(0), tmp_path / "log.parquet")
     table = result(plan(tmp_path / "log.parquet"), tmp_path / "out")
-    assert (len(table), table.column_names) == (0, ["exchange", "routing_key", "n", *ADDED_NAMES])
+    assert (len(table), table.column_names) == (0, ["exchange", "routing_key", "n", *ROUTED_NAMES])
 
 
 def test_times_of_96_bits_stay_so(tmp_path: Path) -> None:

@@ -7,14 +7,21 @@ import shutil
 import socket
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+from dfa_router.cli.app import run
+from dfa_router.errors import InputError
 from dfa_router.language.dialects import NATS
+from dfa_router.permissions.files import nats_users
 from dfa_router.permissions.nats import Subjects, asks_at_delivery, denied_keys, may_publish, may_receive, may_subscribe
+from dfa_router.permissions.nats_users import NatsUser, read_nats_users
+from dfa_router.permissions.passages import Passage, of_nats
 from dfa_router.reference.naive import matches
 
 WORDS = ["a", "b", "secret"]
@@ -75,6 +82,44 @@ class Client:
         return told
 
 
+def written(sets: list[Subjects], chance: random.Random) -> str:
+    """Return the users u0, u1, ... of a configuration, in the many ways that the format has to say the same."""
+
+    def subject(one: str) -> str:
+        return chance.choice([f'"{one}"', f"'{one}'", one])
+
+    def listed(subjects: tuple[str, ...]) -> str:
+        if len(subjects) == 1 and chance.random() < 0.5:
+            return f'"{subjects[0]}"'
+        return "[" + chance.choice([", ", "\n  ", ",\n  # more\n  "]).join(map(subject, subjects)) + "]"
+
+    def entry(key: str, value: str) -> str:
+        return chance.choice([f"{key}: {value}", f"{key} = {value}", f"{key} {value}", f'"{key}": {value}'])
+
+    def joined(entries: list[str], around: str = "{}") -> str:
+        between = chance.choice([", ", "\n", " // then\n", ";\n" if around == "{}" else ",\n"])
+        return around[0] + " " + between.join(entries) + " " + around[1]
+
+    def section(one: Subjects) -> str:
+        if not one.deny and chance.random() < 0.5:
+            return listed(one.allow)
+        allow = [entry("allow", listed(one.allow))] if one.allow else []
+        return joined([*allow, entry("deny", listed(one.deny))])
+
+    def user(number: int, one: Subjects) -> str:
+        rules = section(one)
+        named = [entry("user", f"u{number}"), entry("password", "p")]
+        kinds = [entry(chance.choice(["sub", "subscribe"]), rules), entry(chance.choice(["pub", "publish"]), rules)]
+        if chance.random() < 0.5:
+            return joined([*named, entry("permissions", joined(kinds))])
+        variables.append(entry(f"RULES{number}", joined(kinds)))
+        return joined([*named, entry("permissions", f"$RULES{number}")])
+
+    variables: list[str] = []
+    users = joined(["{user: admin, password: p}", *(user(number, one) for number, one in enumerate(sets))], "[]")
+    return "\n".join([*variables, entry("authorization", joined([entry("users", users)])), ""])
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[tuple[int, list[Subjects]]]:
     """Yield the port of a server of the test's own, and the rules of its users u0, u1, ..."""
@@ -82,27 +127,14 @@ def server(tmp_path: Path) -> Iterator[tuple[int, list[Subjects]]]:
         pytest.skip("needs nats-server")
     chance = random.Random(4)
     sets = [rules(chance) for _ in range(300)]
-
-    def listed(subjects: tuple[str, ...]) -> str:
-        return "[" + ",".join(f'"{one}"' for one in subjects) + "]"
-
-    def section(one: Subjects) -> str:
-        allow = f"allow: {listed(one.allow)}, " if one.allow else ""
-        return "{" + allow + f"deny: {listed(one.deny)}" + "}"
-
-    users = [
-        f"{{user: u{i}, password: p, permissions: {{subscribe: {section(one)}, publish: {section(one)}}}}}"
-        for i, one in enumerate(sets)
-    ]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     file = tmp_path / "nats.conf"
-    file.write_text(
-        f"port: {port}\nhost: 127.0.0.1\nauthorization: {{users: [{{user: admin, password: p}},\n"
-        + ",\n".join(users)
-        + "]}\n"
-    )
+    file.write_text(f"port: {port}\nhost: 127.0.0.1\n{written(sets, chance)}")
+    (admin, *users) = nats_users(file)
+    assert (admin.name, admin.subscribe) == ("admin", Subjects())
+    assert [one.subscribe for one in users] == [one.publish for one in users] == sets
     with (
         (tmp_path / "log").open("wb") as log,
         subprocess.Popen(["nats-server", "-c", str(file)], stdout=log, stderr=log) as process,
@@ -162,3 +194,112 @@ def check_one(admin: Client, client: Client, one: Subjects, chance: random.Rando
     client.settle()
     seen = [line.split()[1] for line in admin.settle() if line.startswith("MSG")]
     assert seen == [two for two in published if may_publish(one, two)], one
+
+
+def found_in(subjects: Subjects) -> dict[str, Passage]:
+    return {one.rule: one for one in of_nats(NatsUser(name="u", subscribe=subjects, line=1))}
+
+
+def test_bypasses_are_findings_with_a_subscription_and_a_subject() -> None:
+    (leak,) = found_in(Subjects(allow=("foo.*",))).values()
+    assert (leak.rule, leak.binding, leak.key) == ("leaking-subscription", "foo.>", "foo.foo.foo")
+    (overlap,) = found_in(Subjects(deny=("*.secret",))).values()
+    assert (overlap.rule, overlap.binding, overlap.key) == ("overlapped-denial", "any.*", "any.secret")
+    assert found_in(Subjects(allow=("foo.*",), deny=("foo.*.>",))) == {}
+    assert found_in(Subjects(allow=("foo.>", "bar"))) == {}
+    assert set(found_in(Subjects(allow=("foo.a", "bar"), deny=("*.a",)))) == {"useless-rule"}
+
+
+def test_there_is_a_finding_where_some_small_subscription_gets_past_the_rules() -> None:
+    """All subscriptions of up to three words against all subjects of up to four."""
+    words = ["a", "b", "secret", "x"]
+    small = [".".join(one) for n in (1, 2, 3) for one in product([*words, "*", ">"], repeat=n) if ">" not in one[:-1]]
+    keys = [".".join(one) for n in (1, 2, 3, 4) for one in product(words, repeat=n)]
+    gets = {one: [key for key in keys if matches(one.encode(), key.encode(), NATS)] for one in small}
+    seen: Counter[str] = Counter()
+    for seed in range(40):
+        one = rules(random.Random(seed))
+        accepted = [two for two in small if may_subscribe(one, two)]
+        allowed = {key for key in keys if any(matches(two.encode(), key.encode(), NATS) for two in one.allow)}
+        denied = {key for key in keys if any(matches(two.encode(), key.encode(), NATS) for two in one.deny)}
+        past = {
+            "leaking-subscription": bool(one.allow) and any(set(gets[two]) - allowed - denied for two in accepted),
+            "overlapped-denial": any(not asks_at_delivery(one, [two]) and denied & set(gets[two]) for two in accepted),
+        }
+        found = found_in(one)
+        for rule, known in past.items():
+            assert rule in found or not known, (rule, one)
+            seen[rule] += known
+        for two in (found[rule] for rule in past if rule in found):
+            assert two.binding is not None
+            assert two.key is not None
+            assert may_subscribe(one, two.binding)
+            assert matches(two.binding.encode(), two.key.encode(), NATS)
+    assert min(seen.values()) > 3, seen
+
+
+def test_configurations(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DFA_ROUTER_SUBJECT", "from.env")
+    file = tmp_path / "server.conf"
+    file.write_text(
+        """# a server
+listen: 127.0.0.1:4222, max_payload: 1MB
+DEFAULT = {publish: {allow: ["a.b" # one
+  'c.d']}, sub: $DFA_ROUTER_SUBJECT}
+authorization {
+  default_permissions = $DEFAULT
+  users = [
+    {user: ann, password: $2a$11$hash, permissions {subscribe {deny "*.secret"}, allow_responses: true}}
+    {nkey: UX}
+  ]
+}
+accounts { A: {users: [{user: bob, permissions: {pub: "x\\x2ey"}}]
+  default_permissions: {sub: q} // for others
+}, SYS: {} }
+"""
+    )
+    ann, key, bob = nats_users(file)
+    assert (ann.name, ann.subscribe, ann.line) == ("ann", Subjects(deny=("*.secret",)), 8)
+    assert (key.name, key.publish.allow, key.subscribe.allow) == ("UX", ("a.b", "c.d"), ("from.env",))
+    assert (bob.name, bob.account, bob.publish.allow, bob.subscribe) == ("bob", "A", ("x.y",), Subjects())
+    assert run(["permissions", str(file)]) == 1
+    assert capsys.readouterr().out.startswith(f"{file}:8: overlapped-denial: user 'ann': the subscription 'any.*'")
+    assert run(["permissions", str(file), "--user", "ann", "--binding", "foo.*", "--key", "foo.secret"]) == 1
+    assert "gets foo.secret by it: no" in capsys.readouterr().out
+    old = tmp_path / "old.conf"
+    old.write_text(file.read_text().replace("c.d", "c.*"))
+    assert run(["permissions", str(file), "--against", str(old)]) == 1
+    assert capsys.readouterr().out == "'UX' loses: publish to subjects, for instance 'c.b'\n"
+    assert run(["permissions", str(file), "--user", "eve", "--key", "a"]) == 2
+    assert "has no user 'eve': name one of 'ann'" in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("authorization {\n users = [{user: a}; {user: b}]}", "nats.conf:2: found '; {user: b}]}', expected the end"),
+        ("include other.conf", "nats.conf:1: found 'include other.conf', expected entries themselves"),
+        ("a: (\nb\n)", "nats.conf:1: found '(', expected no block"),
+        ("a: $NOWHERE", "nats.conf:1: found '$NOWHERE', expected a key 'NOWHERE' before this line"),
+        ("a: {b: 1", "nats.conf:1: found 'the end of the file', expected a key or '}'"),
+        ("a: 'b", "expected a value"),
+        ('a: "\\q"', "expected one of the escapes"),
+        ("a: " + "[" * 99, "expected at most 50 values within each other"),
+        ("port: 4222", "nats.conf: names no users"),
+        ("authorization: 1", "nats.conf:1: expected a map with 'users'"),
+        ("authorization {users: {user: a}}", "expected a list of users"),
+        ("authorization {users: [{password: a}]}", "expected a user's name"),
+        ("authorization {\nusers: [{user: a, permissions: {sub: 'a b'}}]}", "nats.conf:2: expected a subject alone"),
+        ("authorization {users: [{user: a, permissions: {sub: 1}}]}", "in quotes if it looks like a number"),
+        ("authorization {users: [{user: a, permissions: {sub: a..b}}]}", "'a..b', which is refused"),
+        (
+            "authorization {users: [{user: a, permissions: {read: b}}]}",
+            "expected publish, subscribe or allow_responses",
+        ),
+        ("authorization {users: [{user: a, permissions: {sub: {only: b}}}]}", "expected 'allow' or 'deny'"),
+    ],
+)
+def test_what_is_not_understood_is_refused_with_its_line(text: str, problem: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_nats_users(text)
+    assert problem in str(refused.value)

@@ -66,6 +66,16 @@ def main(folder: Path) -> None:
         asked = session.sql("SELECT queues FROM messages, LATERAL route_table(exchange, routing_key) ORDER BY number")
         found["sql table"] = [row.queues for row in asked.collect()]
 
+    choosing = topology_of(
+        exchanges=[Exchange(name="x", type="x-random")],
+        bindings=[Binding(source="x", destination=name) for name in ("q", "r")],
+    )
+    found["one of"] = [
+        [one.asDict(recursive=True) for one in row.one_of]
+        for frame in (wide, narrow)
+        for row in route(frame, choosing).where("routing_key = 'b'").collect()
+    ]
+
     found["keys of workers"] = keys_of_workers(session, topology(), "x")
 
     log = str(folder / "log")

@@ -71,6 +71,11 @@ def test_functions_of_sql(found: dict[str, Any]) -> None:
     assert found["sql table"] in ([["q"], [], []], "none before Spark 4.0")
 
 
+def test_exchanges_that_choose(found: dict[str, Any]) -> None:
+    candidates = [{"destination": name, "destination_type": "queue", "share": 0.5} for name in ("q", "r")]
+    assert found["one of"] == [[{"exchange": "x", "candidates": candidates}]] * 2
+
+
 def test_a_worker_unpacks_a_router_once(found: dict[str, Any]) -> None:
     """Of eight queries of 500 rows, some worker has seen at least two: there are a few workers."""
     assert max(found["keys of workers"]) >= 1000

@@ -13,6 +13,7 @@ import pytest
 
 import dfa_router as dr
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+from dfa_router.rabbitmq.routed_columns import NO_CHOICES, RoutedColumns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -169,7 +170,8 @@ class Calls:
         rows = len(keys)
         self.sizes.append(rows)
         empty = pa.array([[]] * rows, pa.list_(pa.string()))
-        return SimpleNamespace(flat_columns=lambda: [empty, pa.array([False] * rows), empty, keys.combine_chunks()])
+        columns = RoutedColumns(empty, pa.array([False] * rows), empty, keys.combine_chunks(), NO_CHOICES)
+        return SimpleNamespace(columns=lambda: columns)
 
 
 def test_a_worker_reads_ahead_to_a_bound_and_answers_in_the_lengths_that_came() -> None:

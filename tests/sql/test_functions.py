@@ -11,8 +11,7 @@ import pytest
 
 import dfa_router as dr
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
-from dfa_router.rabbitmq.columns import RoutedColumns
-from dfa_router.sql import _ROUTE, register_datafusion, register_duckdb
+from dfa_router.sql import register_datafusion, register_duckdb
 
 duckdb = pytest.importorskip("duckdb")
 datafusion = pytest.importorskip("datafusion")
@@ -136,5 +135,20 @@ def test_what_is_no_router_is_an_error_that_says_what_to_hand_over(connect: Call
         connect({"router": topology_of()})
 
 
-def test_the_struct_has_the_columns_of_a_route() -> None:
-    assert tuple(field.name for field in _ROUTE) == RoutedColumns._fields
+@each_engine
+def test_exchanges_that_choose_have_a_column(connect: Callable[..., Ask]) -> None:
+    router = topology_of(
+        exchanges=[Exchange(name="h", type="x-consistent-hash"), Exchange(name="d", type="direct")],
+        bindings=[
+            Binding(source="h", destination="q", routing_key="3"),
+            Binding(source="h", destination="r", routing_key="1"),
+            Binding(source="d", destination="q", routing_key="k"),
+        ],
+    ).compile()
+    ask = connect({"router": router}, table=pa.table({"exchange": ["h", "d", "no"], "key": ["k", "k", "k"]}))
+    found = [row for (row,) in ask("select route(exchange, key) as found from messages")]
+    assert found == pa.table(router.route_columns(["h", "d", "no"], ["k", "k", "k"])).to_pylist()
+    (choice,) = found[0]["one_of"]
+    shares = [(one["destination"], one["share"]) for one in choice["candidates"]]
+    assert (choice["exchange"], shares) == ("h", [("q", 0.75), ("r", 0.25)])
+    assert (found[0]["not_simulated"], found[0]["routed"], found[1]["one_of"]) == ([], True, [])

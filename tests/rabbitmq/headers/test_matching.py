@@ -120,6 +120,34 @@ def test_headers_come_in_many_forms(form: Any) -> None:
         assert some.queues.to_pylist() == expected[1:]
 
 
+def test_slices_of_columns_with_nulls_have_the_answers_of_the_whole() -> None:
+    """Slices are read in place, at any beginning, and with or without bytes of other rows behind them."""
+    chance, count = random.Random(3), 500
+    router = headers_topology({"a": "1"}, {"a": None}, {"b": "x", "a": "1"}, {"x-match": "any", "b": "y"}).compile()
+
+    def drawn(*values: Any) -> list[Any]:
+        return [chance.choice([*values, None]) for _ in range(count)]
+
+    pairs = [
+        None if one is None else [("a", one), ("b", chance.choice(["x", "y", None]))] for one in drawn("1", "2", "")
+    ]
+    columns = [
+        pa.array(drawn("h", "h", "nowhere")),
+        pa.array(drawn("k", "")),
+        pa.array(drawn("/", "/", "other")),
+        pa.array(pairs, pa.map_(pa.string(), pa.string())),
+    ]
+
+    def routed(*some: Any) -> list[dict[str, Any]]:
+        return pa.table(router.route_columns(*some[:3], headers=some[3])).to_pylist()  # type: ignore[no-any-return]
+
+    expected = routed(*columns)
+    assert {len(row["queues"]) for row in expected} == {0, 1, 2, 3}
+    for _ in range(30):
+        first, rows = chance.randrange(count), chance.randrange(40)
+        assert routed(*(column.slice(first, rows) for column in columns)) == expected[first : first + rows]
+
+
 def test_a_field_of_a_struct_that_is_null_is_no_header() -> None:
     topology = headers_topology({"n": 5}, {"f": 2.5}, {"t": True}, {"n": None}, {"d": Decimal("1.5")})
     rows = [
