@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from compiler.notebook import mimebundle
 from compiler.values import CacheStats, Int32s
 from dfa_router.arrow import key_array, key_columns
+from dfa_router.blocks import BLOCK_BYTES, block_rows
 from dfa_router.dictionaries import dictionary_of, row_numbers
 from dfa_router.engines.automaton import Automaton, Sealable
 from dfa_router.engines.key_by_key import with_batches
@@ -181,6 +182,22 @@ class Router:
         distinct, runs = encoded
         batch = self._batches.match_batch(key_columns(distinct), threads=threads)
         return Matches(batch._replace(set_ids=row_numbers(batch.set_ids, runs)), self._destinations)
+
+    def match_blocks(self, keys: Any, *, most_bytes: int = BLOCK_BYTES, threads: int = 1) -> Iterator[Matches]:
+        """Match a column in blocks: yield the answers for consecutive rows, each of ``most_bytes`` at most.
+
+        That holds whatever the keys are, as a block has so few rows that even different answers for all of them fit; a single
+        key's answer may be larger. Making an answer takes twice its size. Blocks of an automaton are sized by how many bindings one key
+        can match, those of other engines by how many there are. ``keys`` and ``threads`` are as in :meth:`match_batch`.
+
+        >>> import dfa_router as dr
+        >>> router = dr.compile([("#.a.#", "x"), ("#.b.#", "y")])
+        >>> [len(block) for block in router.match_blocks(["a", "b.a", "c"], most_bytes=160)]
+        [2, 1]
+        """
+        column = key_array(keys)
+        rows = block_rows(self._matcher, len(self._bindings), most_bytes)
+        return (self.match_batch(column.slice(row, rows), threads=threads) for row in range(0, len(column), rows))
 
     def subscribe(self, pattern: str, destination: str) -> int:
         """Add a binding and return its position, which is never used for another one.
