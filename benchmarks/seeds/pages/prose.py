@@ -62,8 +62,8 @@ is a clause of SQL that SQLite interprets for each request."""
 
 THREADS = """\
 Without the interpreter's global lock the same program runs in a free-threaded Python, in which the tries stand alone: numba
-and the bitmaps have no builds for its version. A trie stands behind a lock, and so do all but the CS-trie, whose
-subscriptions and look-ups hold none. A free-threaded Python has small locks of its own, in each dictionary and list that
+and the bitmaps have no builds for its version. All but the CS-trie stand behind one lock each, which every subscription and
+look-up holds. A free-threaded Python has small locks of its own, in each dictionary and list that
 several threads change, counts the references to what they share with atomic instructions, and stops them all to
 collect garbage.
 The CS-trie's cells have a lock each there, which an update holds for two instructions and a look-up never takes: those of
