@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from dfa_router.fuzz.findings import Case, Disagreement, Finding, Kind, shape_of
@@ -30,7 +31,7 @@ _FLAKY = "flaky"
 """The shape of all findings that do not repeat: one cannot know whether two of them have one cause."""
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 _LAST_WORDS = 0.8
-"""Seconds for the answer to a minimal case after the campaign's time is over."""
+"""Seconds for what is asked of a minimal case after the campaign's time is over."""
 _HURRIED = 5.0
 """Seconds before the end in which no kernels are loaded any more: on a busy machine that takes this long."""
 _COMPARING = 5.0
@@ -108,13 +109,15 @@ class Accuser:
         dialect, case = self.plan.dialect, shrunk.case
         valid = all(invalid_pattern(pattern, dialect) is None for pattern in case.table)
         answered, detail = disagreement.answered, disagreement.detail
-        if not shrunk.flaky and not case.together and disagreement.kind is not Kind.SLOW:
-            answered, detail = _answer(target, case, disagreement)
-        slow = disagreement.kind is Kind.SLOW  # for our own specification, too
-        expected = (self.judge.swiftly(case) if slow else self.judge.right_of(case)) if valid else None
         about = disagreement.about
         if disagreement.kind in (Kind.FAILS, Kind.REFUSES):
             about = cause_of(disagreement, target.name)
+        with _last_words(target) as until:
+            if not shrunk.flaky and not case.together and disagreement.kind is not Kind.SLOW:
+                answered, detail = _answer(target, case, disagreement)
+            shape = _FLAKY if shrunk.flaky else self._shape(target, manners, disagreement, case, about, until)
+        slow = disagreement.kind is Kind.SLOW  # for our own specification, too
+        expected = (self.judge.swiftly(case) if slow else self.judge.right_of(case)) if valid else None
         finding = Finding(
             accused=target.name,
             kind=disagreement.kind,
@@ -131,7 +134,7 @@ class Accuser:
             seed=origin.seed,
             number=origin.number,
             place=None if ours else origin.place,
-            shape=_FLAKY if shrunk.flaky else self._shape(target, manners, disagreement, case, about),
+            shape=shape,
         )
         if valid and not ours:
             for engine, verdict in finding.verdicts:
@@ -140,10 +143,13 @@ class Accuser:
                     self.accuse(engine, live, [case.key], origin)
         return finding
 
-    def _shape(self, target: Target, manners: Manners, disagreement: Disagreement, case: Case, about: str) -> str:
+    def _shape(
+        self, target: Target, manners: Manners, disagreement: Disagreement, case: Case, about: str, until: float
+    ) -> str:
+        """Return the text that findings are merged by; the target is asked for it until its last words are spoken."""
         if disagreement.kind not in (Kind.MISSES, Kind.MATCHES):
             return shape_of(disagreement.kind, case, self.plan.dialect, about)
-        until = min(self._ends, time.monotonic() + _COMPARING)
+        until = max(until, min(self._ends, time.monotonic() + _COMPARING))
         return tested_shape(Probe(target, self.judge, disagreement, until, manners), case)
 
     def _shrunk(
@@ -200,15 +206,24 @@ def cause_of(disagreement: Disagreement, name: str) -> str:
     return f"{disagreement.about}: " + re.sub(r"'[^']*'|\"[^\"]*\"|/.*/|[0-9]+", "…", said)[:120]
 
 
-def _answer(target: Target, case: Case, disagreement: Disagreement) -> tuple[tuple[int, ...] | None, str]:
-    """Ask the minimal case once more, for the answer and the words that the report tells.
+@contextmanager
+def _last_words(target: Target) -> Iterator[float]:
+    """Let a target answer for another second, where the campaign's time is over, and yield when that ends.
 
-    For that there is another second, where the campaign's time is over: what was answered before it was shrunk names other
-    positions.
+    What was answered before a case was shrunk names other positions, and a finding of an unknown cause is told twice.
     """
-    deadline = getattr(target, "deadline", None)
+    until, deadline = time.monotonic() + _LAST_WORDS, getattr(target, "deadline", None)
     if deadline is not None:
-        target.deadline = max(deadline, time.monotonic() + _LAST_WORDS)  # type: ignore[attr-defined]
+        target.deadline = max(deadline, until)  # type: ignore[attr-defined]
+    try:
+        yield until
+    finally:
+        if deadline is not None:
+            target.deadline = deadline  # type: ignore[attr-defined]
+
+
+def _answer(target: Target, case: Case, disagreement: Disagreement) -> tuple[tuple[int, ...] | None, str]:
+    """Ask the minimal case once more, for the answer and the words that the report tells."""
     try:
         if case.stateful and hasattr(target, "restart"):
             target.restart()
@@ -222,11 +237,9 @@ def _answer(target: Target, case: Case, disagreement: Disagreement) -> tuple[tup
         return None, refusal.reason
     except TargetFailure as failure:
         return None, failure.reason
-    except OutOfTimeError:
-        return None, disagreement.detail
-    finally:
-        if deadline is not None:
-            target.deadline = deadline  # type: ignore[attr-defined]
+    except OutOfTimeError:  # of one pattern there are two answers, and it gave the wrong one
+        wrong = {Kind.MISSES: (), Kind.MATCHES: (0,)} if len(case.table) == 1 else {}
+        return wrong.get(disagreement.kind), disagreement.detail
     answer = tuple(told[-1]) if told else None
     if disagreement.kind is Kind.ACCEPTS:
         named = ", ".join(map(str, answer or ())) or "none"

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from dfa_router.fuzz import Kind, Scope, assert_agrees, run
+from dfa_router.fuzz.accusing import _answer
 from dfa_router.fuzz.check import CallableTarget
+from dfa_router.fuzz.findings import Case, Disagreement
 from dfa_router.fuzz.targets import open_target
 from dfa_router.fuzz.text.report import summary_text
 from dfa_router.language.dialects import AMQP, MQTT, NATS
@@ -66,6 +68,13 @@ def test_a_target_that_never_answers_is_said_to(seconds: int) -> None:
     assert not campaign.agrees
     assert campaign.tally.rounds == 0
     assert "it never answered" in summary_text(campaign)
+
+
+def test_a_case_of_one_pattern_has_its_answer_though_the_time_is_over() -> None:
+    for kind, answer in ((Kind.MISSES, ()), (Kind.MATCHES, (0,)), (Kind.FAILS, None)):
+        assert _answer(Timed(0), Case(patterns=("a",), key="a"), Disagreement(kind=kind)) == (answer, "")
+    several = Case(patterns=("a", "b"), key="a")
+    assert _answer(Timed(0), several, Disagreement(kind=Kind.MISSES)) == (None, "")
 
 
 def test_a_deadline_reaches_a_program_that_hangs(tmp_path: Path) -> None:
