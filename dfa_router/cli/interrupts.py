@@ -18,19 +18,25 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def terminable(terminated: threading.Event) -> Iterator[None]:
-    """Let SIGTERM interrupt as Ctrl-C does, and set the event when it has come."""
+def terminable(terminated: threading.Event, *, lasting: bool = False) -> Iterator[None]:
+    """Let SIGTERM interrupt as Ctrl-C does, and set the event when it has come.
+
+    At the end the handlers are as before; but with ``lasting``, signals that :func:`interrupted_once` has come to ignore stay
+    ignored, as a process that only has to end needs no further one.
+    """
 
     def terminate(_number: int, _frame: FrameType | None) -> None:
         terminated.set()
         raise KeyboardInterrupt
 
-    before = signal.getsignal(signal.SIGTERM)
-    _set({signal.SIGTERM: terminate if before == signal.SIG_DFL else before})
+    before = signal_handlers()
+    if before[signal.SIGTERM] == signal.SIG_DFL:
+        _set({signal.SIGTERM: terminate})
     try:
         yield
     finally:
-        _set({signal.SIGTERM: before})
+        if not (lasting and signal.getsignal(signal.SIGTERM) == signal.SIG_IGN):
+            _set(before)
 
 
 def signal_handlers() -> Mapping[int, Any]:
@@ -42,7 +48,8 @@ def signal_handlers() -> Mapping[int, Any]:
 def interrupted_once(handlers: Mapping[int, Any], *, again: Callable[[], None]) -> Iterator[None]:
     """Let ``handlers`` handle the first signal within, and call ``again``, which must raise nothing, at all others.
 
-    A signal that is ignored, as Ctrl-C is in a shell's background jobs, stays so. At the end ``handlers`` are in place.
+    A signal that is ignored, as Ctrl-C is in a shell's background jobs, stays so. At the end ``handlers`` are in place, or further
+    signals are ignored if one has come: it is on its way through the command, and a second one would end in a traceback.
     """
     interrupted = False
 
@@ -58,7 +65,7 @@ def interrupted_once(handlers: Mapping[int, Any], *, again: Callable[[], None]) 
     try:
         yield
     finally:
-        _set(handlers)
+        _set(dict.fromkeys(handlers, signal.SIG_IGN) if interrupted else handlers)
 
 
 def _set(handlers: Mapping[int, Any]) -> None:

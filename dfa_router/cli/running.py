@@ -57,10 +57,20 @@ def begin(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) ->
 def run_group(group: click.Group, arguments: Sequence[str] | None, prog_name: str, since: float | None = None) -> int:
     """Run a command line and return its exit code."""
     settings, terminated = _Settings(since=since), threading.Event()
+    with terminable(terminated, lasting=since is not None):
+        return _run(group, arguments, prog_name, settings, terminated)
+
+
+def _run(
+    group: click.Group,
+    arguments: Sequence[str] | None,
+    prog_name: str,
+    settings: _Settings,
+    terminated: threading.Event,
+) -> int:
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
-        with terminable(terminated):
-            code = group.main(args=arguments, prog_name=prog_name, standalone_mode=False, obj=settings)
+        code = group.main(args=arguments, prog_name=prog_name, standalone_mode=False, obj=settings)
     except click.ClickException as error:
         error.show()
         return ExitCode.USAGE

@@ -41,7 +41,7 @@ _BATCH = 16_384
 class Encoding:
     """The writers of results with a schema; can be pickled.
 
-    >>> schema = pa.schema(ROUTED)
+    >>> schema = pa.schema({"queues": pa.list_(pa.string())})
     >>> sink = pa.BufferOutputStream()
     >>> with Encoding(schema).writer(sink, None) as writer:
     ...     pass
