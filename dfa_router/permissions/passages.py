@@ -13,6 +13,7 @@ from dfa_router.permissions.dialect import UnsupportedRegexError
 from dfa_router.permissions.emqx import TEXTS, Client, EmqxRule, EmqxRules, as_text, from_text
 from dfa_router.permissions.files import access_list, broker_of, emqx_rules, nats_users, topic_permissions
 from dfa_router.permissions.ladders import beyond, ladder_of
+from dfa_router.permissions.leaks import Leak
 from dfa_router.permissions.mosquitto import AccessList
 from dfa_router.permissions.nats import asks_at_delivery, may_subscribe
 from dfa_router.permissions.nats_users import NatsUser
@@ -145,14 +146,11 @@ def _leaks_of_emqx(rules: EmqxRules, client: Client) -> Iterator[Passage]:
                 "refused; deny such subscriptions before, or allow topics by name and deny the rest"
             )
             place = str(rule.line if rule is not None else rules.rules[-1].line if rules.rules else 1)
-            yield Passage(
-                rule="leaking-subscription",
-                place=place,
-                user=client.shown,
-                message=message,
-                binding=found.binding,
-                key=found.key,
-            )
+            yield _leaked("leaking-subscription", place, client.shown, message, found)
+
+
+def _leaked(rule: str, place: str, user: str, message: str, found: Leak) -> Passage:
+    return Passage(rule=rule, place=place, user=user, message=message, binding=found.binding, key=found.key)
 
 
 def _all(rules: list[EmqxRule], client: Client) -> tuple[str, ...]:
@@ -181,14 +179,7 @@ def of_nats(user: NatsUser) -> Iterator[Passage]:
             f"the subscription {found.binding!r} is accepted, as '>' in it is a word to what is allowed, and gets {found.key!r}, which "
             f"nothing allows; deny what is longer, {found.binding[:-1] + '*.>'!r}"
         )
-        yield Passage(
-            rule="leaking-subscription",
-            place=str(user.line),
-            user=user.name,
-            message=message,
-            binding=found.binding,
-            key=found.key,
-        )
+        yield _leaked("leaking-subscription", str(user.line), user.name, message, found)
     told = leaking(
         allow,
         rules.deny,
@@ -200,11 +191,4 @@ def of_nats(user: NatsUser) -> Iterator[Passage]:
             f"the subscription {told.binding!r} overlaps what is denied, and servers such as 2.9.10 hand it {told.key!r} all the same; "
             "run a newer server, or allow what is meant instead of denying what is not"
         )
-        yield Passage(
-            rule="overlapped-denial",
-            place=str(user.line),
-            user=user.name,
-            message=message,
-            binding=told.binding,
-            key=told.key,
-        )
+        yield _leaked("overlapped-denial", str(user.line), user.name, message, told)
