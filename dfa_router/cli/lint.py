@@ -14,6 +14,7 @@ import dfa_router
 from dfa_router.cli.binding_files import read_bindings
 from dfa_router.cli.configurations import CONFIGURED, ENDINGS, configured
 from dfa_router.cli.exit_codes import ExitCode
+from dfa_router.cli.options import findings_option
 from dfa_router.errors import OptionError
 from dfa_router.language.dialects import DIALECTS
 from dfa_router.lint.findings import RULES, Finding, Severity
@@ -49,14 +50,7 @@ _LEVELS = [severity.name.lower() for severity in Severity]
 )
 @click.option("--rule", "names", multiple=True, type=click.Choice(list(RULES)), help="Only this rule; may be repeated.")
 @click.option("--suppress", metavar="TOML", help="A file of findings to keep quiet about, with reasons.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "sarif"]),
-    default="text",
-    show_default=True,
-    help="How findings are written to stdout; sarif is what GitHub's code scanning takes.",
-)
+@findings_option
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.pass_context
 def lint(

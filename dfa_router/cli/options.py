@@ -10,7 +10,7 @@ import click
 from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.language.dialects import DIALECTS
 
-__all__ = ["cache_bytes_option", "count_option", "dialect_option", "json_option"]
+__all__ = ["cache_bytes_option", "count_option", "dialect_option", "findings_option", "json_option"]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -34,6 +34,18 @@ def dialect_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--dialect``, which is None where it is not given."""
     return click.option(
         "--dialect", type=click.Choice(list(DIALECTS)), help="The pattern language.  [default: amqp, or the exchange's]"
+    )(command)
+
+
+def findings_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--format``, the form in which findings are written."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(["text", "json", "sarif"]),
+        default="text",
+        show_default=True,
+        help="How findings are written to stdout; sarif is what GitHub's code scanning takes.",
     )(command)
 
 

@@ -10,7 +10,7 @@ import click
 
 import dfa_router
 from dfa_router.cli.exit_codes import ExitCode
-from dfa_router.cli.options import json_option
+from dfa_router.cli.options import findings_option, json_option
 from dfa_router.cli.pattern_options import checked_text
 from dfa_router.errors import OptionError
 from dfa_router.lint.findings import PERMISSION_RULES, Finding
@@ -48,14 +48,7 @@ __all__ = ["permissions"]
     type=click.Path(path_type=Path),
     help="An older version of the same rules: tell what each user gains and loses by FILE.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "sarif"]),
-    default="text",
-    show_default=True,
-    help="How findings are written to stdout; sarif is what GitHub's code scanning takes.",
-)
+@findings_option
 @json_option
 @click.pass_context
 def permissions(
