@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from benchmarks.commands.ablations import ablations
+from benchmarks.commands.accusations import accusations
 from benchmarks.commands.brokers import brokers
 from benchmarks.commands.engine import engine
 from benchmarks.commands.families import families
@@ -32,15 +33,15 @@ __all__ = ["run"]
 def benchmarks(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> None:
     """Measure the engines beside what they are compared with, or verify them for longer than tests can.
 
-    Each command writes a page of tables that names the machine and the command; all but ablations and soak write their
-    figures as CSV, too. Exit codes are those of dfa-router.
+    Each command writes a page of tables that names the machine and the command; all but ablations, soak and accusations
+    write their figures as CSV, too. Exit codes are those of dfa-router.
     """
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 
 
 COMMANDS = (
     *(engine, families, regret, sealed, seeds, growth, topology, frames, pipeline, ablations),
-    *(soak, brokers, topologies, findings),
+    *(soak, brokers, topologies, findings, accusations),
 )
 for command in COMMANDS:
     benchmarks.add_command(command)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 __all__ = [
+    "expected_steps",
     "new_seed_option",
     "out_option",
     "plots_option",
@@ -20,6 +21,15 @@ __all__ = [
 ]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def expected_steps(done: int, seconds: float, minutes: float | None) -> int:
+    """Return how many steps a run of ``--minutes`` will have, of which so many took so many seconds; without, those that are done.
+
+    >>> expected_steps(10, 30.0, 1.0), expected_steps(10, 30.0, None)
+    (20, 10)
+    """
+    return int(done * max(1.0, 60 * (minutes or 0) / max(seconds, 0.001)))
 
 
 def out_option(files: str) -> Decorator:

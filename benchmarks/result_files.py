@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-__all__ = ["write_csv", "write_result"]
+__all__ = ["write_csv", "write_page", "write_result"]
 
 
 def write_csv(path: Path, kind: type[Any], values: Sequence[Any]) -> None:
@@ -19,14 +19,20 @@ def write_csv(path: Path, kind: type[Any], values: Sequence[Any]) -> None:
         out.writerows(asdict(value) for value in values)
 
 
+def write_page(folder: Path, name: str, page: str) -> Path:
+    """Write ``name.md`` into a folder, which is made; return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.md"
+    path.write_text(page, "utf-8")
+    return path
+
+
 def write_result(
     folder: Path, name: str, kind: type[Any], values: Sequence[Any], page: str, draw: Callable[[Path], Path] | None
 ) -> list[Path]:
     """Write ``name.csv``, ``name.md`` and, by ``draw``, ``name.svg`` into a folder, which is made; return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{name}.csv", folder / f"{name}.md"]
+    paths = [folder / f"{name}.csv", write_page(folder, name, page)]
     write_csv(paths[0], kind, values)
-    paths[1].write_text(page, "utf-8")
     if draw is not None:
         paths.append(draw(folder / f"{name}.svg"))
     return paths

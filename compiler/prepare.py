@@ -78,8 +78,9 @@ def _compile_seals(machine: LazyDfa, column: KeyColumn) -> None:
 
 
 def _compile_relay(column: KeyColumn) -> None:
-    from compiler.kernels.leading import copy_names, measure_names, screen_keys
+    from compiler.kernels.leading import AT_ONCE, copy_names, measure_names, repeat_names, screen_keys
     from compiler.kernels.places import fill_places, find_places
+    from compiler.kernels.relay import set_aside
 
     numbers = np.arange(len(column.offsets) - 1, dtype=np.int32)
     one = frozen(np.array([0, 1], np.int32))
@@ -105,6 +106,9 @@ def _compile_relay(column: KeyColumn) -> None:
         np.empty(totals[1] + SLACK, np.uint8),
     )
     copy_names(found.set_ids, found.positions, 0, sizes, *names, ends, starts, texts)
+    room = np.zeros(len(starts) + AT_ONCE, np.int32)
+    repeat_names(found.set_ids[:0], sizes, ends, starts, texts, ends.copy(), room, texts.copy())
+    set_aside(frozen(np.ones(1, np.bool_)), numbers[:1], numbers[:1], np.empty(4, np.int32))
     keys: Keys = whole(column._replace(valid=None))
     screen_keys(keys)
     table = np.zeros(6 << 10, np.uint64)

@@ -272,7 +272,8 @@ class Router:
 
         All threads read one copy of them, :meth:`save` writes them, and a process that loads the file is warm at once; with
         ``load(path, mapped=True)`` all processes share them. Keys that lead beyond them are matched by a cache beside them, which
-        begins empty. Both together take at most ``cache_bytes``.
+        begins empty. Both together take at most ``cache_bytes``. No key cache stands before the tables: where few keys recur, a router
+        that is not sealed answers in half to a third of the time.
 
         ``keys``, a column as of :meth:`match_batch`, are matched first, up to eight times, until the cache has what it takes to
         answer them; they should be like those to come. This router stays as it is, but for what it learns by that. If it is

@@ -134,7 +134,15 @@ class Refused(RouterError):  # noqa: N818 - what a target does, not what went wr
 
 
 class OutOfTimeError(RouterError):
-    """The time that a campaign has was used up before a target had answered; nothing is known about its answer."""
+    """The time that a campaign has was used up before a target had answered; nothing is known about its answer.
+
+    ``overdue`` says that it was silent for much longer than it ever took to answer, so that it may never have answered.
+    """
+
+    def __init__(self, reason: str, *, overdue: bool = False) -> None:
+        """Take what was asked, and whether an answer to it was overdue."""
+        super().__init__(reason)
+        self.overdue = overdue
 
 
 class TargetFailure(RouterError):  # noqa: N818 - as above

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmarks.ablations.turns import Measured
 from benchmarks.measure import machine
+from benchmarks.result_files import write_page
 from compiler.kernels._lanes import permutes_bytes
 
 __all__ = ["write"]
@@ -18,10 +19,7 @@ matter, a figure shows the noise: the doorkeeper on `stock` and `hard`, dense ro
 
 def write(measured: Measured, folder: Path, *, command: str) -> Path:
     """Write ``ablations.md`` into a folder, which is made, and return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "ablations.md"
-    path.write_text(_page(measured, command), "utf-8")
-    return path
+    return write_page(folder, "ablations", _page(measured, command))
 
 
 def _page(measured: Measured, command: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from benchmarks.options import out_option
+from benchmarks.options import expected_steps, out_option
 from dfa_router.cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def soak(
 
         def progress(tally: Tally) -> None:
             if report is not None:
-                known = rounds or int(tally.rounds * max(1.0, 60 * (minutes or 0) / max(tally.seconds, 0.001)))
+                known = rounds or expected_steps(tally.rounds, tally.seconds, minutes)
                 found = len(tally.disagreements)
                 report(f"soaking: {found} disagreements" if found else "soaking", tally.rounds, known)
 

@@ -22,9 +22,9 @@ import dfa_router as dr
 from benchmarks.frames.contestants import CONTESTANTS, constants_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["MARK", "main"]
+__all__ = ["MARK", "answer_of", "main", "routes_of"]
 
 MARK = "FIGURE "
 """How lines that are answers begin: Spark writes lines, too."""
@@ -84,6 +84,19 @@ def summary(table: pa.Table) -> dict[str, int]:
     }
 
 
+def answer_of(
+    name: str, messages: DataFrame, topology: dr.Topology, constants: pa.StructArray, target: Path
+) -> dict[str, Any]:
+    """Run a contestant, and return what it cost and what its result counts; the result does not stay at its target."""
+    frame = CONTESTANTS[name](messages, topology, constants)
+    cpu, started = cpu_seconds(), time.perf_counter()
+    frame.write.parquet(str(target))
+    cost = {"seconds": time.perf_counter() - started, "cpu": cpu_seconds() - cpu}
+    counts = summary(pq.read_table(target, columns=["queues", "routed"]))
+    shutil.rmtree(target)
+    return cost | counts
+
+
 def main(kind: str, log: str, definitions: str, folder: str) -> None:
     """Answer lines until there are none."""
     topology = dr.load_definitions(definitions)
@@ -92,14 +105,7 @@ def main(kind: str, log: str, definitions: str, folder: str) -> None:
     messages = session.read.parquet(log)
     print(MARK + json.dumps({"spark": session.version}), flush=True)
     for line in sys.stdin:
-        name = line.strip()
-        target = Path(folder, f"{kind}.parquet")
-        frame = CONTESTANTS[name](messages, topology, constants)
-        cpu, started = cpu_seconds(), time.perf_counter()
-        frame.write.parquet(str(target))
-        answer: dict[str, Any] = {"seconds": time.perf_counter() - started, "cpu": cpu_seconds() - cpu}
-        answer |= summary(pq.read_table(target, columns=["queues", "routed"]))
-        shutil.rmtree(target)
+        answer = answer_of(line.strip(), messages, topology, constants, Path(folder, f"{kind}.parquet"))
         print(MARK + json.dumps(answer), flush=True)
     session.stop()
 

@@ -28,6 +28,8 @@ from benchmarks.frames.contestants import CONTESTANTS
 
 __all__ = ["Figure", "Sessions", "begun", "run", "take_turns"]
 
+KINDS = ("classic", "connect")
+"""The kinds of session."""
 DEFINITIONS = Path(__file__).parents[2] / "examples" / "demo" / "definitions.json"
 ON_CONNECT = tuple(name for name in CONTESTANTS if name != "route, batch by batch")
 """The contestants of the session on Connect."""
@@ -71,7 +73,7 @@ def begun(messages: int) -> Iterator[Sessions]:
     with TemporaryDirectory(prefix="dfa-router-frames-") as folder, ExitStack() as opening:
         log = make_log(json.loads(DEFINITIONS.read_text("utf-8")), messages, seed=1)
         pq.write_table(log, f"{folder}/log.parquet")
-        asked = {kind: opening.enter_context(_session(kind, folder)) for kind in ("classic", "connect")}
+        asked = {kind: opening.enter_context(_session(kind, folder)) for kind in KINDS}
         versions = {kind: version for kind, (version, _) in asked.items()}
         yield Sessions(log, versions, {kind: ask for kind, (_, ask) in asked.items()})
 

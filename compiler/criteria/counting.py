@@ -85,14 +85,16 @@ class Demands:
 
         bitmaps = self._tables()
         ends, members, used = frozen(ends), frozen(members), frozen(used)
-        counters, chosen = np.zeros_like(bitmaps.needs), np.empty(self._names, np.int64)
-        marks = np.zeros_like(bitmaps.certain)
+        counters, chosen = np.zeros_like(bitmaps.needs), np.empty(2 * self._names, np.int64)
+        marks, blocked = np.zeros_like(bitmaps.certain), np.empty_like(bitmaps.always)
         offsets, found = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
         done = 0
         while done < len(used):
             room = np.empty(max(ROOM, 128 * len(bitmaps.always)), np.int32)
             last = np.zeros(len(used) - done + 1, np.int32)
-            stop = int(direct(count_hits, bitmaps, ends, members, used, done, counters, marks, chosen, last, room))
+            stop = int(
+                direct(count_hits, bitmaps, ends, members, used, done, counters, marks, chosen, blocked, last, room)
+            )
             ended = last[1 : stop - done + 1].astype(np.int64)
             offsets.append(ended + offsets[-1][-1])
             found.append(room[: int(last[stop - done])].copy())

@@ -94,6 +94,12 @@ def fill_values(labels: Uint64s, data: Bytes, offsets: Int32s, multiplier: Unsig
 @kernel
 def find_copies(names: Keys) -> Signed:
     """Return the first name that is CC or BCC, or how many names there are."""
+    short = False
+    for i in range(names.offsets.size - 1):  # in vectors, a fifth of the time of what follows
+        length = np.int32(names.offsets[np.uint64(i) + ONE] - names.offsets[np.uint64(i)])
+        short |= (length == np.int32(2)) | (length == np.int32(3))
+    if not short:
+        return np.int64(names.offsets.size - 1)
     for i in range(names.offsets.size - 1):
         at, end = np.uint64(names.offsets[i]), np.uint64(names.offsets[i + 1])
         if end - at - TWO <= ONE:

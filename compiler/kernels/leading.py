@@ -11,13 +11,14 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, load64, store64
 from compiler.kernels.tables import Bytes, Int32s, Int64s, Keys, Signed, Unsigned
-from compiler.kernels.unsigned import EIGHT, ONE, ZERO
-from compiler.kernels.words import below
+from compiler.kernels.unsigned import EIGHT, ONE, TWO, ZERO
 
-__all__ = ["copy_names", "lead", "measure_names", "screen_keys"]
+__all__ = ["AT_ONCE", "copy_names", "lead", "measure_names", "repeat_names", "screen_keys"]
 
-SIXTEEN = np.uint64(16)
-HIGH_BITS = np.uint64(0x8080808080808080)
+THREE, SIXTEEN = np.uint64(3), np.uint64(16)
+AT_ONCE = 8
+"""Ends of names that are copied together."""
+HIGH_BIT = np.uint8(0x80)
 
 
 @kernel
@@ -52,17 +53,12 @@ def lead(
 @kernel
 def screen_keys(keys: Keys) -> Signed:
     """Return the number of bytes of the longest key, plus 2^32 if any byte of any key is no ASCII."""
-    longest, bits = ZERO, ZERO
-    for i in range(keys.offsets.size - 1):
-        begin, stop = np.uint64(keys.offsets[i]), np.uint64(keys.offsets[i + 1])
-        longest = max(longest, stop - begin)
-    at, stop = np.uint64(keys.offsets[0]), np.uint64(keys.offsets[keys.offsets.size - 1])
-    while at + EIGHT <= stop:
-        bits |= load64(keys.data, at)
-        at += EIGHT
-    if at < stop:
-        bits |= load64(keys.data, at) & below(EIGHT * (stop - at))
-    return np.int64(longest) | (np.int64(1) << 32 if bits & HIGH_BITS != ZERO else np.int64(0))
+    longest, bits = np.int32(0), np.uint8(0)
+    for i in range(np.uint64(keys.offsets.size - 1)):  # both loops become vectors
+        longest = max(longest, np.int32(keys.offsets[i + ONE] - keys.offsets[i]))
+    for at in range(np.uint64(keys.offsets[0]), np.uint64(keys.offsets[keys.offsets.size - 1])):
+        bits |= keys.data[at]
+    return np.int64(longest) | (np.int64(1) << 32 if bits >= HIGH_BIT else np.int64(0))
 
 
 @kernel
@@ -112,18 +108,56 @@ def copy_names(
     texts: Bytes,
 ) -> None:
     """Write the names of each row's route one after the other: a list of texts for each row, as Arrow has it."""
-    at, entry = ZERO, np.int64(0)
-    for row in range(route_ids.size):
-        route = 3 * np.int64(route_ids[row])
-        first = sizes[route]
-        for i in range(first, first + sizes[route + 1]):
-            name = outputs[i] - low
-            begin, end = np.uint64(name_offsets[name]), np.uint64(name_offsets[name + 1])
+    at, entry = ZERO, ZERO
+    for row in range(np.uint64(route_ids.size)):
+        route = THREE * np.uint64(route_ids[row])
+        first = np.uint64(sizes[route])
+        for i in range(first, first + np.uint64(sizes[route + ONE])):
+            name = np.uint64(outputs[i] - low)
+            begin, end = np.uint64(name_offsets[name]), np.uint64(name_offsets[name + ONE])
             _copy(names, begin, end, texts, at)
             at += end - begin
-            entry += 1
+            entry += ONE
             text_offsets[entry] = at
-        list_offsets[row + 1] = entry
+        list_offsets[row + ONE] = entry
+
+
+@kernel
+def repeat_names(
+    route_ids: Int32s,
+    sizes: Int64s,
+    route_ends: Int32s,
+    route_starts: Int32s,
+    route_texts: Bytes,
+    list_offsets: Int32s,
+    text_offsets: Int32s,
+    texts: Bytes,
+) -> None:
+    """Do the same where there are few routes, whose names :func:`copy_names` has written one route after the other.
+
+    The names of route r are ``range(route_ends[r], route_ends[r + 1])``, and where they end is in ``route_starts``. So a row's
+    names are one text, and the processor need not guess how many they are: half of the time for 2.4 names a row. The arrays of
+    offsets have AT_ONCE entries more than they need, and texts SLACK bytes.
+    """
+    at, entry = ZERO, ZERO
+    for row in range(np.uint64(route_ids.size)):
+        route = np.uint64(route_ids[row])
+        first = np.uint64(route_ends[route])
+        count, length = np.uint64(sizes[THREE * route + ONE]), np.uint64(sizes[THREE * route + TWO])
+        begin = np.uint64(route_starts[first])
+        _copy(route_texts, begin, begin + length, texts, at)
+        shift = np.int32(at - begin)
+        done = ZERO
+        while True:
+            for k in range(AT_ONCE):
+                place = np.uint64(k) + done + ONE
+                text_offsets[entry + place] = route_starts[first + place] + shift
+            done += np.uint64(AT_ONCE)
+            if done >= count:
+                break
+        at += length
+        entry += count
+        list_offsets[row + ONE] = entry
 
 
 @inlined
@@ -132,10 +166,15 @@ def _copy(source: Bytes, begin: Unsigned, end: Unsigned, target: Bytes, at: Unsi
 
     The processor cannot predict how often a loop for a short text runs, so the first bytes are copied without one.
     """
-    store64(target, at, load64(source, begin))
-    store64(target, at + EIGHT, load64(source, begin + EIGHT))
-    store64(target, at + SIXTEEN, load64(source, begin + SIXTEEN))
-    store64(target, at + SIXTEEN + EIGHT, load64(source, begin + SIXTEEN + EIGHT))
+    first, second = (
+        load64(source, begin),
+        load64(source, begin + EIGHT),
+    )  # all before a store: then they are one instruction
+    third, fourth = load64(source, begin + SIXTEEN), load64(source, begin + SIXTEEN + EIGHT)
+    store64(target, at, first)
+    store64(target, at + EIGHT, second)
+    store64(target, at + SIXTEEN, third)
+    store64(target, at + SIXTEEN + EIGHT, fourth)
     done = SIXTEEN + SIXTEEN
     while done < end - begin:
         store64(target, at + done, load64(source, begin + done))

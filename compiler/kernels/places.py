@@ -62,8 +62,8 @@ def find_places(
     missing: Signed = 0
     mask = np.uint64(table.size // 6 - 1)
     several = places.offsets.size > 2
-    for i in range(rows):
-        row = i if several else 0
+    for i in range(np.uint64(rows)):
+        row = i if several else ZERO
         station = np.int32(-1)
         if (places.valid.size == 0 or places.valid[row]) and (names.valid.size == 0 or names.valid[i]):
             first, last, begin, end = _ends(places, row)
@@ -97,7 +97,7 @@ def _ends(texts: Keys, row: Signed) -> tuple[Unsigned, Unsigned, Unsigned, Unsig
 
     Lengths are mixed, so there is no branch on them.
     """
-    begin, end = np.uint64(texts.offsets[row]), np.uint64(texts.offsets[row + 1])
+    begin, end = np.uint64(texts.offsets[np.uint64(row)]), np.uint64(texts.offsets[np.uint64(row) + ONE])
     length = end - begin
     short = min(length, EIGHT)
     mask = (TWO << (EIGHT * short - ONE & np.uint64(63))) - ONE

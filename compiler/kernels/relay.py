@@ -10,7 +10,7 @@ import numpy as np
 from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.relay_steps import name_set, work_out
 from compiler.kernels.relay_tables import DONE, FOUND, GROW_STEPS, NEXT, STEPS, Itineraries, Network, Scratch
-from compiler.kernels.tables import Int32s, Signed, Uint64s
+from compiler.kernels.tables import Bools, Int32s, Signed, Uint64s
 from compiler.kernels.unsigned import GOLDEN, ONE, TWO, UPPER_HALF, ZERO
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "copy_outputs",
     "measure_outputs",
     "rehash_steps",
+    "set_aside",
     "still_waiting",
 ]
 
@@ -72,25 +73,31 @@ def advance_rows(
     positions: Int32s,
     conditions: Int32s,
     names: Int32s,
+    last: Int32s,
     first: Signed,
 ) -> Signed:
     """Take each of the ``rows`` from ``first`` on one step further, given its accept set.
 
     Row ``rows[i]`` has the set ``set_ids[i]``; set s has the conditions ``conditions[positions[offsets[s]:offsets[s + 1]]]``, and
-    ``names[s]`` is its number in the cache, or -1 as long as nobody needed it. Returns DONE, or minus the table that must grow.
+    ``names[s]`` is its number in the cache, or -1 as long as nobody needed it. ``last`` has room for two numbers for each set, at
+    first 0: the itinerary that the last row with it had, and the next one; most often it is the same again. Returns DONE, or minus
+    the table that must grow.
     """
     steps, counts = cache.steps, cache.counts
     mask = np.uint64((steps.size >> 1) - 1)
     for i in range(first, rows.size):
-        number = set_ids[i]
+        number, row = np.uint64(set_ids[i]), np.uint64(rows[i])
+        guess = TWO * number
+        if last[guess] == itineraries[row]:
+            itineraries[row] = last[guess + ONE]
+            continue
         name = np.int64(names[number])
         if name < 0:
-            name = name_set(cache, offsets, positions, conditions, number)
+            name = name_set(cache, offsets, positions, conditions, np.int64(number))
             if name < 0:
                 counts[NEXT] = i
                 return name
             names[number] = name
-        row = rows[i]
         key = np.uint64(itineraries[row]) << UPPER_HALF | np.uint64(name)
         slot = _home(key) & mask
         while steps[TWO * slot] != key and steps[TWO * slot] != ZERO:
@@ -107,8 +114,29 @@ def advance_rows(
             steps[TWO * slot] = key
             steps[TWO * slot + ONE] = np.uint64(target)
             counts[STEPS] += 1
+        last[guess], last[guess + ONE] = itineraries[row], np.int32(target)
         itineraries[row] = target
     return DONE
+
+
+@kernel
+def set_aside(asked: Bools, rows: Int32s, at: Int32s, parts: Int32s) -> Signed:
+    """Part rows by whether the station at which they wait, in ``at``, is ``asked``; return how many wait at others.
+
+    ``parts`` has four rooms, each for as many numbers as there are rows: those that wait at others and where, those that wait at
+    asked stations and where. All keep their order.
+    """
+    size = np.uint64(rows.size)
+    kept = moved = ZERO
+    for i in range(size):
+        row, station = rows[i], at[i]
+        special = asked[np.uint64(station)]
+        # Written to both, as the processor cannot predict which.
+        parts[kept], parts[size + kept] = row, station
+        parts[TWO * size + moved], parts[(TWO + ONE) * size + moved] = row, station
+        kept += ZERO if special else ONE
+        moved += ONE if special else ZERO
+    return np.int64(kept)
 
 
 @kernel

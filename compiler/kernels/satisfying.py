@@ -63,13 +63,14 @@ def count_hits(
     counters: Uint64s,
     marks: Uint64s,
     chosen: Int64s,
+    blocked: Uint64s,
     found_ends: Int32s,
     found: Int32s,
 ) -> Signed:
     """Write the demands that each of the combinations ``used[first:]`` satisfies to ``found``, and where they end.
 
     ``found_ends[0]`` is 0. ``counters``, a number for each in ``needs``, and ``marks``, a bit for each word, are 0, and are left
-    so; ``chosen`` has a number for each field. Returns the place in ``used`` for which there is no room: ``found`` must have one for
+    so; ``chosen`` has two numbers for each field, ``blocked`` one for each word. Returns the place in ``used`` for which there is no room: ``found`` must have one for
     each demand.
     """
     width = np.int64(bitmaps.always.size)
@@ -79,47 +80,65 @@ def count_hits(
             return i
         low, high = np.int64(ends[used[i]]), np.int64(ends[used[i] + 1])
         if bitmaps.blocks.size > 0 and _choose(bitmaps, members, low, high, chosen):
-            end = _unblocked(bitmaps, chosen, found, end)
+            end = _unblocked(bitmaps, chosen, blocked, found, end)
         else:
             end = _counted(bitmaps, members, low, high, counters, marks, found, end)
         found_ends[i + 1 - first] = end
     return np.int64(used.size)
 
 
-@kernel
+@inlined
 def _choose(bitmaps: Bitmaps, members: Int32s, low: Signed, high: Signed, chosen: Int64s) -> bool:
     """Write for each field where the bitmap of its value begins; False if a field has several values that are asked for.
 
     Of the criteria on one field that are met, that of a value comes behind that of presence, and rules out more.
     """
-    width, absent = np.int64(bitmaps.always.size), np.int64(bitmaps.criteria.size)
-    for field in range(chosen.size):
-        chosen[field] = (absent + field) * width
+    width = np.int64(bitmaps.always.size)
+    absent = np.int64(bitmaps.criteria.size) * width
+    for field in range(0, chosen.size, 2):
+        chosen[np.uint64(field)], chosen[np.uint64(field) + ONE] = absent, 0
+        absent += width
     for j in range(low, high):
-        own = _place(bitmaps, np.int64(members[j]))
+        own = _place(bitmaps, np.int64(members[np.uint64(j)]))
         if own >= 0:
-            of = np.int64(bitmaps.fields[own]) >> 1
-            before = chosen[of] // width
-            if before < absent and bitmaps.fields[before] & 1:
+            of = np.uint64(bitmaps.fields[np.uint64(own)])
+            if chosen[of | ONE] != 0:  # a value
                 return False
-            chosen[of] = own * width
+            chosen[of & ~ONE], chosen[of | ONE] = own * width, np.int64(of & ONE)
     return True
 
 
-@kernel
-def _unblocked(bitmaps: Bitmaps, chosen: Int64s, found: Int32s, end: Signed) -> Signed:
-    """Write what a combination satisfies, by one whole bitmap for each field: what its value rules out."""
-    width = np.uint64(bitmaps.always.size)
+@inlined
+def _unblocked(bitmaps: Bitmaps, chosen: Int64s, blocked: Uint64s, found: Int32s, end: Signed) -> Signed:
+    """Write what a combination satisfies, by one whole bitmap for each field: what its value rules out.
+
+    ``blocked`` has a number for each word. Field by field, as the compiler makes vectors of that: word by word, with all fields in
+    the inner loop, took twice as long, and with four words in registers it gathered them from four fields, which is no faster.
+    """
+    blocks, hits, every, always = bitmaps.blocks, bitmaps.hits, bitmaps.every, bitmaps.always
+    width = np.uint64(always.size)  # an index that may be negative is looked at each time
     for place in range(width):
-        blocked, hit = ~bitmaps.every[place], ZERO
-        for field in range(chosen.size):
-            blocked |= bitmaps.blocks[np.uint64(chosen[field]) + np.uint64(place)]
-        if bitmaps.hits.size > 0:
-            for field in range(chosen.size):
-                hit |= bitmaps.hits[np.uint64(chosen[field]) + np.uint64(place)]
-        satisfied = ~blocked | hit | bitmaps.always[place]
+        blocked[place] = ~every[place]
+    for field in range(0, chosen.size, 2):
+        begin = np.uint64(chosen[np.uint64(field)])
+        for place in range(width):
+            blocked[place] |= blocks[begin + np.uint64(place)]
+    some = ZERO
+    for place in range(width):
+        blocked[place] = ~blocked[place] | always[place]
+        some |= blocked[place]
+    if hits.size > 0:
+        some = ONE
+        for field in range(0, chosen.size, 2):
+            begin = np.uint64(chosen[np.uint64(field)])
+            for place in range(width):
+                blocked[place] |= hits[begin + np.uint64(place)]
+    if some == ZERO:  # of many demands most often none is satisfied
+        return end
+    for word in range(blocked.size):
+        satisfied = blocked[np.uint64(word)]
         while satisfied != ZERO:
-            found[end] = (np.int64(place) << 6) + np.int64(trailing_zeros(satisfied))
+            found[end] = (word << 6) + np.int64(trailing_zeros(satisfied))
             satisfied &= satisfied - ONE
             end += 1
     return end
@@ -179,7 +198,7 @@ def _counted(
 def _place(bitmaps: Bitmaps, criterion: Signed) -> Signed:
     """Return the place of a criterion among those of the demands, or -1."""
     if bitmaps.own.size > 0:
-        return np.int64(bitmaps.own[criterion])
+        return np.int64(bitmaps.own[np.uint64(criterion)])
     return _find(bitmaps.criteria, criterion)
 
 

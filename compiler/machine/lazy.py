@@ -160,6 +160,17 @@ class LazyDfa:
         finally:
             self._leases.give_back(number)
 
+    def match_column(self, column: KeyColumn) -> SetBatch | None:
+        """Match keys, at most FEW and none of them null, with PADDING behind their bytes; None if they must go the way of columns."""
+        lease: Lease = {}
+        number = self._lent(lease)
+        if number is None:
+            return None
+        try:
+            return self._walkers[number].run_column(column)
+        finally:
+            self._leases.give_back(number)
+
     def match_memory(self, offsets: Memory, data: Memory | None, first: int, count: int, width: int) -> SetBatch | None:
         """Match keys ``first`` to ``first + count``, at most FEW, where they lie; None if they must go the way of columns.
 
@@ -273,6 +284,7 @@ LENDING = tuple(
     for function in (
         LazyDfa.match,
         LazyDfa.match_joined,
+        LazyDfa.match_column,
         LazyDfa.match_memory,
         LazyDfa.snapshot,
         LazyDfa.seal,

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from compiler.kernels.tables import BLOCK, PADDING, WORDS, Program, frozen
+from compiler.kernels.tables import BLOCK, PADDING, WORDS, Keys, Program, frozen
 from compiler.machine.bit_program import BitProgram
 from compiler.machine.collector import Collector
 from compiler.machine.columns import end_of_bytes, readable
@@ -92,16 +92,16 @@ class SealedWalker(SmallBatchWalker):
         self._dense = self._sealed_rows.fits(self._seal, capacity // 2)
         return self._sealed_rows.wanted if self._dense else 0
 
-    def _run_few(self, few: FewKeys, count: int) -> SetBatch:
+    def _run_few(self, few: FewKeys, keys: Keys, count: int) -> SetBatch:
         from compiler.kernels.calling import direct  # as late as all kernels
         from compiler.kernels.walk_sealed import walk_sealed
 
-        if not direct(walk_sealed, self._program, self._seal, self._work, few.keys, 0, count, few.ids):
+        if not direct(walk_sealed, self._program, self._seal, self._work, keys, 0, count, few.ids):
             found = few.answer(self._seal, count)
             if found is not None:
                 self._sealed_keys += count
                 return found
-        return super()._run_few(few, count)
+        return super()._run_few(few, keys, count)
 
     def _walk_sealed(self, column: KeyColumn, ids: Int32s, halt: Halt) -> npt.NDArray[np.int64]:
         """Match a column as far as it is known; return the rows of the keys that are lost."""

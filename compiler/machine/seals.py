@@ -167,8 +167,9 @@ def _number_flaw(seal: Seal, states: int, sets: int, roots: int) -> tuple[str, s
         return "info", f"an accept set is none of {sets - 1:,}"
     if np.any(defaults >> np.uint64(TARGET_BITS + 1)) or np.any(defaults & np.uint64(TARGET) >= states):
         return "info", f"a default successor is none of {states - 1:,} states"
-    used = seal.transitions[seal.transitions != 0]
-    places = np.flatnonzero(seal.transitions).astype(np.uint64)
+    places = np.flatnonzero(seal.transitions)
+    used = seal.transitions[places]  # a mask is asked twice, and takes three times as long
+    places = places.view(np.uint64)
     targets = used & np.uint64(TARGET)
     if np.any(targets < 1) or np.any(targets >= states):
         return "transitions", f"a target is none of {states - 1:,} states"

@@ -8,14 +8,14 @@ any batch, from the key at which it happened. Neither the key cache nor rows are
 
 from __future__ import annotations
 
-from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, MEMBERS, ROW, STATES, WORDS, Cache
+from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, MEMBERS, ROW, STATES, WORDS, Cache, Keys, frozen
 from compiler.machine.cache import forget_seen
 from compiler.machine.collector import Collector
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import NO_KEY_TABLE
 from compiler.machine.progress import Progress
 from compiler.machine.walker import Walker
-from compiler.values import Memory, SetBatch
+from compiler.values import KeyColumn, Memory, SetBatch
 
 __all__ = ["SmallBatchWalker"]
 
@@ -31,14 +31,22 @@ class SmallBatchWalker(Walker):
         few = self._room()
         if few is None or not few.take_joined(joined, count):
             return None
-        return self._run_few(few, count)
+        return self._run_few(few, few.keys, count)
+
+    def run_column(self, column: KeyColumn) -> SetBatch | None:
+        """Match at most FEW keys, none of them null, that lie in arrays with PADDING behind them; None if they must go another way."""
+        few = self._room()
+        if few is None:
+            return None
+        keys = Keys(frozen(column.offsets), frozen(column.data), few.keys.valid)
+        return self._run_few(few, keys, len(column.offsets) - 1)
 
     def run_memory(self, offsets: Memory, data: Memory | None, first: int, count: int, width: int) -> SetBatch | None:
         """Match keys that lie in memory as Arrow has them; None where they must go another way."""
         few = self._room()
         if few is None or not few.take_from(offsets, data, first, count, width):
             return None
-        return self._run_few(few, count)
+        return self._run_few(few, few.keys, count)
 
     def _room(self) -> FewKeys | None:
         """Return room for keys, or None where they are simulated now."""
@@ -50,7 +58,7 @@ class SmallBatchWalker(Walker):
             self._few = FewKeys()
         return self._few
 
-    def _run_few(self, few: FewKeys, count: int) -> SetBatch:
+    def _run_few(self, few: FewKeys, keys: Keys, count: int) -> SetBatch:
         from compiler.kernels.calling import direct  # as late as all kernels
         from compiler.kernels.walk import walk
 
@@ -59,7 +67,7 @@ class SmallBatchWalker(Walker):
         self._midway = True
         meta = cache.meta
         words, builds = int(meta[WORDS]), int(meta[BUILDS])
-        where = few.keys, 0, count, BLOCK, 0, few.ids, NO_KEY_TABLE
+        where = keys, 0, count, BLOCK, 0, few.ids, NO_KEY_TABLE
         status = direct(walk, self._program, cache, self._work, *where)
         self._keys += count
         built = int(meta[BUILDS]) - builds
@@ -70,16 +78,16 @@ class SmallBatchWalker(Walker):
             self._pace.compare(keys=count, words=int(meta[WORDS]) - words, builds=built, members=members)
         found = None if status != DONE or meta[DEFERRED] else few.answer(cache, count)
         if found is None:
-            found = self._finished(few, cache, count)
+            found = self._finished(few, keys, cache, count)
         self._midway = False
         return found
 
-    def _finished(self, few: FewKeys, cache: Cache, count: int) -> SetBatch:
+    def _finished(self, few: FewKeys, keys: Keys, cache: Cache, count: int) -> SetBatch:
         """Go on as in any batch, from the row at which the walk has ended."""
         set_ids = few.ids[:count].copy()
-        column = Progress(few.keys, set_ids, Collector(set_ids), 0)
+        column = Progress(keys, set_ids, Collector(set_ids), 0)
         column.row = int(cache.meta[ROW])
-        self._fallbacks += self._simulation.deferred(few.keys, cache, column.found, set_ids)
+        self._fallbacks += self._simulation.deferred(keys, cache, column.found, set_ids)
         forget_seen(cache)
         self._match_column(column, [])
         self._hand_over_sets(column.found, count)

@@ -26,7 +26,7 @@ from compiler.leases import Lease, Leases
 from compiler.machine.columns import end_of_bytes, readable
 from compiler.relay.steps import FullError, Steps
 from compiler.relay.unions import FurtherKeys, united
-from compiler.values import Int32s, KeyColumn, SetBatch
+from compiler.values import FEW, Int32s, KeyColumn, SetBatch
 
 __all__ = ["Ask", "Relay"]
 
@@ -34,7 +34,7 @@ CHUNK, CHUNK_BYTES = 1 << 15, 64 << 20
 """Rows, and bytes of keys, that take their steps together."""
 LEAST_BYTES = 1 << 18
 """What the cache may always have."""
-FEW = 1 << 12
+LEAST_ROWS = 1 << 12
 """A chunk that does not fit is tried again with a quarter of its rows; below so many, row by row."""
 
 
@@ -83,13 +83,13 @@ class Relay:
         self._network = Network(*(frozen(getattr(network, name)) for name in network._fields))
         self._outputs = outputs
         self._machine = machine
+        self._match_few: Callable[[KeyColumn], SetBatch | None] | None = getattr(machine, "match_column", None)
         self._tags = frozen(tags)
         self._conditions = frozen(np.arange(int(network.conditions[-1]), dtype=np.int32))
         self._words = frozen(words[0]), frozen(words[1])
         self._longest = int(np.diff(words[0]).max(initial=0))
         self._capacity = max(capacity, LEAST_BYTES)
-        self._asked = np.zeros(len(network.kinds), np.bool_)
-        self._asked[asked] = True
+        self._asked = frozen(np.isin(np.arange(len(network.kinds)), asked))
         self._asks = bool(len(asked))
         self._leases = Leases(LENDING)
         self._clears = 0
@@ -141,7 +141,7 @@ class Relay:
             try:
                 itineraries = self._chunk(keys, first, stations[first:stop], ask)
             except FullError:
-                size = (stop - first) // 4 if stop - first > FEW else 1
+                size = (stop - first) // 4 if stop - first > LEAST_ROWS else 1
                 self._clear()
                 continue
             used = steps.conclude(itineraries, route_ids[first:stop], base)
@@ -153,7 +153,7 @@ class Relay:
             first = stop
             if steps.nbytes > self._capacity:
                 self._clear()
-            elif size < FEW:
+            elif size < LEAST_ROWS:
                 size *= 2
         steps.forget_numbers()
         return SetBatch(route_ids, np.concatenate(offsets), np.concatenate(values))
@@ -175,19 +175,25 @@ class Relay:
     def _advance(self, keys: _Keys, first: int, itineraries: Int32s, rows: Int32s, at: Int32s, ask: Ask) -> None:
         """Ask for the accept set of each waiting row, and take it one step further."""
         if self._asks:
-            special = self._asked[at]
-            for station in np.flatnonzero(np.bincount(at[special])).tolist():
-                there = rows[at == station]
+            rows, at, aside, aside_at = self._steps.set_aside(self._asked, rows, at)
+            stations = np.flatnonzero(np.bincount(aside_at)).tolist()
+            for station in stations:
+                there = aside if len(stations) == 1 else aside[aside_at == station]
                 self._steps.advance(itineraries, there, ask(station, there + np.int32(first)), self._conditions)
-            rows, at = rows[~special], at[~special]
         if len(rows):
-            found = self._machine.match_batch([self._led(keys.parts, first, rows, at)])
+            found = self._matched(self._led(keys.parts, first, rows, at))
             if keys.further is not None:
                 owners, more = keys.further.of(rows + np.int32(first))
                 if len(more):
                     led = self._led(keys.further_parts, 0, more, at[owners])
                     found = united(found, owners, self._machine.match_batch([led]))
             self._steps.advance(itineraries, rows, found, self._tags)
+
+    def _matched(self, led: KeyColumn) -> SetBatch:
+        """Return the accept sets of keys; few are matched with less ado, where the automaton can."""
+        match_few = self._match_few if len(led.offsets) <= FEW + 1 else None
+        found = None if match_few is None else match_few(led)
+        return self._machine.match_batch([led]) if found is None else found
 
     def _led(self, parts: Parts, first: int, rows: Int32s, at: Int32s) -> KeyColumn:
         """Return the keys of these rows behind the words of the stations at which they wait."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from compiler.errors import CapacityError
 from compiler.kernels.relay_tables import DONE, EPOCH, FOUND, NEXT, STATES, Itineraries, Network
+from compiler.kernels.tables import Bools
 from compiler.relay.itineraries import empty_itineraries, grown, make_scratch, nbytes
 from compiler.values import Int32s, SetBatch
 
@@ -72,14 +73,26 @@ class Steps:
         from compiler.kernels.relay import advance_rows
 
         names = np.full(len(sets.offsets) - 1, -1, np.int32)
+        last = np.zeros(2 * len(names), np.int32)
         row = 0
         while True:
-            where = itineraries, rows, *sets, conditions, names, row
+            where = itineraries, rows, *sets, conditions, names, last, row
             status = int(direct(advance_rows, self._network, self._cache, self._scratch, *where))
             if status == DONE:
                 return
             self._grow(-status)
             row = int(self._cache.counts[NEXT])
+
+    def set_aside(self, asked: Bools, rows: Int32s, at: Int32s) -> tuple[Int32s, Int32s, Int32s, Int32s]:
+        """Return the rows that wait at stations that are not ``asked``, and where; and the same of the others."""
+        from compiler.kernels.calling import direct
+        from compiler.kernels.relay import set_aside
+
+        size = len(rows)
+        parts = np.empty(4 * size, np.int32)
+        kept = int(direct(set_aside, asked, rows, at, parts))
+        aside, where = parts[2 * size :], parts[3 * size :]
+        return parts[:kept], parts[size : size + kept], aside[: size - kept], where[: size - kept]
 
     def still_waiting(self, itineraries: Int32s, rows: Int32s, at: Int32s) -> int:
         """Keep the rows that wait, in place, write where to ``at``, and return how many they are."""

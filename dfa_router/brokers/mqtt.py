@@ -16,9 +16,9 @@ end. One write holds CONNECT, a SUBSCRIBE per distinct filter and the first mess
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dfa_router.brokers.address import Address
 from dfa_router.brokers.broker import Asking, encoded, failure, unwelcome, words
@@ -40,6 +40,10 @@ _DELIVERY = 24
 _FILTERS = 900
 """The most filters on one connection, so that a single message cannot cause too many deliveries."""
 
+_LESS: Mapping[str, Any] = {"shared": False}
+"""Mosquitto has rules of its own for shared subscriptions, which are known: it takes some that MQTT 5 §4.8.2 forbids, such as
+``$share/+/a``, and delivers nothing below ``$`` to any. Nobody learns more by hearing it again; ``--shared`` asks them."""
+
 
 class MqttBroker(Asking):
     """A running MQTT 5 broker as a target."""
@@ -56,6 +60,8 @@ class MqttBroker(Asking):
             lost = error if isinstance(error, LostError) else LostError("died", error.reason)
             raise unwelcome(address, lost, _START_IT) from None
         self.name = f"{address} ({self.describe()})"
+        self.scope: Mapping[str, Any] = _LESS if "mosquitto" in self._version.lower() else {}
+        """What it is asked by the fuzz tester: see :class:`dfa_router.fuzz.Scope`."""
 
     def describe(self) -> str:
         """Return product and version, as the broker reports them in ``$SYS/broker/version``."""

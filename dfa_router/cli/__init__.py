@@ -6,6 +6,7 @@ Results go to stdout and everything meant for people to stderr. Exit codes are t
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -25,4 +26,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             raise
         sys.stderr.write(f"dfa-router needs {error.name} for its commands: pip install 'dfa-router[cli]'\n")
         sys.exit(ExitCode.ENVIRONMENT)
-    sys.exit(run(arguments, since=STARTED))
+    code = run(arguments, since=STARTED)
+    gc.freeze()  # the interpreter would look for cycles among all objects once more: half a second where numba was loaded
+    sys.exit(code)

@@ -31,6 +31,7 @@ class _Asked:
     spec: str
     plan: Plan
     seconds: float | None
+    since: float | None
     rounds: int | None
     first: int
     timeout: float
@@ -40,9 +41,15 @@ class _Asked:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """What bounds the campaign, and what it asks first."""
+        """What bounds the campaign, from where its seconds count, and what it asks first."""
         rounds = self.rounds or (1 if self.replay_only else None)
-        return {"seconds": self.seconds, "rounds": rounds, "first": self.first, "corpus": self.corpus}
+        return {
+            "seconds": self.seconds,
+            "since": self.since,
+            "rounds": rounds,
+            "first": self.first,
+            "corpus": self.corpus,
+        }
 
 
 @click.command(short_help="Find where a matcher or broker is wrong, and shrink it to one line.")
@@ -97,7 +104,7 @@ class _Asked:
     type=click.FloatRange(min=0, min_open=True),
     default=10.0,
     show_default=True,
-    help="Seconds that a program or callable may take for one answer.",
+    help="Seconds that a program or callable may take for one answer; at most about a quarter of --seconds.",
 )
 @click.option("--python", metavar="PATH", help="The interpreter that imports a callable, if it is not this one.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes that ask at once.")
@@ -145,17 +152,18 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
     outcome = Outcome(**{name: options.pop(name) for name in ("confirm", "baseline", "junit", "github")})
     outcome.check()
     resumed = None if options["resume"] is None else read_result(options["resume"])
-    asked = _asked(options, resumed)
+    asked = _asked(options, resumed, context.obj.since)
     plan, corpus = asked.plan, options["corpus"]
     before = None if resumed is None else begun(resumed, plan.dialect)
-    target = open_target(asked.spec, plan.dialect, timeout=asked.timeout, python=asked.python)
+    patience = min(asked.timeout, asked.seconds or asked.timeout)
+    target = open_target(asked.spec, plan.dialect, timeout=patience, python=asked.python)
     terminal.show(f"{target.name} against the specification of {plan.dialect.name}, seed {plan.seed}")
     try:
         if options["master"] is not None or options["jobs"] > 1:
             target.close()  # the workers open their own: this one has shown, before they start, that there is one
             campaign = _spread(terminal, asked, options["master"], options["jobs"])
         else:
-            campaign = _alone(terminal, asked, target, context.obj.since)
+            campaign = _alone(terminal, asked, target)
     finally:
         target.close()
     if before is not None:
@@ -177,7 +185,7 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
         context.exit(ExitCode.INTERRUPTED)
 
 
-def _asked(options: dict[str, Any], resumed: dict[str, Any] | None) -> _Asked:
+def _asked(options: dict[str, Any], resumed: dict[str, Any] | None, since: float | None) -> _Asked:
     """Return what the options ask for; raises :class:`OptionError` for what does not go together."""
     from dfa_router.errors import OptionError
     from dfa_router.fuzz.generating.rounds import Size
@@ -211,6 +219,7 @@ def _asked(options: dict[str, Any], resumed: dict[str, Any] | None) -> _Asked:
             scope=scope_of(options),
         ),
         seconds=60.0 if options["seconds"] is None and not bounded else options["seconds"],
+        since=since,
         rounds=rounds,
         first=only if only is not None else int(resumed["next_round"]) if resumed is not None else 0,
         timeout=options["timeout"],
@@ -220,7 +229,7 @@ def _asked(options: dict[str, Any], resumed: dict[str, Any] | None) -> _Asked:
     )
 
 
-def _alone(terminal: Terminal, asked: _Asked, target: Target, since: float | None) -> Campaign:
+def _alone(terminal: Terminal, asked: _Asked, target: Target) -> Campaign:
     """Run the campaign in this process, whose start counts as its time."""
     from dfa_router.fuzz.campaign import run
 
@@ -230,7 +239,6 @@ def _alone(terminal: Terminal, asked: _Asked, target: Target, since: float | Non
             target,
             plan.dialect,
             **asked.limits,
-            since=since,
             seed=plan.seed,
             size=plan.size,
             keep_going=plan.keep_going,
@@ -250,7 +258,6 @@ def _spread(terminal: Terminal, asked: _Asked, master: str | None, jobs: int) ->
             spec=asked.spec,
             plan=asked.plan,
             timeout=asked.timeout,
-            seconds=None,
             folder=str(Path.cwd()),
             python=asked.python,
         )

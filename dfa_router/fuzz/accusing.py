@@ -6,13 +6,14 @@ import math
 import re
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 from dfa_router.fuzz.findings import Case, Disagreement, Finding, Kind, shape_of
 from dfa_router.fuzz.judging.judge import Judge
 from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.fuzz.judging.subject import Subject, played
+from dfa_router.fuzz.patience import briefly
 from dfa_router.fuzz.shrinking.causes import tested_shape
 from dfa_router.fuzz.shrinking.probe import Probe
 from dfa_router.fuzz.shrinking.shrink import Met, Shrunk, shrink
@@ -21,19 +22,15 @@ from dfa_router.fuzz.targets.engine import EngineTarget
 from dfa_router.fuzz.validity import invalid_pattern
 from dfa_router.target import OutOfTimeError, Refused, Target, TargetFailure
 
-__all__ = ["AFTER_A_HANG", "Accuser", "Origin", "cause_of"]
+__all__ = ["Accuser", "Origin", "cause_of"]
 
-AFTER_A_HANG = 1.0
-"""Seconds that a target has for an answer once it has hung, or three times its slowest round if that is more."""
 _REMEMBERED = 20_000
 """Findings by their minimal case that are remembered: a few megabytes."""
 _FLAKY = "flaky"
 """The shape of all findings that do not repeat: one cannot know whether two of them have one cause."""
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
-_LAST_WORDS = 0.8
-"""Seconds for what is asked of a minimal case after the campaign's time is over."""
-_HURRIED = 5.0
-"""Seconds before the end in which no kernels are loaded any more: on a busy machine that takes this long."""
+_LAST_WORDS, _LATEST = 0.8, 0.3
+"""Seconds for what is asked of a minimal case after the campaign's time is over, and how long after the target's last moment."""
 _COMPARING = 5.0
 """Seconds that may go into what else shows the fault of a minimal case."""
 _SHRINKING = 30.0
@@ -113,7 +110,9 @@ class Accuser:
         if disagreement.kind in (Kind.FAILS, Kind.REFUSES):
             about = cause_of(disagreement, target.name)
         with _last_words(target) as until:
-            if not shrunk.flaky and not case.together and disagreement.kind is not Kind.SLOW:
+            if disagreement.about == "hung":  # waiting for it once more would tell nothing new
+                detail = detail if shrunk.flaky else detail.rpartition("\n(")[0] or detail
+            elif not shrunk.flaky and not case.together and disagreement.kind is not Kind.SLOW:
                 answered, detail = _answer(target, case, disagreement)
             shape = _FLAKY if shrunk.flaky else self._shape(target, manners, disagreement, case, about, until)
         slow = disagreement.kind is Kind.SLOW  # for our own specification, too
@@ -130,7 +129,7 @@ class Accuser:
             flaky=shrunk.flaky,
             fresh=shrunk.fresh,
             complete=shrunk.complete,
-            verdicts=() if slow else self.judge.verdicts(case, hurried=self._ends - time.monotonic() < _HURRIED),
+            verdicts=() if slow else self.judge.verdicts(case),
             seed=origin.seed,
             number=origin.number,
             place=None if ours else origin.place,
@@ -147,10 +146,10 @@ class Accuser:
         self, target: Target, manners: Manners, disagreement: Disagreement, case: Case, about: str, until: float
     ) -> str:
         """Return the text that findings are merged by; the target is asked for it until its last words are spoken."""
-        if disagreement.kind not in (Kind.MISSES, Kind.MATCHES):
+        if disagreement.kind not in (Kind.MISSES, Kind.MATCHES) and disagreement.about != "raised":
             return shape_of(disagreement.kind, case, self.plan.dialect, about)
         until = max(until, min(self._ends, time.monotonic() + _COMPARING))
-        return tested_shape(Probe(target, self.judge, disagreement, until, manners), case)
+        return tested_shape(Probe(target, self.judge, disagreement, until, manners), case, about)
 
     def _shrunk(
         self,
@@ -163,11 +162,7 @@ class Accuser:
         histories: bool,
     ) -> Shrunk:
         """Shrink; a target that hangs has less time for each try than it had when it hung, so that there are many."""
-        patient = getattr(target, "timeout", None)
-        if disagreement.about == "hung" and patient is not None:
-            slowest = getattr(target, "slowest", 0.0)
-            target.timeout = min(patient, max(AFTER_A_HANG / 2, 3 * slowest))  # type: ignore[attr-defined]
-        try:
+        with briefly(target) if disagreement.about == "hung" else nullcontext():
             return shrink(
                 target,
                 self.judge,
@@ -180,9 +175,6 @@ class Accuser:
                 histories=histories,
                 seconds=seconds,
             )
-        finally:
-            if patient is not None:
-                target.timeout = patient  # type: ignore[attr-defined]
 
     def accuse(self, engine: str, patterns: Sequence[str], steps: Sequence[object], origin: Origin) -> None:
         """Add a finding about what an engine of our own got wrong."""
@@ -214,6 +206,7 @@ def _last_words(target: Target) -> Iterator[float]:
     """
     until, deadline = time.monotonic() + _LAST_WORDS, getattr(target, "deadline", None)
     if deadline is not None:
+        until = min(until, deadline + _LATEST)
         target.deadline = max(deadline, until)  # type: ignore[attr-defined]
     try:
         yield until

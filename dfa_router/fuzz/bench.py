@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from dfa_router.fuzz.accusing import AFTER_A_HANG, Accuser, Origin, cause_of
+from dfa_router.fuzz.accusing import Accuser, Origin, cause_of
 from dfa_router.fuzz.aside import aside_of
 from dfa_router.fuzz.findings import Case, Disagreement, Finding, Kind, canonical, rank, shape_of
 from dfa_router.fuzz.generating.classes import classes_of
@@ -25,6 +25,8 @@ from dfa_router.fuzz.judging.judge import Examination, Judge
 from dfa_router.fuzz.judging.manners import askable
 from dfa_router.fuzz.judging.subject import Subject
 from dfa_router.fuzz.judging.threads import Shared, shrunk_together, wrong_together
+from dfa_router.fuzz.locating import locatable, located
+from dfa_router.fuzz.patience import after_a_hang
 from dfa_router.fuzz.shrinking.shrink import Met, Shrunk
 from dfa_router.fuzz.tally import Plan, Tally
 from dfa_router.target import Chapter, Round, bound
@@ -57,7 +59,7 @@ class Bench:
     def __init__(self, subject: Subject, plan: Plan, tally: Tally, ends: float = math.inf) -> None:
         """``ends`` is the time, of the monotonic clock, after which nothing more is to be asked."""
         self.subject, self.plan, self.tally, self._ends = subject, plan, tally, ends
-        self.judge = Judge(plan.language)
+        self.judge = Judge(plan.language, ends)
         self._accuser = Accuser(self.judge, plan, tally, ends)
         self.done = False
         """Whether no further round is to be asked: something was found, or the target keeps failing."""
@@ -150,9 +152,8 @@ class Bench:
 
     def _judge_failure(self, failed: Disagreement) -> None:
         """Give a target up that has never answered; what has answered before is asked on, and has less time."""
-        if failed.about == "hung" and hasattr(self.subject.target, "timeout"):
-            target = self.subject.target
-            target.timeout = min(target.timeout, max(AFTER_A_HANG, 3 * getattr(target, "slowest", 0.0)))
+        if failed.about == "hung":
+            after_a_hang(self.subject.target)
         self._failures += 1
         if self._failures >= _FAILURES and not self._answered:
             self.done = True
@@ -248,6 +249,11 @@ class Bench:
             self.subject.renew()  # what it was told for the description is not remembered
         if not finding.flaky:
             self._shapes.add(shape_of(kind, case, self.plan.dialect))
+        target, about = self.subject.target, disagreement.about
+        if self.tally.prefers(finding) and locatable(finding, about, target):
+            left = self._ends - time.monotonic() if self.plan.keep_going else math.inf
+            finding = located(finding, about, target, self.judge, self.subject.manners, left)
+            self.subject.renew()
         self.tally.add(finding)
         if disagreement.about == "hung" and not finding.flaky:
             self._set_aside(case)

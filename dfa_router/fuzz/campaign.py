@@ -17,15 +17,16 @@ from dfa_router.fuzz.bench import Bench, Origin
 from dfa_router.fuzz.generating.rounds import Size, numbered_round
 from dfa_router.fuzz.judging.manners import Manners, manners_of
 from dfa_router.fuzz.judging.subject import Subject
+from dfa_router.fuzz.patience import AT_LEAST, within
 from dfa_router.fuzz.scope import Scope
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.target import OutOfTimeError, Round, Target
 
-__all__ = ["mannered", "run", "work"]
+__all__ = ["bounded", "ending", "mannered", "run", "work"]
 
-_GRACE = 0.3
-"""Seconds after the end of a campaign's time in which an answer that is due may still come."""
+_GRACE = AT_LEAST + 0.05
+"""Seconds after the end of a campaign's time in which an answer that is due may still come: a hang is then one for certain."""
 
 
 def work(
@@ -58,8 +59,7 @@ def work(
 
     """
     tally = Tally() if tally is None else tally
-    if hasattr(target, "deadline"):
-        target.deadline = ends + _GRACE
+    bounded(target, ends)
     try:
         _work(target, plan, numbers, manners, corpus, going_on, tally, ends)
     except OutOfTimeError as late:
@@ -87,7 +87,14 @@ def _work(
         for number in numbers
     )
     for asked, origin in chain(replays, rounds):
-        bench.round(asked, origin)
+        try:
+            bench.round(asked, origin)
+        except OutOfTimeError as late:
+            if not late.overdue:
+                raise
+            again = f"--seed {origin.seed} --round {origin.number} with" if origin.place is None else "it takes"
+            tally.given_up = f"{late}: {again} more --seconds to tell whether it ever answers"
+            break
         if bench.done or not going_on(tally):
             break
 
@@ -149,9 +156,7 @@ def run(
         dialect=language, seed=seed, size=size, keep_going=keep_going, validity=validity, scope=scope or Scope()
     )
     started = time.monotonic()
-    ends = math.inf
-    if seconds is not None:
-        ends = max((started if since is None else since) + seconds, started + seconds / 4)
+    ends = ending(seconds, since, started)
     drawn = [first]
     total, interrupted, manners = Tally(), False, Manners(patterns=False, keys=False)
 
@@ -162,8 +167,7 @@ def run(
         return time.monotonic() < ends and (cases is None or tally.cases < cases)
 
     try:
-        if hasattr(target, "deadline"):
-            target.deadline = ends + _GRACE
+        bounded(target, ends)
         manners = mannered(target, plan)
         numbers: Iterable[int] = count(first) if rounds is None else range(first, first + rounds)
         asked = () if replay_only else _noted(numbers, drawn)
@@ -193,6 +197,20 @@ def _noted(numbers: Iterable[int], following: list[int]) -> Iterator[int]:
     for number in numbers:
         yield number
         following[0] = number + 1
+
+
+def ending(seconds: float | None, since: float | None, started: float) -> float:
+    """Return the time, of the monotonic clock, at which a campaign ends that was ``started`` after its process, at ``since``."""
+    if seconds is None:
+        return math.inf
+    return max((started if since is None else since) + seconds, started + seconds / 4)
+
+
+def bounded(target: Target, ends: float) -> None:
+    """Let a target answer until shortly after a campaign's end, and bound its time for each answer accordingly."""
+    if hasattr(target, "deadline"):
+        target.deadline = ends + _GRACE
+        within(target, ends - time.monotonic())
 
 
 def mannered(target: Target, plan: Plan) -> Manners:

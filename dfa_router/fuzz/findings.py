@@ -122,6 +122,8 @@ class Finding:
     """What a live broker says of it: ``confirms`` it, or answers otherwise; empty where none was asked."""
     known: bool = field(default=False, compare=False)
     """Whether a baseline has it."""
+    suspects: tuple[tuple[str, int], ...] = field(default=(), compare=False)
+    """(file, line) of the lines of the target's source that are suspect; empty where none is more so than others."""
     verdicts: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """(name, answer as text) of each engine of ours."""
     seed: int | None = field(default=None, compare=False)

@@ -10,22 +10,25 @@ Who runs a wave is handed in: processes of this machine (:func:`run_on_cores`), 
 
 from __future__ import annotations
 
+import atexit
+import gc
 import math
 import multiprocessing
+import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dfa_router.errors import JobError, OptionError
-from dfa_router.fuzz.campaign import mannered, work
+from dfa_router.fuzz.campaign import bounded, ending, mannered, work
 from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.fuzz.targets import open_target
-from dfa_router.target import Round
+from dfa_router.target import OutOfTimeError, Round
 
 __all__ = ["Share", "Task", "run_in_waves", "run_on_cores"]
 
@@ -55,11 +58,14 @@ class Task:
     spec: str
     plan: Plan
     timeout: float
-    seconds: float | None
-    """How long it may take, from its start."""
     folder: str
     python: str | None = None
     """The interpreter of a Python target, if it is not ours."""
+    seconds: float = math.inf
+    """How long its wave may take, from its start."""
+    ends: float = math.inf
+    """When that is, by the monotonic clock of the machine ``host``."""
+    host: str = ""
 
     def __call__(self, numbers: range) -> Share:
         """Ask the rounds of these numbers."""
@@ -67,16 +73,28 @@ class Task:
             return self._share(numbers)
 
     def _share(self, numbers: range) -> Share:
-        ends = math.inf if self.seconds is None else time.monotonic() + self.seconds
+        ends = self._ends()
+        tally, manners = Tally(), Manners(patterns=False, keys=False)
         target = open_target(self.spec, self.plan.dialect, timeout=self.timeout, python=self.python)
         try:
+            bounded(target, ends)
             manners = mannered(target, self.plan)
-            tally = work(
-                target, self.plan, numbers, manners=manners, going_on=lambda _: time.monotonic() < ends, ends=ends
-            )
-            return Share(target=target.name, manners=manners, tally=tally)
+            going_on = lambda _: time.monotonic() < ends  # noqa: E731 - it is no more than this
+            work(target, self.plan, numbers, manners=manners, going_on=going_on, tally=tally, ends=ends)
+        except OutOfTimeError as late:
+            tally.given_up = f"it never answered in the time that there was: {late}"
         finally:
             target.close()
+        return Share(target=target.name, manners=manners, tally=tally)
+
+    def _ends(self) -> float:
+        """Return when it ends, by the clock of this machine; on another one than the campaign's its seconds count from now.
+
+        A quarter of them is left where the worker's start took the rest.
+        """
+        now = time.monotonic()
+        same = self.host == platform.node() and self.ends <= now + self.seconds
+        return max(self.ends, now + self.seconds / 4) if same else now + self.seconds
 
 
 Wave = Callable[[Task, list[range]], list[Share]]
@@ -90,6 +108,7 @@ def run_in_waves(
     seconds: float | None,
     rounds: int | None,
     first: int = 0,
+    since: float | None = None,
     corpus: Sequence[tuple[str, Round]] = (),
     progress: Callable[[Tally, float], None] | None = None,
     cancel: Callable[[], None] = lambda: None,
@@ -99,10 +118,11 @@ def run_in_waves(
     Args:
         wave: runs a task for each of some ranges, and returns their shares in that order.
         workers: how many ranges a wave has.
-        task: what is to be done; its ``seconds`` are set for each wave.
+        task: what is to be done; when it ends is set for each wave.
         seconds: how long to ask.
         rounds: how many rounds to ask.
         first: the number of the first round.
+        since: the time, of the monotonic clock, from which the seconds count, as :func:`dfa_router.fuzz.run` counts them.
         corpus: rounds that are asked first, here, each with where it comes from.
         progress: called after every wave with what there is so far and the seconds that went by.
         cancel: ends the wave that runs, when the campaign is interrupted.
@@ -116,11 +136,12 @@ def run_in_waves(
     if seconds is None and rounds is None:
         raise OptionError("a campaign on workers needs an end: give seconds or rounds")
     started, plan = time.monotonic(), task.plan
+    ends = ending(seconds, since, started)
     total, name, manners, interrupted = Tally(), task.spec, Manners(patterns=False, keys=False), False
     next_round = first
 
     def in_time(_: Tally) -> bool:
-        return seconds is None or time.monotonic() - started < seconds
+        return time.monotonic() < ends
 
     def over() -> bool:
         return bool(total.findings and not plan.keep_going) or total.given_up is not None
@@ -129,15 +150,17 @@ def run_in_waves(
         if corpus:
             target = open_target(task.spec, plan.dialect, timeout=task.timeout, python=task.python)
             try:
+                bounded(target, ends)
                 name, manners = target.name, mannered(target, plan)
-                work(target, plan, (), manners=manners, corpus=corpus, going_on=in_time, tally=total)
+                work(target, plan, (), manners=manners, corpus=corpus, going_on=in_time, tally=total, ends=ends)
             finally:
                 target.close()
-        for stop, shares in () if over() else _waves(wave, workers, task, seconds, rounds, first, started):
+        for stop, shares in () if over() else _waves(wave, workers, task, rounds, first, ends):
             for share in shares:
-                name, manners = share.target, share.manners
+                if share.tally.rounds or not total.rounds:
+                    name, manners = share.target, share.manners
                 total.merge(share.tally)
-                if over():
+                if total.findings and not plan.keep_going:
                     break
             next_round = stop
             if progress is not None:
@@ -147,10 +170,14 @@ def run_in_waves(
     except KeyboardInterrupt:
         cancel()
         interrupted = True
+    except OutOfTimeError as late:
+        total.given_up = f"it never answered in the time that there was: {late}"
     except JobError as error:  # what was found is kept
         if not total.rounds:
             raise
         total.given_up = str(error)
+    if not (total.rounds or total.replayed or total.findings or interrupted or total.given_up):
+        total.given_up = "the time was over before the first round was answered"
     return Campaign(
         target=name,
         plan=plan,
@@ -166,18 +193,17 @@ def _waves(
     wave: Wave,
     workers: int,
     task: Task,
-    seconds: float | None,
     rounds: int | None,
     first: int,
-    started: float,
+    ends: float,
 ) -> Iterator[tuple[int, list[Share]]]:
     """Yield the results of each wave, in the order of its ranges, with the number of the round after it."""
     size, begin, plan = SMALLEST, first, task.plan
     if plan.size is not None:
         size = max(1, min(size, FIRST_CASES // (plan.size.patterns * plan.size.keys)))
     while rounds is None or begin < first + rounds:
-        left = None if seconds is None else seconds - (time.monotonic() - started)
-        if left is not None and left <= 0:
+        left = ends - time.monotonic()
+        if left <= 0:
             return
         stop = begin + workers * size
         if rounds is not None:
@@ -185,21 +211,15 @@ def _waves(
             size = max(1, min(size, -(-(stop - begin) // workers)))
         ranges = [range(at, min(at + size, stop)) for at in range(begin, stop, size)]
         began = time.monotonic()
-        yield stop, wave(_within(task, left), ranges)
+        yield stop, wave(replace(task, seconds=left, ends=ends, host=platform.node()), ranges)
         begin = stop
         if time.monotonic() - began < WAVE_SECONDS:
             size = min(2 * size, LARGEST)
 
 
-def _within(task: Task, seconds: float | None) -> Task:
-    return Task(
-        spec=task.spec,
-        plan=task.plan,
-        timeout=task.timeout,
-        seconds=seconds,
-        folder=task.folder,
-        python=task.python,
-    )
+def _ending_at_once() -> None:
+    """Let a worker's process end without a last search for garbage, which takes half a second: the campaign waits for its end."""
+    atexit.register(gc.freeze)
 
 
 def run_on_cores(
@@ -209,11 +229,13 @@ def run_on_cores(
     seconds: float | None = None,
     rounds: int | None = None,
     first: int = 0,
+    since: float | None = None,
     corpus: Sequence[tuple[str, Round]] = (),
     progress: Callable[[Tally, float], None] | None = None,
 ) -> Campaign:
     """Run a campaign by ``jobs`` processes of this machine; see :func:`run_in_waves`."""
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_ending_at_once) as pool:
 
         def wave(task: Task, ranges: list[range]) -> list[Share]:
             try:
@@ -228,6 +250,7 @@ def run_on_cores(
             seconds=seconds,
             rounds=rounds,
             first=first,
+            since=since,
             corpus=corpus,
             progress=progress,
             cancel=lambda: pool.shutdown(wait=False, cancel_futures=True),

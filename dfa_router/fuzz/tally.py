@@ -56,12 +56,15 @@ class Tally:
     given_up: str | None = None
     """Why the campaign ended early, where the target failed again and again."""
 
+    def prefers(self, finding: Finding) -> bool:
+        """Tell whether a finding is to be kept: the first of its shape, or to be preferred to the one that there is."""
+        known = self.findings.get(_named(finding))
+        return known is None or _order(finding) < _order(known)
+
     def add(self, finding: Finding) -> None:
         """Add a finding, unless there is one of its shape already that is to be preferred."""
-        name = f"{finding.accused} | {finding.shape}"
-        known = self.findings.get(name)
-        if known is None or _order(finding) < _order(known):
-            self.findings[name] = finding
+        if self.prefers(finding):
+            self.findings[_named(finding)] = finding
 
     def merge(self, other: Tally) -> None:
         """Add what came of other rounds."""
@@ -78,14 +81,18 @@ class Tally:
             self.add(finding)
 
 
+def _named(finding: Finding) -> str:
+    return f"{finding.accused} | {finding.shape}"
+
+
 def _order(finding: Finding) -> tuple[object, ...]:
-    """Return a sort key: of two findings of one shape the first is kept.
+    """Return a sort key: of two findings of one shape the first is kept, and a wrong answer before an error.
 
     Failures and refusals are shrunk once for each cause, so the one that was met first counts, and not the simplest.
     """
     number = -1 if finding.number is None else finding.number
-    simple = rank(finding.case, finding.dialect)
-    return finding.flaky, *((number, simple) if finding.kind in (Kind.FAILS, Kind.REFUSES) else (simple, number))
+    simple, unanswered = rank(finding.case, finding.dialect), finding.kind in (Kind.FAILS, Kind.REFUSES)
+    return finding.flaky, unanswered, *((number, simple) if unanswered else (simple, number))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,8 @@ from dfa_router.logs.stores import Place
 
 __all__ = ["Ranked", "counts_file", "counts_of", "ranked"]
 
-PASS_ROWS = 250_000
-"""Rows of counts, not yet added up, that a pass reads."""
+PASS_ROWS = 100_000
+"""Rows of counts, not yet added up, that a pass reads. With 250,000, a process of 80 files grew from 86 to 380 MiB, and takes 239 now."""
 
 _ORDER = [("messages", "descending"), ("name", "ascending"), ("key", "ascending"), ("vhost", "ascending")]
 
@@ -48,19 +48,17 @@ def counts_of(written: Sequence[Written], attempts: Place) -> tuple[Totals, Iter
 
 
 def _in_passes(inline: Sequence[pa.Table], spilled: Sequence[Place]) -> Iterator[pa.Table]:
-    rows = sum(map(len, inline))
-    for place in spilled:
-        with place.store.open_input_file(place.path) as file:
-            rows += pq.read_metadata(file).num_rows
-    passes = -(-rows // PASS_ROWS)
+    files = [_Spilled(place) for place in spilled]
+    passes = -(-(sum(map(len, inline)) + sum(file.rows for file in files)) // PASS_ROWS)
     if passes <= 1:
-        yield added_up([*inline, *(_read(place, 0, 1 << 32) for place in spilled)])
+        yield added_up([*inline, *(file.read(0, 1 << 32) for file in files)])
         return
     with_sums = with_checksums(pa.concat_tables([COUNTS.empty_table(), *inline]))
     bounds = [(1 << 32) * number // passes for number in range(passes + 1)]
     for first, end in pairwise(bounds):
         here = pc.and_(pc.greater_equal(with_sums[CHECKSUM], first), pc.less(with_sums[CHECKSUM], end))
-        yield added_up([with_sums.filter(here).drop([CHECKSUM]), *(_read(place, first, end) for place in spilled)])
+        yield added_up([with_sums.filter(here).drop([CHECKSUM]), *(file.read(first, end) for file in files)])
+        pa.default_memory_pool().release_unused()  # else the process grows with the number of passes
 
 
 def ranked(
@@ -97,9 +95,29 @@ def _first(rows: pa.Table, limit: int | None) -> pa.Table:
     return rows.take(pc.select_k_unstable(rows, limit, _ORDER))
 
 
-def _read(place: Place, first: int, end: int) -> pa.Table:
-    here = (pc.field(CHECKSUM) >= first) & (pc.field(CHECKSUM) < end)
-    return pq.read_table(place.path, filesystem=place.store, columns=COUNTS.names, filters=here, use_threads=False)
+class _Spilled:
+    """A file of spilled counts, sorted by checksum in runs. Its footer is read once: passes times files may be many thousand."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        with place.store.open_input_file(place.path) as file:
+            self._footer = pq.read_metadata(file)
+        self.rows = self._footer.num_rows
+        column = self._footer.schema.names.index(CHECKSUM)
+        groups = (self._footer.row_group(number) for number in range(self._footer.num_row_groups))
+        known = [group.column(column).statistics for group in groups]
+        self._bounds = [(one.min, one.max) for one in known]
+
+    def read(self, first: int, end: int) -> pa.Table:
+        """Return the rows whose checksum is from ``first`` on, and below ``end``."""
+        groups = [number for number, (low, high) in enumerate(self._bounds) if low < end and high >= first]
+        if not groups:
+            return COUNTS.empty_table()
+        with self._place.store.open_input_file(self._place.path) as file:
+            rows = pq.ParquetFile(file, metadata=self._footer).read_row_groups(groups, use_threads=False)
+        sums = rows[CHECKSUM]
+        here = pc.and_(pc.greater_equal(sums, first), pc.less(sums, end))
+        return rows.filter(here).select(COUNTS.names)
 
 
 @contextmanager

@@ -36,7 +36,7 @@ MOST_BYTES = 64 << 20
 """Of a slice when it is decoded, by the average row."""
 INLINE_ROWS = 1_000
 """Counts that come back with the task; more are written to a file."""
-SPILLED_GROUP = 8_192
+SPILLED_GROUP = 2_048
 """Rows of a row group of spilled counts: what a pass need not read is left out by the row group."""
 
 UNREAD = rf"^({NO_JSON}|{NO_FIELDS})$|^{NO_RECORD}"

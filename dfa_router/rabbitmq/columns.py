@@ -9,47 +9,33 @@ The messages of a batch take few *routes*. So the answer is a route number for e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from compiler.kernels.relay_tables import SLACK
-from compiler.kernels.tables import frozen
 from compiler.prepare import jit_enabled
 from compiler.values import Int32s, SetBatch
-from dfa_router.errors import CapacityError, MessagesError
-from dfa_router.rabbitmq.byte_columns import MOST, bytes_array, plain_array
+from dfa_router.errors import MessagesError
+from dfa_router.rabbitmq.byte_columns import bytes_array, plain_array
 from dfa_router.rabbitmq.copies import BCC, CC, Copies
 from dfa_router.rabbitmq.exchange_types import EVERY_TYPE_READS
 from dfa_router.rabbitmq.headers.columns import read_headers
 from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ROUTING_KEY
+from dfa_router.rabbitmq.name_lists import Texts, lists_of, named_lists, no_ends
 from dfa_router.rabbitmq.nodes import Node, Numbering
 from dfa_router.rabbitmq.places import Places
 from dfa_router.rabbitmq.problems import Problems, check_keys
 from dfa_router.rabbitmq.routed_columns import CHOICE, NO_CHOICES, RoutedColumns
 
-__all__ = ["CompiledTopology", "RoutedBatch", "RoutedColumns", "Texts", "route_batch", "texts_of"]
+__all__ = ["CompiledTopology", "RoutedBatch", "RoutedColumns", "route_batch"]
 
 
-class Texts(NamedTuple):
-    """Names as kernels read them: name n is ``data[offsets[n]:offsets[n + 1]]``."""
-
-    offsets: npt.NDArray[np.int64]
-    data: npt.NDArray[np.uint8]
-    """With SLACK bytes more."""
-
-
-def texts_of(names: Iterable[str]) -> Texts:
-    """Encode names."""
-    encoded = [name.encode() for name in names]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(name) for name in encoded], out=offsets[1:])
-    return Texts(frozen(offsets), frozen(np.frombuffer(b"".join(encoded) + bytes(SLACK), np.uint8)))
+_CHOICES = pa.list_(CHOICE)
 
 
 class CompiledTopology(Protocol):
@@ -168,43 +154,21 @@ class RoutedBatch:
         if self.topology.chooses:
             chosen = self.one_of.take(pa.array(self.route_ids))
         else:  # as in most topologies
-            chosen = pa.ListArray.from_arrays(np.zeros(len(self.route_ids) + 1, np.int32), NO_CHOICES)
+            chosen = lists_of(_CHOICES, no_ends(len(self.route_ids)), NO_CHOICES)
         return RoutedColumns(queues, routed, unknown, self.problem, chosen, self.topology.chooses)
 
     def _columns(self) -> tuple[pa.ListArray, pa.BooleanArray, pa.ListArray]:
         """Return queues, whether there are any, and exchanges that are not simulated."""
         if jit_enabled():
-            queues = self._named(0, self.topology.queue_texts)
-            others = self._named(len(self.topology.queue_names), self.topology.exchange_texts)
+            queues, ends = named_lists(self.routes, 0, self.topology.queue_texts)
+            others, _ = named_lists(self.routes, len(self.topology.queue_names), self.topology.exchange_texts)
         else:
             ids = pa.array(self.route_ids)
             queues, others = self.queues.take(ids), self.not_simulated.take(ids)
-        sure = self.routed[self.route_ids] if self.topology.chooses else np.diff(queues.offsets.to_numpy()) > 0
-        return queues, pa.array(sure), others
-
-    def _named(self, first: int, names: Texts) -> pa.ListArray:
-        """Return a list of names per message, made in one go by kernels: output ``first + n`` of a route has name n."""
-        from compiler.kernels.calling import direct
-        from compiler.kernels.leading import copy_names, measure_names
-
-        ids, offsets, outputs = self.routes
-        sizes, totals = np.empty(3 * len(offsets), np.int64), np.empty(2, np.int64)
-        direct(measure_names, ids, offsets, outputs, first, names.offsets, sizes, totals)
-        count, length = totals.tolist()
-        if max(count, length) > MOST:
-            raise CapacityError(
-                f"these {len(ids):,} messages have {count:,} names of {length:,} bytes in all, and Arrow's columns of text "
-                "have offsets of 32 bits: route fewer messages at a time, or take route_batch, which names each route once"
-            )
-        ends, starts, texts = (
-            np.zeros(len(ids) + 1, np.int32),
-            np.zeros(count + 1, np.int32),
-            np.empty(length + SLACK, np.uint8),
-        )
-        if count:
-            direct(copy_names, ids, outputs, first, sizes, *names, ends, starts, texts)
-        values = pa.StringArray.from_buffers(count, pa.py_buffer(starts), pa.py_buffer(texts))
-        return pa.ListArray.from_buffers(pa.list_(pa.string()), len(ids), [None, pa.py_buffer(ends)], children=[values])
+            ends = queues.offsets.to_numpy()
+        sure = self.routed[self.route_ids] if self.topology.chooses else ends[1:] > ends[:-1]
+        bits = pa.py_buffer(np.packbits(sure, bitorder="little"))
+        return queues, pa.BooleanArray.from_buffers(pa.bool_(), len(sure), [None, bits]), others
 
     def _lists(self, which: npt.NDArray[np.bool_], name: Any) -> pa.ListArray:
         """Return a list of names per route. Only names that occur are made into Arrow text: there may be far more queues."""

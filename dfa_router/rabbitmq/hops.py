@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.values import Int32s, SetBatch
-from dfa_router.arrow import rows_of
+from dfa_router.arrow import Rows
 from dfa_router.rabbitmq.exchange_types import SIMULATED
 from dfa_router.rabbitmq.matching import ROUTING_KEY, MatchedColumns, Matcher
 from dfa_router.rabbitmq.nodes import Node, Numbering
@@ -40,9 +40,11 @@ def route_by_hops(
         if own is None or node.type is None:
             alone = Sets(np.array([0, 1]), np.array([numbering.unsimulated(number)]))
             return Stop(np.zeros(len(at), np.int64), alone, Sets(np.zeros(2, np.int64), np.empty(0, np.int64)))
-        read = {name: columns[name] for name in (ROUTING_KEY, *SIMULATED[node.type].reads) if name in columns}
+        read: Mapping[str, Any] = {
+            name: columns[name] for name in (ROUTING_KEY, *SIMULATED[node.type].reads) if name in columns
+        }
         if len(at) != rows:
-            read = rows_of(read, at)
+            read = Rows(read, at)
         return _stop(node, own.match_columns(read), numbering.outputs)
 
     walked = walk(starts.astype(np.int64), ranks, visit, numbering.outputs)

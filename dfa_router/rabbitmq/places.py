@@ -36,11 +36,12 @@ class Places:
 
         ``exchanges`` and ``vhosts`` are bytes with 32-bit offsets; without vhosts, all rows are of ``vhost``.
         """
-        found = (
-            np.full(len(exchanges), -1, np.int32) if self._table is None else self._table.find(exchanges, vhosts, vhost)
-        )
-        missing = np.flatnonzero(found < 0)
-        if len(missing):
+        if self._table is None:
+            found, count = np.full(len(exchanges), -1, np.int32), len(exchanges)
+        else:
+            found, count = self._table.find(exchanges, vhosts, vhost)
+        if count:
+            missing = np.flatnonzero(found < 0)
             at = pa.array(missing)
             some = self._explain(exchanges.take(at), None if vhosts is None else vhosts.take(at), vhost, found, missing)
             places = np.zeros(len(exchanges), np.int64)
@@ -96,8 +97,8 @@ class _Table:
                 break
             content.update(b"another")
 
-    def find(self, exchanges: pa.Array, vhosts: pa.Array | None, vhost: str) -> Int32s:
-        """Return the number of each row's exchange, or -1."""
+    def find(self, exchanges: pa.Array, vhosts: pa.Array | None, vhost: str) -> tuple[Int32s, int]:
+        """Return the number of each row's exchange, or -1, and how many are -1."""
         from compiler.kernels.calling import direct
         from compiler.kernels.places import find_places
 
@@ -105,8 +106,8 @@ class _Table:
         places = _texts([vhost]) if vhosts is None else whole(key_column(vhosts))
         names = whole(key_column(exchanges))
         known = self._places, self._names, self._table, self._multiplier
-        direct(find_places, places, names, *known, len(exchanges), self._numbers, found)
-        return found
+        missing = direct(find_places, places, names, *known, len(exchanges), self._numbers, found)
+        return found, int(missing)
 
 
 def _texts(texts: Sequence[str]) -> Keys:

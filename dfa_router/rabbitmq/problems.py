@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compiler.machine.columns import readable
+from compiler.kernels.tables import Keys, frozen
 from compiler.prepare import jit_enabled
 from dfa_router.arrow import key_column
 
@@ -15,6 +15,8 @@ __all__ = ["MAX_KEY_BYTES", "Problems", "check_keys"]
 
 MAX_KEY_BYTES = 255
 
+NO_NULLS = frozen(np.empty(0, np.bool_))
+"""Kernels look at null keys' bytes as at others'."""
 _UTF8 = (
     r"^(?:[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
     r"|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})*$"
@@ -69,4 +71,5 @@ def _is_plain(keys: pa.Array) -> bool:
     from compiler.kernels.calling import direct
     from compiler.kernels.leading import screen_keys
 
-    return all(direct(screen_keys, part) <= MAX_KEY_BYTES for _, part in readable(key_column(keys)))
+    offsets, data, _ = key_column(keys)
+    return bool(direct(screen_keys, Keys(frozen(offsets), frozen(data), NO_NULLS)) <= MAX_KEY_BYTES)

@@ -26,7 +26,7 @@ from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.build import DEFAULT_CACHE_BYTES, compile
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.errors import PublishRefusedError, UnknownNameError
-from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns, Texts, route_batch, texts_of
+from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns, route_batch
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.exchange_types import SIMULATED, check_attributes
 from dfa_router.rabbitmq.fingerprint import fingerprint_of
@@ -34,6 +34,7 @@ from dfa_router.rabbitmq.headers.columns import HeaderRows, met_criteria
 from dfa_router.rabbitmq.headers.matching import HeadersMatcher
 from dfa_router.rabbitmq.hops import route_by_hops
 from dfa_router.rabbitmq.matching import HEADERS, Columns, Matcher
+from dfa_router.rabbitmq.name_lists import Texts, texts_of
 from dfa_router.rabbitmq.names import Names, no_exchange
 from dfa_router.rabbitmq.nodes import Node, Numbering, make_nodes, queues_of
 from dfa_router.rabbitmq.one_message import message_of, way_of

@@ -14,7 +14,7 @@ from compiler.prepare import jit_enabled
 from compiler.relay.relay import Relay
 from compiler.storage.automata import read_automaton, write_automaton
 from compiler.values import CacheStats, Int32s, SetBatch
-from dfa_router.arrow import key_column, rows_of
+from dfa_router.arrow import Rows, key_column
 from dfa_router.engines.automaton import Automaton
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.language.dialects import AMQP
@@ -91,7 +91,7 @@ class SharedAutomaton:
         single = starts.copy()
         single[several] = -1
         ids, offsets, outputs = self._sent(self._relay, single, columns, ask)
-        others = self._sent(self._apart, starts[several], rows_of(columns, several), ask)
+        others = self._sent(self._apart, starts[several], Rows(columns, several), ask)
         ids[several] = others.set_ids + np.int32(len(offsets) - 1)
         return SetBatch(
             ids,
@@ -103,7 +103,7 @@ class SharedAutomaton:
         conditions = self.stations.network.conditions
 
         def met(number: int, rows: Int32s) -> SetBatch:
-            found = ask(number).match_columns(rows_of(columns, rows))
+            found = ask(number).match_columns(Rows(columns, rows))
             offsets, values = (np.asarray(array, np.int32) for array in found.sets)
             return SetBatch(found.set_ids.astype(np.int32), offsets, values + conditions[number])
 

@@ -113,14 +113,14 @@ def walk(starts: Ints, ranks: Ranks, visit: Callable[[int, Ints], Stop], width: 
         owners, exchanges = expand(stop.set_ids, stop.onward)
         if len(owners):
             send(exchanges, rows[owners])
-    distinct, set_ids = compact(signatures, int(signatures.max(initial=0)) + 1)
+    distinct, set_ids = compact(signatures)
     return Walked(set_ids, _resolve(distinct, steps, width))
 
 
 def _collect(signatures: Ints, rows: Ints, set_ids: Ints, sets: Sets, first: int) -> _Step:
     """Give the rows new signatures, in place."""
     count = len(sets.offsets) - 1
-    pairs, numbers = compact(signatures[rows] * count + set_ids, first * count)
+    pairs, numbers = compact(signatures[rows] * count + set_ids)
     signatures[rows] = first + numbers
     return _Step(first, pairs // count, pairs % count, sets)
 
@@ -157,17 +157,22 @@ def order(onward: Sequence[Iterable[int]]) -> Ranks:
     return Ranks(rank, cyclic)
 
 
-def compact(codes: Ints, bound: int) -> tuple[Ints, Ints]:
-    """Return the distinct codes, ascending, and for each code its place among them; codes are below ``bound``.
+def compact(codes: Ints) -> tuple[Ints, Ints]:
+    """Return the distinct codes, ascending, and for each code its place among them.
 
-    The same as ``np.unique(..., return_inverse=True)``, but without a sort where a table of all possible codes is small.
+    The same as ``np.unique(..., return_inverse=True)``, but without a sort where a table of all codes between the least and the
+    largest is small, and without a table where each code is the one before plus 1, as where combinations of headers hardly recur.
     """
-    if bound > 4 * len(codes) + 1024:
+    least, most = (int(codes.min()), int(codes.max())) if len(codes) else (0, -1)
+    if most - least == len(codes) - 1 and (codes[1:] > codes[:-1]).all():
+        return codes, np.arange(len(codes))
+    if most - least >= 4 * len(codes) + 1024:
         distinct, places = np.unique(codes, return_inverse=True)
         return distinct, places.astype(np.int64)
-    used = np.zeros(bound, np.bool_)
+    used = np.zeros(most + 1 - least, np.bool_)
+    codes = codes - least
     used[codes] = True
-    return np.flatnonzero(used), (np.cumsum(used) - 1)[codes]
+    return np.flatnonzero(used) + least, (np.cumsum(used) - 1)[codes]
 
 
 def expand(set_ids: Ints, sets: Sets) -> tuple[Ints, Ints]:

@@ -28,6 +28,7 @@ def run_on_spark(
     seconds: float | None = None,
     rounds: int | None = None,
     first: int = 0,
+    since: float | None = None,
     timeout: float = 10.0,
     python: str | None = None,
     corpus: Sequence[tuple[str, Round]] = (),
@@ -35,7 +36,8 @@ def run_on_spark(
 ) -> Campaign:
     """Run a campaign on a Spark session, for a number of seconds or of rounds, whichever limit is reached first.
 
-    ``corpus`` holds rounds that the driver asks first, each with where it comes from. ``progress`` is called after every
+    The seconds count from ``since`` (a time of the monotonic clock) if it is given, so that Spark's start can be a part of
+    them; a quarter of them are left for asking in any case. ``corpus`` holds rounds that the driver asks first, each with where it comes from. ``progress`` is called after every
     wave with what there is so far and the seconds that went by. An interrupt (Ctrl-C) cancels the wave that runs and ends
     the campaign with what was found before it; so does a failure of Spark or of a worker after the first wave, which the
     result then names.
@@ -53,10 +55,11 @@ def run_on_spark(
     return run_in_waves(
         wave,
         max(1, session.sparkContext.defaultParallelism),
-        Task(spec=spec, plan=plan, timeout=timeout, seconds=None, folder=str(Path.cwd()), python=python),
+        Task(spec=spec, plan=plan, timeout=timeout, folder=str(Path.cwd()), python=python),
         seconds=seconds,
         rounds=rounds,
         first=first,
+        since=since,
         corpus=corpus,
         progress=progress,
         cancel=session.sparkContext.cancelAllJobs,

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +15,11 @@ import pytest
 from benchmarks.pipeline import Run, recount, run, write
 from benchmarks.pipeline.page import ratio
 from benchmarks.pipeline.runs import CONTESTANTS
+from dfa_router.rabbitmq import load_definitions
+from examples.demo.make_log import DEFINITIONS, make_log
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def test_orphans_are_waited_for_and_counted() -> None:
@@ -25,23 +31,42 @@ def test_orphans_are_waited_for_and_counted() -> None:
     assert cost["largest"] > 2**20
 
 
-@pytest.mark.spark
-@pytest.mark.own_java
-@pytest.mark.slow
-@pytest.mark.parametrize("contestants", [("route", "loop"), pytest.param(CONTESTANTS, marks=pytest.mark.long)])
-def test_a_small_log_is_measured_and_recounted(tmp_path: Path, contestants: tuple[str, ...]) -> None:
-    """Each but the loop starts a Java."""
+def test_the_loop_is_measured(tmp_path: Path) -> None:
+    found = list(run(tmp_path, messages=20_000, rounds=2, contestants=["loop"]))
+    assert [(one.contestant, one.messages) for one in found] == [("loop", 20_000)] * 2
+    assert all(one.cpu > 0 and one.largest > 2**20 for one in found)
+
+
+def recounted(routed: Path, counts: Path) -> None:
+    """Check that DuckDB finds the counts, and that it does not find others."""
     pytest.importorskip("duckdb", reason="needs DuckDB: pip install 'dfa-router[bench]'")
-    found = list(run(tmp_path, messages=20_000, rounds=1, contestants=contestants))
-    assert [one.contestant for one in found] == list(contestants)
-    assert "routing" in found[0].stages
-    routed, counts = tmp_path / "routed", tmp_path / "log.counts"
     assert recount(routed, counts) > 50
     table = pq.read_table(counts)
     wrong = pa.array([count + (row == 3) for row, count in enumerate(table["messages"].to_pylist())])
     pq.write_table(table.set_column(4, "messages", wrong), counts)
     with pytest.raises(AssertionError, match="by DuckDB"):
         recount(routed, counts)
+
+
+@pytest.mark.spark
+def test_counts_are_recounted(spark: SparkSession, tmp_path: Path) -> None:
+    from dfa_router.spark.job import route_log
+
+    log, out, counts = (str(tmp_path / name) for name in ("log.parquet", "routed", "counts.parquet"))
+    pq.write_table(make_log(json.loads(DEFINITIONS.read_bytes()), 20_000, seed=1), log)
+    route_log(spark, load_definitions(DEFINITIONS), log, out, kind="parquet", out_kind="parquet", counts=counts)
+    recounted(tmp_path / "routed", tmp_path / "counts.parquet")
+
+
+@pytest.mark.spark
+@pytest.mark.own_java
+@pytest.mark.long
+def test_a_small_log_is_measured_and_recounted(tmp_path: Path) -> None:
+    """Each but the loop starts a Java."""
+    found = list(run(tmp_path, messages=20_000, rounds=1))
+    assert [one.contestant for one in found] == list(CONTESTANTS)
+    assert "routing" in found[0].stages
+    recounted(tmp_path / "routed", tmp_path / "log.counts")
 
 
 def test_the_page_tells_starting_apart(tmp_path: Path) -> None:

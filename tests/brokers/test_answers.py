@@ -15,6 +15,8 @@ from dfa_router.brokers import Broker, amqp, connect, mqtt
 from dfa_router.brokers import mqtt_packets as packets
 from dfa_router.brokers.mqtt_session import Session
 from dfa_router.brokers.stream import Stream
+from dfa_router.fuzz import Scope, run
+from dfa_router.fuzz.text.report import summary_text
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import key_problem, pattern_problem
 from dfa_router.reference.naive import matches
@@ -148,6 +150,18 @@ def test_mqtt_shared_subscriptions_and_dollar_topics(live: Callable[[str], Broke
     patterns = ["$share/g/a/+", "$share/h/a/+", "a/+", "$share/g/#", "#", "+/x", "$x/#", "$x/+"]
     keys = ["a/b", "$x/x", "$x", "b/x"]
     assert target.answer(patterns, keys) == [(0, 1, 2, 3, 4), (6, 7), (6,), (3, 4, 5)]
+
+
+def test_mosquitto_is_asked_about_shared_subscriptions_on_demand_only(live: Callable[[str], Broker]) -> None:
+    """Its rules for them are known to be others: see benchmarks/results/brokers.md."""
+    target = live("mqtt")
+    if "mosquitto" not in target.name:
+        pytest.skip("the MQTT broker is another one")
+    campaign = run(target, "mqtt", rounds=150, seed=1, keep_going=True)
+    assert campaign.agrees
+    assert "it was not asked about $share" in summary_text(campaign)
+    asked = run(target, "mqtt", rounds=150, seed=1, keep_going=True, scope=Scope(shared=True))
+    assert {finding.case.patterns[0].partition("/")[0] for finding in asked.findings} == {"$share"}
 
 
 def test_mqtt_retained_messages_are_not_ours(live: Callable[[str], Any]) -> None:

@@ -245,7 +245,7 @@ def draft_of(files: Path) -> Path | None:
     ("log", "signals", "code", "said"),
     [
         pytest.param("log.parquet", [signal.SIGINT], ExitCode.INTERRUPTED, "interrupted", marks=pytest.mark.long),
-        ("log.jsonl", [signal.SIGINT, signal.SIGINT], ExitCode.INTERRUPTED, "interrupted"),
+        pytest.param("log.jsonl", [signal.SIGINT] * 2, ExitCode.INTERRUPTED, "interrupted", marks=pytest.mark.long),
         ("log.parquet", [signal.SIGINT] * 10, ExitCode.INTERRUPTED, "interrupted"),
         ("log.parquet", [signal.SIGTERM], 143, "terminated"),
     ],
@@ -291,7 +291,7 @@ def java_of(process: subprocess.Popen[str]) -> Path | None:
 @pytest.mark.own_java
 @pytest.mark.timeout(HANGING)
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for the processes of a process in /proc")
-@pytest.mark.parametrize("kernels", ["compiled", "not compiled"])
+@pytest.mark.parametrize("kernels", [pytest.param("compiled", marks=pytest.mark.long), "not compiled"])
 def test_interrupting_while_java_starts_leaves_no_java_and_waits_for_no_kernels(
     files: Path,
     tmp_path: Path,

@@ -290,6 +290,9 @@ def run_relay(chance: random.Random, side: str) -> None:
         for key in ("#.a.#", "b.*", "#")
     ]
     declared = [Exchange(name=name, type="topic", arguments={"alternate-exchange": names[0]}) for name in names]
+    declared.append(Exchange(name="h", type="headers"))  # which is asked, as it reads no key
+    bindings.append(Binding(source=names[0], destination="h", destination_type="exchange", routing_key="#.b"))
+    bindings += [Binding(source="h", destination=f"q{number}", arguments={"a": number}) for number in range(3)]
     topology = topology_of(exchanges=declared, bindings=bindings)
     keys = [key for key in keys_of(chance, 300) if key is None or len(key) < 255]
     published = [chance.choice([*names, "x" * 41, ""]).encode() for _ in keys]

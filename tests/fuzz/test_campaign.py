@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -364,10 +365,17 @@ def test_the_judge_checks_a_sample_of_large_rounds(monkeypatch: pytest.MonkeyPat
 def test_kernels_are_loaded_when_they_are_needed_and_not_at_the_end() -> None:
     judge = Judge(language_of(AMQP))
     case = Case(patterns=("a.#",), key="a")
-    assert {"dfa", "nfa"}.isdisjoint(dict(judge.verdicts(case, hurried=True)))
+    assert {"dfa", "nfa"}.isdisjoint(dict(Judge(language_of(AMQP), ends=time.monotonic()).verdicts(case)))
     assert judge.expected(["a"], ["a"]) == ([(0,)], [])
     assert "_engine" not in vars(judge)
     assert ("dfa" in dict(judge.verdicts(case))) is (judge.engine == "dfa")
+
+
+def test_large_rounds_near_the_end_are_judged_without_kernels() -> None:
+    patterns, keys = [f"a.{number}.#" for number in range(30)], [f"a.{number}" for number in range(30)]
+    judge = Judge(language_of(AMQP), ends=time.monotonic() + 1)
+    assert judge.expected(patterns, keys) == (judge.right(patterns, keys), [])
+    assert judge.engine == judge._engine.name == "trie"
 
 
 def test_a_finding_does_not_wait_for_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -44,6 +45,7 @@ def both(one: Matcher, other: Matcher, right: Matcher) -> Matcher:
         ("a_trailing_dot_is_dropped", "an_empty_key_reaches_nobody"),
         ("dollar_topics_are_like_others", "dollar_anywhere_is_reserved"),
         ("plus_takes_no_empty_level", "hash_leaves_the_parent_out"),
+        ("empty_words_collapse", "hash_in_the_middle_needs_a_word"),
         ("the_tail_takes_zero_tokens", "a_token_that_begins_with_a_star_is_one"),
     ],
 )
@@ -75,6 +77,48 @@ def test_one_fault_is_not_told_again_for_each_character(name: str, most: int) ->
     for seed in (1, 2):
         found = campaign_of(BY_NAME[name].match, "amqp", seed=seed).findings
         assert 0 < len(found) <= most, [(one.case.patterns, one.case.key, one.shape) for one in found]
+
+
+def as_an_expression(patterns: list[str], key: str) -> list[int]:
+    """Most marks are escaped, wildcards within a word are not; both wildcards want a character, ``#`` also its dots."""
+    found = []
+    for place, pattern in enumerate(patterns):
+        words = [
+            {"*": "[^.]+", "#": ".*"}.get(word) or re.sub(r"([^\w*#])", r"\\\1", word) for word in pattern.split(".")
+        ]
+        try:
+            matches = re.match(rf"{'[.]'.join(words)}\Z", key)
+        except re.error:
+            raise KeyError(pattern) from None
+        found += [place] * bool(matches)
+    return found
+
+
+def of_the_first_star(patterns: list[str], key: str) -> list[int]:
+    """Only the first star is a wildcard; a second one repeats what stands before it."""
+    wrong = [i for i, p in enumerate(patterns) if set(p.split(".")) == {"*"} and p != "*"]
+    expressions = {place: "[^.]*" + r"\.*" * patterns[place].count(".") for place in wrong}
+    matched = {place for place, one in expressions.items() if re.fullmatch(one, key, re.DOTALL)}
+    return sorted(matched | (set(right_amqp(patterns, key)) - set(wrong)))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_one_fault_is_told_once_whichever_case_shows_it(seed: int) -> None:
+    """``a.#`` and ``#.#``, an error and a false match, ``*.`` and ``.*``: four faults make four findings."""
+    found = campaign_of(as_an_expression, "amqp", seed=seed, rounds=250).findings
+    assert sorted(one.shape for one in found) == [
+        "'misreads' | 'in a pattern: wildcards within a word'",
+        "'misses' | '# that takes no words'",
+        "'misses' | 'empty words'",
+        "'misses' | 'in the key: some line ends'",
+    ]
+    assert {one.kind for one in found} == {Kind.MISSES, Kind.MATCHES}, "a wrong answer is told before an error"
+
+
+def test_a_pattern_that_is_missed_and_matches_falsely_is_one_finding() -> None:
+    found = campaign_of(of_the_first_star, "amqp").findings
+    shapes = [one.shape for one in found if one.case.patterns == ("*.*",)]
+    assert shapes == ["'misreads' | '*.*'"], [(one.case.patterns, one.case.key, one.shape) for one in found]
 
 
 def test_two_characters_of_different_sorts_are_two_faults() -> None:

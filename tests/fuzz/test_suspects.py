@@ -6,9 +6,11 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dfa_router.fuzz import Campaign, run
 from dfa_router.fuzz.findings import Case, Disagreement, Kind
 from dfa_router.fuzz.generating.language import language_of
 from dfa_router.fuzz.judging.judge import Judge
@@ -16,6 +18,8 @@ from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.fuzz.shrinking.probe import Probe
 from dfa_router.fuzz.shrinking.suspects import Suspects, suspects
 from dfa_router.fuzz.targets import open_target
+from dfa_router.fuzz.text.outcome import begun
+from dfa_router.fuzz.text.report import campaign_json, finding_text
 from dfa_router.language.dialects import AMQP
 
 BRANCHES = """
@@ -39,6 +43,21 @@ class Matcher:
     def match(self, key):
         return match(self.patterns, key)
 """
+DELIVERING = """
+import re
+
+def match(patterns, key):
+    queues = {}
+    for i, pattern in enumerate(patterns):
+        expression = pattern.replace(".", "[.]").replace("*", ".*").replace("#", ".*")
+        if re.fullmatch(expression, key):
+            queue = queues.setdefault(i, [])
+            queue.append(key)
+    found = []
+    for i in queues:
+        found.append(i)
+    return found
+"""
 EXPRESSION = """
 import re
 
@@ -47,13 +66,11 @@ def match(patterns, key):
 """
 
 
-def suspected(folder: Path, spec: str, case: Case) -> Suspects | None:
+def suspected(folder: Path, spec: str, case: Case, kind: Kind = Kind.MISSES) -> Suspects | None:
     target = open_target(spec, AMQP)
     try:
         target.answer((), ())
-        probe = Probe(
-            target, Judge(language_of(AMQP)), Disagreement(kind=Kind.MISSES), float("inf"), Manners(False, False)
-        )
+        probe = Probe(target, Judge(language_of(AMQP)), Disagreement(kind=kind), float("inf"), Manners(False, False))
         return suspects(probe, case)
     finally:
         target.close()
@@ -93,6 +110,42 @@ def test_a_program_that_does_not_tell_its_lines_is_not_asked_for_them(folder: Pa
     )
     case = Case(patterns=("a",), key="a")
     assert suspected(folder, f"cmd:{sys.executable} program.py", case) is None
+
+
+def campaign_of(spec: str, **limits: Any) -> Campaign:
+    target = open_target(spec, AMQP)
+    try:
+        return run(target, AMQP, rounds=30, seed=1, **limits)
+    finally:
+        target.close()
+
+
+def test_a_campaign_names_the_lines_that_are_suspect(folder: Path) -> None:
+    (folder / "branches.py").write_text(BRANCHES)
+    campaign = campaign_of("branches:match")
+    [finding] = campaign.findings
+    wrong = BRANCHES.splitlines().index("            return False") + 1
+    assert finding.suspects == ((str(folder / "branches.py"), wrong),)
+    assert f"  Suspect: branches.py:{wrong} (" in finding_text(finding)
+    told = json.loads(json.dumps(campaign_json(campaign)))
+    assert told["findings"][0]["suspects"] == [list(one) for one in finding.suspects]
+    [again] = begun(told, AMQP).findings.values()
+    assert again.suspects == finding.suspects
+
+
+def test_what_the_lines_do_not_show_is_not_told(folder: Path) -> None:
+    (folder / "expression.py").write_text(EXPRESSION)
+    [finding] = campaign_of("expression:match").findings
+    assert finding.suspects == ()
+    assert "Suspect" not in finding_text(finding)
+
+
+def test_what_runs_whenever_something_matches_is_not_suspect_where_a_match_is_false(folder: Path) -> None:
+    (folder / "delivering.py").write_text(DELIVERING)
+    found = suspected(folder, "delivering:match", Case(patterns=("*",), key="a.a"), Kind.MATCHES)
+    assert found is not None
+    assert found.passing
+    assert not found.found, found.lines
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js")

@@ -62,7 +62,7 @@ def specified(dialect: dr.Dialect, patterns: Sequence[str], keys: Sequence[str])
 
 
 @given(questions(), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_every_engine_agrees_with_the_specification_however_it_is_asked(
     question: tuple[dr.Dialect, list[str], list[str]], data: st.DataObject
 ) -> None:
@@ -78,7 +78,7 @@ def test_every_engine_agrees_with_the_specification_however_it_is_asked(
 
 
 @given(questions(), st.integers(0, 3), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_nulls_slices_and_dictionaries(question: tuple[dr.Dialect, list[str], list[str]], cut: int, jit: bool) -> None:
     """A null key stays null beside keys that match nothing by a rule; with and without compiled kernels."""
     dialect, patterns, some_keys = question
@@ -208,7 +208,7 @@ def test_keys_that_are_no_utf8() -> None:
 
 
 @given(questions(ALL))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_a_key_that_a_rule_lets_match_nothing_is_not_valid(question: tuple[dr.Dialect, list[str], list[str]]) -> None:
     """What engines do not route is told by ``key_problem``; what is valid is routed to who asks for all."""
     dialect, _, keys = question

@@ -42,6 +42,7 @@ def test_counts_are_those_of_a_plain_recount(
         monkeypatch.setattr(counting.Tally.__init__, "__defaults__", (100,))
         monkeypatch.setattr(routing, "INLINE_ROWS", 50)
         monkeypatch.setattr(routing, "MOST_ROWS", 400)
+        monkeypatch.setattr(routing, "SPILLED_GROUP", 16)
         monkeypatch.setattr(ranking, "PASS_ROWS", 300)
     log, router = messages(5_000, seed=1), TWO_VHOSTS.compile()
     (tmp_path / "log").mkdir()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import itertools
 import random
-import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 
 import dfa_router as dr
 from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, Topology, narrowing, topology_of
+from tests.router.memory import MB, needs_proc, peak
 
 WORDS = ["a", "b", ""]
 KEYS = ["", "a", "b", "a.b", "b.a", ".", "a.", "a.a.b", "b.b", "*", "#"]
@@ -272,25 +272,26 @@ def test_a_message_is_read_once_or_once_for_each_exchange_that_it_reaches(
     assert router.stats().keys == reads
 
 
+BATCHES = """
+import random
+from dfa_router.rabbitmq import Binding, Exchange, topology_of
+
+bindings = [Binding(source="x", destination=f"q{number}", routing_key=f"#.w{number}.#") for number in range(12)]
+router = topology_of(exchanges=[Exchange(name="x", type="topic")], bindings=bindings).compile(cache_bytes=1 << 18)
+chance = random.Random(3)
+exchanges = pa.array(["x"] * 1000)
+batches = [pa.array([".".join(f"w{chance.randrange(14)}" for _ in range(6)) for _ in exchanges]) for _ in range(26)]
+
+def ask(count):
+    for _ in range(count):
+        router.route_columns(exchanges, batches.pop())
+
+ask(1)  # imports and kernels are no caches
+"""
+
+
+@needs_proc
 def test_memory_does_not_grow_with_batches() -> None:
     """Every batch has routes of its own; the caches fill, are cleared and fill again, and then nothing more stays."""
-    bindings = [Binding(source="x", destination=f"q{number}", routing_key=f"#.w{number}.#") for number in range(12)]
-    router = topology_of(exchanges=[Exchange(name="x", type="topic")], bindings=bindings).compile(cache_bytes=1 << 18)
-    chance = random.Random(3)
-
-    def batch() -> None:
-        keys = [".".join(f"w{chance.randrange(14)}" for _ in range(6)) for _ in range(2000)]
-        router.route_columns(["x"] * len(keys), keys)
-
-    batch()  # imports and kernels are no caches
-    tracemalloc.start()
-    try:
-        for _ in range(50):
-            batch()
-        before = tracemalloc.get_traced_memory()[0]
-        assert before < 3_000_000
-        for _ in range(15):
-            batch()
-        assert tracemalloc.get_traced_memory()[0] - before < 100_000
-    finally:
-        tracemalloc.stop()
+    assert peak("ask(18)", BATCHES) < 12 * MB
+    assert peak("ask(6)", BATCHES + "ask(18)") < 1 * MB

@@ -273,9 +273,9 @@ def test_secrets_of_a_file_are_not_kept(write: Write) -> None:
     assert secret.encode() not in pickle.dumps(topology)
 
 
-def test_two_hundred_thousand_bindings_load_and_compile_in_seconds(write: Write) -> None:
+@pytest.mark.parametrize("count", [40_000, pytest.param(200_000, marks=pytest.mark.long)])
+def test_many_bindings_load_and_compile_in_seconds(write: Write, count: int) -> None:
     words = ["*", "#", *(f"w{number}" for number in range(40))]
-    count = 200_000
     bindings = [
         binding(
             source="amq.topic",
@@ -288,7 +288,7 @@ def test_two_hundred_thousand_bindings_load_and_compile_in_seconds(write: Write)
     started = time.process_time()  # which other work on the machine does not add to
     topology = load_definitions(path)
     route = topology.route("amq.topic", "w3.w0.w0.5")
-    assert time.process_time() - started < 60, "6 seconds on two quiet cores"
+    assert time.process_time() - started < 60, "200,000 take 6 seconds on two quiet cores"
     assert len(topology.bindings) == count
     assert topology.warnings == ()
     assert route.queues == ("q5",)

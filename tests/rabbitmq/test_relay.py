@@ -159,7 +159,7 @@ def test_a_signal_handler_may_route_while_a_batch_is_routed() -> None:
     before = signal.signal(signal.SIGALRM, handler)
     chance = random.Random(4)
     try:
-        while sum(within) < 20:
+        while sum(within) < 8:
             running = True
             signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.0001, 0.01))  # one signal, as a handler may take long
             found = router.route_columns(*columns).queues

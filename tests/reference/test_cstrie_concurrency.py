@@ -136,13 +136,13 @@ def is_broken(seed: int, make: TrieFactory, cell: type[ScheduledCell[object]]) -
 @pytest.mark.parametrize("cells", CELLS)
 @pytest.mark.usefixtures("_quick_switches")
 def test_histories_of_free_threads_are_linearizable(cells: str) -> None:
-    overlapping = 0
-    for seed in range(300):
+    overlapping = seed = 0
+    while seed < 300 or overlapping <= 30:  # on a busy machine threads meet seldom: then it takes more histories
         history = free_history(seed, cells)
         assert linearizable(history, frozenset(START)), seed
         history.sort(key=lambda operation: operation.invoked)
         overlapping += any(one.returned > other.invoked for one, other in itertools.pairwise(history))
-    assert overlapping > 30, "the threads have hardly met"
+        seed += 1
 
 
 def free_history(seed: int, cells: str) -> list[Operation]:

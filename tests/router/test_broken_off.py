@@ -10,15 +10,17 @@ import compiler
 import dfa_router as dr
 from dfa_router.rabbitmq import Binding, Exchange, topology_of
 from tests.breaking_off import everywhere, folders
+from tests.strides import strides
 
 BINDINGS = [("*.stock.#", "stock"), ("#.usd.*", "usd"), ("a.b", "ab"), ("#", "all"), ("$SYS.#", "sys")]
 KEYS: list[str | bytes | None] = ["x.stock", b"y.usd.z", "a.b", "", None, "$SYS.a", "x.stock.usd.y"]
 PACKAGES = folders(compiler, dr)
 
 
+@strides(3)
 @pytest.mark.parametrize("engine", ["dfa", "nfa"])
 @pytest.mark.parametrize("dialect", ["amqp", "mqtt"])
-def test_compiling_may_be_broken_off_at_every_step(engine: str, dialect: str) -> None:
+def test_compiling_may_be_broken_off_at_every_step(engine: str, dialect: str, stride: int) -> None:
     bindings = BINDINGS if dialect == "amqp" else [(p.replace(".", "/").replace("*", "+"), d) for p, d in BINDINGS[::2]]
 
     def compiled() -> dr.Router:
@@ -29,13 +31,14 @@ def test_compiling_may_be_broken_off_at_every_step(engine: str, dialect: str) ->
     def check(_step: int) -> None:
         assert compiled().match_batch(KEYS).destinations().to_pylist() == expected
 
-    assert everywhere(compiled, check, PACKAGES, stride=41) > 500
+    assert everywhere(compiled, check, PACKAGES, stride=41 * stride) > 500
 
 
 # Live bindings are guarded by a lock. Signals cannot lose that, as Python handles none between taking it and being sure to give
 # it back, but an exception of a tracing function can.
+@strides(3)
 @pytest.mark.parametrize("engine", [name for name in dr.engines() if not dr.engine_info(name).dynamic])
-def test_matching_may_be_broken_off_at_every_step(engine: str) -> None:
+def test_matching_may_be_broken_off_at_every_step(engine: str, stride: int) -> None:
     """All that a router does beside its machine: columns, answers that are remembered, tables of names."""
     router = (
         dr.compile(BINDINGS, engine=engine, cache_bytes=4000)
@@ -56,13 +59,14 @@ def test_matching_may_be_broken_off_at_every_step(engine: str) -> None:
         assert router.match_batch(KEYS).destinations().to_pylist() == expected
         assert router.match_batch(KEYS[:2], threads=2).destinations().to_pylist() == expected[:2]
 
-    assert everywhere(call, check, PACKAGES, stride=7) > 100
+    assert everywhere(call, check, PACKAGES, stride=7 * stride) > 100
 
 
 # A file that was just opened when its call ended is closed later, of which Python complains.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@strides(3)
 @pytest.mark.parametrize("mapped", [False, True])
-def test_saving_and_loading_may_be_broken_off_at_every_step(tmp_path: Path, mapped: bool) -> None:
+def test_saving_and_loading_may_be_broken_off_at_every_step(tmp_path: Path, mapped: bool, stride: int) -> None:
     """A file is there complete or not at all, and nothing of a broken save is left after the next."""
     path = tmp_path / "bindings.router"
     router = dr.compile(BINDINGS)
@@ -76,12 +80,13 @@ def test_saving_and_loading_may_be_broken_off_at_every_step(tmp_path: Path, mapp
     def check(_step: int) -> None:
         assert dr.load(path, mapped=mapped).match_batch(KEYS).destinations().to_pylist() == expected
 
-    assert everywhere(call, check, PACKAGES, stride=61) > 500
+    assert everywhere(call, check, PACKAGES, stride=61 * stride) > 500
     router.save(path)
     assert [left.name for left in tmp_path.iterdir()] == ["bindings.router"]
 
 
-def test_routing_columns_may_be_broken_off_at_every_step() -> None:
+@strides(3)
+def test_routing_columns_may_be_broken_off_at_every_step(stride: int) -> None:
     """Growing and clearing what is worked out, and messages that are read twice: the next batch is right."""
     bindings = [Binding(source="x", destination=f"q{n}", routing_key=f"#.w{n}.#") for n in range(4)]
     bindings += [
@@ -99,4 +104,4 @@ def test_routing_columns_may_be_broken_off_at_every_step() -> None:
         assert router.route_columns(names, keys) == expected
 
     check(0)
-    assert everywhere(lambda: router.route_columns(names, keys), check, PACKAGES, stride=29) > 500
+    assert everywhere(lambda: router.route_columns(names, keys), check, PACKAGES, stride=29 * stride) > 500

@@ -54,10 +54,10 @@ def test_the_same_as_without_spark(spark: SparkSession, folder: Path, name: str,
 
     spec = f"matchers:{name}"
     plan = Plan(dialect=AMQP, seed=7, size=SMALL, keep_going=keep_going)
-    spread = run_on_spark(spark, spec, plan, rounds=100)
+    spread = run_on_spark(spark, spec, plan, rounds=40)
     target = open_target(spec, AMQP, timeout=10.0)
     try:
-        alone = run(target, AMQP, rounds=100, seed=7, size=SMALL, keep_going=keep_going)
+        alone = run(target, AMQP, rounds=40, seed=7, size=SMALL, keep_going=keep_going)
     finally:
         target.close()
     assert spread.findings == alone.findings
@@ -109,8 +109,8 @@ def test_a_corpus_is_asked_first(spark: SparkSession, folder: Path) -> None:
 
 
 @pytest.mark.own_java
-@pytest.mark.slow
-@pytest.mark.parametrize("master", ["local[2]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
 def test_the_command_finds_on_spark_what_it_finds_alone(folder: Path, master: str) -> None:
     said = []
     for spread in ([], ["--spark", master]):

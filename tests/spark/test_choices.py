@@ -101,8 +101,17 @@ def test_functions_of_sql(spark: SparkSession) -> None:
     assert found.none == []
 
 
-@pytest.mark.parametrize("out_kind", ["parquet", "jsonl", "csv"])
-@pytest.mark.parametrize("way", ["parts", "frames"])
+@pytest.mark.parametrize(
+    ("way", "out_kind"),
+    [
+        ("parts", "parquet"),
+        ("frames", "csv"),
+        *(
+            pytest.param(way, kind, marks=pytest.mark.long)
+            for way, kind in (("parts", "jsonl"), ("parts", "csv"), ("frames", "parquet"), ("frames", "jsonl"))
+        ),
+    ],
+)
 def test_files(spark: SparkSession, tmp_path: Path, out_kind: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from dfa_router.logs.planning import OtherWayError
     from dfa_router.spark import job

@@ -1,7 +1,7 @@
 """Workers, executors and drivers that die, attempts that are repeated, disks that are full: the result is whole, or there is none.
 
 What the session that all tests share can show is shown in it. Its driver is killed as a copy of this process, whose tasks are
-cancelled afterwards, as those of a killed Java end; one driver dies with a Java of its own. ``test_more_faults.py`` has the rest.
+cancelled afterwards, as those of a killed Java end. ``test_more_faults.py`` has the rest, drivers that die with their Java among it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 
 import dfa_router as dr
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
-from tests.spark.faulty import DRIVER_KILLED, ROWS, assert_whole, ended_javas, folder, marks, run
+from tests.spark.faulty import ROWS, assert_whole, folder, marks, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -210,16 +210,5 @@ def test_a_driver_that_is_killed_leaves_a_whole_result_or_none_and_the_next_run_
         return
     assert not (folder / "out").exists()
     assert phase == "planning" or list(folder.glob(".out.*.partial")), "nothing was left to mend"
-    assert route(spark, folder) == ROWS
-    assert_whole(folder)
-
-
-@pytest.mark.usefixtures("several_parts")
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for the processes of a process in /proc")
-def test_a_driver_that_is_killed_with_its_java_while_tasks_write(spark: SparkSession, folder: Path) -> None:
-    died = run(folder, DRIVER_KILLED, "routing")
-    assert died.returncode == -signal.SIGKILL, died
-    ended_javas(folder)
-    assert not (folder / "out").exists()
     assert route(spark, folder) == ROWS
     assert_whole(folder)

@@ -62,7 +62,9 @@ def binary_keys(folder: Path, _: SparkSession) -> None:
     )
 
 
-@pytest.mark.parametrize("make", [plain, partitioned, written_by_spark, binary_keys])
+@pytest.mark.parametrize(
+    "make", [pytest.param(plain, marks=pytest.mark.long), partitioned, written_by_spark, binary_keys]
+)
 def test_both_ways_give_the_same(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path, SparkSession], None]
 ) -> None:

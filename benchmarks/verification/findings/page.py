@@ -32,10 +32,11 @@ begin with `$` are asked without that rule, none is asked about shared subscript
 that a package documents is no finding. Findings are merged by cause as far as questions can tell: `dfa_router/fuzz/shrinking/causes.py`
 says how. A package can still have two rows of one fault.
 
-*Source* is the place in the package where what is asked begins. *Suspect* are the lines that the case runs and the fewest of up
-to eight cases beside it run that the package answers right: a place to look, no proof. Lines are followed by `sys.settrace` in
-Python and by V8's counters of blocks in Node.js. Where it is empty the cases beside it run the same lines, as where the fault is in
-the text of a regular expression or in a line that is missing, or the package is compiled; then *source* is all that can be said.
+*Source* is the place in the package where what is asked begins. *Suspect* are the lines that the case and up to three wrong cases
+beside it run, and that the fewest of up to six right matches and six other right cases run: a place to look, no proof. Lines
+are followed by `sys.settrace` in Python and by V8's counters of blocks in Node.js. Where it is empty all right matches, or all
+others, run the same lines, as where the fault is in the text of a regular expression or in a line that is missing, or the package
+is compiled; then *source* is all that can be said.
 
 What it cannot show: a package without a finding has passed this many cases, no more. A broker's rule need not be a
 package's promise: test doubles stand in for a broker, and users whose patterns they get right will never notice."""

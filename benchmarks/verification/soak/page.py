@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.measure import machine
+from benchmarks.result_files import write_page
 from benchmarks.verification.soak.tally import Tally
 
 __all__ = ["write"]
@@ -12,10 +13,7 @@ __all__ = ["write"]
 
 def write(tally: Tally, folder: Path, *, command: str) -> Path:
     """Write ``soak.md`` into a folder, which is made."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "soak.md"
-    path.write_text(_page(tally, command), "utf-8")
-    return path
+    return write_page(folder, "soak", _page(tally, command))
 
 
 def _page(tally: Tally, command: str) -> str:

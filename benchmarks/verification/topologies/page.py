@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.measure import machine
+from benchmarks.result_files import write_page
 from benchmarks.verification.topologies.comparison import LEAST, Compared
 
 __all__ = ["write"]
@@ -20,7 +21,6 @@ SHOWN = 20
 
 def write(compared: Compared, folder: Path, *, command: str) -> Path:
     """Write ``topologies.md`` into a folder, which is made; return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
     features = "\n".join(
         f"| {name} | {count:,} | {100 * count / max(1, compared.topologies):.0f} % |"
         for name, count in sorted(compared.features.items(), key=lambda item: (-item[1], item[0]))
@@ -29,8 +29,9 @@ def write(compared: Compared, folder: Path, *, command: str) -> Path:
         f"* topology {one.number}, {one.way}: {one.message!r}: the broker gave it to {one.broker!r}, we say {one.ours}"
         for one in compared.differences[:SHOWN]
     )
-    path = folder / "topologies.md"
-    path.write_text(
+    return write_page(
+        folder,
+        "topologies",
         f"""# Random topologies on a live RabbitMQ
 
 Written by `{command}` on {machine()}.
@@ -54,6 +55,4 @@ Each must be in {100 * LEAST:.0f} % of the topologies; too rare: {", ".join(comp
 
 {shown or "None."}
 """,
-        "utf-8",
     )
-    return path

@@ -8,6 +8,7 @@ one. Whatever a target is accused of was decided by the specification.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,6 +33,8 @@ _SMALL = 256
 _SAMPLE = 32
 """(pattern, key) pairs of a larger round that the specification checks."""
 _COMPILED = ("dfa", "nfa")
+_HURRIED = 5.0
+"""Seconds before the end in which no kernels are loaded any more: on a busy machine that takes this long."""
 _COSTLY = 2000
 """A pair is left out of the sample if there are more ways than this to lay its pattern over its key."""
 
@@ -85,15 +88,23 @@ class Examination:
 class Judge:
     """Decides about answers in one dialect."""
 
-    def __init__(self, language: Language) -> None:
-        self.language, self.dialect = language, language.dialect
-        without_kernels = "trie" if engine_info("trie").speaks(language.dialect) else "naive"
-        self.engine = "dfa" if kernels_kept() else without_kernels
-        """The engine of ours that answers large rounds: one that is not compiled where compiling would take a minute."""
+    def __init__(self, language: Language, ends: float = math.inf) -> None:
+        """``ends`` is the time, of the monotonic clock, after which nothing more is to be asked."""
+        self.language, self.dialect, self._ends = language, language.dialect, ends
+        self._without_kernels = "trie" if engine_info("trie").speaks(language.dialect) else "naive"
+        self.engine = "dfa" if kernels_kept() else self._without_kernels
+        """The engine of ours that answers large rounds: one that is not compiled where compiling would take a minute, or where
+        there is no time to load what is compiled."""
 
     @cached_property
     def _engine(self) -> EngineTarget:
+        if self._hurried:
+            self.engine = self._without_kernels
         return EngineTarget(self.engine, self.dialect)  # it is loaded when it is needed, as that takes a second
+
+    @property
+    def _hurried(self) -> bool:
+        return self._ends - time.monotonic() < _HURRIED
 
     def right(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
         """Return the specification's answers, as :func:`right_answers`."""
@@ -191,11 +202,12 @@ class Judge:
         result.found.append(Disagreement(kind=Kind.ACCEPTS, pattern=bad, detail=detail, about=skeleton(reason)))
         return result
 
-    def verdicts(self, case: Case, *, hurried: bool = False) -> tuple[tuple[str, str], ...]:
+    def verdicts(self, case: Case) -> tuple[tuple[str, str], ...]:
         """Return (name, answer as text) of every engine of ours that speaks the dialect, and need not be compiled first.
 
-        ``hurried`` leaves those out whose kernels take a second to load.
+        Near the end those are left out whose kernels take a second to load.
         """
+        hurried = self._hurried
         live = [place for place in range(len(case.table)) if place not in case.gone]
         patterns = [case.table[place] for place in live]
         said = []

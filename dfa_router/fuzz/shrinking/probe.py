@@ -56,6 +56,27 @@ class Probe:
         except (Refused, TargetFailure):
             return False
 
+    def wrong_pairs(self, patterns: Sequence[str], keys: Sequence[str]) -> set[tuple[int, int]]:
+        """Return (pattern, key) of the pairs that the target answers wrong: all of them if it refuses or fails at one."""
+        try:
+            told = self._ask(patterns, keys)
+        except (Refused, TargetFailure):
+            return {(place, number) for place in range(len(patterns)) for number in range(len(keys))}
+        right = self.judge.right(patterns, keys)
+        return {
+            (place, number)
+            for number, (theirs, ours) in enumerate(zip(told, right, strict=True))
+            for place in set(theirs) ^ set(ours)
+        }
+
+    def sides(self, patterns: Sequence[str], keys: Sequence[str]) -> set[Kind]:
+        """Return in which ways the target answers some pairs wrong: it misses, or it matches falsely."""
+        found = set()
+        for theirs, ours in zip(self._ask(patterns, keys), self.judge.right(patterns, keys), strict=True):
+            found |= {Kind.MISSES} if set(ours) - set(theirs) else set()
+            found |= {Kind.MATCHES} if set(theirs) - set(ours) else set()
+        return found
+
     def allowed(self, case: Case, like: Case) -> bool:
         """Tell whether a case may take the place of another: it must be as valid, and something that may be asked."""
         dialect, scope = self.dialect, self.manners.scope

@@ -1,8 +1,12 @@
 """Where in its source a target is probably wrong: the lines that a case runs, and that cases beside it which pass do not.
 
-The case is changed a little in every way (a word less, another, one more), and of the changed cases that the target answers
-right the nearest are taken. A line of the case is the more suspect the fewer of them run it: fault localisation by spectra
-(Jones, Harrold, Stasko 2002), with one failing run. It needs a target that tells which lines run.
+The case is changed a little in every way (a word less, another, one more). The nearest of the changed cases that the target
+answers right are compared with the case and with the nearest that it gets wrong as well: a line is the more suspect the more of
+the wrong ones run it and the fewer of the right ones. This is fault localisation by spectra (Jones, Harrold, Stasko 2002), with
+Ochiai's measure (Abreu, Zoeteweij, van Gemund 2006). It needs a target that tells which lines run.
+
+Right matches and right refusals to match are counted apart, and of the two parts the larger one counts: what runs behind the
+matcher whenever something matches would else be suspect wherever a match is false.
 
 What it cannot find is a fault in a table or in the text of a regular expression: there the cases beside it run the same lines.
 Then nothing is suspect, and what the case runs is all that can be said.
@@ -10,10 +14,9 @@ Then nothing is suspect, and what the case runs is all that can be said.
 
 from __future__ import annotations
 
-from collections import Counter
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Protocol, runtime_checkable
 
 from dfa_router.fuzz.findings import Case, Kind
@@ -25,9 +28,10 @@ __all__ = ["Suspects", "TellsLines", "suspects"]
 
 Line = tuple[str, int]
 
-_PASSING = 8
-"""Cases beside it that are compared; each takes a start of the target."""
+_COMPARED = {"matches": 6, "others": 6, "wrong": 3}
+"""How many cases beside it are compared: right matches, other right answers, and wrong ones. Each takes a start of the target."""
 _TRIED = 300
+_EQUAL = 1e-9
 
 
 @runtime_checkable
@@ -45,16 +49,19 @@ class Suspects:
     """The lines of a case that are the most suspect."""
 
     lines: tuple[Line, ...]
-    """(file, line) in the order of the source: what the fewest of the passing cases run, or all that the case runs."""
+    """(file, line) in the order of the source: the most suspect ones, or all that the case runs."""
     passing: int
     """How many cases that pass were compared."""
-    running: int
-    """How many of these run the lines as well; where that is all of them, no line is more suspect than another."""
+    failing: int
+    """How many cases that fail were compared, the case itself included."""
+    shared: float
+    """The part of the passing matches that run the lines as well, or of the others if that is more; at 1, no line is more
+    suspect than another."""
 
     @property
     def found(self) -> bool:
         """Whether these lines are more suspect than the others of the case."""
-        return self.running < self.passing
+        return self.shared < 1
 
 
 def suspects(probe: Probe, case: Case) -> Suspects | None:
@@ -65,35 +72,51 @@ def suspects(probe: Probe, case: Case) -> Suspects | None:
     if not isinstance(target, TellsLines) or not target.tells_lines:
         return None
     probe.allow(_TRIED)
-    ran: list[Line] = []
-    others: list[set[Line]] = []
+    ran: dict[str, list[set[Line]]] = {sort: [] for sort in _COMPARED}
     try:
-        ran = _lines(probe, target, case)
-        others.extend(set(_lines(probe, target, other)) for other in islice(_passing(probe, case), _PASSING))
+        ran["wrong"].append(_lines(probe, target, case))
+        for other, sort in _beside(probe, case):
+            ran[sort].append(_lines(probe, target, other))
     except (StoppedError, OutOfTimeError):
         pass  # there is no time for more: what was compared until then counts
     except TargetFailure:
         return None
-    if not ran or not others:
+    passing = len(ran["matches"]) + len(ran["others"])
+    if not ran["wrong"] or not ran["wrong"][0] or not passing:
         return None
-    counts: Counter[Line] = Counter({line: sum(line in other for other in others) for line in ran})
-    fewest = min(counts.values())
-    return Suspects(tuple(sorted(line for line in counts if counts[line] == fewest)), len(others), fewest)
+
+    def part(line: Line, *sorts: str) -> float:
+        return max(sum(line in one for one in ran[sort]) / len(ran[sort]) for sort in sorts if ran[sort])
+
+    def ochiai(line: Line) -> float:
+        failing = part(line, "wrong")
+        return failing / math.sqrt(failing + part(line, "matches", "others"))
+
+    measures = {line: ochiai(line) for line in ran["wrong"][0]}
+    most = max(measures.values())
+    lines = tuple(sorted(line for line, measure in measures.items() if measure > most - _EQUAL))
+    return Suspects(lines, passing, len(ran["wrong"]), max(part(line, "matches", "others") for line in lines))
 
 
-def _lines(probe: Probe, target: TellsLines, case: Case) -> list[Line]:
+def _lines(probe: Probe, target: TellsLines, case: Case) -> set[Line]:
     probe.restart()  # what is kept of a set that was asked before would not run again
-    return target.lines(case.patterns, case.key)
+    return set(target.lines(case.patterns, case.key))
 
 
-def _passing(probe: Probe, case: Case) -> Iterator[Case]:
-    """Yield cases beside it that the target answers right, the nearest first."""
-    seen = {case}
+def _beside(probe: Probe, case: Case) -> Iterator[tuple[Case, str]]:
+    """Yield cases beside it with their sort, the nearest first."""
+    seen, left = {case}, dict(_COMPARED)
     for other in (*_changed(probe, case), *smaller_cases(case, probe.language)):
-        if other not in seen and other.patterns and probe.allowed(other, case):
-            seen.add(other)
-            if probe.right(other):
-                yield other
+        if not any(left.values()):
+            return
+        if other in seen or not other.patterns or not probe.allowed(other, case):
+            continue
+        seen.add(other)
+        passes = probe.right(other)
+        sort = "wrong" if not passes else "matches" if probe.judge.right_of(other) else "others"
+        if left[sort] and (passes or probe.shows(other)):
+            left[sort] -= 1
+            yield other, sort
 
 
 def _changed(probe: Probe, case: Case) -> Iterator[Case]:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from dfa_router.fuzz.patience import AT_LEAST, TIMES
 from dfa_router.fuzz.targets.process import LineProcess, ProcessError
 from dfa_router.language.dialects import Dialect
 from dfa_router.target import Answers, Bind, OutOfTimeError, Refused, Step, TargetFailure, Unbind, bound
@@ -34,7 +35,11 @@ class CommandTarget:
         self.name, self.dialect = name, dialect
         self.timeout, self.deadline = timeout, math.inf
         self.slowest = 0.0
-        """Seconds that the slowest set and its keys took so far, the program's start included."""
+        """Seconds that the slowest set and its keys took so far, without the program's start; 0 if none was answered."""
+        self._allowed = timeout
+        """What it was given; campaigns set ``timeout`` to less."""
+        self._start, self._starts = 0.0, True
+        """Seconds that its slowest start took, and whether the next answer is the first of a process."""
         self.scope: Mapping[str, Any] = {}
         """What the program says that it may be asked."""
         self.changing = False
@@ -56,9 +61,13 @@ class CommandTarget:
         objection: Refused | TargetFailure | None = None
         lines = [_encoded({"patterns": list(patterns)})] + [_encoded(_question(step)) for step in steps]
         asked = -1  # the position of the step whose answer comes next; -1 stands for the patterns
+        starts, self._starts = self._starts, False
+        patience, first = self._patience(starts=starts)
         began = time.monotonic()
         try:
-            for line in self._process.ask(b"".join(lines), len(lines), self.timeout, self.deadline):
+            for line in self._process.ask(b"".join(lines), len(lines), patience, self.deadline, first=first):
+                if starts and asked < 0:
+                    self._start, began = max(self._start, time.monotonic() - began), time.monotonic()
                 if (
                     objection is None
                 ):  # the answers after it are read, so as not to be taken for the next round's, and ignored
@@ -68,9 +77,12 @@ class CommandTarget:
                         self._take(reply, line, asked, patterns, steps, answers)
                 asked += 1
         except ProcessError as trouble:
-            self._process.kill()
+            self._end()
             if trouble.kind == "late":
-                raise OutOfTimeError(f"{self.name} {trouble.reason} ({_occasion(asked, patterns, steps)})") from None
+                usual = self._start if starts and asked < 0 else self.slowest
+                reason = f"{self.name} {trouble.reason} ({_occasion(asked, patterns, steps)})"
+                overdue = trouble.silent >= max(AT_LEAST, TIMES * usual)
+                raise OutOfTimeError(reason, overdue=overdue) from None
             raise TargetFailure(
                 trouble.kind,
                 f"{self.name} {trouble.reason}\n({_occasion(asked, patterns, steps)})",
@@ -82,12 +94,29 @@ class CommandTarget:
                 "died", f"{self.name} cannot be started again: {error}", patterns, _keys(steps)
             ) from None
         except BaseException:
-            self._process.kill()
+            self._end()
             raise
-        self.slowest = max(self.slowest, time.monotonic() - began)
+        if answers:
+            self.slowest = max(self.slowest, time.monotonic() - began)
         if objection is not None:
             raise objection
         return answers
+
+    def _patience(self, *, starts: bool) -> tuple[float, float]:
+        """Return the seconds for an answer, and for the first one, which may include a start.
+
+        Nobody is said to hang for being slow: what has never answered has all the time that it was given.
+        """
+
+        def at_most(usual: float) -> float:
+            return min(self._allowed, max(self.timeout, TIMES * usual)) if usual else self._allowed
+
+        patience = at_most(self.slowest)
+        return patience, max(patience, at_most(self._start)) if starts else patience
+
+    def _end(self) -> None:
+        self._process.kill()
+        self._starts = True
 
     def _take(
         self, reply: Any, line: bytes, asked: int, patterns: Sequence[str], steps: Sequence[Step], answers: Answers
@@ -116,18 +145,19 @@ class CommandTarget:
         return [(str(file), int(line)) for file, line in reply]
 
     def _told(self, questions: bytes, count: int, patterns: Sequence[str], keys: Sequence[str]) -> list[Any]:
-        """Return the replies to some lines that are not a set and its keys."""
+        """Return the replies to some lines that are not a set and its keys, and take longer than these."""
+        self._starts = False
         try:
-            return [_decoded(line) for line in self._process.ask(questions, count, self.timeout, self.deadline)]
+            return [_decoded(line) for line in self._process.ask(questions, count, self._allowed, self.deadline)]
         except ProcessError as trouble:
-            self._process.kill()
+            self._end()
             if trouble.kind == "late":
                 raise OutOfTimeError(f"{self.name} {trouble.reason}") from None
             raise TargetFailure(trouble.kind, f"{self.name} {trouble.reason}", patterns, keys) from None
 
     def restart(self, *, wholly: bool = False) -> None:  # noqa: ARG002 - other programs have one way only
         """End the program: the next question starts it anew."""
-        self._process.kill()
+        self._end()
 
     def _objection(
         self, reply: Any, asked: int, patterns: Sequence[str], steps: Sequence[Step]

@@ -42,10 +42,10 @@ class ProcessError(Exception):
     It is late where the deadline passes before it has hung.
     """
 
-    def __init__(self, kind: str, reason: str) -> None:
-        """Take what happened, in words that can follow the process's name."""
+    def __init__(self, kind: str, reason: str, silent: float = 0.0) -> None:
+        """Take what happened, in words that can follow the process's name, and the seconds since its last answer."""
         super().__init__(reason)
-        self.kind, self.reason = kind, reason
+        self.kind, self.reason, self.silent = kind, reason, silent
 
 
 class LineProcess:
@@ -82,32 +82,39 @@ class LineProcess:
         self._process = process
         self._end_at_exit = weakref.finalize(self, _end, process)
 
-    def ask(self, questions: bytes, count: int, timeout: float, ends: float = math.inf) -> Iterator[bytes]:
+    def ask(
+        self, questions: bytes, count: int, timeout: float, ends: float = math.inf, *, first: float | None = None
+    ) -> Iterator[bytes]:
         """Write ``count`` lines and yield as many answers, each within ``timeout`` seconds after the one before it.
 
-        ``ends`` is the time, of the monotonic clock, when all of them have to be there. Raises :class:`ProcessError`. A caller who stops before the last answer, for any reason, must call :meth:`kill`.
+        ``ends`` is the time, of the monotonic clock, when all of them have to be there; ``first`` are the seconds for the
+        first of them, if they are others. Raises :class:`ProcessError`. A caller who stops before the last answer, for any
+        reason, must call :meth:`kill`.
         """
         if self._process is None:
             self._start()
         self._expect_silence("before the question")
-        yield from self._exchange(memoryview(questions), count, timeout, ends)
+        yield from self._exchange(memoryview(questions), count, timeout, ends, timeout if first is None else first)
         if self._buffer:
             self._expect_silence("after its last answer")
 
-    def _exchange(self, pending: memoryview, count: int, timeout: float, ends: float) -> Iterator[bytes]:
+    def _exchange(self, pending: memoryview, count: int, timeout: float, ends: float, first: float) -> Iterator[bytes]:
         with selectors.DefaultSelector() as selector:
             selector.register(self._stdout, selectors.EVENT_READ)
             selector.register(self._stderr, selectors.EVENT_READ)
             pending = self._write(pending)
             if pending:
                 selector.register(self._stdin, selectors.EVENT_WRITE)
-            deadline = time.monotonic() + timeout
+            since, patience = time.monotonic(), first
             while count:
+                deadline = since + patience
                 ready = selector.select(max(min(deadline, ends) - time.monotonic(), 0))
                 if time.monotonic() >= ends:
-                    raise ProcessError("late", "had not answered when the time was used up")
+                    silent = time.monotonic() - since
+                    said = f"had not answered when the time was used up, after {silent:.1f} s"
+                    raise ProcessError("late", said, silent)
                 if not ready and time.monotonic() >= deadline:
-                    raise ProcessError("hung", self._with_stderr(f"gave no answer within {timeout:g} s"))
+                    raise ProcessError("hung", self._with_stderr(f"gave no answer within {patience:.3g} s"))
                 for key, _ in ready:
                     if key.fd == self._stdin:
                         pending = self._write(pending)
@@ -124,9 +131,8 @@ class LineProcess:
                             del self._buffer[: end + 1]
                             count -= 1
                             yield line
-                            deadline = (
-                                time.monotonic() + timeout
-                            )  # the time that the caller took for the answer before does not count
+                            # The time that the caller took for the answer before does not count.
+                            since, patience = time.monotonic(), timeout
                         if len(self._buffer) > LINE_LIMIT and b"\n" not in self._buffer:
                             raise ProcessError(
                                 "flooded", f"wrote more than {LINE_LIMIT:,} bytes without an end of line"

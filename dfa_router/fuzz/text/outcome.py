@@ -88,6 +88,7 @@ def _finding(told: dict[str, Any], dialect: Dialect) -> Finding:
         complete=told["complete"],
         broker=told["broker"],
         verdicts=tuple(told["engines"].items()),
+        suspects=tuple((file, line) for file, line in told.get("suspects", ())),
         seed=told["seed"],
         number=told["round"],
         place=told["place"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import version
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from dfa_router.fuzz.findings import Finding, Kind
@@ -15,7 +16,7 @@ from dfa_router.fuzz.text.explain import Explanation, explain
 from dfa_router.fuzz.validity import invalid_pattern
 from dfa_router.target import Bind, Step
 
-__all__ = ["campaign_json", "finding_json", "finding_text", "headline", "summary_text"]
+__all__ = ["campaign_json", "finding_json", "finding_text", "headline", "summary_text", "suspected"]
 
 
 def finding_text(finding: Finding) -> str:
@@ -33,6 +34,8 @@ def finding_text(finding: Finding) -> str:
     if finding.known:
         lines.append("\n  Known: the baseline has it.")
     lines += ["", *(f"  {line}" for line in explanation(finding)), "", *(f"  {line}" for line in _sides(finding))]
+    if finding.suspects:
+        lines += ["", f"  Suspect: {suspected(finding)} (wrong cases run it, right ones beside them rather not)"]
     lines += ["", "  As a test case:", "", *(f"    {line}" for line in format_finding(finding).splitlines())]
     return "\n".join(lines)
 
@@ -53,6 +56,18 @@ def _chapter_lines(patterns: Sequence[str], steps: Sequence[Step]) -> list[str]:
             else:
                 lines.append(f"  unbind  {step.position}")
     return lines
+
+
+def suspected(finding: Finding) -> str:
+    """Return the suspect lines of a finding as ``file:line, line``; files of the current folder by their names there."""
+    files = {
+        file: [str(line) for _, line in lines] for file, lines in groupby(finding.suspects, key=lambda one: one[0])
+    }
+    here = Path.cwd()
+    return "; ".join(
+        f"{Path(file).relative_to(here) if Path(file).is_relative_to(here) else file}:{', '.join(lines)}"
+        for file, lines in files.items()
+    )
 
 
 def headline(finding: Finding) -> str:
@@ -185,7 +200,7 @@ def summary_text(campaign: Campaign) -> str:
         if tally.disagreements > len(findings):
             head += f" (in {tally.disagreements:,} answers)"
     else:
-        head = "no disagreement"
+        head = "no disagreement" if tally.given_up is None else "no disagreement until it was given up"
     asked = f"{tally.cases:,} cases (pattern and key) in {tally.rounds:,} rounds with {tally.keys:,} keys"
     lines = [
         f"{campaign.target}, {name}: {head}",
@@ -206,7 +221,9 @@ def summary_text(campaign: Campaign) -> str:
         )
     if campaign.manners.scope.shared is False and campaign.plan.dialect.shared is not None:
         shared = campaign.plan.dialect.shared.decode()
-        lines.append(f"it was not asked about {shared}, of which it knows nothing (--shared asks it nevertheless)")
+        lines.append(
+            f"it was not asked about {shared}, which it does not know, or for which it has other rules (--shared asks it)"
+        )
     if tally.declined:
         lines.append(f"keys that the target refuses, as it may, were left out: {'; '.join(sorted(tally.declined))}")
     if tally.aside:
@@ -250,6 +267,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "complete": finding.complete,
         "explanation": explanation(finding),
         "engines": dict(finding.verdicts),
+        "suspects": [list(one) for one in finding.suspects],
         "seed": finding.seed,
         "round": finding.number,
         "place": finding.place,

@@ -114,7 +114,8 @@ def _of_pairs(array: pa.Array, names: pa.Array, values: pa.Array, copies: Copies
     names, values = bytes_array(names.slice(first, last - first)), values.slice(first, last - first)
     ends: Int32s = (offsets - first).astype(np.int32)
     texts, kinds = _typed(values, strict=strict)
-    special = _copies(names)
+    named = _keys(names)
+    special = _copies(names, named)
     if len(special):
         rows = np.searchsorted(ends, special, side="right") - 1
         at = pa.array(special)
@@ -125,17 +126,17 @@ def _of_pairs(array: pa.Array, names: pa.Array, values: pa.Array, copies: Copies
         kept = np.ones(len(names), np.bool_)
         kept[special] = np.array(names.take(at).to_pylist()) != b"BCC"  # which the broker takes away
         ends = np.concatenate([[0], np.cumsum(kept)])[ends].astype(np.int32)
-        names, texts, kinds = (names.filter(pa.array(kept)), texts.filter(pa.array(kept)), kinds[kept])
-    return HeaderRows(fields=FieldColumns(ends, _keys(names), _keys(texts), kinds))
+        named, texts, kinds = (_keys(names.filter(pa.array(kept))), texts.filter(pa.array(kept)), kinds[kept])
+    return HeaderRows(fields=FieldColumns(ends, named, _keys(texts), kinds))
 
 
-def _copies(names: pa.BinaryArray) -> npt.NDArray[np.int64]:
-    """Return which of these names are CC or BCC; most often none is, which is found out by looking at the bytes."""
+def _copies(names: pa.BinaryArray, named: Keys) -> npt.NDArray[np.int64]:
+    """Return which of these names are CC or BCC; most often none is, which is found out by looking at the bytes in ``named``."""
     if jit_enabled():
         from compiler.kernels.calling import direct
         from compiler.kernels.criteria import find_copies
 
-        if int(direct(find_copies, _keys(names))) == len(names):
+        if int(direct(find_copies, named)) == len(names):
             return np.empty(0, np.int64)
     wanted = pa.array([name.encode() for name in COPIES])
     return np.flatnonzero(pc.is_in(names, wanted).to_numpy(zero_copy_only=False))

@@ -18,6 +18,7 @@ from compiler.criteria.counting import Demands
 from compiler.criteria.demands import Demand
 from compiler.criteria.vocabulary import Vocabulary
 from compiler.values import CacheStats
+from dfa_router.arrow import Rows
 from dfa_router.errors import MessagesError
 from dfa_router.rabbitmq.declared import Binding
 from dfa_router.rabbitmq.headers.values import fields_of, value_of
@@ -80,14 +81,14 @@ class HeadersMatcher:
         headers = columns.get(HEADERS)
         unknown = np.array(self._unknown, np.int64)
         if headers is None:
-            rows = len(columns[ROUTING_KEY])
+            rows = len(columns.numbers) if isinstance(columns, Rows) else len(columns[ROUTING_KEY])
             return MatchedColumns(np.zeros(rows, np.int64), Sets(np.array([0, len(unknown)]), unknown))
         indices = headers.indices
         if indices.null_count:
             indices = indices.fill_null(len(headers.dictionary))
         ids = indices.to_numpy().astype(np.int64)
         ends, members = (part.to_numpy() for part in (headers.dictionary.offsets, headers.dictionary.values))
-        used, places = compact(ids, len(ends))
+        used, places = compact(ids)
         known = used[used < len(ends) - 1].astype(np.int32)
         found = self._demands.satisfied_by(ends, members, known)
         offsets = np.append(found.offsets, found.offsets[-1] + len(unknown)).astype(np.int64)

@@ -9,10 +9,37 @@ from pathlib import Path
 
 import pytest
 
+ENGINE = """
+def match():
+    from compiler import Wildcard, build_nfa
+    from compiler.machine.lazy import LazyDfa
+    return LazyDfa(build_nfa([[b"a", Wildcard.MANY], [b"b"]]), b".", 1 << 20).match(b"a.b")
+"""
+PROBES = """
+import numpy as np
+from compiler.kernels._jit import kernel
+
+SOURCE = '''
+@kernel
+def probe(numbers):
+    found = {number}
+    for value in numbers:
+        found += value * value % 7
+    return found
+'''
+left, kept = list(range(30)), []
+
+def match():
+    while left:
+        names = {"__name__": "__main__", "kernel": kernel}
+        kept.append(names)  # as those of a module are: llvmlite takes a lock in whichever thread a kernel is thrown away
+        exec(SOURCE.format(number=left[-1]), names)
+        left.pop()  # one that is broken off is not compiled again: as many exceptions as there are kernels
+        names["probe"](np.arange(3))
+    return (0,)
+"""
 PROGRAM = """
 import os, random, signal, threading
-from compiler import Wildcard, build_nfa
-from compiler.machine.lazy import LazyDfa
 
 class Ended(Exception):
     pass
@@ -20,9 +47,7 @@ class Ended(Exception):
 def handler(*_):
     raise Ended
 
-def match():
-    return LazyDfa(build_nfa([[b"a", Wildcard.MANY], [b"b"]]), b".", 1 << 20).match(b"a.b")
-
+{kernels}
 signal.signal(signal.SIGALRM, handler)
 rng, ended, answer = random.Random(1), 0, None
 while answer is None:
@@ -45,12 +70,19 @@ print(ended > 0, answer, *told)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "kernels", [PROBES, pytest.param(ENGINE, marks=pytest.mark.long)], ids=["small ones", "an engine's"]
+)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_signals_while_kernels_are_compiled_take_no_lock(tmp_path: Path) -> None:
+def test_signals_while_kernels_are_compiled_take_no_lock(tmp_path: Path, kernels: str) -> None:
     """Dozens of exceptions within numba, or on the way there; a lock of its left taken would stop the thread for ever."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=600, check=False
+        [sys.executable, "-c", PROGRAM.replace("{kernels}", kernels)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     assert (ran.returncode, ran.stdout) == (0, "True (0,) (0,)\n"), ran.stderr

@@ -111,7 +111,14 @@ def test_kernels_of_another_package_go_by_the_content_of_their_folder(checkout: 
     assert len(files(checkout)) == 3
 
 
-@pytest.mark.parametrize("left", [lambda data: b"", lambda data: data[:-100], lambda data: data[:-9] + bytes(9)])
+@pytest.mark.parametrize(
+    "left",
+    [
+        pytest.param(lambda data: b"", id="empty", marks=pytest.mark.long),
+        pytest.param(lambda data: data[:-100], id="cut", marks=pytest.mark.long),
+        pytest.param(lambda data: data[:-9] + bytes(9), id="other bytes"),
+    ],
+)
 def test_a_damaged_file_is_replaced_with_one_warning(checkout: Path, ask: Ask, left: Callable[[bytes], bytes]) -> None:
     ask()
     (file,) = files(checkout)

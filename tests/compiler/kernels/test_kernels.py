@@ -34,7 +34,7 @@ from tests.compiler.machines import KEYS, PATTERNS, answers, assert_same_automat
 
 
 @given(PATTERNS, KEYS, st.sampled_from([0, 1200, 1500, 2000, 3000, 5000, 1 << 20]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_same_answers_with_any_cache(patterns: list[list[Token]], words: list[list[bytes]], capacity: int) -> None:
     """The lazy DFA, the simulation and the twin agree on every key, and a batch agrees with itself when run again."""
     nfa = build_nfa(patterns)
@@ -55,7 +55,7 @@ def test_same_answers_with_any_cache(patterns: list[list[Token]], words: list[li
 
 
 @given(PATTERNS, KEYS, st.sampled_from([1500, 3000, 1 << 20]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_same_answers_on_settled_ground(patterns: list[list[Token]], words: list[list[bytes]], capacity: int) -> None:
     """Key by key wherever nothing was missing for the last key, and so from one walk to the other all the time."""
     nfa = build_nfa(patterns)

@@ -23,6 +23,7 @@ from compiler.machine.lazy import LENDING, LazyDfa
 from compiler.values import KeyColumn
 from tests import breaking_off
 from tests.breaking_off import Broken
+from tests.strides import strides
 
 MANY, ONE = Wildcard.MANY, Wildcard.ONE
 PATTERNS: list[list[bytes | Wildcard]] = [
@@ -33,12 +34,10 @@ PATTERNS: list[list[bytes | Wildcard]] = [
     [MANY],
 ]
 NFA = build_nfa(PATTERNS)
-SIGNALS = int(os.environ.get("DFA_ROUTER_SIGNALS", "2000"))
+SIGNALS = int(os.environ.get("DFA_ROUTER_SIGNALS", "1000"))
 """How many signals the tests with random ones send; a hundred thousand take about five minutes."""
 
-strides = pytest.mark.parametrize(
-    "stride", [pytest.param(11, id="some"), pytest.param(1, id="all", marks=pytest.mark.long)]
-)
+steps = strides(29)
 """A call is broken off at some of its steps, others in each run, and by ``make long`` at every one."""
 
 
@@ -103,14 +102,14 @@ def warmed(capacity: int, **options: Any) -> LazyDfa:
     return machine
 
 
-@strides
+@steps
 @pytest.mark.parametrize("capacity", [1 << 16, 2500])
 def test_a_single_key_may_be_broken_off_at_every_step(capacity: int, stride: int) -> None:
     assert everywhere(lambda: LazyDfa(NFA, b".", capacity), lambda machine: machine.match(b"a.b.c"), stride=stride) > 30
     assert everywhere(lambda: warmed(capacity), lambda machine: machine.match(b"d.a.d.b.c.a"), stride=stride) > 30
 
 
-@strides
+@steps
 @pytest.mark.parametrize(("capacity", "key_cache"), [(1 << 16, "off"), (1700, "off"), (0, "off"), (1 << 17, "on")])
 def test_a_batch_may_be_broken_off_at_every_step(capacity: int, key_cache: Any, stride: int) -> None:
     """Growing, clearing, giving up on the cache, simulating: a cache of 1,700 bytes does all of it with 12 keys."""
@@ -125,7 +124,7 @@ def test_a_batch_may_be_broken_off_at_every_step(capacity: int, key_cache: Any, 
     assert everywhere(make, lambda machine: machine.match_batch([keys]), stride=stride) > 100
 
 
-@strides
+@steps
 @pytest.mark.parametrize("capacity", [1 << 16, 1700])
 def test_a_small_batch_may_be_broken_off_at_every_step(capacity: int, stride: int) -> None:
     keys = keys_of(2, 12)
@@ -147,7 +146,7 @@ def test_a_small_batch_may_be_broken_off_at_every_step(capacity: int, stride: in
     assert everywhere(settled, call, stride=stride) > 50
 
 
-@strides
+@steps
 @pytest.mark.parametrize("capacity", [1 << 16, 4000])
 def test_a_sealed_machine_may_be_broken_off_at_every_step(capacity: int, stride: int) -> None:
     keys = keys_of(2, 12)
@@ -165,7 +164,7 @@ def test_a_sealed_machine_may_be_broken_off_at_every_step(capacity: int, stride:
     assert everywhere(make, lambda machine: machine.seal(), stride=stride) > 5
 
 
-@strides
+@steps
 def test_several_threads_may_be_broken_off_at_every_step(stride: int) -> None:
     keys = column(keys_of(3, 9000))
 
@@ -179,7 +178,7 @@ def test_several_threads_may_be_broken_off_at_every_step(stride: int) -> None:
     assert everywhere(make, call, threads=True, stride=8 * stride) > 100
 
 
-@strides
+@steps
 def test_the_twin_may_be_broken_off_at_every_step(stride: int) -> None:
     keys = column(keys_of(4, 4))
     assert everywhere(lambda: Twin(NFA, b".", 600), lambda machine: machine.match_batch([keys]), stride=stride) > 100

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
+from compiler.kernels.tables import PADDING
 from compiler.machine.lazy import LazyDfa
 from compiler.prepare import jit_enabled
-from compiler.values import FEW, FEW_BYTES, SetBatch
+from compiler.values import FEW, FEW_BYTES, KeyColumn, SetBatch
 from tests.compiler.guarded import guarded
 from tests.compiler.machines import KEYS, PATTERNS, answers, column, without_bits
 
@@ -49,6 +50,13 @@ def in_memory(machine: LazyDfa, keys: list[bytes], width: int, skipped: int = 0,
     return listed(machine.match_memory(place(at), place(behind), skipped, len(keys) - skipped, width))
 
 
+def in_column(machine: LazyDfa, keys: list[bytes], side: str = "before") -> Any:
+    """Match keys in arrays as kernels read them: with so much behind the last one, beside memory that nobody may read."""
+    offsets, data, _ = column(keys)
+    padded = np.concatenate([data, np.zeros(PADDING, np.uint8)])
+    return listed(machine.match_column(KeyColumn(guarded(offsets, side), guarded(padded, side), None)))
+
+
 @given(PATTERNS, KEYS, st.sampled_from([1500, 3000, 20_000, 1 << 20]), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_few_keys_have_the_answers_of_columns(
@@ -65,6 +73,8 @@ def test_few_keys_have_the_answers_of_columns(
         assert found is None or found == expected
         found = in_memory(machine, keys, 4 if turn % 2 else 8, skipped=min(turn, len(keys) - 1))
         assert found is None or found == expected[min(turn, len(keys) - 1) :]
+        found = in_column(machine, keys, side="behind" if turn % 2 else "before")
+        assert found is None or found == expected
         assert machine.stats().bytes <= capacity
 
 
@@ -73,7 +83,8 @@ def test_a_small_batch_is_answered_without_columns() -> None:
     machine = LazyDfa(build_nfa([[b"a", Wildcard.ONE], [Wildcard.MANY]]), b".", 1 << 20)
     assert listed(machine.match_joined(b"a.b\0b", 2)) == [[0, 1], [1]]
     assert in_memory(machine, [b"a.b", b"", b"a.c"], 4) == [[0, 1], [1], [0, 1]]
-    assert machine.stats().keys == 5
+    assert in_column(machine, [b"a.b", b""]) == [[0, 1], [1]]
+    assert machine.stats().keys == 7
 
 
 @pytest.mark.parametrize("side", ["before", "behind"])

@@ -1,0 +1,49 @@
+"""How long a target is waited for: less than the timeout that it was given, where a campaign has little time.
+
+A campaign of 8 s cannot wait 10 s to learn that an answer never comes. So a target that has answered before has a quarter of the
+campaign's time for an answer, or three times as long as it was seen to take. What is asked when the time is over has a second
+more; a target that says nothing then, and never took nearly as long, did not answer, which the campaign's result says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dfa_router.target import Target
+
+__all__ = ["AT_LEAST", "TIMES", "after_a_hang", "briefly", "within"]
+
+AT_LEAST = 1.0
+"""Seconds of silence below which nobody is said not to answer: on a busy machine an answer can be late."""
+TIMES = 3.0
+"""How many times as long as a target ever took it may take at any time."""
+_PART = 0.25
+"""The part of a campaign's time that an answer may take: a hang is then found, and there is time to shrink it."""
+
+
+def within(target: Target, seconds: float) -> None:
+    """Bound a target's time for an answer by the seconds that a campaign has."""
+    _bound(target, max(AT_LEAST, _PART * seconds))
+
+
+def after_a_hang(target: Target) -> None:
+    """Bound a target's time for an answer, now that it has hung."""
+    _bound(target, AT_LEAST)
+
+
+@contextmanager
+def briefly(target: Target) -> Iterator[None]:
+    """Bound a target's time while a case is shrunk at which it hangs, so that many can be tried."""
+    before = getattr(target, "timeout", None)
+    _bound(target, AT_LEAST / 2)
+    try:
+        yield
+    finally:
+        if before is not None:
+            target.timeout = before  # type: ignore[attr-defined]
+
+
+def _bound(target: Target, seconds: float) -> None:
+    if hasattr(target, "timeout"):
+        target.timeout = min(target.timeout, seconds)
