@@ -24,6 +24,7 @@ from llvmlite import ir
 from numba.core import caching, cgutils, serialize, sigutils, types
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
@@ -138,6 +139,11 @@ def _announce() -> None:
         "compiling kernels, once for this version and processor: up to about half a minute"
     )
 
+
+if JIT:
+    # The first decorator would make it, in whichever thread it is in, and take llvmlite's lock three hundred times for that.
+    # That lock is written in Python: an exception of a signal's handler while it is taken leaves it taken for ever.
+    _ = cpu_target.target_context
 
 if JIT and hasattr(os, "register_at_fork"):
     # A child that is forked while another thread compiles would find the lock taken by a thread that it does not have.

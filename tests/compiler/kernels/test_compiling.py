@@ -86,3 +86,24 @@ def test_signals_while_kernels_are_compiled_take_no_lock(tmp_path: Path, kernels
         check=False,
     )
     assert (ran.returncode, ran.stdout) == (0, "True (0,) (0,)\n"), ran.stderr
+
+
+HOLDERS = """
+import gc, threading
+from llvmlite.binding import ffi
+
+holders = set()
+ffi.register_lock_callback(lambda: holders.add(threading.current_thread() is threading.main_thread()), lambda: None)
+{engine}
+match()
+gc.collect()
+print(holders)
+"""
+
+
+def test_the_thread_of_signals_never_takes_the_lock_of_llvm() -> None:
+    """Which is written in Python: an exception while it is taken leaves it taken, and nobody compiles any more."""
+    program = HOLDERS.replace("{engine}", ENGINE)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "{False}\n"), ran.stderr
