@@ -10,15 +10,12 @@ Routers have the options that users get who give none.
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import json
 import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +27,7 @@ from benchmarks.compiled_trie import CompiledTrie
 from benchmarks.engine.peers import MATCHERS, installed
 from benchmarks.families.kinds import make_variant
 from benchmarks.measure import warm_up
+from benchmarks.resident import resident_bytes
 from benchmarks.workloads import Workload
 from dfa_router.engines.automaton import prepare
 
@@ -82,13 +80,13 @@ def measure(kind: str, variant: int, *, seed: int, scale: float = 1.0, rounds: i
     def compiled(engine: str = "dfa") -> dr.Router:
         return dr.compile(bindings, engine=engine)
 
-    before = _resident()
+    before = resident_bytes() or 0
     router = compiled()
-    program = _resident()
+    program = resident_bytes() or 0
     for start in range(0, len(keys), BATCH):
         router.match_batch(keys.slice(start, BATCH)).set_ids  # noqa: B018  # materialised when it is asked for
     counted = router.stats()
-    grown = _resident()
+    grown = resident_bytes() or 0
     passes = 1 + warm_up(router, keys)
     simulated, trie = compiled("nfa"), CompiledTrie(work.patterns)
     trie.match(keys[:100])  # its kernels are compiled now, or loaded
@@ -180,17 +178,6 @@ def _seconds(match: Callable[[str], object], keys: list[str]) -> tuple[float, fl
     for key in keys:
         match(key)
     return time.process_time() - cpu, time.perf_counter() - wall
-
-
-def _resident() -> int:
-    """Return the bytes that the system counts for this process now; 0 where there is no ``/proc``."""
-    gc.collect()
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return 0
-    ctypes.CDLL(None).malloc_trim(0)
-    line = next(line for line in status.read_text("utf-8").splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1]) * 1024
 
 
 def main(arguments: list[str]) -> None:

@@ -189,7 +189,7 @@ def test_memory_that_never_falls_back_is_a_finding() -> None:
     mebibyte = 1 << 20
     ragged = [(300 + 2000 * (i % 7 == 0)) * mebibyte for i in range(90)]
     assert Tally(first_seed=0, memory=ragged).growth() is None
-    leaking = [size + 20 * i * mebibyte for i, size in enumerate(ragged)]
+    leaking = [size + 3 * i * mebibyte for i, size in enumerate(ragged)]
     assert "memory grew: at least" in str(Tally(first_seed=0, memory=leaking).growth())
     assert Tally(first_seed=0, memory=leaking[:30]).growth() is None
 

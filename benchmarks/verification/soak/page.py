@@ -74,7 +74,7 @@ def _memory(tally: Tally) -> list[tuple[str, str]]:
     middle = tally.memory[len(tally.memory) // 3 :]
     half = len(middle) // 2
     return [
-        ("MiB in memory after a round, at most", f"{max(tally.memory) >> 20:,}"),
+        ("MiB in memory after a round, less what allocators keep for later, at most", f"{max(tally.memory) >> 20:,}"),
         (
             "the least of them, in the second and in the last third of the rounds",
             f"{min(middle[:half] or middle) >> 20:,} and {min(middle[half:]) >> 20:,}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 import random
 import tempfile
@@ -12,11 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import dfa_router as dr
+from benchmarks.resident import resident_bytes
 from benchmarks.verification.soak.answers import Key, asked, compare, compare_single, right_answers
 from benchmarks.verification.soak.disturbances import DISTURBANCES, Disturbed
 from benchmarks.verification.soak.material import as_column, draw_bindings, draw_keys, draw_order, draw_raw_keys
 from benchmarks.verification.soak.tally import Tally
-from benchmarks.verification.soak.watch import resident_bytes, watched
+from benchmarks.verification.soak.watch import watched
 from dfa_router.engines.automaton import prepare
 
 __all__ = ["run"]
@@ -54,7 +54,6 @@ def run(
                 tally.disagreements.append(f"seed {number}: {error}")
             except Exception as error:  # noqa: BLE001 - a crash is a finding as well: it is recorded and reported
                 tally.disagreements.append(f"seed {number}: {type(error).__name__}: {error}")
-        gc.collect()
         if (resident := resident_bytes()) is not None:
             tally.memory.append(resident)
         tally.rounds += 1

@@ -11,8 +11,9 @@ __all__ = ["Tally"]
 
 ROUNDS_TO_JUDGE = 60
 """Of fewer rounds, nothing is said about memory: a few large sets make all the difference."""
-GROWTH, SLACK = 1.5, 128 << 20
-"""How much more memory the last third of the rounds may need than the second: by this factor, and these bytes."""
+SLACK = 64 << 20
+"""How many bytes more the least of the last third of the rounds may be than that of the second. What the rounds of thirty minutes
+leave behind differs by 30 MiB: they are not the same, and an allocator returns whole pages only."""
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class Tally:
     refused_files: int = 0
     """Damaged files, each of which was refused."""
     memory: list[int] = field(default_factory=list)
-    """Resident bytes of this process after each round."""
+    """Resident bytes of this process after each round, without what its allocators keep for later."""
     circumstances: Counter[str] = field(default_factory=Counter)
     disagreements: list[str] = field(default_factory=list)
 
@@ -50,14 +51,14 @@ class Tally:
     def growth(self) -> str | None:
         """Return in words that memory grew from round to round, or None.
 
-        Rounds need very different amounts, and an allocator returns little of it; what a leak cannot do is to fall back. So the
-        least of each third is compared, and the first third is left out, in which everything is loaded and compiled.
+        Rounds leave different amounts behind; what a leak cannot do is to fall back. So the least of each third is compared, and
+        the first third is left out, in which everything is loaded and compiled.
         """
         third = len(self.memory) // 3
         if len(self.memory) < ROUNDS_TO_JUDGE:
             return None
         before, after = min(self.memory[third : 2 * third]), min(self.memory[2 * third :])
-        if after <= GROWTH * before + SLACK:
+        if after <= before + SLACK:
             return None
         return (
             f"memory grew: at least {before >> 20} MiB in the second third of the rounds, {after >> 20} MiB in the last"

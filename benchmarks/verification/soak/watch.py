@@ -1,14 +1,13 @@
-"""What is watched beside the answers: whether a round ends, and how much memory the process has."""
+"""What is watched beside the answers: whether a round ends."""
 
 from __future__ import annotations
 
 import faulthandler
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["resident_bytes", "watched"]
+__all__ = ["watched"]
 
 
 @contextmanager
@@ -31,12 +30,3 @@ def watched(dump: Path | None, seconds: float, what: str) -> Iterator[None]:
         finally:
             faulthandler.cancel_dump_traceback_later()
     dump.unlink()
-
-
-def resident_bytes() -> int | None:
-    """Return the bytes of this process that are in memory, or None where the system does not tell in this way."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
-    except (OSError, IndexError, ValueError):
-        return None
-    return pages * os.sysconf("SC_PAGE_SIZE")
