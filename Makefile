@@ -8,7 +8,7 @@ LOG := build/demo/messages.parquet
 ROUTED := build/demo/routed.parquet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test long bounds check bench lock lowest newest dist clean
+.PHONY: help demo test slow long bounds check bench lock lowest newest dist clean
 
 help:  ## list the recipes
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,16 +17,19 @@ demo: .venv/.ready-demo $(LOG)  ## route ten million messages through a RabbitMQ
 	rm -rf $(ROUTED)
 	$(BIN)/dfa-router route --definitions $(DEMO)/definitions.json --messages $(LOG) --out $(ROUTED)
 
-test: .venv/.ready-dev  ## run all tests on all cores; ARGS="-k trie" is passed on to pytest, and ARGS="-n 0" takes one process
+test: .venv/.ready-dev  ## run the tests on all cores; ARGS="-k trie" is passed on to pytest, and ARGS="-n 0" takes one process
 	$(BIN)/python -m pytest -n auto $(ARGS)
 
-long: .venv/.ready-dev  ## run the tests that `make test` leaves out, as shorter ones show the same; ARGS goes to pytest
+slow: .venv/.ready-dev  ## run those that take long, of the benchmarks, of Java and brokers of their own; ARGS goes to pytest
+	$(BIN)/python -m pytest -n auto -m "slow and not long" $(ARGS)
+
+long: .venv/.ready-dev  ## run those that show at full size what shorter ones show in small; ARGS goes to pytest
 	$(BIN)/python -m pytest -n auto -m long $(ARGS)
 
 # The switch is no part of the names in numba's cache, so these kernels have a folder of their own, made anew.
 bounds: .venv/.ready-dev  ## run tests with kernels that check each index; ARGS="tests/compiler" takes a part of them
 	rm -rf build/kernels-bounds
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/kernels-bounds $(BIN)/python -m pytest -n auto $(ARGS)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/kernels-bounds $(BIN)/python -m pytest -n auto -m "not long" $(ARGS)
 
 check: .venv/.ready-dev  ## style, types, and who imports what
 	$(BIN)/ruff check .

@@ -35,4 +35,4 @@ export VIRTUAL_ENV="$work/venv"
 "$uv" pip install --quiet --resolution "$resolution" --editable ".[${EXTRAS:-all}]"
 "$uv" pip install --quiet "pytest>=9,<10" "pytest-timeout>=2.4" "pytest-xdist>=3.8" "hypothesis>=6.130"
 "$uv" pip list
-"$work/venv/bin/python" -m pytest -n auto "$@"
+"$work/venv/bin/python" -m pytest -n auto -m "not long" "$@"

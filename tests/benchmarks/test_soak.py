@@ -176,7 +176,6 @@ sys.exit(cli.run(["-q", "soak", "--rounds", "1", "--seed", "31", "--hang-after",
 """
 
 
-@pytest.mark.slow
 def test_a_round_that_never_ends_leaves_its_seed_and_the_stacks(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", HANGS, str(tmp_path)], capture_output=True, check=False, timeout=600)
     assert done.returncode == 1

@@ -95,6 +95,7 @@ def forget(exchanges: list[str]) -> None:
     channel.leave()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "killed"])
 def test_a_process_that_ends_in_the_middle_of_a_round(protocol: str, url: str, number: signal.Signals) -> None:
     ended = []

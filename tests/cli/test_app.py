@@ -238,6 +238,7 @@ def draft_of(files: Path) -> Path | None:
     return next((file for file in files.glob(".out.*.partial/**/part-*")), None)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.own_java
 @pytest.mark.timeout(HANGING)

@@ -65,6 +65,7 @@ def test_the_file_holds_the_deployment_and_nothing_else(definitions: dict[str, A
     )
 
 
+@pytest.mark.slow
 @pytest.mark.broker
 def test_a_running_broker_exports_the_same_file(tmp_path: Path) -> None:
     """The broker's own words: defaults that a version adds to an entry would show here."""

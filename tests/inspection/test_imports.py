@@ -41,6 +41,7 @@ NEW = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.broker
 def test_an_import_over_what_a_broker_has(node: Node, tmp_path: Path) -> None:
     paths = [tmp_path / "old.json", tmp_path / "new.json"]

@@ -35,6 +35,7 @@ def scanning(folder: Path, kind: str, rows: int) -> int:
     return peak(SCAN.format(**text), WRITE.format(**text))
 
 
+@pytest.mark.slow
 @needs_proc
 def test_four_times_the_rows_take_a_few_megabytes_more(tmp_path: Path) -> None:
     """3 million rows more are 170 MB as columns; what a million take is mostly the parts that are read at once, in pieces."""

@@ -140,6 +140,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
         yield running
 
 
+@pytest.mark.slow
 @pytest.mark.broker
 def test_the_management_api_of_a_live_broker(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     node.ask("PUT", "vhosts/a%2Fb")

@@ -178,6 +178,7 @@ def run_threads(functions: Sequence[Callable[[], None]]) -> None:
         raise errors[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", CELLS)
 @pytest.mark.usefixtures("_quick_switches")
 def test_eight_threads_and_a_hundred_thousand_operations_lose_no_update(cells: str) -> None:

@@ -38,6 +38,7 @@ def writing(folder: Path) -> bool:
     return next(folder.glob(".out.*.partial/**/part-*"), None) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_job_has_no_tasks_and_no_draft(spark: SparkSession, tmp_path: Path) -> None:
     from dfa_router.spark.cancel import _running_tasks

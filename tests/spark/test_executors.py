@@ -19,7 +19,7 @@ from dfa_router.rabbitmq import Exchange, topology_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def test_all_is_there(spark: SparkSession) -> None:

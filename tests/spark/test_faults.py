@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["folder"]
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 TOPOLOGY = topology_of(
     exchanges=[Exchange(name="x", type="topic")],
@@ -59,7 +59,6 @@ print(route("local-cluster[2,1,1024]", **{"spark.executor.memory": "1g"}).messag
 
 
 @pytest.mark.own_java
-@pytest.mark.slow
 def test_what_fails_or_dies_is_tried_again_or_replaced_and_doubles_nothing(folder: Path) -> None:
     """Tasks fail before and after they have written, workers are killed, and so is one of two executors."""
     done = run(folder, DYING)

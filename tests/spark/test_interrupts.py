@@ -130,6 +130,7 @@ def test_interrupted_in_planning_counting_or_commit(
     assert is_old(folder)
 
 
+@pytest.mark.slow
 def test_interrupted_while_tasks_write(spark: SparkSession, folder: Path, interrupts: Interrupts) -> None:
     from dfa_router.spark.cancel import _running_tasks
 

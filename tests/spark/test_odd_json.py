@@ -34,6 +34,7 @@ def check(spark: SparkSession, folder: Path, seeds: range) -> int:
     return read
 
 
+@pytest.mark.slow
 def test_odd_json_lines_are_read_alike(spark: SparkSession, tmp_path: Path) -> None:
     assert check(spark, tmp_path, range(25)) >= 10, "most logs are left to Spark: nothing was compared"
 

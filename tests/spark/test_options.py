@@ -138,6 +138,7 @@ def test_two_topologies_in_a_row(spark: SparkSession) -> None:
         route(first, TOPOLOGY, explode=True, prefix="near_")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columnar", [False, True], ids=["rows", "columnar"])
 @pytest.mark.parametrize("batch_rows", [1, 10_000, 100_000])
 def test_batches_are_gathered_and_no_row_changes_its_place(

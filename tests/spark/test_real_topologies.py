@@ -17,7 +17,7 @@ from tests.spark.tables import from_arrow
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 class Case(NamedTuple):

@@ -109,6 +109,7 @@ def test_a_session_starts_with_the_java_on_path(tmp_path: Path) -> None:
     assert found["java"] == found["java_home"] != "/nowhere"
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.own_java
 def test_a_session_starts_without_any_java_on_the_machine(tmp_path: Path, path_without_java: str) -> None:

@@ -23,7 +23,7 @@ from tests.topologies import TWO_VHOSTS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def both_ways(
