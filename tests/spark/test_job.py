@@ -185,7 +185,9 @@ def test_a_result_with_other_rows_than_the_input_is_not_kept(
     log.write_bytes(b"".join(JSON_LINES[line] + b"\n" for line in before))
 
     def change(label: str, _done: int, _total: int) -> None:
-        if label == "routing":  # told again and again, also while a task reads the file, which shall never find it empty
+        if (
+            label == "routing"
+        ):  # told again and again, also while a task reads the file, which shall never find it empty
             other = tmp_path / "other"
             other.write_bytes(b"".join(JSON_LINES[line] + b"\n" for line in after))
             other.replace(log)
