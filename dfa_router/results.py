@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compiler.values import SetBatch
-from dfa_router.capsules import stream_of
+from dfa_router.arrow.capsules import stream_of
 from dfa_router.errors import CapacityError
 
 __all__ = ["Matches", "name_table"]

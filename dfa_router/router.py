@@ -15,8 +15,8 @@ from typing import Any
 from compiler.notebook import mimebundle
 from compiler.values import CacheStats, Int32s
 from dfa_router.arrow import key_array, key_columns
+from dfa_router.arrow.dictionaries import dictionary_of, row_numbers
 from dfa_router.blocks import BLOCK_BYTES, block_rows
-from dfa_router.dictionaries import dictionary_of, row_numbers
 from dfa_router.engines.automaton import Automaton, Sealable
 from dfa_router.engines.key_by_key import with_batches
 from dfa_router.engines.live import LiveMatcher, live_matcher

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dfa_router.dictionaries import decoded
+from dfa_router.arrow.dictionaries import decoded
 from dfa_router.rabbitmq.columns import RoutedBatch
 
 __all__ = ["CHECKSUM", "COUNTS", "KINDS", "Tally", "Totals", "added_up", "text_of", "with_checksums"]

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from dfa_router.arrow import check_layout, key_array
-from dfa_router.dictionaries import decoded
+from dfa_router.arrow.dictionaries import decoded
 from dfa_router.errors import CapacityError
 
 __all__ = ["MOST", "bytes_array", "plain_array"]

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from dfa_router.capsules import stream_of
+from dfa_router.arrow.capsules import stream_of
 
 __all__ = ["CHOICES", "NO_CHOICES", "ROUTED", "RoutedColumns", "routed_fields"]
 

@@ -136,7 +136,8 @@ def test_a_key_of_two_gib_is_refused_by_its_row(rows_before: int) -> None:
 
 def test_large_offsets_are_cut_into_addressable_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the limit lowered to 10 bytes: parts of at most that, and nothing lost."""
-    monkeypatch.setattr("dfa_router.arrow.LONGEST_KEY", 10)
+    for module in ("checks", "columns"):
+        monkeypatch.setattr(f"dfa_router.arrow.{module}.LONGEST_KEY", 10)
     array = pa.array(["aaaa", "bbbb", None, "a.cc", "dddddddddd", ""], pa.large_string())[1:]
     parts = list(key_columns(key_array(array)))
     assert [len(part.offsets) - 1 for part in parts] == [3, 2]

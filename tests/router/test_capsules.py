@@ -110,7 +110,7 @@ def test_a_column_without_rows_has_an_answer_without_rows(column: Column) -> Non
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_binary(), pa.string_view(), pa.null()], ids=str)
 def test_small_chunks_are_matched_together_and_stay_in_order(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dfa_router.arrow._SMALL_ROWS", 10)
+    monkeypatch.setattr("dfa_router.arrow.columns._SMALL_ROWS", 10)
     keys = [None if number % 5 == 0 else f"{'ab'[number % 2]}.{number}" for number in range(50)]
     keys = [None] * 50 if pa.types.is_null(kind) else keys
     cuts = [0, 1, 3, 3, 9, 25, 26, 27, 28, 49, 50]
@@ -120,7 +120,7 @@ def test_small_chunks_are_matched_together_and_stay_in_order(kind: Any, monkeypa
 
 
 def test_chunks_of_many_bytes_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dfa_router.arrow._SMALL_BYTES", 100)
+    monkeypatch.setattr("dfa_router.arrow.columns._SMALL_BYTES", 100)
     column = pa.chunked_array([["a" * 60], ["b" * 60], ["c"], ["d"]])
     assert [len(part.offsets) - 1 for part in key_columns(column)] == [1, 3]
 

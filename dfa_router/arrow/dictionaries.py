@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dfa_router.arrow import plain, same_place
+from dfa_router.arrow.checks import same_place
+from dfa_router.arrow.columns import plain
 
 __all__ = ["Run", "decoded", "dictionary_of", "row_numbers"]
 

@@ -1,0 +1,86 @@
+"""Keys in whatever form somebody has them become an Arrow column that has been checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from dfa_router.arrow.capsules import column_of
+from dfa_router.arrow.checks import check_column
+from dfa_router.errors import KeyTypeError
+
+__all__ = ["key_array"]
+
+
+def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
+    """Return the keys as a chunked Arrow column of strings or bytes, which may be dictionary-encoded.
+
+    ``name`` is what messages call them. Raises :class:`KeyTypeError` for anything that is not such a column; the text names the
+    type that was found, or the row that is damaged or has over 2 GiB.
+    """
+    column = column_of(keys, name)
+    if column is None:
+        if not isinstance(keys, Iterable) or isinstance(keys, str | bytes):
+            raise KeyTypeError(
+                f"{name} is {_described(keys)}: expected an Arrow array of strings or a list of str{_remedy(keys)}"
+            )
+        column = pa.chunked_array([_from_python(keys, name)])
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (_is_text(kind) or pa.types.is_null(kind)):
+        raise KeyTypeError(f"{name} is an Arrow column of {column.type}: cast it to string first")
+    try:
+        check_column(column, name)
+    except pa.ArrowIndexError as error:  # what Arrow's own validation raises for views
+        raise KeyTypeError(f"{name} is a damaged Arrow column ({error}): make or write it again") from None
+    return column
+
+
+def _from_python(keys: Iterable[Any], name: str) -> pa.Array:
+    """Make a column from Python strings, bytes and None."""
+    encoded: list[bytes | None] = []
+    for row, key in enumerate(keys):
+        if key is None or isinstance(key, bytes):
+            encoded.append(key)
+        elif isinstance(key, str):
+            encoded.append(_utf8(key, row, name))
+        else:
+            raise KeyTypeError(f"{name}[{row}] is {_described(key)}: expected str, bytes or None")
+    return pa.array(encoded, pa.large_binary())  # all of them may have over 2 GiB
+
+
+def _utf8(key: str, row: int, name: str) -> bytes:
+    try:
+        return key.encode()
+    except UnicodeEncodeError as error:
+        raise KeyTypeError(
+            f"{name}[{row}] is {key!r}, with a lone surrogate at character {error.start}: pass the key as bytes"
+        ) from None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return any(
+        check(kind)
+        for check in (
+            pa.types.is_string,
+            pa.types.is_large_string,
+            pa.types.is_string_view,
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+            pa.types.is_binary_view,
+        )
+    )
+
+
+def _remedy(keys: Any) -> str:
+    """Return what to do with what will be a column later: lazy frames of polars and others, and their expressions."""
+    if hasattr(keys, "collect"):
+        return "; collect it first"
+    return "; within an expression, columns are handed over by its map_batches" if hasattr(keys, "map_batches") else ""
+
+
+def _described(value: object) -> str:
+    return (
+        f"{value!r} ({type(value).__name__})" if isinstance(value, str | bytes | int | float) else type(value).__name__
+    )
