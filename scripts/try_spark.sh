@@ -87,7 +87,7 @@ try() (
     run "$bin/python" -c 'import sys, dfa_router; assert dfa_router.__file__.startswith(sys.prefix), dfa_router.__file__'
     # PySpark before 4.1 warns of what newer packages have deprecated.
     # shellcheck disable=SC2086  # several files
-    run "$bin/python" -m pytest -q -W default -p no:warnings $tests
+    run "$bin/python" -m pytest -q -m "not long" -W default -p no:warnings $tests
     on_a_cluster
 )
 
