@@ -7,27 +7,51 @@ column is looked at; offsets are checked by the kernel that reads them (:mod:`co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-__all__ = ["in_one_piece", "places_of"]
+__all__ = ["PlainColumns", "plain_columns"]
 
 
-def in_one_piece(column: Any) -> Any:
+class PlainColumns(NamedTuple):
+    """The columns of a plain batch."""
+
+    places: list[int]
+    """Where vhosts, exchanges and keys lie, as :meth:`compiler.relay.relay.Relay.run_plain` takes it."""
+    rows: int
+    keys: pa.Array
+
+
+def plain_columns(exchanges: Any, keys: Any, vhosts: Any, single: pa.Array) -> PlainColumns | None:
+    """Return where columns of a batch lie, or None if they are not plain; ``single`` stands in for ``vhosts`` that are None.
+
+    They are not if one has nulls, several chunks, another type or length, or fewer offsets than rows, as a damaged one has.
+
+    >>> one, column = pa.array(["/"]), pa.array(["a", "bc"])
+    >>> plain_columns(column, column, None, one).rows
+    2
+    >>> plain_columns(column, ["a", "b"], None, one), plain_columns(column, column, one, one)
+    (None, None)
+    """
+    keys = _in_one_piece(keys)
+    places = _places_of((single if vhosts is None else _in_one_piece(vhosts), _in_one_piece(exchanges), keys))
+    if places is None:
+        return None
+    vhost_ends, exchange_ends, key_ends = places[1], places[5], places[9]
+    if exchange_ends != key_ends or (vhosts is not None and vhost_ends != key_ends):
+        return None
+    return PlainColumns(places, key_ends - 1, keys)
+
+
+def _in_one_piece(column: Any) -> Any:
     """Return the only chunk of a column that has one, and any other column as it is."""
     return column.chunk(0) if type(column) is pa.ChunkedArray and column.num_chunks == 1 else column
 
 
-def places_of(columns: Sequence[Any]) -> list[int] | None:
-    """Return where columns lie, four numbers for each: the address of its offsets, how many these are, the address of its bytes, and
-    how many there are.
-
-    None if one has nulls, another type, or fewer offsets than rows, as a damaged one has.
-
-    >>> column = pa.array(["a", "bc"])
-    >>> places_of([column])[1::2], places_of([column, ["a"]]), places_of([pa.array(["a", None])])
-    ([3, 3], None, None)
+def _places_of(columns: Sequence[Any]) -> list[int] | None:
+    """Return four numbers for each column: the address of its offsets, how many these are, the address of its bytes, and how many
+    there are; None where one is not plain.
     """
     found: list[int] = []
     for array in columns:

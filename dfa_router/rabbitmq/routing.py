@@ -33,13 +33,13 @@ from dfa_router.rabbitmq.fingerprint import fingerprint_of
 from dfa_router.rabbitmq.headers.columns import HeaderRows, met_criteria
 from dfa_router.rabbitmq.headers.matching import HeadersMatcher
 from dfa_router.rabbitmq.hops import route_by_hops
-from dfa_router.rabbitmq.matching import HEADERS, ROUTING_KEY, Columns, Matcher
+from dfa_router.rabbitmq.matching import HEADERS, Columns, Matcher
 from dfa_router.rabbitmq.name_lists import Texts, texts_of
 from dfa_router.rabbitmq.names import Names, no_exchange
 from dfa_router.rabbitmq.nodes import Node, Numbering, make_nodes, queues_of
 from dfa_router.rabbitmq.one_message import message_of, way_of
 from dfa_router.rabbitmq.places import Places
-from dfa_router.rabbitmq.plain_columns import in_one_piece, places_of
+from dfa_router.rabbitmq.plain_columns import plain_columns
 from dfa_router.rabbitmq.route import OneOf, Route
 from dfa_router.rabbitmq.rules import rules_of
 from dfa_router.rabbitmq.shared_automaton import SharedAutomaton, compile_shared
@@ -99,14 +99,8 @@ class TopologyRouter:
         for number in range(len(self.nodes)):
             self.matcher(number)
         own = {number: matcher for number, matcher in self._matchers.items() if not self._is_shared(number)}
-        made = (
-            "places",
-            "queue_names",
-            "queue_texts",
-            "exchange_texts",
-            "names",
-            "ranks",
-        )  # they are made again when they are needed
+        # These are made again when they are needed.
+        made = {"places", "queue_names", "queue_texts", "exchange_texts", "names", "ranks"}
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         return {**state, "_matchers": own}
 
@@ -267,22 +261,10 @@ class TopologyRouter:
     def send_plain(self, exchanges: Any, keys: Any, vhosts: Any, vhost: str) -> SetBatch | None:
         """Send messages with nothing out of the ordinary; see :class:`dfa_router.rabbitmq.columns.CompiledTopology`."""
         directory = self.places.directory if self._is_automaton else None
-        if directory is None:
+        found = plain_columns(exchanges, keys, vhosts, self.places.column_of(vhost))
+        if directory is None or found is None:
             return None
-        keys = in_one_piece(keys)
-        places = places_of(
-            (
-                self.places.column_of(vhost) if vhosts is None else in_one_piece(vhosts),
-                in_one_piece(exchanges),
-                keys,
-            )
-        )
-        if places is None:
-            return None
-        vhost_ends, exchange_ends, key_ends = places[1], places[5], places[9]
-        if exchange_ends != key_ends or (vhosts is not None and vhost_ends != key_ends):
-            return None
-        return self._shared().send_plain(places, key_ends - 1, directory, {ROUTING_KEY: keys}, self._asked)
+        return self._shared().send_plain(found, directory, self._asked)
 
     def _asked(self, number: int) -> Matcher:
         matcher = self.matcher(number)

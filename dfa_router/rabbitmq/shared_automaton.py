@@ -22,6 +22,7 @@ from dfa_router.rabbitmq.copies import keys_of_column
 from dfa_router.rabbitmq.key_matching import StationMatcher
 from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ROUTING_KEY, Columns, Matcher
 from dfa_router.rabbitmq.nodes import Node
+from dfa_router.rabbitmq.plain_columns import PlainColumns
 from dfa_router.rabbitmq.problems import MAX_KEY_BYTES
 from dfa_router.rabbitmq.stations import Stations, plan
 
@@ -104,14 +105,13 @@ class SharedAutomaton:
             np.concatenate([outputs, others.positions]),
         )
 
-    def send_plain(
-        self, places: Sequence[int], rows: int, directory: Directory, columns: Columns, ask: Callable[[int], Matcher]
-    ) -> SetBatch | None:
+    def send_plain(self, plain: PlainColumns, directory: Directory, ask: Callable[[int], Matcher]) -> SetBatch | None:
         """Send a plain batch; see :meth:`compiler.relay.relay.Relay.run_plain`. None if it must go the general way."""
         if self._relay is None:
             return None
-        relay = self._relay_for(columns, ask)
-        return relay.run_plain(places, rows, MAX_KEY_BYTES, directory, self._asking(columns, ask))
+        columns = {ROUTING_KEY: plain.keys}
+        asking = self._asking(columns, ask)
+        return self._relay_for(columns, ask).run_plain(plain.places, plain.rows, MAX_KEY_BYTES, directory, asking)
 
     def _relay_for(self, columns: Columns, ask: Callable[[int], Matcher]) -> Relay:
         """Return the relay for messages with headers, or for those without."""
