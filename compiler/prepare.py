@@ -14,7 +14,7 @@ from compiler.automata.pattern import Wildcard
 from compiler.criteria.counting import Demands
 from compiler.criteria.demands import Demand
 from compiler.criteria.vocabulary import FieldColumns, Vocabulary
-from compiler.kernels.relay_tables import ASKS, SLACK, Network
+from compiler.kernels.relay_tables import ASKS, SLACK, Directory, Network
 from compiler.kernels.tables import Keys, frozen
 from compiler.machine.columns import whole
 from compiler.machine.dense_rows import QUIET_KEYS
@@ -97,15 +97,15 @@ def _compile_relay(column: KeyColumn) -> None:
     machine = LazyDfa(build_nfa([[b"0", b"word1", Wildcard.MANY]]), b".", 1 << 20)
     relay = Relay(network, 1, machine, one[:1], words, 1 << 20, one[:0])
     found = relay.run(column, np.zeros(len(numbers), np.int32), lambda _station, _rows: machine.match_batch([column]))
-    names = frozen(np.array([0, 1], np.int64)), frozen(np.zeros(1 + SLACK, np.uint8))
-    sizes, totals = np.empty(3 * len(found.offsets), np.int64), np.empty(2, np.int64)
-    measure_names(*found, 0, names[0], sizes, totals)
+    names = 0, frozen(np.array([0, 1], np.int64)), frozen(np.zeros(1 + SLACK, np.uint8))
+    sizes, totals = np.empty(6 * len(found.offsets), np.int64), np.empty(4, np.int64)
+    measure_names(*found, *names[:2], *names[:2], sizes, totals, np.empty(len(numbers), np.uint8))
     ends, starts, texts = (
         np.zeros(len(numbers) + 1, np.int32),
         np.zeros(totals[0] + 1, np.int32),
         np.empty(totals[1] + SLACK, np.uint8),
     )
-    copy_names(found.set_ids, found.positions, 0, sizes, *names, ends, starts, texts)
+    copy_names(found.set_ids, found.positions, sizes, *names, ends, starts, texts)
     room = np.zeros(len(starts) + AT_ONCE, np.int32)
     repeat_names(found.set_ids[:0], sizes, ends, starts, texts, ends.copy(), room, texts.copy())
     set_aside(frozen(np.ones(1, np.bool_)), numbers[:1], numbers[:1], np.empty(4, np.int32))
@@ -113,7 +113,10 @@ def _compile_relay(column: KeyColumn) -> None:
     screen_keys(keys)
     table = np.zeros(6 << 10, np.uint64)
     fill_places(keys, keys, np.uint64(1), table)
-    find_places(keys, keys, keys, keys, table, np.uint64(1), 1, numbers, numbers.copy())
+    directory = Directory(keys, keys, frozen(table), np.uint64(1), frozen(np.zeros(len(numbers), np.int32)))
+    find_places(keys, keys, directory, 1, numbers.copy())
+    place = keys.offsets.ctypes.data, 2, keys.data.ctypes.data, keys.data.size
+    assert relay.run_plain([*place, *place, *place], 1, 255, directory, lambda _station, _rows: found) is not None
 
 
 def _compile_criteria() -> None:

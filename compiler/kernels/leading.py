@@ -13,9 +13,18 @@ from compiler.kernels._jit import inlined, kernel, load64, store64
 from compiler.kernels.tables import Bytes, Int32s, Int64s, Keys, Signed, Unsigned
 from compiler.kernels.unsigned import EIGHT, ONE, TWO, ZERO
 
-__all__ = ["AT_ONCE", "copy_names", "lead", "measure_names", "repeat_names", "screen_keys"]
+__all__ = [
+    "AT_ONCE",
+    "copy_names",
+    "copy_text",
+    "lead",
+    "measure_names",
+    "repeat_names",
+    "screen_keys",
+    "screened",
+]
 
-THREE, SIXTEEN = np.uint64(3), np.uint64(16)
+THREE, SEVEN, SIXTEEN = np.uint64(3), np.uint64(7), np.uint64(16)
 AT_ONCE = 8
 """Ends of names that are copied together."""
 HIGH_BIT = np.uint8(0x80)
@@ -45,7 +54,7 @@ def lead(
         if stop > begin:
             data[end] = np.uint8(46)  # a dot
             end += ONE
-            _copy(keys.data, begin, stop, data, end)
+            copy_text(keys.data, begin, stop, data, end)
             end += stop - begin
         offsets[i + 1] = end
 
@@ -53,11 +62,17 @@ def lead(
 @kernel
 def screen_keys(keys: Keys) -> Signed:
     """Return the number of bytes of the longest key, plus 2^32 if any byte of any key is no ASCII."""
+    return screened(keys.offsets, keys.data)
+
+
+@inlined
+def screened(offsets: Int32s, data: Bytes) -> Signed:
+    """Do what :func:`screen_keys` does."""
     longest, bits = np.int32(0), np.uint8(0)
-    for i in range(np.uint64(keys.offsets.size - 1)):  # both loops become vectors
-        longest = max(longest, np.int32(keys.offsets[i + ONE] - keys.offsets[i]))
-    for at in range(np.uint64(keys.offsets[0]), np.uint64(keys.offsets[keys.offsets.size - 1])):
-        bits |= keys.data[at]
+    for i in range(np.uint64(offsets.size - 1)):  # both loops become vectors
+        longest = max(longest, np.int32(offsets[i + ONE] - offsets[i]))
+    for at in range(np.uint64(offsets[0]), np.uint64(offsets[offsets.size - 1])):
+        bits |= data[at]
     return np.int64(longest) | (np.int64(1) << 32 if bits >= HIGH_BIT else np.int64(0))
 
 
@@ -68,15 +83,45 @@ def measure_names(
     outputs: Int32s,
     low: Signed,
     name_offsets: Int64s,
+    other_low: Signed,
+    other_offsets: Int64s,
     sizes: Int64s,
     totals: Int64s,
+    bits: Bytes,
 ) -> None:
-    """Write how many names, and bytes of names, the rows have in all to ``totals``.
+    """Write how many names of two sorts, and bytes of these, the rows have in all to ``totals``.
 
-    Route r has the outputs ``outputs[offsets[r]:offsets[r + 1]]``, ascending; output ``low + n`` has the name n, with an entry more
-    in ``name_offsets`` than there are names, and other outputs have none. ``sizes`` gets three entries for each route: the index
-    of its first output with a name, how many have one, and how many bytes these names have.
+    Route r has the outputs ``outputs[offsets[r]:offsets[r + 1]]``, ascending; output ``low + n`` has the name n of the first sort, with
+    an entry more in ``name_offsets`` than there are names, and output ``other_low + n`` that of the second sort. ``sizes`` gets three
+    entries for each route: the index of its first output with a name, how many have one, and how many bytes these names have; and
+    behind all of these the same of the second sort. Bit i of ``bits`` says whether row i has a name of the first sort.
     """
+    routes = offsets.size - 1
+    _measure_routes(offsets, outputs, low, name_offsets, sizes, 0)
+    _measure_routes(offsets, outputs, other_low, other_offsets, sizes, 3 * routes)
+    names = length = others = other_length = np.int64(0)
+    byte = np.uint8(0)
+    for row in range(np.uint64(route_ids.size)):
+        route = THREE * np.uint64(route_ids[row])
+        other = route + THREE * np.uint64(routes)
+        names += sizes[route + ONE]
+        length += sizes[route + TWO]
+        others += sizes[other + ONE]
+        other_length += sizes[other + TWO]
+        byte |= np.uint8(sizes[route + ONE] > 0) << np.uint8(row & SEVEN)
+        if row & SEVEN == SEVEN:
+            bits[row >> THREE] = byte
+            byte = np.uint8(0)
+    if route_ids.size & 7:
+        bits[route_ids.size >> 3] = byte
+    totals[0], totals[1], totals[2], totals[3] = names, length, others, other_length
+
+
+@inlined
+def _measure_routes(
+    offsets: Int32s, outputs: Int32s, low: Signed, name_offsets: Int64s, sizes: Int64s, begin: Signed
+) -> None:
+    """Write the three entries of each route to ``sizes``, from ``begin`` on."""
     named = name_offsets.size - 1
     for route in range(offsets.size - 1):
         first = np.int64(offsets[route])
@@ -87,20 +132,16 @@ def measure_names(
             name = outputs[first + names] - low
             length += name_offsets[name + 1] - name_offsets[name]
             names += 1
-        sizes[3 * route], sizes[3 * route + 1], sizes[3 * route + 2] = first, names, length
-    names = length = np.int64(0)
-    for row in range(route_ids.size):
-        names += sizes[3 * route_ids[row] + 1]
-        length += sizes[3 * route_ids[row] + 2]
-    totals[0], totals[1] = names, length
+        at = begin + 3 * route
+        sizes[at], sizes[at + 1], sizes[at + 2] = first, names, length
 
 
 @kernel
 def copy_names(
     route_ids: Int32s,
     outputs: Int32s,
-    low: Signed,
     sizes: Int64s,
+    low: Signed,
     name_offsets: Int64s,
     names: Bytes,
     list_offsets: Int32s,
@@ -115,7 +156,7 @@ def copy_names(
         for i in range(first, first + np.uint64(sizes[route + ONE])):
             name = np.uint64(outputs[i] - low)
             begin, end = np.uint64(name_offsets[name]), np.uint64(name_offsets[name + ONE])
-            _copy(names, begin, end, texts, at)
+            copy_text(names, begin, end, texts, at)
             at += end - begin
             entry += ONE
             text_offsets[entry] = at
@@ -145,7 +186,7 @@ def repeat_names(
         first = np.uint64(route_ends[route])
         count, length = np.uint64(sizes[THREE * route + ONE]), np.uint64(sizes[THREE * route + TWO])
         begin = np.uint64(route_starts[first])
-        _copy(route_texts, begin, begin + length, texts, at)
+        copy_text(route_texts, begin, begin + length, texts, at)
         shift = np.int32(at - begin)
         done = ZERO
         while True:
@@ -161,7 +202,7 @@ def repeat_names(
 
 
 @inlined
-def _copy(source: Bytes, begin: Unsigned, end: Unsigned, target: Bytes, at: Unsigned) -> None:
+def copy_text(source: Bytes, begin: Unsigned, end: Unsigned, target: Bytes, at: Unsigned) -> None:
     """Copy ``source[begin:end]`` to ``target[at:]``, and up to SLACK bytes more.
 
     The processor cannot predict how often a loop for a short text runs, so the first bytes are copied without one.

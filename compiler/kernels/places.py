@@ -10,14 +10,18 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import folded_product, inlined, kernel, load64
-from compiler.kernels.tables import Int32s, Keys, Signed, Uint64s, Unsigned
+from compiler.kernels.relay_tables import Directory
+from compiler.kernels.tables import Bytes, Int32s, Keys, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import EIGHT, GOLDEN, ONE, TWO, UPPER_HALF, ZERO
 from compiler.kernels.words import FARTHEST
 
-__all__ = ["fill_places", "find_places"]
+__all__ = ["ends_within", "fill_places", "find_places", "station_of"]
 
 ENTRY = np.uint64(6)
 SHORT = np.uint64(16)
+
+Ends = tuple[Unsigned, Unsigned, Unsigned, Unsigned]
+"""The first and the last eight bytes of a text, and where it begins and ends."""
 
 
 @kernel
@@ -46,63 +50,86 @@ def fill_places(places: Keys, names: Keys, multiplier: Unsigned, table: Uint64s)
 def find_places(
     places: Keys,
     names: Keys,
-    known_places: Keys,
-    known_names: Keys,
-    table: Uint64s,
-    multiplier: Unsigned,
+    directory: Directory,
     rows: Signed,
-    stations: Int32s,
     found: Int32s,
 ) -> Signed:
     """Write the station of each row, or -1, to ``found``; return how many rows have none.
 
-    One text in ``places`` is that of all rows. ``stations[i]`` is the station of ``known_places[i]`` and ``known_names[i]``; long
-    texts are compared with these.
+    One text in ``places`` is that of all rows.
     """
     missing: Signed = 0
-    mask = np.uint64(table.size // 6 - 1)
     several = places.offsets.size > 2
     for i in range(np.uint64(rows)):
         row = i if several else ZERO
         station = np.int32(-1)
         if (places.valid.size == 0 or places.valid[row]) and (names.valid.size == 0 or names.valid[i]):
-            first, last, begin, end = _ends(places, row)
-            name_first, name_last, name_begin, name_end = _ends(names, i)
-            lengths = (end - begin) << UPPER_HALF | (name_end - name_begin)
-            slot = _home(first, last, name_first, name_last, lengths, multiplier) & mask
-            while table[ENTRY * slot + np.uint64(5)] != ZERO:
-                at = ENTRY * slot
-                if (
-                    table[at] == first
-                    and table[at + ONE] == last
-                    and table[at + TWO] == name_first
-                    and table[at + np.uint64(3)] == name_last
-                    and table[at + np.uint64(4)] == lengths
-                ):
-                    known = np.int64(table[at + np.uint64(5)]) - 1
-                    if (end - begin <= SHORT or _same(known_places, known, places, row)) and (
-                        name_end - name_begin <= SHORT or _same(known_names, known, names, i)
-                    ):
-                        station = stations[known]
-                        break
-                slot = (slot + ONE) & mask
+            place, name = _ends(places, row), _ends(names, i)
+            station = station_of(place, name, places.data, names.data, directory)
         missing += station < 0
         found[i] = station
     return missing
 
 
 @inlined
-def _ends(texts: Keys, row: Signed) -> tuple[Unsigned, Unsigned, Unsigned, Unsigned]:
+def station_of(place: Ends, name: Ends, places: Bytes, names: Bytes, directory: Directory) -> Signed:
+    """Return the station of a place and a name, which lie in ``places`` and ``names``, or -1."""
+    table, multiplier = directory.table, directory.multiplier
+    mask = np.uint64(table.size // 6 - 1)
+    first, last, begin, end = place
+    name_first, name_last, name_begin, name_end = name
+    lengths = (end - begin) << UPPER_HALF | (name_end - name_begin)
+    slot = _home(first, last, name_first, name_last, lengths, multiplier) & mask
+    while table[ENTRY * slot + np.uint64(5)] != ZERO:
+        at = ENTRY * slot
+        if (
+            table[at] == first
+            and table[at + ONE] == last
+            and table[at + TWO] == name_first
+            and table[at + np.uint64(3)] == name_last
+            and table[at + np.uint64(4)] == lengths
+        ):
+            known = np.int64(table[at + np.uint64(5)]) - 1
+            if (end - begin <= SHORT or _same(directory.places, known, places, begin)) and (
+                name_end - name_begin <= SHORT or _same(directory.names, known, names, name_begin)
+            ):
+                return directory.stations[known]
+        slot = (slot + ONE) & mask
+    return np.int32(-1)
+
+
+@inlined
+def _ends(texts: Keys, row: Signed) -> Ends:
     """Return the first and the last eight bytes of a text, or all of a shorter one twice, and where it begins and ends.
 
     Lengths are mixed, so there is no branch on them.
     """
     begin, end = np.uint64(texts.offsets[np.uint64(row)]), np.uint64(texts.offsets[np.uint64(row) + ONE])
     length = end - begin
+    short, mask = _shortened(length)
+    return load64(texts.data, begin) & mask, load64(texts.data, begin + (length - short)) & mask, begin, end
+
+
+@inlined
+def ends_within(offsets: Int32s, data: Bytes, row: Unsigned) -> Ends:
+    """Return the same of a text with nothing behind its bytes that may be read."""
+    begin, end = np.uint64(offsets[row]), np.uint64(offsets[row + ONE])
+    length = end - begin
+    short, mask = _shortened(length)
+    if begin + EIGHT <= np.uint64(data.size):
+        return load64(data, begin) & mask, load64(data, begin + (length - short)) & mask, begin, end
+    bits = ZERO
+    for i in range(length):  # below eight
+        bits |= np.uint64(data[begin + i]) << (EIGHT * i)
+    return bits, bits, begin, end
+
+
+@inlined
+def _shortened(length: Unsigned) -> tuple[Unsigned, Unsigned]:
+    """Return how many of eight bytes are of a text of this length, and a mask of these."""
     short = min(length, EIGHT)
     mask = (TWO << (EIGHT * short - ONE & np.uint64(63))) - ONE
-    mask = mask if length != ZERO else ZERO
-    return load64(texts.data, begin) & mask, load64(texts.data, begin + (length - short)) & mask, begin, end
+    return short, mask if length != ZERO else ZERO
 
 
 @inlined
@@ -116,10 +143,10 @@ def _home(
 
 
 @kernel
-def _same(known: Keys, number: Signed, texts: Keys, row: Signed) -> bool:
+def _same(known: Keys, number: Signed, texts: Bytes, begin: Unsigned) -> bool:
     """Compare two texts of one length, byte by byte."""
-    at, other = np.int64(known.offsets[number]), np.int64(texts.offsets[row])
+    at, other = np.int64(known.offsets[number]), np.int64(begin)
     for i in range(known.offsets[number + 1] - at):
-        if known.data[at + i] != texts.data[other + i]:
+        if known.data[at + i] != texts[other + i]:
             return False
     return True

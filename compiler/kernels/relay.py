@@ -22,6 +22,7 @@ __all__ = [
     "rehash_steps",
     "set_aside",
     "still_waiting",
+    "take_steps",
 ]
 
 
@@ -83,6 +84,27 @@ def advance_rows(
     first 0: the itinerary that the last row with it had, and the next one; most often it is the same again. Returns DONE, or minus
     the table that must grow.
     """
+    return take_steps(
+        network, cache, scratch, itineraries, rows, set_ids, offsets, positions, conditions, names, last, first
+    )
+
+
+@inlined
+def take_steps(
+    network: Network,
+    cache: Itineraries,
+    scratch: Scratch,
+    itineraries: Int32s,
+    rows: Int32s,
+    set_ids: Int32s,
+    offsets: Int32s,
+    positions: Int32s,
+    conditions: Int32s,
+    names: Int32s,
+    last: Int32s,
+    first: Signed,
+) -> Signed:
+    """Do what :func:`advance_rows` does."""
     steps, counts = cache.steps, cache.counts
     mask = np.uint64((steps.size >> 1) - 1)
     for i in range(first, rows.size):

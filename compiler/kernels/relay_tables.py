@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from compiler.kernels.tables import Bytes, Int32s, Int64s, Uint64s
+from compiler.kernels.tables import Bools, Bytes, Int32s, Int64s, Keys, Uint64s, Unsigned
 
-__all__ = ["SLACK", "Itineraries", "Network", "Scratch"]
+__all__ = ["SLACK", "Directory", "Itineraries", "Network", "Room", "Scratch"]
 
 SLACK = 32
 """How many bytes kernels may copy beyond the end of a text."""
@@ -96,3 +96,48 @@ class Scratch(NamedTuple):
     agenda: Int32s
     output_marks: Int32s
     station_marks: Int32s
+
+
+# --- Plain batches: see compiler.kernels.relay_batches ------------------------------------------------------------------------
+
+WRONG = 1
+"""What a kernel returns for a batch that must go another way."""
+PLACE, NAME, KEY = 0, 4, 8
+"""Slots of ``Room.columns``, four for each column: the address of its offsets, how many these are, the address of its bytes, and
+how many there are."""
+WAITING, ASIDE, ROUTES, OUTPUTS = range(4)
+"""Slots of ``Room.counts``: how many rows wait at stations that the automaton knows and at others; and, where none waits, how many
+distinct itineraries the rows have, and how many outputs these have."""
+
+
+class Directory(NamedTuple):
+    """Where keys begin, by the name of a place and a name there: see :mod:`compiler.kernels.places`. Immutable."""
+
+    places: Keys
+    names: Keys
+    table: Uint64s
+    multiplier: Unsigned
+    stations: Int32s
+    """The station of each row of ``places`` and ``names``."""
+
+
+class Room(NamedTuple):
+    """Room for a batch of at most so many rows as ``itineraries`` has entries. It means nothing between two batches."""
+
+    columns: Uint64s
+    counts: Int64s
+    itineraries: Int32s
+    rows: Int32s
+    """The rows that wait at stations that the automaton knows, ascending."""
+    offsets: Int32s
+    """The keys of these behind the words of their stations, in ``data``."""
+    data: Bytes
+    aside: Int32s
+    """The rows that wait at other stations, ascending."""
+    aside_at: Int32s
+    asked: Bools
+    """Which stations these are."""
+    word_offsets: Int32s
+    words: Bytes
+    answer: Int32s
+    """For each row the number of its route, then the offsets of the routes' outputs, then all outputs."""

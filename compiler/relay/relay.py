@@ -15,15 +15,16 @@ multiply with stations that a key never gets to.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from compiler.kernels.relay_tables import Network
+from compiler.kernels.relay_tables import Directory, Network
 from compiler.kernels.tables import PADDING, Bytes, Keys, frozen
 from compiler.leases import Lease, Leases
 from compiler.machine.columns import end_of_bytes, readable
+from compiler.relay.plain_batches import ROWS, PlainBatches
 from compiler.relay.steps import FullError, Steps
 from compiler.relay.unions import FurtherKeys, united
 from compiler.values import FEW, Int32s, KeyColumn, SetBatch
@@ -95,6 +96,8 @@ class Relay:
         self._clears = 0
         self._steps = Steps(self._network, outputs)
         self._midway = False
+        self._plain: PlainBatches | None = None
+        """Made for the first plain batch. Nothing in it outlives a batch, so a call that was broken off leaves nothing wrong."""
 
     def run(self, column: KeyColumn, stations: Int32s, ask: Ask, further: FurtherKeys | None = None) -> SetBatch:
         """Send every key from its station, or nowhere if that is below 0, and return the outputs that it gets to.
@@ -110,6 +113,29 @@ class Relay:
                 self._steps.start_over()
             self._midway = True
             found = self._run(column, stations, ask, further)
+            self._midway = False
+            return found
+        finally:
+            self._leases.give_back(0)
+
+    def run_plain(
+        self, columns: Sequence[int], rows: int, longest: int, directory: Directory, ask: Ask
+    ) -> SetBatch | None:
+        """Do the same with columns that lie somewhere; None if they must go the general way, by :meth:`run`.
+
+        They must if they have many rows, nothing is found of a row's station, or a key has over ``longest`` bytes or one that is no
+        ASCII. ``columns`` are twelve numbers: of the places, of the names there, and of the keys each the address of 32-bit offsets,
+        how many these are, the address of the bytes, and how many there are. One place may be that of all rows. Nothing
+        outside of these bytes is read, whatever the offsets are.
+        """
+        lease: Lease = {}
+        if not 0 < rows <= ROWS or self._leases.take(lease, (0,)) is None:
+            return None
+        try:
+            if self._midway:  # as above
+                self._steps.start_over()
+            self._midway = True
+            found = self._run_plain(columns, rows, longest, directory, ask)
             self._midway = False
             return found
         finally:
@@ -158,6 +184,22 @@ class Relay:
         steps.forget_numbers()
         return SetBatch(route_ids, np.concatenate(offsets), np.concatenate(values))
 
+    def _run_plain(
+        self, columns: Sequence[int], rows: int, longest: int, directory: Directory, ask: Ask
+    ) -> SetBatch | None:
+        steps = self._steps
+        if self._plain is None:
+            self._plain = PlainBatches(self._asked, self._words, self._tags)
+        steps.limit = self._capacity
+
+        def ask_all(itineraries: Int32s, aside: Int32s, at: Int32s) -> None:
+            self._ask(itineraries, aside, at, 0, ask)
+
+        try:
+            return self._plain.run(steps, columns, rows, longest, directory, self._matched, ask_all)
+        except FullError:
+            return None
+
     def _clear(self) -> None:
         self._steps.clear()
         self._clears += 1
@@ -176,10 +218,7 @@ class Relay:
         """Ask for the accept set of each waiting row, and take it one step further."""
         if self._asks:
             rows, at, aside, aside_at = self._steps.set_aside(self._asked, rows, at)
-            stations = np.flatnonzero(np.bincount(aside_at)).tolist()
-            for station in stations:
-                there = aside if len(stations) == 1 else aside[aside_at == station]
-                self._steps.advance(itineraries, there, ask(station, there + np.int32(first)), self._conditions)
+            self._ask(itineraries, aside, aside_at, first, ask)
         if len(rows):
             found = self._matched(self._led(keys.parts, first, rows, at))
             if keys.further is not None:
@@ -188,6 +227,13 @@ class Relay:
                     led = self._led(keys.further_parts, 0, more, at[owners])
                     found = united(found, owners, self._machine.match_batch([led]))
             self._steps.advance(itineraries, rows, found, self._tags)
+
+    def _ask(self, itineraries: Int32s, rows: Int32s, at: Int32s, first: int, ask: Ask) -> None:
+        """Ask the stations at which rows wait, and take these one step further."""
+        stations = np.flatnonzero(np.bincount(at)).tolist()
+        for station in stations:
+            there = rows if len(stations) == 1 else rows[at == station]
+            self._steps.advance(itineraries, there, ask(station, there + np.int32(first)), self._conditions)
 
     def _matched(self, led: KeyColumn) -> SetBatch:
         """Return the accept sets of keys; few are matched with less ado, where the automaton can."""
@@ -226,4 +272,4 @@ class Relay:
         return KeyColumn(offsets, data, None)
 
 
-LENDING = (Relay.run.__code__,)
+LENDING = Relay.run.__code__, Relay.run_plain.__code__

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
 from compiler.errors import CapacityError
-from compiler.kernels.relay_tables import DONE, EPOCH, FOUND, NEXT, STATES, Itineraries, Network
+from compiler.kernels.relay_tables import DONE, EPOCH, FOUND, NEXT, STATES, WRONG, Directory, Itineraries, Network, Room
 from compiler.kernels.tables import Bools
 from compiler.relay.itineraries import empty_itineraries, grown, make_scratch, nbytes
 from compiler.values import Int32s, SetBatch
@@ -14,6 +17,15 @@ __all__ = ["FullError", "Steps"]
 
 MOST_EPOCHS = 1 << 30
 MOST_VALUES = 2**31 - 1
+
+
+@cache
+def _kernels() -> tuple[Any, Any, Any]:
+    """Import as late as all kernels: to ask for a module's names at each batch would take 2 us."""
+    from compiler.kernels.calling import direct
+    from compiler.kernels.relay_batches import pass_on, publish
+
+    return direct, publish, pass_on
 
 
 class FullError(Exception):
@@ -55,9 +67,7 @@ class Steps:
         from compiler.kernels.calling import direct
         from compiler.kernels.relay import begin_rows
 
-        if self._cache.counts[EPOCH] > MOST_EPOCHS:
-            self._cache.counts[EPOCH] = 0
-            self._scratch = make_scratch(self._network, self._outputs)
+        self._count_epochs()
         row = found = 0
         while True:
             where = stations, itineraries, rows, at, row, found
@@ -66,6 +76,33 @@ class Steps:
                 return status
             self._grow(-status)
             row, found = int(self._cache.counts[NEXT]), int(self._cache.counts[FOUND])
+
+    def publish(self, directory: Directory, room: Room, rows: int, longest: int, word: int) -> bool:
+        """Begin a plain batch; return False if it must go the general way. See :mod:`compiler.kernels.relay_batches`."""
+        direct, publish, _ = _kernels()
+        self._count_epochs()
+        while True:
+            self._lengthen_marks()
+            known = directory, self._network, self._cache, self._scratch, room, self._marks
+            status = int(direct(publish, *known, rows, longest, word))
+            if status >= 0:
+                return status != WRONG
+            self._grow(-status)
+
+    def pass_on(self, room: Room, rows: int, sets: SetBatch, conditions: Int32s) -> bool:
+        """Take the rows of a plain batch that wait one step further, given their accept sets; the rest as for :meth:`advance`."""
+        direct, _, pass_on = _kernels()
+        names = np.empty(len(sets.offsets) - 1, np.int32)
+        last = np.empty(2 * len(names), np.int32)
+        row = 0
+        while True:
+            self._lengthen_marks()
+            known = self._network, self._cache, self._scratch, room, self._marks, rows
+            status = int(direct(pass_on, *known, *sets, conditions, names, last, row))
+            if status >= 0:
+                return status != WRONG
+            self._grow(-status)
+            row = int(self._cache.counts[NEXT])
 
     def advance(self, itineraries: Int32s, rows: Int32s, sets: SetBatch, conditions: Int32s) -> None:
         """Take rows one step further, given the accept set of each and the condition that each accept tag stands for."""
@@ -106,9 +143,7 @@ class Steps:
         from compiler.kernels.calling import direct
         from compiler.kernels.relay import conclude_rows
 
-        if len(self._marks) < len(self._cache.waits):
-            more = np.full(len(self._cache.waits) - len(self._marks), -1, np.int32)
-            self._marks = np.concatenate((self._marks, more))
+        self._lengthen_marks()
         used = np.empty(min(len(itineraries), int(self._cache.counts[STATES])), np.int32)
         count = int(direct(conclude_rows, itineraries, self._marks, route_ids, used, base))
         self._numbered.append(used[:count])
@@ -133,6 +168,18 @@ class Steps:
         for used in self._numbered:
             self._marks[used] = -1
         self._numbered = []
+
+    def _count_epochs(self) -> None:
+        """Begin to count epochs anew before their numbers are used up."""
+        if self._cache.counts[EPOCH] > MOST_EPOCHS:
+            self._cache.counts[EPOCH] = 0
+            self._scratch = make_scratch(self._network, self._outputs)
+
+    def _lengthen_marks(self) -> None:
+        """Have a mark for each itinerary that the cache has room for."""
+        if len(self._marks) < len(self._cache.waits):
+            more = np.full(len(self._cache.waits) - len(self._marks), -1, np.int32)
+            self._marks = np.concatenate((self._marks, more))
 
     def _empty(self) -> None:
         self._cache = empty_itineraries(self._network)

@@ -133,7 +133,8 @@ def route(
         compiled = in_background(prepare)
         if report is not None:
             report("starting Spark", 0, 0)
-        session = cleaning.enter_context(spark_session(terminal, master, app_name="dfa-router route"))
+        ends = context.obj.since is not None
+        session = cleaning.enter_context(spark_session(terminal, master, app_name="dfa-router route", ends=ends))
         if report is not None and not compiled.done():
             report("compiling kernels, for the first time here", 0, 0)
         compiled.result()
@@ -152,6 +153,7 @@ def route(
             top=top,
             counts=counts,
             report=report,
+            alone=True,
         )
     for part in _parts(summary, starting):
         terminal.show(part)

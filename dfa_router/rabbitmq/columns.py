@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,11 +26,11 @@ from dfa_router.rabbitmq.copies import BCC, CC, Copies
 from dfa_router.rabbitmq.exchange_types import EVERY_TYPE_READS
 from dfa_router.rabbitmq.headers.columns import read_headers
 from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ROUTING_KEY
-from dfa_router.rabbitmq.name_lists import Texts, lists_of, named_lists, no_ends
+from dfa_router.rabbitmq.name_lists import FEW_ROWS, Texts, empty_lists, named_lists
 from dfa_router.rabbitmq.nodes import Node, Numbering
 from dfa_router.rabbitmq.places import Places
 from dfa_router.rabbitmq.problems import Problems, check_keys
-from dfa_router.rabbitmq.routed_columns import CHOICE, NO_CHOICES, RoutedColumns
+from dfa_router.rabbitmq.routed_columns import CHOICE, RoutedColumns
 
 __all__ = ["CompiledTopology", "RoutedBatch", "RoutedColumns", "route_batch"]
 
@@ -77,6 +77,12 @@ class CompiledTopology(Protocol):
         """Send each row from an exchange, or nowhere if that is below 0, and return what it gets to.
 
         That are queues, and remarks on exchanges, as the numbering says; ascending.
+        """
+
+    def send_plain(self, exchanges: Any, keys: Any, vhosts: Any, vhost: str) -> SetBatch | None:
+        """Do the same for columns as :func:`route_batch` has them, without attributes; None for any that are not plain.
+
+        That are large ones, those with nulls or in another form, and any with a row that has a problem.
         """
 
 
@@ -150,25 +156,20 @@ class RoutedBatch:
 
     def columns(self) -> RoutedColumns:
         """Return a row per message."""
-        queues, routed, unknown = self._columns()
-        if self.topology.chooses:
-            chosen = self.one_of.take(pa.array(self.route_ids))
-        else:  # as in most topologies
-            chosen = lists_of(_CHOICES, no_ends(len(self.route_ids)), NO_CHOICES)
-        return RoutedColumns(queues, routed, unknown, self.problem, chosen, self.topology.chooses)
-
-    def _columns(self) -> tuple[pa.ListArray, pa.BooleanArray, pa.ListArray]:
-        """Return queues, whether there are any, and exchanges that are not simulated."""
+        topology = self.topology
         if jit_enabled():
-            queues, ends = named_lists(self.routes, 0, self.topology.queue_texts)
-            others, _ = named_lists(self.routes, len(self.topology.queue_names), self.topology.exchange_texts)
+            queues, unknown, routed = named_lists(self.routes, topology.queue_texts, topology.exchange_texts)
         else:
             ids = pa.array(self.route_ids)
-            queues, others = self.queues.take(ids), self.not_simulated.take(ids)
-            ends = queues.offsets.to_numpy()
-        sure = self.routed[self.route_ids] if self.topology.chooses else ends[1:] > ends[:-1]
-        bits = pa.py_buffer(np.packbits(sure, bitorder="little"))
-        return queues, pa.BooleanArray.from_buffers(pa.bool_(), len(sure), [None, bits]), others
+            queues, unknown, routed = self.queues.take(ids), self.not_simulated.take(ids), None
+        if routed is None or topology.chooses:
+            routed = pa.array(self.routed[self.route_ids])
+        if topology.chooses:
+            chosen = self.one_of.take(pa.array(self.route_ids))
+        else:  # as in most topologies
+            rows = len(self.route_ids)
+            chosen = _no_few_choices(rows) if rows <= FEW_ROWS else empty_lists(_CHOICES, rows)
+        return RoutedColumns(queues, routed, unknown, self.problem, chosen, topology.chooses)
 
     def _lists(self, which: npt.NDArray[np.bool_], name: Any) -> pa.ListArray:
         """Return a list of names per route. Only names that occur are made into Arrow text: there may be far more queues."""
@@ -202,6 +203,10 @@ def route_batch(
     Raises :class:`MessagesError` for columns of different lengths, :class:`KeyTypeError` for a column of another type, and
     :class:`CapacityError` for one of over 2 GiB.
     """
+    if not attributes:
+        plainly = topology.send_plain(exchanges, keys, vhosts, vhost)
+        if plainly is not None:
+            return RoutedBatch(topology=topology, routes=plainly, problem=_no_problems(len(plainly.set_ids)))
     exchange_column, key_column = bytes_array(exchanges, "exchanges"), bytes_array(keys, "keys")
     vhost_column = None if vhosts is None else bytes_array(vhosts, "vhosts")
     given = {
@@ -220,6 +225,16 @@ def route_batch(
         starts[null] = -1
     columns = _attributes(given, topology, starts, problems) | {ROUTING_KEY: key_column}
     return RoutedBatch(topology=topology, routes=topology.send(starts, columns), problem=problems.column())
+
+
+@lru_cache(maxsize=8)  # plain batches have few rows, and often as many as those before
+def _no_problems(rows: int) -> pa.StringArray:
+    return pa.nulls(rows, pa.string())
+
+
+@lru_cache(maxsize=8)
+def _no_few_choices(rows: int) -> pa.ListArray:
+    return empty_lists(_CHOICES, rows)
 
 
 def _attributes(

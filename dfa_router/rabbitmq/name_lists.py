@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,28 +16,31 @@ from compiler.values import Int32s, SetBatch
 from dfa_router.errors import CapacityError
 from dfa_router.rabbitmq.byte_columns import MOST
 
-__all__ = ["Texts", "lists_of", "named_lists", "no_ends", "texts_of"]
+__all__ = ["FEW_ROWS", "NamedLists", "Texts", "empty_lists", "named_lists", "texts_of"]
 
 _NAMES = pa.list_(pa.string())
-_NO_NAMES = pa.nulls(0, pa.string())
+_TRUTH = pa.bool_()
+FEW_ROWS = 1 << 13
+"""The most rows of empty lists that are kept."""
 FEW = 4
 """Routes are few if each has so many messages, on average: then each is written once, and copied."""
 
 
 class Texts(NamedTuple):
-    """Names as kernels read them: name n is ``data[offsets[n]:offsets[n + 1]]``."""
+    """Names as kernels read them: name n, that of output ``first + n``, is ``data[offsets[n]:offsets[n + 1]]``."""
 
+    first: int
     offsets: npt.NDArray[np.int64]
     data: npt.NDArray[np.uint8]
     """With SLACK bytes more."""
 
 
-def texts_of(names: Iterable[str]) -> Texts:
-    """Encode names."""
+def texts_of(names: Iterable[str], first: int) -> Texts:
+    """Encode the names of outputs, from ``first`` on."""
     encoded = [name.encode() for name in names]
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(name) for name in encoded], out=offsets[1:])
-    return Texts(frozen(offsets), frozen(np.frombuffer(b"".join(encoded) + bytes(SLACK), np.uint8)))
+    return Texts(first, frozen(offsets), frozen(np.frombuffer(b"".join(encoded) + bytes(SLACK), np.uint8)))
 
 
 class _Lists(NamedTuple):
@@ -50,45 +54,80 @@ class _Lists(NamedTuple):
     """With SLACK bytes more."""
 
 
-def named_lists(routes: SetBatch, first: int, names: Texts) -> tuple[pa.ListArray, Int32s]:
-    """Return for each message the names of its route's outputs, and where each list ends: output ``first + n`` has name n.
+class _Kernels(NamedTuple):
+    direct: Any
+    measure_names: Any
+    copy_names: Any
+    repeat_names: Any
+    at_once: int
+
+
+@cache
+def _kernels() -> _Kernels:
+    """Import as late as all kernels: to ask for a module's names at each batch would take 3 us."""
+    from compiler.kernels.calling import direct
+    from compiler.kernels.leading import AT_ONCE, copy_names, measure_names, repeat_names
+
+    return _Kernels(direct, measure_names, copy_names, repeat_names, AT_ONCE)
+
+
+class NamedLists(NamedTuple):
+    """A row for each message."""
+
+    lists: pa.ListArray
+    """The names of its route's outputs of the first sort."""
+    others: pa.ListArray
+    """Those of the second sort."""
+    named: pa.BooleanArray
+    """Whether it has any of the first sort."""
+
+
+def named_lists(routes: SetBatch, names: Texts, others: Texts) -> NamedLists:
+    """Return for each message the names of its route's outputs: those among ``names``, and those among ``others``.
 
     Raises :class:`CapacityError` for over 2 GiB of names.
     """
-    from compiler.kernels.calling import direct
-    from compiler.kernels.leading import copy_names, measure_names, repeat_names
+    kernels = _kernels()
+    rows, entries = len(routes.set_ids), 3 * len(routes.offsets) - 3
+    sizes, totals = np.empty(2 * entries, np.int64), np.empty(4, np.int64)
+    bits = np.empty((rows + 7) // 8, np.uint8)
+    kernels.direct(kernels.measure_names, *routes, *names[:2], *others[:2], sizes, totals, bits)
+    count, length, more, more_length = totals.tolist()
+    return NamedLists(
+        _lists(routes, names, sizes[:entries], count, length),
+        _lists(routes, others, sizes[entries:], more, more_length),
+        pa.BooleanArray.from_buffers(_TRUTH, rows, [None, pa.py_buffer(bits)]),
+    )
 
+
+def _lists(routes: SetBatch, names: Texts, sizes: npt.NDArray[np.int64], count: int, length: int) -> pa.ListArray:
+    """Return lists of names, which have so many names and bytes in all."""
+    kernels = _kernels()
     ids, offsets, outputs = routes
-    if not len(outputs) or outputs.max() < first:
-        ends = no_ends(len(ids))
-        return lists_of(_NAMES, ends, _NO_NAMES), ends
-    sizes, totals = np.empty(3 * len(offsets), np.int64), np.empty(2, np.int64)
-    direct(measure_names, ids, offsets, outputs, first, names.offsets, sizes, totals)
-    count, length = totals.tolist()
+    if not count:
+        return _few_empty_lists(len(ids)) if len(ids) <= FEW_ROWS else empty_lists(_NAMES, len(ids))
     if max(count, length) > MOST:
         raise CapacityError(
             f"these {len(ids):,} messages have {count:,} names of {length:,} bytes in all, and Arrow's columns of text "
             "have offsets of 32 bits: route fewer messages at a time, or take route_batch, which names each route once"
         )
     found = _room(len(ids), count, length)
-    if count:
-        of_routes = sizes[:-3].reshape(-1, 3)[:, 1:].sum(axis=0).tolist() if FEW * len(offsets) <= len(ids) else [MOST]
-        if sum(of_routes) < MOST:
-            once = _room(len(offsets) - 1, *of_routes)
-            each = np.arange(len(offsets) - 1, dtype=np.int32)
-            direct(copy_names, each, outputs, first, sizes, *names, *once)
-            direct(repeat_names, ids, sizes, *once, *found)
-        else:
-            direct(copy_names, ids, outputs, first, sizes, *names, *found)
-    values = pa.StringArray.from_buffers(count, pa.py_buffer(found.starts[: count + 1]), pa.py_buffer(found.texts))
-    return lists_of(_NAMES, found.ends, values), found.ends
+    of_routes = sizes.reshape(-1, 3)[:, 1:].sum(axis=0).tolist() if FEW * len(offsets) <= len(ids) else [MOST]
+    if sum(of_routes) < MOST:
+        once = _room(len(offsets) - 1, *of_routes)
+        each = np.arange(len(offsets) - 1, dtype=np.int32)
+        kernels.direct(kernels.copy_names, each, outputs, sizes, *names, *once)
+        kernels.direct(kernels.repeat_names, ids, sizes, *once, *found)
+    else:
+        kernels.direct(kernels.copy_names, ids, outputs, sizes, *names, *found)
+    values = pa.StringArray.from_buffers(count, pa.py_buffer(found.starts), pa.py_buffer(found.texts))
+    return lists_of(_NAMES, found.ends, values)
 
 
 def _room(lists: int, names: int, length: int) -> _Lists:
-    from compiler.kernels.leading import AT_ONCE
-
-    starts = np.zeros(names + 1 + AT_ONCE, np.int32)
-    return _Lists(no_ends(lists), starts, np.empty(length + SLACK, np.uint8))
+    ends, starts = np.empty(lists + 1, np.int32), np.empty(names + 1 + _kernels().at_once, np.int32)
+    ends[0] = starts[0] = 0
+    return _Lists(ends, starts, np.empty(length + SLACK, np.uint8))
 
 
 def lists_of(kind: pa.ListType, ends: Int32s, values: pa.Array) -> pa.ListArray:
@@ -96,6 +135,12 @@ def lists_of(kind: pa.ListType, ends: Int32s, values: pa.Array) -> pa.ListArray:
     return pa.ListArray.from_buffers(kind, len(ends) - 1, [None, pa.py_buffer(ends)], children=[values])
 
 
-def no_ends(rows: int) -> Int32s:
-    """Return where the lists of so many rows end if all are empty."""
-    return np.zeros(rows + 1, np.int32)
+def empty_lists(kind: pa.ListType, rows: int) -> pa.ListArray:
+    """Return so many lists, all of them empty."""
+    return lists_of(kind, np.zeros(rows + 1, np.int32), pa.nulls(0, kind.value_type))  # pa.array would import pandas
+
+
+@lru_cache(maxsize=8)
+def _few_empty_lists(rows: int) -> pa.ListArray:
+    """Return empty lists of names: batches have often as many rows as those before, and arrays do not change."""
+    return empty_lists(_NAMES, rows)

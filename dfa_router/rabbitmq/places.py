@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compiler.kernels.tables import Keys, Uint64s
+from compiler.kernels.relay_tables import Directory
+from compiler.kernels.tables import Keys, Uint64s, frozen
 from compiler.machine.columns import whole
 from compiler.values import Int32s, KeyColumn
 from dfa_router.arrow import key_column
@@ -30,6 +31,20 @@ class Places:
         """Enter the exchanges; ``numbers`` has all of them, internal ones included."""
         self._nodes, self._numbers, self._names = nodes, numbers, names
         self._table = _Table(nodes) if jit else None
+        self._single: tuple[str, pa.Array] = ("/", pa.array([b"/"]))
+
+    @property
+    def directory(self) -> Directory | None:
+        """The same for a kernel; None where kernels are not compiled."""
+        return None if self._table is None else self._table.directory
+
+    def column_of(self, vhost: str) -> pa.Array:
+        """Return a column of one row, with this vhost."""
+        name, column = self._single
+        if name != vhost:
+            column = pa.array([vhost.encode(errors="surrogatepass")])
+            self._single = vhost, column
+        return column
 
     def find(self, exchanges: pa.Array, vhosts: pa.Array | None, vhost: str, problems: Problems) -> Int32s:
         """Return the number of each row's exchange, or -1 and a sentence among the problems.
@@ -85,17 +100,17 @@ class _Table:
         from compiler.kernels.places import fill_places
 
         public = [number for number, node in enumerate(nodes) if not node.internal]
-        self._numbers = np.array(public, np.int32)
-        self._places = _texts([nodes[number].vhost for number in public])
-        self._names = _texts([nodes[number].name for number in public])
+        places = _texts([nodes[number].vhost for number in public])
+        names = _texts([nodes[number].name for number in public])
         slots = 1 << max(4, (4 * len(public)).bit_length())
-        content = blake2b(self._places.data.tobytes() + self._names.data.tobytes(), digest_size=8)
+        content = blake2b(places.data.tobytes() + names.data.tobytes(), digest_size=8)
         while True:  # whoever chooses names cannot choose the multiplier, which depends on them
-            self._multiplier = np.uint64(int.from_bytes(content.digest(), "little") | 1)
-            self._table: Uint64s = np.zeros(6 * slots, np.uint64)
-            if fill_places(self._places, self._names, self._multiplier, self._table):
+            multiplier = np.uint64(int.from_bytes(content.digest(), "little") | 1)
+            table: Uint64s = np.zeros(6 * slots, np.uint64)
+            if fill_places(places, names, multiplier, table):
                 break
             content.update(b"another")
+        self.directory = Directory(places, names, frozen(table), multiplier, frozen(np.array(public, np.int32)))
 
     def find(self, exchanges: pa.Array, vhosts: pa.Array | None, vhost: str) -> tuple[Int32s, int]:
         """Return the number of each row's exchange, or -1, and how many are -1."""
@@ -105,8 +120,7 @@ class _Table:
         found = np.empty(len(exchanges), np.int32)
         places = _texts([vhost]) if vhosts is None else whole(key_column(vhosts))
         names = whole(key_column(exchanges))
-        known = self._places, self._names, self._table, self._multiplier
-        missing = direct(find_places, places, names, *known, len(exchanges), self._numbers, found)
+        missing = direct(find_places, places, names, self.directory, len(exchanges), found)
         return found, int(missing)
 
 

@@ -39,6 +39,7 @@ from dfa_router.rabbitmq.names import Names, no_exchange
 from dfa_router.rabbitmq.nodes import Node, Numbering, make_nodes, queues_of
 from dfa_router.rabbitmq.one_message import message_of, way_of
 from dfa_router.rabbitmq.places import Places
+from dfa_router.rabbitmq.plain_columns import plain_columns
 from dfa_router.rabbitmq.route import OneOf, Route
 from dfa_router.rabbitmq.rules import rules_of
 from dfa_router.rabbitmq.shared_automaton import SharedAutomaton, compile_shared
@@ -98,14 +99,8 @@ class TopologyRouter:
         for number in range(len(self.nodes)):
             self.matcher(number)
         own = {number: matcher for number, matcher in self._matchers.items() if not self._is_shared(number)}
-        made = (
-            "places",
-            "queue_names",
-            "queue_texts",
-            "exchange_texts",
-            "names",
-            "ranks",
-        )  # they are made again when they are needed
+        # These are made again when they are needed.
+        made = {"places", "queue_names", "queue_texts", "exchange_texts", "names", "ranks"}
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         return {**state, "_matchers": own}
 
@@ -169,12 +164,12 @@ class TopologyRouter:
     @cached_property
     def queue_texts(self) -> Texts:
         """The same, as bytes for kernels."""
-        return texts_of(self.queue_names)
+        return texts_of(self.queue_names, 0)
 
     @cached_property
     def exchange_texts(self) -> Texts:
         """The names of the exchanges by number, as bytes for kernels."""
-        return texts_of(node.name for node in self.nodes)
+        return texts_of((node.name for node in self.nodes), len(self.queues))
 
     @cached_property
     def places(self) -> Places:
@@ -262,6 +257,14 @@ class TopologyRouter:
         if found is None:
             found = route_by_hops(self.nodes, self.numbering, self.ranks, self.matcher, starts, columns)
         return found
+
+    def send_plain(self, exchanges: Any, keys: Any, vhosts: Any, vhost: str) -> SetBatch | None:
+        """Send messages with nothing out of the ordinary; see :class:`dfa_router.rabbitmq.columns.CompiledTopology`."""
+        directory = self.places.directory if self._is_automaton else None
+        found = plain_columns(exchanges, keys, vhosts, self.places.column_of(vhost))
+        if directory is None or found is None:
+            return None
+        return self._shared().send_plain(found, directory, self._asked)
 
     def _asked(self, number: int) -> Matcher:
         matcher = self.matcher(number)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from compiler import Nfa, build_nfa
-from compiler.kernels.relay_tables import CONSTANT
+from compiler.kernels.relay_tables import CONSTANT, Directory, Network
 from compiler.prepare import jit_enabled
-from compiler.relay.relay import Relay
+from compiler.relay.relay import Ask, Relay
 from compiler.storage.automata import read_automaton, write_automaton
 from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.arrow import Rows, key_column
@@ -20,8 +20,10 @@ from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.language.dialects import AMQP
 from dfa_router.rabbitmq.copies import keys_of_column
 from dfa_router.rabbitmq.key_matching import StationMatcher
-from dfa_router.rabbitmq.matching import FURTHER_KEYS, ROUTING_KEY, Columns, Matcher
+from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ROUTING_KEY, Columns, Matcher
 from dfa_router.rabbitmq.nodes import Node
+from dfa_router.rabbitmq.plain_columns import PlainColumns
+from dfa_router.rabbitmq.problems import MAX_KEY_BYTES
 from dfa_router.rabbitmq.stations import Stations, plan
 
 __all__ = ["SharedAutomaton", "compile_shared"]
@@ -46,15 +48,18 @@ class SharedAutomaton:
         options = spec.options(cache_bytes=own) if "cache_bytes" in spec.info.options else spec.options()
         self._machine: Automaton = restorer(engine)(nfa, AMQP, options)  # type: ignore[assignment]
         self._relay: Relay | None = None
+        self._blind: Relay | None = None
+        """For messages whose headers are not known, where any exchange goes by them; made when the first ones come."""
         self._apart: Relay | None = None
         """For messages with several keys: these may get to an exchange by one key and on by another, so what is narrowed to the
         key that gets there (:mod:`dfa_router.rabbitmq.narrowing`) does not tell enough. It may always have its least bytes."""
         if jit_enabled():
             network = stations.network
             alone = network._replace(group_offsets=np.zeros_like(network.group_offsets), groups=network.groups[:0])
-            rest = stations.outputs, self._machine, stations.tags, stations.words
-            self._relay = Relay(network, *rest, cache_bytes - own, stations.asked)
-            self._apart = Relay(alone, *rest, 0, stations.asked)
+            room = (cache_bytes - own) // (2 if len(stations.by_headers) else 1)
+            self._relay = self._relay_of(network, room)
+            self._apart = self._relay_of(alone, 0)
+            self._room = room
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.nfa, self.stations, self._engine, self._cache_bytes)
@@ -85,12 +90,13 @@ class SharedAutomaton:
         """Send messages from exchanges; None where kernels are not compiled. ``ask`` returns the matcher of an exchange."""
         if self._relay is None or self._apart is None:
             return None
+        relay = self._relay_for(columns, ask)
         if FURTHER_KEYS not in columns:
-            return self._sent(self._relay, starts, columns, ask)
+            return self._sent(relay, starts, columns, ask)
         several = np.flatnonzero(np.diff(keys_of_column(columns[FURTHER_KEYS]).offsets))
         single = starts.copy()
         single[several] = -1
-        ids, offsets, outputs = self._sent(self._relay, single, columns, ask)
+        ids, offsets, outputs = self._sent(relay, single, columns, ask)
         others = self._sent(self._apart, starts[several], Rows(columns, several), ask)
         ids[several] = others.set_ids + np.int32(len(offsets) - 1)
         return SetBatch(
@@ -99,7 +105,35 @@ class SharedAutomaton:
             np.concatenate([outputs, others.positions]),
         )
 
+    def send_plain(self, plain: PlainColumns, directory: Directory, ask: Callable[[int], Matcher]) -> SetBatch | None:
+        """Send a plain batch; see :meth:`compiler.relay.relay.Relay.run_plain`. None if it must go the general way."""
+        if self._relay is None:
+            return None
+        columns = {ROUTING_KEY: plain.keys}
+        asking = self._asking(columns, ask)
+        return self._relay_for(columns, ask).run_plain(plain.places, plain.rows, MAX_KEY_BYTES, directory, asking)
+
+    def _relay_for(self, columns: Columns, ask: Callable[[int], Matcher]) -> Relay:
+        """Return the relay for messages with headers, or for those without."""
+        assert self._relay is not None
+        if HEADERS in columns or not len(self.stations.by_headers):
+            return self._relay
+        if self._blind is None:  # no lock: several threads may make one, and the last is used from then on
+            network = self.stations.without_headers(lambda number: ask(number).match({}))
+            self._blind = self._relay_of(network, self._room)
+        return self._blind
+
+    def _relay_of(self, network: Network, room: int) -> Relay:
+        stations = self.stations
+        asked = stations.asked[network.kinds[stations.asked] != CONSTANT]
+        return Relay(network, stations.outputs, self._machine, stations.tags, stations.words, room, asked)
+
     def _sent(self, relay: Relay, starts: Int32s, columns: Columns, ask: Callable[[int], Matcher]) -> SetBatch:
+        further = keys_of_column(columns[FURTHER_KEYS]) if relay is self._apart else None
+        return relay.run(key_column(columns[ROUTING_KEY]), starts, self._asking(columns, ask), further)
+
+    def _asking(self, columns: Columns, ask: Callable[[int], Matcher]) -> Ask:
+        """Return a function that asks the matcher of an exchange for rows of a batch."""
         conditions = self.stations.network.conditions
 
         def met(number: int, rows: Int32s) -> SetBatch:
@@ -107,8 +141,7 @@ class SharedAutomaton:
             offsets, values = (np.asarray(array, np.int32) for array in found.sets)
             return SetBatch(found.set_ids.astype(np.int32), offsets, values + conditions[number])
 
-        further = keys_of_column(columns[FURTHER_KEYS]) if relay is self._apart else None
-        return relay.run(key_column(columns[ROUTING_KEY]), starts, met, further)
+        return met
 
     def stats(self) -> CacheStats:
         """Describe the automaton's cache."""

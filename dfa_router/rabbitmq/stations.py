@@ -16,7 +16,7 @@ each key would meet the patterns of a thousand tenants.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -47,6 +47,24 @@ class Stations:
     """The word of each exchange."""
     asked: Int32s
     """The exchanges whose matcher has to be asked, as their type reads more than the routing key."""
+    by_headers: Int32s
+    """Those of them that go by headers: where no headers are known, they treat all messages alike."""
+
+    def without_headers(self, met: Callable[[int], Iterable[int]]) -> Network:
+        """Return the network for messages whose headers are not known; ``met`` tells which conditions an exchange takes for met then.
+
+        Each of the exchanges is one that is not asked; conditions that are not met lead nowhere.
+        """
+        network = self.network
+        sizes, kinds = np.diff(network.offsets), network.kinds.copy()
+        for number in self.by_headers.tolist():
+            kinds[number] = CONSTANT
+            first, last = network.conditions[number : number + 2].tolist()
+            leads = np.isin(np.arange(last - first), list(met(number)))
+            sizes[first:last] = np.where(leads, sizes[first:last], 0)
+        kept = np.repeat(sizes > 0, np.diff(network.offsets))
+        ends = np.concatenate([[0], sizes]).cumsum().astype(np.int32)
+        return network._replace(kinds=frozen(kinds), offsets=frozen(ends), targets=frozen(network.targets[kept]))
 
     def word(self, number: int) -> bytes:
         """Return the word of an exchange."""
@@ -99,6 +117,7 @@ def plan(nodes: Sequence[Node], queues: int) -> Plan:
         tags=np.concatenate(tags),
         words=words_of(len(nodes)),
         asked=np.array(asked, np.int32),
+        by_headers=np.array([number for number in asked if _reads_headers(nodes[number])], np.int32),
     )
     return Plan(stations, _patterns(stations, tokens, constant, behind))
 
@@ -124,6 +143,10 @@ def _tokens(node: Node) -> list[Pattern] | None:
         return None
     tokens = SIMULATED[node.type].tokens
     return None if tokens is None else [tokens(condition, number) for number, condition in enumerate(node.conditions)]
+
+
+def _reads_headers(node: Node) -> bool:
+    return node.type is not None and SIMULATED[node.type].strict is not None
 
 
 def _is_constant(node: Node, tokens: Sequence[Pattern] | None) -> bool:

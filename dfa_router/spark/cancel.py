@@ -25,7 +25,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext, inheritable_thread_target
 from pyspark.sql import SparkSession
 
-from dfa_router.spark.session import java_has_ended
+from dfa_router.spark.session import end_workers, java_has_ended
 
 __all__ = ["cancellable"]
 
@@ -40,11 +40,12 @@ _PATIENCE = 60.0
 _log = logging.getLogger(__name__)
 
 
-def cancellable(session: SparkSession, work: Callable[[], T]) -> T:
+def cancellable(session: SparkSession, work: Callable[[], T], *, alone: bool = False) -> T:
     """Call ``work`` in a thread of its own and return its result.
 
     Where it fails or is interrupted, its Spark jobs are cancelled and their tasks have ended before the error is
-    raised; in a session that other threads use too, this waits for their tasks as well, a minute at most.
+    raised; in a session that other threads use too, this waits for their tasks as well, a minute at most. With ``alone``, nobody
+    else uses the session: then Python workers that run on this machine are ended at once.
 
     The local properties of the calling thread, such as the scheduler pool, hold for ``work`` too, except the job group.
     """
@@ -80,11 +81,11 @@ def cancellable(session: SparkSession, work: Callable[[], T]) -> T:
     except BaseException:
         abandoned.set()
         if thread.ident is not None:  # a thread that has not begun yet will find itself abandoned, and do nothing
-            _end(session, group, outcome)
+            _end(session, group, outcome, alone=alone)
         raise
 
 
-def _end(session: SparkSession, group: str, outcome: Future[T]) -> None:
+def _end(session: SparkSession, group: str, outcome: Future[T], *, alone: bool) -> None:
     """Return when the work has ended and no task runs, or there is no Java any more."""
     context = session.sparkContext
     try:
@@ -92,9 +93,15 @@ def _end(session: SparkSession, group: str, outcome: Future[T]) -> None:
         while not outcome.done():
             if context._jsc is not None:  # noqa: SLF001  (None where the session was stopped meanwhile: then the work fails)
                 context.cancelJobGroup(group)  # repeatedly, as the work may be about to start its next job
+                if alone:
+                    end_workers(
+                        session
+                    )  # Spark looks every two seconds whether a worker is to be ended, and waits for two more
             wait([outcome], _SECONDS)
         deadline = time.monotonic() + _PATIENCE
         while running := _running_tasks(context):
+            if alone:
+                end_workers(session)
             if time.monotonic() > deadline:
                 _log.warning("%d Spark tasks still run a minute after their job: they may leave files behind", running)
                 return

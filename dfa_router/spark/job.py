@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -44,6 +45,7 @@ from dfa_router.tables import table_at
 
 __all__ = ["Summary", "check_output", "route_log"]
 
+T = TypeVar("T")
 WriteCounts = Callable[[pa.Table], None] | None
 
 _log = logging.getLogger(__name__)
@@ -100,7 +102,12 @@ class _Job:
     overwrite: bool
     top: int
     report: Report | None
+    alone: bool
     stages: dict[str, float] = field(default_factory=dict)
+
+    def cancellable(self, work: Callable[[], T]) -> T:
+        """Run Spark jobs that end when this is interrupted; see :func:`dfa_router.spark.cancel.cancellable`."""
+        return cancellable(self.session, work, alone=self.alone)
 
     @contextmanager
     def stage(self, label: str, rows: int | None = None) -> Iterator[None]:
@@ -126,6 +133,7 @@ def route_log(
     top: int = 10,
     counts: str | None = None,
     report: Report | None = None,
+    alone: bool = False,
 ) -> Summary:
     """Route the log at ``messages`` and write the result to the folder ``out``; formats are those of
     :data:`~dfa_router.logs.formats.FORMATS`.
@@ -136,7 +144,7 @@ def route_log(
     Raises :class:`MessagesError` for a log that cannot be read or an output that exists, and :class:`JobError` where the job
     fails, the result has not as many rows as the input, or something appeared at ``out`` meanwhile; then the text names the
     folder in which the result is. It can be interrupted (Ctrl-C): its Spark jobs are cancelled and what they wrote is removed,
-    which may take seconds.
+    which may take seconds; less where it is ``alone``, as nobody else uses the session.
     """
     check_output(messages, out, overwrite=overwrite, counts=counts)
     started = time.monotonic()
@@ -151,6 +159,7 @@ def route_log(
         overwrite=overwrite,
         top=top,
         report=report,
+        alone=alone,
     )
     plan, reason = _plan(job, kind, out_kind)
     with _failing(), counts_file(counts) as write:  # appears behind the result, or not at all
@@ -171,7 +180,7 @@ def _plan(job: _Job, kind: str, out_kind: str) -> tuple[Plan | None, str]:
         return None, f"{job.out.partition('://')[0]}:// is a store that Arrow does not write to"
     try:
         with job.stage("planning"), _failing():
-            return cancellable(job.session, lambda: plan_of(job.session, job.messages, kind, out_kind)), ""
+            return job.cancellable(lambda: plan_of(job.session, job.messages, kind, out_kind)), ""
     except OtherWayError as error:
         return None, str(error)
 
@@ -189,7 +198,7 @@ def _through_files(job: _Job, plan: Plan, out_kind: str, write_counts: WriteCoun
 
     def routed(attempts: Place, finish: Callable[[list[Written]], None]) -> Summary:
         with job.stage("routing", plan.rows), _failing():
-            written = cancellable(job.session, lambda: run(attempts))
+            written = job.cancellable(lambda: run(attempts))
         with job.stage("counting"), _failing():
             totals, tables = counts_of(written, attempts)
             if totals.messages != plan.rows:
@@ -214,7 +223,7 @@ def _through_frames(job: _Job, kind: str, out_kind: str, reason: str, write_coun
             log = read_messages(job.session, job.messages, kind)
         return log, routed_log(log, job.topology, job.engine, job.cache_bytes, job.vhost)
 
-    log, routed = cancellable(job.session, read)
+    log, routed = job.cancellable(read)
     _log.warning("%s: Spark reads it, row by row, which takes several times as long: %s", job.messages, reason)
 
     def write(target: str) -> Summary:
@@ -238,7 +247,7 @@ def _through_frames(job: _Job, kind: str, out_kind: str, reason: str, write_coun
             return replace(summary_of(job.out, totals, listed, vhosts_apart=apart), way="frames")
 
     with nullcontext(job.out) if is_remote(job.out) else staged(job.out, overwrite=job.overwrite) as target:
-        return cancellable(job.session, lambda: write(target))
+        return job.cancellable(lambda: write(target))
 
 
 def _local(folder: str) -> Place:

@@ -14,6 +14,7 @@ import importlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 import site
 import subprocess
 import sys
@@ -29,7 +30,7 @@ from dfa_router.spark.java import DISTURBING, Java, find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SHORT_JOBS", "end_java", "java_has_ended", "local_session", "stop"]
+__all__ = ["SHORT_JOBS", "end_java", "end_workers", "java_has_ended", "local_session", "stop"]
 
 _CODEC = "spark.sql.execution.arrow.compression.codec"
 SHORT_JOBS = " ".join(
@@ -100,6 +101,16 @@ def end_java(session: SparkSession) -> None:
         if server is not None:  # it would print a traceback for each connection that ends with Java
             server.handle_error = lambda *_: None
         process.kill()
+
+
+def end_workers(session: SparkSession) -> None:
+    """End the Python workers of a session whose tasks run in its own Java process, and this program started that; their tasks fail."""
+    context = session.sparkContext
+    if _java_process(session) is None or not re.fullmatch(r"local(\[.*)?", context.master or ""):
+        return
+    java: Any = context._jvm  # noqa: SLF001 - as for the process
+    for process in java.java.lang.ProcessHandle.current().descendants().toArray():
+        process.destroyForcibly()
 
 
 def java_has_ended(session: SparkSession) -> bool:

@@ -299,16 +299,28 @@ def run_relay(chance: random.Random, side: str) -> None:
 
     def beside(texts: list[bytes | None]) -> pa.Array:
         offsets, data, valid = column(texts)
-        bits = pa.array(valid, pa.bool_()).buffers()[1]
+        bits = pa.array(valid, pa.bool_()).buffers()[1] if None in texts else None
         buffers = [bits, pa.py_buffer(guarded(offsets, side)), pa.py_buffer(guarded(data, side))]
         return pa.Array.from_buffers(pa.binary(), len(texts), buffers)
 
-    expected = topology.compile(engine="naive").route_columns(published, keys)
+    reference = topology.compile(engine="naive")
+    expected = reference.route_columns(published, keys)
     for least in (1 << 20, 4096):
         with patch.object(relay, "LEAST_BYTES", least):
             router = topology.compile(cache_bytes=1000 if least == 4096 else 1 << 20)
             for _ in range(2):
                 assert router.route_columns(beside([*published]), beside(keys)) == expected
+    known: Any = [chance.choice([{"a": 1}, {}, None]) for _ in keys]  # then "h" is asked
+    by_headers = reference.route_columns(published, keys, headers=known)
+    router = topology.compile()
+    assert router.route_columns(beside([*published]), beside(keys), headers=known) == by_headers
+    plain = [key for key in keys if key is not None and len(key) < 255]
+    for first in range(0, len(plain), 7):  # so that keys of each length are the last ones
+        some: list[bytes | None] = [*plain[first : first + 7]]
+        starts: list[bytes | None] = [chance.choice(names).encode() for _ in some]
+        exact = beside(starts), beside(some)
+        assert router.send_plain(*exact, None, "/") is not None
+        assert router.route_columns(*exact) == reference.route_columns(starts, some)
 
 
 def run_criteria(chance: random.Random) -> None:

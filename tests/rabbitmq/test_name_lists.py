@@ -22,6 +22,8 @@ NAMES = [
     "long" * 40,
     *(f"queue{number}" for number in range(20)),
 ]
+OTHERS = ["", "x", "exchange"]
+"""Names of the second sort, behind those of the first."""
 FIRST = 5
 """The output that has the first name."""
 
@@ -36,11 +38,14 @@ def test_lists_of_names_are_those_of_each_messages_route(routes: int, messages: 
         ids = [chance.randrange(routes) for _ in range(messages)]
         ends = np.cumsum([0, *map(len, outputs)]).astype(np.int32)
         values = np.array([one for each in outputs for one in each], np.int32)
-        found, list_ends = named_lists(SetBatch(np.array(ids, np.int32), ends, values), FIRST, texts_of(NAMES))
-        found.validate(full=True)
-        named = [[NAMES[one - FIRST] for one in each if FIRST <= one < FIRST + len(NAMES)] for each in outputs]
-        assert found.to_pylist() == [named[number] for number in ids]
-        assert np.diff(list_ends).tolist() == [len(named[number]) for number in ids]
+        sorts = texts_of(NAMES, FIRST), texts_of(OTHERS, FIRST + len(NAMES))
+        found = named_lists(SetBatch(np.array(ids, np.int32), ends, values), *sorts)
+        for lists, names, first in ((found.lists, NAMES, FIRST), (found.others, OTHERS, FIRST + len(NAMES))):
+            lists.validate(full=True)
+            named = [[names[one - first] for one in each if first <= one < first + len(names)] for each in outputs]
+            assert lists.to_pylist() == [named[number] for number in ids]
+        found.named.validate(full=True)
+        assert found.named.to_pylist() == [bool(one) for one in found.lists.to_pylist()]
 
 
 @pytest.mark.parametrize(

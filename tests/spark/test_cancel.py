@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -39,8 +41,9 @@ def writing(folder: Path) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.usefixtures("interruptible")
-def test_an_interrupted_job_has_no_tasks_and_no_draft(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_interrupted_job_has_no_tasks_and_no_draft(spark: SparkSession, tmp_path: Path, alone: bool) -> None:
     from dfa_router.spark.cancel import _running_tasks
     from dfa_router.spark.job import route_log
 
@@ -50,10 +53,45 @@ def test_an_interrupted_job_has_no_tasks_and_no_draft(spark: SparkSession, tmp_p
     for number in range(8):  # more tasks than cores: some have not begun when the job is cancelled
         (logs / f"{number}.jsonl").write_text(row * 5_000)
     with pytest.raises(KeyboardInterrupt), sent_when(lambda: writing(tmp_path)):
-        route_log(spark, SLOW, str(logs), str(tmp_path / "out"), kind="jsonl", out_kind="jsonl", engine="naive")
+        route_log(
+            spark,
+            SLOW,
+            str(logs),
+            str(tmp_path / "out"),
+            kind="jsonl",
+            out_kind="jsonl",
+            engine="naive",
+            alone=alone,
+        )
     assert _running_tasks(spark.sparkContext) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
     assert spark.range(10).count() == 10, "the session lives on"
+
+
+def test_workers_that_are_ended_end_their_tasks(spark: SparkSession, tmp_path: Path) -> None:
+    """A task that would never end, and nobody cancels it: only its worker's end can end it."""
+    from dfa_router.spark.errors import SPARK_ERRORS
+    from dfa_router.spark.session import end_workers
+
+    begun = tmp_path / "begun"
+
+    def endless(_: Any) -> Iterator[Any]:
+        begun.touch()
+        while True:
+            time.sleep(1)
+        yield
+
+    def end_them() -> None:
+        while not begun.exists():
+            time.sleep(0.01)
+        end_workers(spark)
+
+    thread = threading.Thread(target=end_them)
+    thread.start()
+    with pytest.raises(SPARK_ERRORS):
+        spark.range(1, numPartitions=1).rdd.mapPartitions(endless).collect()
+    thread.join()
+    assert spark.range(10).rdd.map(lambda row: row.id).count() == 10, "the session lives on, with other workers"
 
 
 def test_results_and_errors_pass_through_and_local_properties_hold(spark: SparkSession) -> None:

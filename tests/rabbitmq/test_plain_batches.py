@@ -1,0 +1,205 @@
+"""Plain batches, of Arrow columns with nothing out of the ordinary, held to the walk from exchange to exchange."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import compiler.relay
+import dfa_router.rabbitmq
+from compiler.prepare import jit_enabled
+from compiler.relay import plain_batches, relay
+from compiler.values import SetBatch
+from dfa_router.errors import KeyTypeError
+from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, narrowing, topology_of
+from dfa_router.rabbitmq.routing import TopologyRouter
+from tests.breaking_off import everywhere, folders
+from tests.rabbitmq.test_columns import KEYS, topologies
+from tests.strides import strides
+
+pytestmark = pytest.mark.skipif(not jit_enabled(), reason="the relay is for compiled kernels")
+
+HEADERS = [
+    Exchange(name="x", type="topic"),
+    Exchange(name="h", type="headers", arguments={"alternate-exchange": "f"}),
+    Exchange(name="none", type="headers", arguments={"alternate-exchange": "f"}),
+    Exchange(name="f", type="fanout"),
+    Exchange(name="t", type="topic"),
+    Exchange(name="m", type="x-modulus-hash"),
+]
+
+
+def with_headers() -> Topology:
+    """Return a topology in which messages get to exchanges that go by headers, and beyond them."""
+    ends = [("h", "a.#"), ("none", "b.#"), ("m", "#.m")]
+    bindings = [
+        Binding(source="x", destination=name, destination_type="exchange", routing_key=key) for name, key in ends
+    ]
+    bindings += [
+        Binding(source="h", destination="always"),
+        Binding(source="h", destination="asks", arguments={"k": 1}),
+        Binding(source="h", destination="t", destination_type="exchange"),
+        Binding(source="none", destination="never", arguments={"x-match": "any"}),
+        Binding(source="f", destination="rest"),
+        Binding(source="t", destination="behind", routing_key="*.b"),
+        Binding(source="m", destination="m0", routing_key="1"),
+        Binding(source="m", destination="m1", routing_key="2"),
+    ]
+    return topology_of(exchanges=HEADERS, bindings=bindings, broker="4.3")
+
+
+def columns_of(router: TopologyRouter, messages: list[tuple[str, str]]) -> list[Any]:
+    exchanges, keys = (pa.array(column, pa.string()) for column in zip(*messages, strict=True))
+    found = router.route_columns(exchanges, keys)
+    for column in found:
+        column.validate(full=True)
+    return [column.to_pylist() for column in found]
+
+
+def plainly(router: TopologyRouter, messages: list[tuple[str, str]]) -> SetBatch | None:
+    exchanges, keys = (pa.array(column, pa.string()) for column in zip(*messages, strict=True))
+    return router.send_plain(exchanges, keys, None, "/")
+
+
+@settings(max_examples=80, deadline=None)
+@given(topologies(), st.sampled_from([("MOST_WAYS", 1), ("MOST_NARROWED", 0)]), st.sampled_from([2000, 1 << 20]))
+def test_a_plain_batch_is_the_walk_from_exchange_to_exchange(
+    topology: Topology, limit: tuple[str, int], cache_bytes: int
+) -> None:
+    """However often the keys are read, and however little room there is, at first and again."""
+    names = [name for (_, name), exchange in topology.exchanges_by_name.items() if not exchange.internal]
+    messages = [(name, key) for name in names for key in KEYS]
+    expected = columns_of(topology.compile(engine="naive"), messages)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(narrowing, *limit)
+        router = topology.compile(cache_bytes=cache_bytes)
+        assert plainly(router, messages) is not None
+        for _ in range(2):
+            assert columns_of(router, messages) == expected
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_exchanges_that_go_by_headers_are_passed_as_if_they_were_asked(known: bool) -> None:
+    """Those without demands, and those whose demands cannot be known; and exchanges that are asked beside them."""
+    topology = with_headers()
+    messages = [("x", key) for key in ["a.b", "a.c", "b", "b.m", "c.m", "d.m", "", "a.m"]] + [
+        ("h", "z.b"),
+        ("none", ""),
+    ]
+    options: dict[str, Any] = {"headers": [{"k": 1}, None] * 5} if known else {}
+    router = topology.compile()
+    expected = topology.compile(engine="trie").route_columns(*map(list, zip(*messages, strict=True)), **options)
+    names, keys = (pa.array(column) for column in zip(*messages, strict=True))
+    assert router.route_columns(names, keys, **options) == expected
+    assert router.route_columns(*map(list, zip(*messages, strict=True)), **options) == expected
+    assert known or expected.not_simulated.to_pylist()[0] == ["h"]
+    assert expected.queues.to_pylist()[0][:2] == ["always", "asks"] if known else ["always", "behind"]
+
+
+def plain_topology() -> Topology:
+    exchanges = [Exchange(name="x", type="topic"), Exchange(name="inner", type="fanout", internal=True)]
+    return topology_of(
+        exchanges=exchanges,
+        queues=[Queue(name="q")],
+        bindings=[Binding(source="x", destination="q", routing_key="a.#")],
+    )
+
+
+@pytest.mark.parametrize(
+    ("exchange", "key"),
+    [("x", None), (None, "a"), ("x", "a" * 256), ("x", "a.\u00e9"), ("x", b"a.\xff"), ("missing", "a"), ("inner", "a")],
+)
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_one_row_that_is_out_of_the_ordinary_is_told_as_ever(exchange: Any, key: Any, place: int) -> None:
+    names, keys = ["x"] * 5, ["a", "b", "a.b", "", "c"]
+    names[place], keys[place] = exchange, key
+    router, kind = plain_topology().compile(), pa.binary() if isinstance(key, bytes) else pa.string()
+    encoded = [one.encode() if isinstance(one, str) and kind == pa.binary() else one for one in keys]
+    columns = pa.array(names, pa.string()), pa.array(encoded, kind)
+    assert router.send_plain(*columns, None, "/") is None
+    expected = plain_topology().compile(engine="naive").route_columns(names, keys)
+    found = router.route_columns(*columns)
+    assert found == expected
+    assert found.problem.null_count == (5 if key == "a.\u00e9" else 4)
+
+
+def test_slices_and_single_chunks_are_plain_and_many_rows_are_not() -> None:
+    router = plain_topology().compile()
+    rows = plain_batches.ROWS
+    names, keys = pa.array(["x"] * (rows + 1)), pa.array(["a.b", "b", ""] * rows).slice(0, rows + 1)
+    assert router.send_plain(names, keys, None, "/") is None
+    assert router.send_plain(names[:0], keys[:0], None, "/") is None
+    vhosts = pa.array(["/"] * (rows + 1))
+    for first, last in ((0, 1), (1, 3), (5, rows + 1)):
+        some = [column.slice(first, last - first) for column in (names, keys, vhosts)]
+        for part in (some, [pa.chunked_array([column]) for column in some]):
+            assert router.send_plain(part[0], part[1], part[2], "/") is not None
+            found = router.route_columns(*part).queues.to_pylist()
+            assert found == [["q"] if key == "a.b" else [] for key in keys[first:last].to_pylist()]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("ends", [[0, 1, 1000], [1, 0, 2], [-1, 1, 2], [0, 2**31 - 1, 2]])
+def test_damaged_columns_are_refused_and_not_read(which: int, ends: list[int]) -> None:
+    offsets = np.array([0, 1, 2], np.int32)
+    damaged = pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(offsets), pa.py_buffer(b"xa")])
+    offsets[:] = ends  # pyarrow refuses to make such an array, and reads such files
+    whole = pa.array(["x", "x"])
+    columns = (whole, damaged) if which else (damaged, whole)
+    router = plain_topology().compile()
+    assert router.send_plain(*columns, None, "/") is None
+    with pytest.raises(KeyTypeError, match="damaged"):
+        router.route_columns(*columns)
+
+
+def test_routes_that_have_no_room_go_the_general_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too many outputs, or too many bytes of keys: and the batches after them are plain again."""
+    bindings = [Binding(source="x", destination=f"q{number}", routing_key="a.#") for number in range(50)]
+    topology = topology_of(exchanges=[Exchange(name="x", type="topic")], bindings=bindings)
+    monkeypatch.setattr(plain_batches, "ROWS", 8)
+    monkeypatch.setattr(relay, "ROWS", 8)
+    monkeypatch.setattr(plain_batches, "MOST_OUTPUTS", 20)
+    monkeypatch.setattr(plain_batches, "KEY_BYTES", 100)
+    router = topology.compile()
+    for key, plain in (("b", True), ("a", False), ("b", True), ("b" * 60, False), ("c", True)):
+        assert (plainly(router, [("x", key)]) is not None) == plain
+        assert len(columns_of(router, [("x", key)])[0][0]) == (50 if key == "a" else 0)
+
+
+def test_a_cache_that_is_too_small_holds_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(5)
+    bindings = [Binding(source="x", destination=f"q{number}", routing_key=f"#.w{number}.#") for number in range(14)]
+    topology = topology_of(exchanges=[Exchange(name="x", type="topic")], bindings=bindings)
+    messages = [("x", ".".join(f"w{chance.randrange(14)}" for _ in range(6))) for _ in range(1500)]
+    monkeypatch.setattr(relay, "LEAST_BYTES", 20_000)
+    router = topology.compile(cache_bytes=80_000)
+    reference, own = topology.compile(engine="trie"), None
+    for first in range(0, 1500, 100):
+        assert columns_of(router, messages[first : first + 100]) == columns_of(reference, messages[first : first + 100])
+        own = router._automata[0]._relay
+        assert own is not None
+        assert own.nbytes <= 20_000
+    assert own is not None
+    assert own.clears > 2
+
+
+@strides(7)
+def test_a_batch_that_is_broken_off_leaves_nothing_wrong(stride: int) -> None:
+    topology = with_headers()
+    messages = [("x", key) for key in ("a.b", "b.m", "c.m", "", "d")]
+    exchanges, keys = (pa.array(column) for column in zip(*messages, strict=True))
+    expected = topology.compile(engine="trie").route_columns(exchanges, keys)
+    router = topology.compile(cache_bytes=1 << 18)
+    router.route_columns(exchanges, keys)
+
+    def check(_step: int) -> None:
+        assert router.route_columns(exchanges, keys) == expected
+
+    within = folders(compiler.relay, dfa_router.rabbitmq)
+    assert everywhere(lambda: router.route_columns(exchanges, keys), check, within, stride=3 * stride) > 200
