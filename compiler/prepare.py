@@ -75,6 +75,7 @@ def _compile_seals(machine: LazyDfa, column: KeyColumn) -> None:
     further = np.frombuffer(b"beyond.word2", np.uint8)
     sealed.match_batch([column, KeyColumn(np.array([0, len(further)], np.int32), further, None)])
     sealed.match_joined(b"word1.x", 1)
+    sealed.match(b"word1.x")
 
 
 def _compile_relay(column: KeyColumn) -> None:

@@ -98,7 +98,7 @@ class CacheStats:
     sealed_keys: int = 0
     """Keys that sealed tables answered."""
     sealed_states: int = 0
-    """DFA states in the sealed tables, which are not among ``states``; their bytes are among ``bytes``."""
+    """DFA states in the sealed tables that patterns lead on from, which are not among ``states``; their bytes are among ``bytes``."""
 
     def __add__(self, other: CacheStats) -> CacheStats:
         return CacheStats(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})

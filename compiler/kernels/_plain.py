@@ -1,4 +1,4 @@
-"""The steps of :mod:`compiler.kernels._vectors` without vectors: a key at a time, and text byte by byte.
+"""The steps of :mod:`compiler.kernels._vectors` and :mod:`compiler.kernels._record_vectors` without vectors: a key at a time, and text byte by byte.
 
 The engine does not use them. They say in plain code what the vectors do, tests hold the vectors to them, and the vectors are
 measured against them (``python -m benchmarks ablations``). Arguments and results are the same.
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from compiler.kernels._jit import inlined, load64, prefetch
 from compiler.kernels.filters import may_be_literal
+from compiler.kernels.records import COMPLETE_BIT, OVERFLOW, REFERENCE_MASK, bucket_of, pair_of
 from compiler.kernels.tables import Bytes, Uint64s, Unsigned
 from compiler.kernels.transitions import mix
 from compiler.kernels.unsigned import (
@@ -29,7 +30,16 @@ from compiler.kernels.unsigned import (
     ZERO,
 )
 
-__all__ = ["ask_eight", "look_eight", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows"]
+__all__ = [
+    "ask_eight",
+    "ask_eight_records",
+    "look_eight",
+    "read_eight",
+    "shift_eight",
+    "step_eight",
+    "step_eight_in_rows",
+    "step_eight_records",
+]
 
 
 @inlined
@@ -193,6 +203,66 @@ def step_eight_in_rows(
             found |= ONE << lane
             if target == ZERO:
                 found |= ONE << EIGHT + lane
+    return found
+
+
+@inlined
+def ask_eight_records(
+    records: Uint64s,
+    filters: Uint64s,
+    pairs: Uint64s,
+    symbols: Uint64s,
+    places: Uint64s,
+    defaults: Uint64s,
+    first: Unsigned,
+) -> None:
+    """Write what records say of eight keys' default successors, and the buckets of their words: 0 for words that are no literals."""
+    for key in range(first, first + EIGHT):
+        pair, symbol = pairs[key], symbols[key]
+        head = records[TWO * pair]
+        defaults[key], places[key] = head & (COMPLETE_BIT | REFERENCE_MASK), ZERO
+        if may_be_literal(filters, records[TWO * pair + ONE], symbol):
+            places[key] = pair + ONE + bucket_of(head, symbol)
+        prefetch(records, TWO * places[key])
+
+
+@inlined
+def step_eight_records(
+    records: Uint64s,
+    states: Uint64s,
+    symbols: Uint64s,
+    places: Uint64s,
+    defaults: Uint64s,
+    words: Uint64s,
+    level: Unsigned,
+    first: Unsigned,
+    late: Uint64s,
+    lates: Unsigned,
+    pairs: Uint64s,
+) -> Unsigned:
+    """Give eight keys their successors; return the mask of keys that read a word, and << 8 that of the late ones."""
+    found = ZERO
+    for lane in range(EIGHT):
+        key = first + lane
+        if level < words[key] and states[key] & FINAL_BIT == ZERO:
+            found |= ONE << lane
+            target = defaults[key]
+            if places[key] != ZERO:
+                one, other = records[TWO * places[key]], records[TWO * places[key] + ONE]
+                if one >> UPPER_HALF == symbols[key]:
+                    target = one
+                elif other >> UPPER_HALF == symbols[key]:
+                    target = other
+                elif target & COMPLETE_BIT == ZERO or other & OVERFLOW != ZERO:
+                    target = ZERO
+            if target & REFERENCE_MASK != ZERO:
+                states[key] = target & REFERENCE_MASK
+            else:
+                late[lates] = key
+                lates += ONE
+                found |= ONE << EIGHT + lane
+        pairs[key] = pair_of(states[key])
+        prefetch(records, TWO * pairs[key])
     return found
 
 

@@ -45,7 +45,7 @@ from compiler.kernels.tables import (
     WIDE,
 )
 
-__all__ = ["ask_eight", "look_eight", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows"]
+__all__ = ["ask_eight", "look_eight", "may_be_literal", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows"]
 
 
 def _look_eight(
@@ -180,7 +180,7 @@ def _ask_eight(
         key = b.or_(b.shl(state, v.spread(symbol_bits)), symbol)
         key = b.xor(key, b.lshr(key, v.spread(b.lshr(b.sub(INT(65), key_shift), INT(1)))))
         key = b.mul(b.shl(key, v.spread(key_shift)), v.all(SCRAMBLE))
-        key = b.select(_may_be_literal(v, filters, literals, symbol), key, v.all(0))
+        key = b.select(may_be_literal(v, filters, literals, symbol), key, v.all(0))
         v.store(key, mixed, first)
         v.prefetch(transitions, v.each(v.home(key, shift)))
         return context.get_dummy_value()
@@ -189,7 +189,7 @@ def _ask_eight(
     return types.void(*kinds), generate
 
 
-def _may_be_literal(v: Lanes, filters: Any, literals: Any, symbol: Any) -> Any:
+def may_be_literal(v: Lanes, filters: Any, literals: Any, symbol: Any) -> Any:
     """Tell which of eight words pass the filters of their states, as :func:`compiler.kernels.filters.may_be_literal` does."""
     b = v.builder
     hashed = b.mul(symbol, v.all(SCRAMBLE))

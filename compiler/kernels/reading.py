@@ -29,7 +29,6 @@ from compiler.kernels.unsigned import (
     LOW_HALF,
     MOST_WORDS,
     ONE,
-    STATE_MASK,
     TWO,
     UPPER_HALF,
     WINDOW,
@@ -46,13 +45,14 @@ LONG = np.uint64(0xFF)
 
 @inlined
 def enter_keys(
-    program: Program, meta: Int64s, work: Work, keys: Keys, row: Unsigned, n: Unsigned, out: Int32s
+    program: Program, meta: Int64s, mask: Unsigned, work: Work, keys: Keys, row: Unsigned, n: Unsigned, out: Int32s
 ) -> Unsigned:
     """Put the keys of ``n`` rows from ``row`` on into an empty block; a null key is left out, and its answer is -1.
 
-    Returns how many keys are in the block. ``meta`` is the cache's, in which the start states must be built.
+    Returns how many keys are in the block. ``meta`` is the cache's, in which the start states must be built; ``mask`` has the bits of
+    these that the walk wants.
     """
-    start, start_reserved = np.uint64(meta[START]) & STATE_MASK, np.uint64(meta[START_RESERVED]) & STATE_MASK
+    start, start_reserved = np.uint64(meta[START]) & mask, np.uint64(meta[START_RESERVED]) & mask
     offsets, data, valid = keys.offsets, keys.data, keys.valid
     rows, begins, ends, states = work.rows, work.begins, work.ends, work.states
     for i in range(n):

@@ -32,7 +32,7 @@ from compiler.kernels.transitions import find, mix
 from compiler.kernels.unsigned import FINAL_BIT, LOW_HALF, ONE, STATE_MASK, TWO, UPPER_HALF, WINDOW, ZERO
 from compiler.kernels.words import begins_with, below, find_symbol, name_word
 
-__all__ = ["MISSING", "make_frame", "walk_one"]
+__all__ = ["MISSING", "NO_BYTE", "Children", "make_frame", "next_word", "walk_one"]
 
 MISSING = -1
 """In place of an accept set: a transition is missing."""
@@ -53,7 +53,7 @@ NO_BYTE = 256
 """RESERVED where no byte is reserved."""
 
 
-class _Children(NamedTuple):
+class Children(NamedTuple):
     """What a Program has to find children by."""
 
     nodes: Uint64s
@@ -119,7 +119,7 @@ def walk_one(frame: Uint64s, length: Signed) -> Signed:
 def _is_stray(frame: Uint64s, state: Unsigned, symbol: Unsigned) -> bool:
     """Tell whether a word that has passed a state's filter is no literal of it."""
     ends, members = array_at(frame, STATE_END, np.int32), array_at(frame, MEMBERS, np.int32)
-    children = _Children(
+    children = Children(
         array_at(frame, NODES, np.uint64),
         array_at(frame, LABELS, np.int32),
         array_at(frame, EDGES, np.uint64),
@@ -128,6 +128,26 @@ def _is_stray(frame: Uint64s, state: Unsigned, symbol: Unsigned) -> bool:
         np.int64(frame[EDGE_KEY_SHIFT]),
     )
     return bool(children_if_stray(children, members, ends, state, symbol) != ZERO)
+
+
+@inlined
+def next_word(
+    data: Bytes, at: Unsigned, end: Unsigned, mask: Unsigned, separator: np.uint8
+) -> tuple[Unsigned, Unsigned]:
+    """Return the length of the word that begins at ``at``, and which further separators are found, the next byte's lowest."""
+    if mask == ZERO:
+        mask = equal64(data, at, separator)
+        left = end - at
+        if left < WINDOW:
+            mask = mask & below(left) | ONE << left
+    length = WINDOW
+    if mask != ZERO:
+        length = trailing_zeros(mask)
+        mask = mask >> length >> ONE
+    else:
+        while length < end - at and data[at + length] != separator:
+            length += ONE
+    return length, mask
 
 
 @inlined
@@ -158,18 +178,7 @@ def _follow(
     mask = ZERO  # the separators that are found and not used yet, the next byte's lowest
     more = at < end  # an empty key has no words
     while more and state & FINAL_BIT == ZERO:
-        if mask == ZERO:
-            mask = equal64(data, at, separator)
-            left = end - at
-            if left < WINDOW:
-                mask = mask & below(left) | ONE << left
-        length = WINDOW
-        if mask != ZERO:
-            length = trailing_zeros(mask)
-            mask = mask >> length >> ONE
-        else:
-            while length < end - at and data[at + length] != separator:
-                length += ONE
+        length, mask = next_word(data, at, end, mask, separator)
         name = name_word(data, at, length, multiplier)
         number = state & STATE_MASK
         target = default = info[TWO * number] & LOW_HALF

@@ -114,7 +114,7 @@ def walk(
         if key_table.size > 0:
             n, key_cache_hits = _enter_unknown_keys(program, meta, work, keys, np.uint64(row), n, base, out, key_table)
         else:
-            n = enter_keys(program, meta, work, keys, np.uint64(row), n, out)
+            n = enter_keys(program, meta, STATE_MASK, work, keys, np.uint64(row), n, out)
 
         while n > ZERO:
             # Look ahead.

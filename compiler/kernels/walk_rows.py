@@ -87,7 +87,7 @@ def walk_dense_rows(
     """
     while row < stop:
         n = np.uint64(min(BLOCK, stop - row))
-        n = enter_keys(program, meta, work, keys, np.uint64(row), n, out)
+        n = enter_keys(program, meta, STATE_MASK, work, keys, np.uint64(row), n, out)
         read = missing = ZERO
         while n > ZERO:
             clear_behind(work.states, n)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import kernel
-from compiler.kernels.reading import clear_behind, enter_keys, leave, look_ahead, read_words
-from compiler.kernels.steps import find_late, step
+from compiler.kernels._jit import inlined, kernel, ones
+from compiler.kernels._record_vectors import ask_eight_records, step_eight_records
+from compiler.kernels.reading import clear_behind, enter_keys, look_ahead, read_words
+from compiler.kernels.records import COMPLETE_BIT, REFERENCE_MASK, accept_of, find_entry, pair_of, state_of
+from compiler.kernels.seal_tables import Seal
 from compiler.kernels.strays import children_if_stray
-from compiler.kernels.tables import BLOCK, WORDS, Bytes, Cache, Int32s, Int64s, Keys, Program, Signed
-from compiler.kernels.unsigned import ONE, STATE_MASK, ZERO
+from compiler.kernels.tables import BLOCK, WORDS, Bytes, Int32s, Int64s, Keys, Program, Signed, Uint64s, Unsigned
+from compiler.kernels.unsigned import EIGHT, FINAL_BIT, LANE_MASK, NONE, ONE, ZERO
 from compiler.kernels.work import Work
 
 __all__ = ["LOST", "gather_keys", "walk_sealed"]
@@ -24,50 +26,110 @@ LOST = -2
 
 
 @kernel
-def walk_sealed(
-    program: Program, seal: Cache, work: Work, keys: Keys, row: Signed, stop: Signed, out: Int32s
-) -> Signed:
+def walk_sealed(program: Program, seal: Seal, work: Work, keys: Keys, row: Signed, stop: Signed, out: Int32s) -> Signed:
     """Match keys ``row`` to ``stop``: write their accept sets' numbers - 1 into ``out``, -1 for a null key, LOST for a lost one.
 
     Returns how many are lost. Of the seal only ``meta[WORDS]`` is written, to which the words of keys that are not lost are added,
     and those of lost ones up to where they were lost.
     """
-    meta, info = seal.meta, seal.info
+    meta, records = seal.meta, seal.records
     all_lost = ZERO
     while row < stop:
         n = np.uint64(min(BLOCK, stop - row))
-        n = enter_keys(program, meta, work, keys, np.uint64(row), n, out)
+        n = enter_keys(program, meta, NONE, work, keys, np.uint64(row), n, out)
         read = lost = ZERO
         while n > ZERO:
             clear_behind(work.states, n)
+            for i in range(n + EIGHT):
+                work.slots[i] = pair_of(work.states[i])
             most = look_ahead(keys.data, work, n, program.separator)
             level = ZERO
             while level < most:
                 read_words(program, keys.data, work, n, level)
-                stepped, lates = step(seal, work, n, level)
+                stepped, lates = _step(seal, work, n, level)
                 read += stepped
-                lates = find_late(seal, work, lates)
                 for j in range(lates):
                     key = work.late[j]
-                    state, target = work.states[key], work.defaults[key]
-                    if target == ZERO or (
-                        children_if_stray(program, seal.members, seal.state_end, state, work.symbols[key]) == ZERO
-                    ):
+                    target = _late_target(program, seal, work, key)
+                    if target == ZERO:
                         # The rest of the key is not read, and what it gets with the others is written over.
                         work.deferred_rows[lost] = work.rows[key]
                         work.words[key], work.begins[key] = ZERO, work.ends[key] + ONE
                         lost += ONE
                         read -= ONE
                     else:
-                        work.states[key] = target & STATE_MASK
+                        work.states[key] = target
+                        work.slots[key] = pair_of(target)
                 level += ONE
-            n = leave(info, work, n, 0, out)
+            n = _leave(records, work, n, out)
         for j in range(lost):
             out[work.deferred_rows[j]] = LOST
         meta[WORDS] += np.int64(read)
         all_lost += lost
         row = min(row + BLOCK, stop)
     return np.int64(all_lost)
+
+
+@inlined
+def _step(seal: Seal, work: Work, n: Unsigned, level: Unsigned) -> tuple[Unsigned, Unsigned]:
+    """Give each key its successor, as :func:`compiler.kernels.steps.step` does."""
+    records = seal.records
+    lane = ZERO
+    while lane < n:
+        ask_eight_records(records, seal.filters, work.slots, work.symbols, work.mixed, work.defaults, lane)
+        lane += EIGHT
+    lane = lates = read = ZERO
+    while lane < n:
+        found = step_eight_records(
+            records,
+            work.states,
+            work.symbols,
+            work.mixed,
+            work.defaults,
+            work.words,
+            level,
+            lane,
+            work.late,
+            lates,
+            work.slots,
+        )
+        read += ones(found & LANE_MASK)
+        lates += ones(found >> EIGHT)
+        lane += EIGHT
+    return read, lates
+
+
+@inlined
+def _late_target(program: Program, seal: Seal, work: Work, key: Unsigned) -> Unsigned:
+    """Return a reference to the successor of a key that the vectors have found none for, or 0 if it is lost."""
+    state, symbol = work.states[key], work.symbols[key]
+    if work.mixed[key] == ZERO:  # a default successor
+        return ZERO
+    target = find_entry(seal.records, state, symbol)
+    if target == NONE and (
+        work.defaults[key] & COMPLETE_BIT != ZERO
+        or children_if_stray(program, seal.members, seal.state_end, state_of(seal, state), symbol) != ZERO
+    ):
+        return work.defaults[key] & REFERENCE_MASK
+    return target if target != NONE else ZERO
+
+
+@inlined
+def _leave(records: Uint64s, work: Work, n: Unsigned, out: Int32s) -> Unsigned:
+    """Write answers and keep keys that are not read to their ends, as :func:`compiler.kernels.reading.leave` does."""
+    rows, begins, ends, states = work.rows, work.begins, work.ends, work.states
+    unread = ZERO
+    for i in range(n):
+        out[rows[i]] = np.int64(accept_of(records, states[i])) - 1
+        unread += np.uint64(begins[i] <= ends[i])
+    if unread == ZERO:
+        return ZERO
+    m = ZERO
+    for i in range(n):
+        if begins[i] <= ends[i] and states[i] & FINAL_BIT == ZERO:
+            rows[m], begins[m], ends[m], states[m] = rows[i], begins[i], ends[i], states[i]
+            m += ONE
+    return m
 
 
 @kernel

@@ -52,11 +52,12 @@ class Work(NamedTuple):
     symbols: Uint64s
     """The symbol of the word that is read now; 0 if it is no literal of any pattern."""
     mixed: Uint64s
-    """State and symbol, scrambled into one number (:func:`compiler.kernels.transitions.mix`); 0 if the word is no literal there."""
+    """State and symbol, scrambled into one number (:func:`compiler.kernels.transitions.mix`); 0 if the word is no literal there. Or, in
+    a walk through sealed tables, the pair with its bucket."""
     defaults: Uint64s
     """The default successor of the state, with its FINAL bit; 0 until it is built."""
     slots: Uint64s
-    """The key's slot in the key cache."""
+    """The key's slot in the key cache; or, in a walk through sealed tables, the pair at which its state's record begins."""
     late: Uint64s
     """A list of keys for which the vectors have no answer, so that plain code must look at them."""
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.automata.powerset import State
+from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import (
     COUNTS,
     DISPLACEMENT_SHIFT,
@@ -93,8 +94,8 @@ def empty_cache(program: Program, capacity: int, *, doorkeeper: bool = False) ->
     )
 
 
-def nbytes(cache: Cache) -> int:
-    """Bytes of all arrays of a cache."""
+def nbytes(cache: Cache | Seal) -> int:
+    """Bytes of all arrays of a cache, or of sealed tables."""
     return sum(array.nbytes for array in cache if isinstance(array, np.ndarray))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import PADDING, Cache, Keys, frozen
 from compiler.machine.columns import NO_NULLS
 from compiler.values import FEW, FEW_BYTES, Memory, SetBatch
@@ -59,7 +60,7 @@ class FewKeys:
         _, at, own_offsets, own_data = self._arrays
         return bool(self._copy(at, first, count, width >> 3, own_offsets, own_data) >= 0)
 
-    def answer(self, cache: Cache, count: int) -> SetBatch | None:
+    def answer(self, cache: Cache | Seal, count: int) -> SetBatch | None:
         """Return the answer for the first ``count`` keys, which were walked, or None if it has too many tags."""
         sets = self._gather(cache.set_end, cache.tags, self.ids, count, self._slots, self._answer)
         if sets < 0:

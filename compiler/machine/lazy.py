@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from compiler.automata.nfa import Nfa
-from compiler.kernels.tables import Cache, frozen_cache
+from compiler.kernels.seal_tables import Seal
 from compiler.leases import Lease, Leases
 from compiler.machine.bit_program import bit_program
 from compiler.machine.cache import Snapshot, nbytes
@@ -34,7 +34,7 @@ from compiler.machine.memory import default_capacity
 from compiler.machine.policy import AUTO, Policy
 from compiler.machine.program import make_program
 from compiler.machine.sealed_walker import SealedWalker
-from compiler.machine.seals import Seal, check
+from compiler.machine.seals import arrays_of, check, seal_of
 from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.walker import Halt
 from compiler.values import CacheStats, Int32s, KeyColumn, Memory, SetBatch
@@ -99,7 +99,7 @@ class LazyDfa:
 
     def __reduce__(self) -> tuple[Any, ...]:
         make = partial(_restored, key_cache=self._key_cache, policy=self._policy)
-        return make, (self._nfa, self._separator, self._asked, None if self._seal is None else self._seal._asdict())
+        return make, (self._nfa, self._separator, self._asked, None if self._seal is None else arrays_of(self._seal))
 
     def seal(self) -> LazyDfa | None:
         """Return a machine that has what the cache knows now in sealed tables, which all threads read; None if that is nothing.
@@ -112,7 +112,7 @@ class LazyDfa:
         if number is None:
             return None
         try:
-            seal = self._walkers[number].seal()
+            seal = self._walkers[number].seal(self._capacity)
         finally:
             self._leases.give_back(number)
         return None if seal is None else self.with_seal(seal, checked=True)
@@ -298,4 +298,4 @@ LENDING = tuple(
 def _restored(nfa: Nfa, separator: bytes, capacity: int | None, seal: dict[str, Any] | None, **options: Any) -> LazyDfa:
     """Return a machine that was pickled."""
     machine = LazyDfa(nfa, separator, capacity, **options)
-    return machine if seal is None else machine.with_seal(frozen_cache(Cache(**seal)), checked=True)
+    return machine if seal is None else machine.with_seal(seal_of(**seal), checked=True)

@@ -12,14 +12,14 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import BLOCK, PADDING, WORDS, Keys, Program, frozen
 from compiler.machine.bit_program import BitProgram
 from compiler.machine.collector import Collector
 from compiler.machine.columns import end_of_bytes, readable
-from compiler.machine.dense_rows import DenseRows
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.policy import Policy
-from compiler.machine.seals import Seal
+from compiler.machine.sealed_rows import SealedRows
 from compiler.machine.single_keys import ONE_BYTES, SingleKeys
 from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.walker import CHUNK, CHUNK_BYTES, Halt, HaltedError
@@ -34,7 +34,7 @@ class SealedWalker(SmallBatchWalker):
     def __init__(self, program: Program, bits: BitProgram | None, capacity: int, policy: Policy, seal: Seal) -> None:
         """Read ``seal``, whose counters are replaced by this walker's own; the cache has ``capacity`` bytes beside it."""
         self._seal = seal._replace(meta=seal.meta.copy())
-        self._sealed_rows = DenseRows(program, policy.row_bytes)
+        self._sealed_rows = SealedRows(program, seal, policy.row_bytes)
         super().__init__(program, bits, capacity - self._row_bytes(capacity), policy)
         self._sealed_keys = 0
         self._sealed_single = SingleKeys(program, capacity)
@@ -58,8 +58,8 @@ class SealedWalker(SmallBatchWalker):
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
         single = self._sealed_single
-        if single.cache is None:
-            single.prepare(self._seal)
+        if single.seal is None:
+            single.prepare_sealed(self._seal)
         length = len(key)
         if length <= ONE_BYTES:
             single.key[:length] = key
@@ -72,7 +72,7 @@ class SealedWalker(SmallBatchWalker):
 
     def stats(self) -> CacheStats:
         """Describe the cache; the keys and words that the sealed tables answered count as hits."""
-        found, words = super().stats(), int(self._seal.meta[WORDS])
+        found, words = super().stats(), int(self._seal.meta[WORDS]) + self._sealed_rows.words
         return replace(
             found,
             keys=found.keys + self._sealed_keys,
@@ -84,12 +84,12 @@ class SealedWalker(SmallBatchWalker):
 
     def bound(self, capacity: int) -> None:
         """Bound the cache anew, and the rows that the sealed tables are written out as."""
-        self._sealed_rows.note(0, built=True)
+        self._sealed_rows.drop()
         super().bound(capacity - self._row_bytes(capacity))
 
     def _row_bytes(self, capacity: int) -> int:
         """Decide whether to have rows, which may take half of a capacity; return their bytes, 0 for none."""
-        self._dense = self._sealed_rows.fits(self._seal, capacity // 2)
+        self._dense = self._sealed_rows.fits(capacity // 2)
         return self._sealed_rows.wanted if self._dense else 0
 
     def _run_few(self, few: FewKeys, keys: Keys, count: int) -> SetBatch:
@@ -117,7 +117,7 @@ class SealedWalker(SmallBatchWalker):
                 stop = end_of_bytes(keys.offsets, row, min(len(out), row + CHUNK), CHUNK_BYTES)
                 if self._dense:
                     # Up to the first block in which a successor is missing, which is left to the general walk.
-                    row = self._sealed_rows.walk(self._seal, self._work, keys, row, stop, 0, out)
+                    row = self._sealed_rows.walk(self._work, keys, row, stop, out)
                     stop = min(row + BLOCK, stop)
                 lost += direct(walk_sealed, self._program, self._seal, self._work, keys, row, stop, out)
                 row = stop

@@ -8,46 +8,39 @@ states and sets, and the doorkeeper. Its arrays are frozen, so that all threads 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from compiler.kernels.seal_tables import PAIRS, Seal
 from compiler.kernels.tables import (
     COUNTS,
     FILTERS,
+    FINAL,
     MEMBERS,
-    PROBES,
     SETS,
     START,
-    START_RESERVED,
     STATES,
     TAGS,
     TARGET,
-    TARGET_BITS,
-    WIDE,
     Cache,
     Int32s,
+    Int64s,
     Program,
+    Uint64s,
+    frozen,
     frozen_cache,
 )
 from compiler.kernels.work import make_work
+from compiler.machine.cache import nbytes
 
-__all__ = ["Seal", "SealError", "check", "make_seal", "seal_of"]
-
-Seal = Cache
-"""Sealed tables: a cache that nobody writes."""
+__all__ = ["SealError", "arrays_of", "check", "make_seal", "seal_of"]
 
 SMALLEST_PROOF = 1 << 18
 """The fewest entries of a table of transitions that are worth a thread of their own: some ten milliseconds."""
-_NONE = np.empty(0, np.uint64)
-_UNUSED = {
-    "state_slots": _NONE,
-    "set_slots": _NONE,
-    "doorkeeper": _NONE,
-    "doorkeeper_shift": np.int64(64),
-    "state_limit": np.int64(0),
-}
 
 
 class SealError(ValueError):
@@ -64,76 +57,129 @@ def check(seal: Seal, program: Program) -> None:
 
     Raises :class:`SealError`. Each transition is made once more and compared, which takes 0.1 to 0.3 us; several threads share them.
     """
+    from compiler.kernels.proving import RIGHT, first_wrong, malformed  # as late as all kernels
+
     found = _flaw(seal, program)
     if found:
         raise SealError(*found)
-    state = _first_wrong(seal, program)
+    shares = min(os.cpu_count() or 1, 1 + len(seal.records) // SMALLEST_PROOF)
+    with ThreadPoolExecutor(shares, thread_name_prefix="dfa-router") as pool:
+
+        def first(proof: Callable[[int], int]) -> int | None:
+            """Return the first state that some share finds fault with, 0 for the start states; None if there is none."""
+            told = [proof(0)] if shares == 1 else list(pool.map(proof, range(shares)))
+            return min((state for state in told if state != RIGHT), default=None)
+
+        state = first(lambda share: int(malformed(seal, share, shares)))
+        if state is not None:
+            raise SealError("records", f"the record of state {state:,} leads out of the tables")
+        state = first(lambda share: int(first_wrong(program, seal, make_work(program), share, shares)))
     if state is not None:
-        raise SealError("transitions", f"what leads on from state {state:,} is not what the patterns say")
+        raise SealError("records", f"what leads on from state {state:,} is not what the patterns say")
 
 
-def _first_wrong(seal: Seal, program: Program) -> int | None:
-    """Return the first state from which something is wrong, 0 for the start states; None for a seal that is right."""
-    from compiler.kernels.proving import RIGHT, first_wrong  # as late as all kernels
+def make_seal(cache: Cache, program: Program, most_bytes: int) -> Seal | None:
+    """Return a copy of what a cache knows, or None if it knows no state yet, or more than references can tell apart.
 
-    def proof(share: int) -> int:
-        return int(first_wrong(program, seal, make_work(program), share, shares))
+    Records are completed if the tables take ``most_bytes`` at most then.
+    """
+    from compiler.kernels.sealing import COMPLETED
 
-    shares = min(os.cpu_count() or 1, 1 + len(seal.transitions) // SMALLEST_PROOF)
-    if shares == 1:
-        told = [proof(0)]
-    else:
-        with ThreadPoolExecutor(shares, thread_name_prefix="dfa-router") as pool:
-            told = list(pool.map(proof, range(shares)))
-    return min((state for state in told if state != RIGHT), default=None)
-
-
-def make_seal(cache: Cache) -> Seal | None:
-    """Return a copy of what a cache knows, or None if it knows no state yet."""
-    meta = cache.meta
-    if meta[START] == 0:
+    if cache.meta[START] == 0:
         return None
-    kept = meta.copy()
-    kept[COUNTS] = 0
+    seal = _sealed(cache, program, COMPLETED)
+    return seal if seal is not None and nbytes(seal) <= most_bytes else _sealed(cache, program, 0)
+
+
+def _sealed(cache: Cache, program: Program, completed: int) -> Seal | None:
+    """Return what a cache knows, with records of up to ``completed`` times as many entries where that makes them complete."""
+    from compiler.kernels.sealing import complete, count_transitions, lay_out, list_transitions, write_records
+
+    meta = cache.meta.copy()
+    meta[COUNTS] = 0
     states, sets = int(meta[STATES]), int(meta[SETS])
+    set_end = cache.set_end[:sets]
+    empty = np.flatnonzero(set_end[1:] == set_end[:-1])
+    if not len(empty):
+        set_end = np.append(set_end, set_end[-1])
+    cache = frozen_cache(cache._replace(meta=meta, state_end=cache.state_end[:states]))
+    begins, final = np.zeros(states + 1, np.int64), np.zeros(states, np.bool_)
+    count_transitions(cache, begins, final)
+    counts = np.maximum(begins, 2) * max(completed, 1)
+    np.cumsum(begins, out=begins)
+    symbols, targets = np.empty(begins[-1], np.uint64), np.empty(begins[-1], np.uint64)
+    list_transitions(cache, begins.copy(), symbols, targets)
+    most, size = int(np.max(counts)), int(np.sum(counts))
+    known = begins, symbols, targets
+    begins, symbols, targets = np.zeros(states + 1, np.int64), np.empty(size, np.uint64), np.empty(size, np.uint64)
+    pairs, sizes = np.zeros(states, np.uint64), np.zeros(states, np.uint8)
+    room = np.empty(most, np.int32)
+    complete(program, cache, completed, final, *known, room, begins, symbols, targets, sizes)
+    count = int(lay_out(cache, begins, symbols, final, np.empty(8 * most, np.uint8), pairs, sizes))
+    if max(count, sets) > TARGET:
+        return None
+    records, starts = _lines_of(2 * count), np.zeros(-(-count // PAIRS), np.uint64)
+    nothing = int(empty[0]) + 1 if len(empty) else sets
+    write_records(cache, begins, symbols, targets, final, pairs, sizes, nothing, records, starts)
+    kept = pairs[1:] != 0
+    lengths = np.diff(cache.state_end)
+    members = cache.members[: meta[MEMBERS]]
+    wide = np.any(records[2 * pairs + np.uint64(1)] >> np.uint64(63))
     return seal_of(
-        **cache._replace(
-            meta=kept,
-            state_end=cache.state_end[:states].copy(),
-            info=cache.info[: 2 * states].copy(),
-            members=cache.members[: meta[MEMBERS]].copy(),
-            set_end=cache.set_end[:sets].copy(),
-            tags=cache.tags[: meta[TAGS]].copy(),
-            transitions=cache.transitions.copy(),
-            filters=cache.filters[: meta[FILTERS]].copy(),
-        )._asdict()
+        meta=meta,
+        records=records,
+        starts=starts,
+        state_end=np.concatenate(([0], np.cumsum(lengths[kept]))).astype(np.int32),
+        members=members[np.repeat(kept, lengths)],
+        set_end=set_end.copy(),
+        tags=cache.tags[: meta[TAGS]].copy(),
+        filters=cache.filters[: meta[FILTERS] if wide else 1].copy(),
     )
 
 
-def seal_of(**fields: Any) -> Seal:
-    """Return what these fields of a cache say as a seal; those that only building needs may be among them.
+def seal_of(*, meta: Int64s, starts: Uint64s, **arrays: Any) -> Seal:
+    """Return sealed tables of these arrays, which nobody may write from now on, but for ``meta``, of which each reader has a copy."""
+    before = np.zeros(len(starts), np.int32)
+    np.cumsum(np.bitwise_count(starts[:-1]), out=before[1:])
+    arrays = {name: frozen(array) for name, array in arrays.items()}
+    return Seal(meta=meta, starts=frozen(starts), before=frozen(before), **arrays)
 
-    Nobody may write the arrays from now on, but for ``meta``, of which each reader has a copy of its own.
-    """
-    return frozen_cache(Cache(**{**fields, **_UNUSED}))
+
+def arrays_of(seal: Seal) -> dict[str, npt.NDArray[Any]]:
+    """Return what :func:`seal_of` makes a seal of: all arrays but those that follow from others."""
+    fields = seal._asdict()
+    del fields["before"]
+    return fields
+
+
+def _lines_of(count: int) -> Uint64s:
+    """Return so many zeros that begin at a line of the processor's cache."""
+    room = np.zeros(count + 8, np.uint64)
+    first = -room.ctypes.data % 64 // 8
+    return room[first : first + count]
 
 
 def _flaw(seal: Seal, program: Program) -> tuple[str, str] | None:
-    """Return what is wrong with the form of a seal, as an array's name and a text; None if kernels may read it."""
-    states, sets = len(seal.state_end), len(seal.set_end)
-    bits = 64 - int(seal.transition_shift)
-    key_bits = 64 - int(seal.key_shift)
-    if not 5 <= bits <= 40 or len(seal.transitions) != (1 << bits) + PROBES - 1:
-        return "transitions", f"it has {len(seal.transitions):,} entries, which are no table of {bits} bits"
-    if not (int(seal.symbol_bits) >= 1 and states >= 2 and sets >= 2):
-        return "numbers", "there are no states, no accept sets or no symbols"
+    """Return what is wrong with the lengths and the offsets of tables, as an array's name and a text, or None.
+
+    Whether what records say of other tables is right, a kernel tells then.
+    """
+    pairs, odd = divmod(len(seal.records), 2)
+    if odd or not 1 <= pairs <= TARGET:
+        return "records", f"it has {len(seal.records):,} numbers, which are no pairs, or too many"
+    words, behind = -(-pairs // PAIRS), -pairs % PAIRS
     if (
-        not int(seal.symbol_bits) + states.bit_length() <= key_bits <= min(bits + 32, 63)
-        or len(program.word_offsets) - 1 >> int(seal.symbol_bits) > 0
+        len(seal.starts) != words
+        or seal.starts[0] & np.uint64(1)
+        or seal.starts[-1] >> np.uint64(PAIRS - 1 - behind) > 1
     ):
-        return "numbers", f"a state and a symbol have {key_bits} bits together, which do not fit"
-    if len(seal.info) != 2 * states:
-        return "info", f"it has {len(seal.info):,} numbers, expected {2 * states:,}"
+        return "starts", f"it has a bit for what is none of {pairs:,} pairs, or none for one of them"
+    if len(seal.state_end) != 1 + int(np.sum(np.bitwise_count(seal.starts), dtype=np.int64)):
+        return "state_end", f"it tells of {len(seal.state_end) - 1:,} states, and as many records do not begin"
+    if not len(seal.set_end):
+        return "set_end", "expected the sentinel at least"
+    if not len(seal.filters):
+        return "filters", "expected the sentinel at least"
     for name, ends, pool, most in (
         ("state_end", seal.state_end, seal.members, len(program.labels)),
         ("set_end", seal.set_end, seal.tags, len(program.tags)),
@@ -141,7 +187,10 @@ def _flaw(seal: Seal, program: Program) -> tuple[str, str] | None:
         found = _run_flaw(ends, pool, most)
         if found:
             return name, found
-    return _number_flaw(seal, states, sets, int(program.roots))
+    nothing = int(seal.records[0]) - FINAL
+    if not 1 <= nothing < len(seal.set_end) or seal.records[1] or seal.set_end[nothing - 1] != seal.set_end[nothing]:
+        return "records", "the first is not that of no words"
+    return None
 
 
 def _run_flaw(ends: Int32s, pool: Int32s, most: int) -> str | None:
@@ -154,37 +203,4 @@ def _run_flaw(ends: Int32s, pool: Int32s, most: int) -> str | None:
     firsts[ends] = True
     if np.any((pool[1:] <= pool[:-1]) & ~firsts[1:-1]):
         return "the numbers of a run do not ascend"
-    return None
-
-
-def _number_flaw(seal: Seal, states: int, sets: int, roots: int) -> tuple[str, str] | None:
-    """Check all numbers of states, accept sets and filters against the lengths of their tables."""
-    first, literals = seal.info[2::2], seal.info[3::2]
-    accepts, defaults = first >> np.uint64(32), first & np.uint64(0xFFFFFFFF)
-    if seal.info[0] or seal.info[1]:
-        return "info", "the sentinel is not 0"
-    if np.any(accepts < 1) or np.any(accepts >= sets):
-        return "info", f"an accept set is none of {sets - 1:,}"
-    if np.any(defaults >> np.uint64(TARGET_BITS + 1)) or np.any(defaults & np.uint64(TARGET) >= states):
-        return "info", f"a default successor is none of {states - 1:,} states"
-    places = np.flatnonzero(seal.transitions)
-    used = seal.transitions[places]  # a mask is asked twice, and takes three times as long
-    places = places.view(np.uint64)
-    targets = used & np.uint64(TARGET)
-    if np.any(targets < 1) or np.any(targets >= states):
-        return "transitions", f"a target is none of {states - 1:,} states"
-    displaced = used >> np.uint64(28) & np.uint64(PROBES - 1)
-    if np.any(displaced > places) or np.any(places - displaced >> np.uint64(64 - int(seal.transition_shift))):
-        return "transitions", "an entry is displaced from a slot that is not there"
-    wide = literals[literals >= np.uint64(WIDE)] & np.uint64(WIDE - 1)
-    if not len(seal.filters) or np.any((wide >> np.uint64(32)) + (wide & np.uint64(0xFFFFFFFF)) >= len(seal.filters)):
-        return "filters", f"a filter lies beyond the {len(seal.filters):,} numbers"
-    starts = seal.meta[[START, START_RESERVED][:roots]]
-    if (
-        np.any(starts & TARGET < 1)
-        or np.any(starts < 0)
-        or np.any(starts >> TARGET_BITS + 1)
-        or np.any(starts & TARGET >= states)
-    ):
-        return "numbers", f"a start state is none of {states - 1:,}"
     return None

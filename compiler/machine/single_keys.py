@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import PADDING, Cache, Program
 
 __all__ = ["ONE_BYTES", "SingleKeys"]
@@ -27,6 +28,8 @@ class SingleKeys:
         self.cache: Cache | None = None
         """The cache that ``frame`` was made of: the frame has its arrays' addresses, this keeps the arrays. None where it is
         not needed any more, and would keep memory from being given back."""
+        self.seal: Seal | None = None
+        """The sealed tables that it was made of instead."""
         self.frame: Any = None
         self.walk: Any = None
         """The kernel: from the frame and the length of the key in the buffer to its accept set, or below 0."""
@@ -47,7 +50,16 @@ class SingleKeys:
             self.walk = entry(walk_one, self.frame, 0)
         self.cache = cache
 
-    def tags_of(self, cache: Cache, accept: int) -> tuple[int, ...]:
+    def prepare_sealed(self, seal: Seal) -> None:
+        """Make ready for keys, of which sealed tables are asked."""
+        from compiler.kernels.calling import entry  # as late as all kernels
+        from compiler.kernels.single_sealed import make_frame, walk_one_sealed
+
+        self.frame = make_frame(self._program, seal, np.frombuffer(self.key, np.uint8))
+        self.walk = entry(walk_one_sealed, self.frame, 0)
+        self.seal = seal
+
+    def tags_of(self, cache: Cache | Seal, accept: int) -> tuple[int, ...]:
         """Return the tags of an accept set, and keep them if there is room."""
         tags = tuple(cache.tags[cache.set_end[accept - 1] : cache.set_end[accept]].tolist())
         if self._kept + len(tags) <= self._room:

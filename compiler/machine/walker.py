@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import (
     BLOCK,
     BUILDS,
@@ -38,7 +39,7 @@ from compiler.machine.dense_rows import QUIET_KEYS, DenseRows
 from compiler.machine.key_cache import KeyCache
 from compiler.machine.policy import Policy
 from compiler.machine.progress import Progress
-from compiler.machine.seals import Seal, make_seal
+from compiler.machine.seals import make_seal
 from compiler.machine.simulation import Simulation
 from compiler.machine.single_keys import ONE_BYTES, SingleKeys
 from compiler.values import CacheStats, Int32s, KeyColumn, SetBatch
@@ -148,11 +149,11 @@ class Walker:
             self._start_over()
         return None if self._cache is None else snapshot(self._cache)
 
-    def seal(self) -> Seal | None:
-        """Return a copy of what the cache knows now, sealed; None where that is nothing."""
+    def seal(self, most_bytes: int) -> Seal | None:
+        """Return a copy of what the cache knows now, sealed, which should take ``most_bytes`` at most; None where that is nothing."""
         if self._midway:
             self._start_over()
-        return None if self._cache is None else make_seal(self._cache)
+        return None if self._cache is None else make_seal(self._cache, self._program, most_bytes)
 
     def bound(self, capacity: int) -> None:
         """Bound the cache anew, throwing away what it holds if that is too large already."""

@@ -12,45 +12,39 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from compiler.kernels.tables import META, SETS, START, START_RESERVED, STATES
-from compiler.machine.seals import Seal, seal_of
+from compiler.kernels.seal_tables import REFERENCE_BITS, Seal
+from compiler.kernels.tables import META, START, START_RESERVED
+from compiler.machine.seals import seal_of
 
 __all__ = ["PARTS", "SCHEMA", "seal_from", "sections_of"]
 
 Array = npt.NDArray[Any]
 
 PARTS = {
+    "records": "u8",
+    "starts": "u8",
     "state_end": "i4",
-    "info": "u8",
     "members": "i4",
     "set_end": "i4",
     "tags": "i4",
-    "transitions": "u8",
     "filters": "u8",
 }
 """The arrays of a seal and their types."""
-SCHEMA = {"seal_numbers": "i8", **{f"seal_{name}": kind for name, kind in PARTS.items()}}
-"""The sections and their types; ``seal_numbers`` are the start states and how the transition table is addressed."""
-_NUMBERS = 5
+SCHEMA = {"seal_begin": "i8", **{f"seal_{name}": kind for name, kind in PARTS.items()}}
+"""The sections and their types; ``seal_begin`` are the references to the start states."""
+_STARTS = [START, START_RESERVED]
 
 
 def sections_of(seal: Seal) -> dict[str, Array]:
     """Return the sections of a seal, in the order of ``SCHEMA``."""
-    starts = seal.meta[[START, START_RESERVED]].tolist()
-    numbers = np.array([*starts, seal.transition_shift, seal.symbol_bits, seal.key_shift], np.int64)
-    return {"seal_numbers": numbers, **{f"seal_{name}": getattr(seal, name) for name in PARTS}}
+    return {"seal_begin": seal.meta[_STARTS], **{f"seal_{name}": getattr(seal, name) for name in PARTS}}
 
 
 def seal_from(sections: Mapping[str, Array]) -> Seal | None:
-    """Return the seal of these sections, which nobody has checked yet; None if their numbers are too few or out of range."""
-    numbers = sections["seal_numbers"].tolist()
-    if len(numbers) != _NUMBERS or not all(0 <= number < 1 << 32 for number in numbers) or max(numbers[2:]) > 63:
+    """Return the seal of these sections, which nobody has checked yet; None if its start states are none."""
+    starts = sections["seal_begin"]
+    if len(starts) != len(_STARTS) or np.any(starts < 0) or np.any(starts >> REFERENCE_BITS):
         return None
-    arrays = {name: sections[f"seal_{name}"] for name in PARTS}
     meta = np.zeros(META, np.int64)
-    meta[[START, START_RESERVED]] = numbers[:2]
-    meta[[STATES, SETS]] = len(arrays["state_end"]), len(arrays["set_end"])
-    addressing = map(np.int64, numbers[2:])
-    return seal_of(
-        meta=meta, **arrays, **dict(zip(("transition_shift", "symbol_bits", "key_shift"), addressing, strict=True))
-    )
+    meta[_STARTS] = starts
+    return seal_of(meta=meta, **{name: sections[f"seal_{name}"] for name in PARTS})

@@ -15,11 +15,11 @@ import numpy as np
 
 from compiler import Nfa
 from compiler.automata.twin import Twin
+from compiler.kernels.seal_tables import Seal
 from compiler.machine.key_cache import KeyCacheMode
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.memory import default_capacity
 from compiler.machine.screen import Screen
-from compiler.machine.seals import Seal
 from compiler.machine.simulator import Simulator
 from compiler.prepare import compile_kernels, jit_enabled
 from compiler.values import CacheStats, KeyColumn, SetBatch

@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from compiler import Nfa
 from compiler.errors import Defect
-from compiler.machine.seals import Seal
+from compiler.kernels.seal_tables import Seal
 from compiler.storage import automata, seals
 from compiler.storage.sections import refusal
 from compiler.storage.verify import flaws
@@ -119,10 +119,10 @@ def compiled_of(
         problem = "it is not that of the dialect, the options and the destinations"
         raise refusal(path, Defect.FINGERPRINT, problem, section="fingerprint")
     seal = None
-    if "seal_numbers" in sections:
+    if "seal_begin" in sections:
         seal = seals.seal_from(sections)
         if seal is None:
-            raise refusal(path, Defect.SEAL, "they are too few or out of range", section="seal_numbers")
+            raise refusal(path, Defect.SEAL, "it is not two references", section="seal_begin")
     return Compiled(
         nfa=nfa, bindings=bindings, dialect=about.dialect, engine=about.engine, options=about.options, seal=seal
     )

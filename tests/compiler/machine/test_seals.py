@@ -14,15 +14,25 @@ from hypothesis import strategies as st
 
 from compiler import Nfa, Wildcard, build_nfa
 from compiler.automata.twin import Twin
-from compiler.kernels.tables import FINAL, START, TARGET, frozen
+from compiler.kernels.seal_tables import (
+    ACCEPT_SHIFT,
+    COMPLETE,
+    MOST_BUCKETS,
+    OVERFLOWED,
+    REFERENCE_BITS,
+    SIZE_SHIFT,
+    Seal,
+)
+from compiler.kernels.tables import FINAL, START, TARGET, WIDE
 from compiler.kernels.work import make_work
 from compiler.machine import sealed_walker, seals
 from compiler.machine.cache import nbytes
 from compiler.machine.lazy import SMALLEST_SHARE, LazyDfa
-from compiler.machine.seals import Seal, SealError
+from compiler.machine.seals import SealError, arrays_of, seal_of
 from tests.compiler.machines import KEYS, PATTERNS, answers, column
 
 MANY, ONE = Wildcard.MANY, Wildcard.ONE
+REFERENCE = (1 << REFERENCE_BITS) - 1
 
 
 def joined(keys: list[list[bytes]]) -> list[bytes | None]:
@@ -59,6 +69,15 @@ def test_answers_are_right_whatever_the_tables_know(
         if few is not None:
             assert [few.positions[few.offsets[n] : few.offsets[n + 1]].tolist() for n in few.set_ids] == rights
     assert sealed.stats().bytes <= capacity
+
+
+@pytest.mark.parametrize(("pattern", "keys"), [([], [b"", b"a"]), ([MANY], [b"", b"a", b"a.b"])])
+def test_a_start_state_may_have_no_record(pattern: list[bytes | Wildcard], keys: list[bytes | None]) -> None:
+    """No pattern leads on from it, or no word changes it; and no record leads to it."""
+    sealed = sealed_of(build_nfa([pattern]), keys)
+    expected = answers(Twin(build_nfa([pattern]), b".", 1 << 20), keys)
+    assert answers(sealed, keys) == [list(sealed.match(key)) for key in keys if key is not None] == expected
+    assert sealed.stats().sealed_keys == 2 * len(keys)
 
 
 def test_known_keys_are_answered_by_the_tables_alone_and_nothing_is_built() -> None:
@@ -100,7 +119,7 @@ def test_threads_read_one_copy_and_lost_keys_go_to_a_cache_of_their_own() -> Non
     assert [sets[number] for number in found.set_ids] == answers(Twin(nfa, b".", 1 << 22), keys)
     seals = [walker._seal for walker in sealed._walkers]  # type: ignore[attr-defined]
     assert len(seals) == 3
-    assert all(np.shares_memory(one.transitions, seals[0].transitions) for one in seals)
+    assert all(np.shares_memory(one.records, seals[0].records) for one in seals)
     assert sealed.stats().keys == len(keys)
 
 
@@ -109,7 +128,7 @@ def test_a_sealed_machine_is_pickled_with_its_tables() -> None:
     sealed = pickle.loads(pickle.dumps(sealed_of(build_nfa([[b"a", ONE], [MANY, b"c"]]), keys)))
     assert answers(sealed, keys) == [[0], [0, 1], []]
     assert sealed.stats().sealed_keys == 3
-    assert not sealed.sealed.info.flags.writeable
+    assert not sealed.sealed.records.flags.writeable
 
 
 def test_tables_and_cache_together_take_no_more_than_the_capacity() -> None:
@@ -138,18 +157,14 @@ def test_a_cache_that_knows_nothing_is_not_sealed() -> None:
 
 def example() -> tuple[LazyDfa, Seal]:
     patterns: list[list[bytes | Wildcard]] = [[b"a", b"w%d" % i, MANY, b"z"] for i in range(60)]
+    patterns += [[b"b", b"v%d" % i] for i in range(60)]
     nfa = build_nfa([*patterns, [MANY, b"b"], [ONE, b"a", ONE]])
     chance = random.Random(3)
     words = [b"a", b"b", b"z", b"other", *(b"w%d" % i for i in range(60))]
     keys: list[bytes | None] = [b".".join([b"a", *chance.choices(words, k=chance.randrange(5))]) for _ in range(4000)]
-    machine = sealed_of(nfa, keys)
+    machine = sealed_of(nfa, [*keys, b"b.v1", b"b.v5", b"b.v9"])  # the record behind b is not complete
     assert machine.sealed is not None
     return LazyDfa(nfa, b".", 1 << 22), machine.sealed
-
-
-def changed(seal: Seal, **arrays: Any) -> Seal:
-    fields: dict[str, Any] = {name: frozen(array) if name != "meta" else array for name, array in arrays.items()}
-    return seal._replace(**fields)
 
 
 @pytest.fixture(params=[1, 3])
@@ -176,14 +191,16 @@ def test_each_changed_number_is_refused_or_changes_no_answer() -> None:
     expected = answers(machine, keys)
     refused = 0
     for round_ in range(800):
-        name = chance.choice(["info", "transitions", "members", "state_end", "tags", "set_end", "filters", "meta"])
+        name = chance.choice(
+            ["records", "records", "starts", "members", "state_end", "tags", "set_end", "filters", "meta"]
+        )
         array = getattr(seal, name).copy()
         at = chance.choice([START, START + 1]) if name == "meta" else chance.randrange(len(array))
         other = array[chance.randrange(len(array))]
         bit = 1 << chance.randrange(30 if array.dtype.itemsize == 4 else 63)
         array[at] = chance.choice([array[at] ^ array.dtype.type(bit), other, 0])
         try:
-            found = machine.with_seal(changed(seal, **{name: array}))
+            found = machine.with_seal(seal_of(**{**arrays_of(seal), name: array}))
         except SealError as error:
             refused += 1
             assert error.array  # noqa: PT017 - which one is random
@@ -201,43 +218,123 @@ def test_each_changed_number_is_refused_or_changes_no_answer() -> None:
         ("accept", "leads on"),
         ("filter", "leads on"),
         ("start", "leads on"),
-        ("beyond", "is none of"),
-        ("short", "expected"),
-        ("bits", "fit"),
+        ("symbol", "leads on"),
+        ("missing", "leads on"),
+        ("misplaced", "leads on"),
+        ("beyond", "leads out"),
+        ("no set", "leads out"),
+        ("size", "leads out"),
+        ("far filter", "leads out"),
+        ("no start", "leads out"),
+        ("short", "none of"),
+        ("odd", "no pairs"),
+        ("nothing", "no words"),
+        ("one more", "do not begin"),
     ],
 )
 @pytest.mark.parametrize("at", [0, -1])
 def test_a_planted_fault_is_found(planted: str, problem: str, at: int, proving: int) -> None:
-    """In the first transition or in the last, so in the share of another thread."""
+    """In the first record that has such a thing or in the last, so in the share of another thread."""
     machine, seal = example()
-    info, transitions, meta = seal.info.copy(), seal.transitions.copy(), seal.meta.copy()
-    slot = np.flatnonzero(transitions)[at]
-    other = np.uint64(3) if int(transitions[slot]) & TARGET != 3 else np.uint64(4)
-    state = next(s for s in range(1, len(seal.state_end)) if int(info[2 * s]) & TARGET not in (0, s))
+    records, meta, starts = seal.records.copy(), seal.meta.copy(), seal.starts.copy()
+    pairs = np.flatnonzero(np.unpackbits(starts.view(np.uint8), bitorder="little"))
+    complete = {pair for pair in pairs.tolist() if int(records[2 * pair]) & COMPLETE}
+    entries = [(pair, slot) for pair in pairs.tolist() for slot in slots_of(records, pair)]
+    met = [(pair, slot) for pair, slot in entries if int(records[slot]) & TARGET]
+    pair, slot = met[at]
+    first = int(pairs[at])
     if planted == "default":
-        info[2 * state] = info[2 * state] & ~np.uint64(TARGET) | np.uint64(state)
+        pair = [pair for pair in pairs.tolist() if int(records[2 * pair]) & REFERENCE not in (0, pair)][at]
+        records[2 * pair] = records[2 * pair] & ~np.uint64(REFERENCE) | np.uint64(pair)
     elif planted == "target":
-        transitions[slot] = transitions[slot] & ~np.uint64(TARGET) | other
+        records[slot] = records[slot] & ~np.uint64(REFERENCE) | np.uint64(
+            pairs[3 if records[slot] & TARGET != pairs[3] else 4]
+        )
     elif planted == "final":
-        transitions[slot] ^= np.uint64(FINAL)
+        records[slot] = records[slot] & ~np.uint64(REFERENCE) | np.uint64(FINAL | 1)
     elif planted == "accept":
         sets = len(seal.set_end) - 1
-        target = int(transitions[slot]) & TARGET
-        accept = int(info[2 * target] >> np.uint64(32))
-        info[2 * target] = np.uint64(accept % sets + 1) << np.uint64(32) | info[2 * target] & np.uint64(0xFFFFFFFF)
+        accept = int(records[2 * first]) >> ACCEPT_SHIFT & TARGET
+        records[2 * first] ^= np.uint64((accept ^ (accept % sets + 1)) << ACCEPT_SHIFT)
     elif planted == "filter":
-        info[2 * int(meta[START] & TARGET) + 1] = 0
+        pair = [pair for pair, _ in met if pair not in complete][at]
+        records[2 * pair + 1] = 1
     elif planted == "start":
-        meta[START] = 2 if meta[START] & TARGET != 2 else 3
+        meta[START] = pairs[2] if meta[START] != pairs[2] else pairs[3]
+    elif planted == "symbol":
+        records[slot] |= np.uint64(1 << 62)
+    elif planted == "missing":
+        _, slot = [(pair, slot) for pair, slot in entries if pair in complete][at]
+        records[slot] = 0
+    elif planted == "misplaced":  # where nobody looks for it
+        pair = [
+            pair
+            for pair in sorted(complete)
+            if len(list(slots_of(records, pair))) > 2 and buckets_of(records, pair) > 1
+        ][at]
+        begin, end = 2 * pair + 2, 2 * pair + 2 + 2 * buckets_of(records, pair)
+        records[begin:end] = np.roll(records[begin:end], 2)
     elif planted == "beyond":
-        transitions[slot] = transitions[slot] & ~np.uint64(TARGET) | np.uint64(len(seal.state_end))
+        records[slot] = records[slot] & ~np.uint64(REFERENCE) | np.uint64(pair + 1)
+    elif planted == "no set":
+        records[slot] = records[slot] & ~np.uint64(REFERENCE) | np.uint64(FINAL | len(seal.set_end))
+    elif planted == "size":
+        records[2 * pair] |= np.uint64(31 << SIZE_SHIFT)
+    elif planted == "far filter":
+        records[2 * first + 1] = WIDE | len(seal.filters)
+    elif planted == "no start":
+        meta[START] = len(records)
     elif planted == "short":
-        info = info[:-1]
+        starts = starts[:-1]
+    elif planted == "odd":
+        records = records[:-1]
+    elif planted == "nothing":
+        records[0] = 0
     else:
-        seal = seal._replace(key_shift=np.int64(1))
+        starts[0] |= ~starts[0] & (starts[0] + np.uint64(2))
     with patch("compiler.machine.seals.make_work", wraps=make_work) as made, pytest.raises(SealError, match=problem):
-        machine.with_seal(changed(seal, info=info, transitions=transitions, meta=meta))
+        machine.with_seal(seal_of(**{**arrays_of(seal), "records": records, "meta": meta, "starts": starts}))
     assert made.call_count == (proving if problem == "leads on" else 0)
+
+
+def buckets_of(records: Any, pair: int) -> int:
+    """Return how many buckets the record at a pair has."""
+    return 1 << (int(records[2 * pair]) >> SIZE_SHIFT & MOST_BUCKETS) if records[2 * pair + 1] else 0
+
+
+def slots_of(records: Any, pair: int) -> list[int]:
+    """Return where the entries of the record at a pair are."""
+    begin = 2 * pair + 2
+    return [slot for slot in range(begin, begin + 2 * buckets_of(records, pair)) if records[slot]]
+
+
+def test_records_are_completed_where_there_is_room_for_that() -> None:
+    nfa = build_nfa([[b"a", b"w%d" % i] for i in range(100)])
+    keys: list[bytes | None] = [b"a.w%d" % i for i in range(0, 100, 3)]
+    machine = LazyDfa(nfa, b".", 1 << 20)
+    answers(machine, [*keys, b"a.other"])
+    walker = machine._walkers[0]
+    whole = walker.seal(1 << 20)
+    assert whole is not None
+    less = walker.seal(nbytes(whole) - 1)
+    assert less is not None
+    assert nbytes(less) < nbytes(whole)
+    for seal in (whole, less):
+        sealed = LazyDfa(nfa, b".", 1 << 20).with_seal(seal)
+        assert answers(sealed, [*keys, b"a.w1", b"a.stray"]) == [*([i] for i in range(0, 100, 3)), [1], []]
+        assert sealed.stats().sealed_keys == len(keys) + 1
+
+
+def test_a_record_whose_buckets_overflow_is_found_whole() -> None:
+    """All words of a set of keys are literals of one state, whose record has more entries than fit into their own buckets."""
+    nfa = build_nfa([[b"w%d" % i, b"x%d" % (i % 7)] for i in range(3000)])
+    keys: list[bytes | None] = [b"w%d.x%d" % (i, i % 7) for i in range(3100)]
+    sealed = sealed_of(nfa, keys, 1 << 22)
+    assert sealed.sealed is not None
+    assert np.any(sealed.sealed.records[3::2] & np.uint64(OVERFLOWED))
+    assert answers(sealed, keys) == [[i] if i < 3000 else [] for i in range(3100)]
+    assert [list(sealed.match(key)) for key in keys if key is not None] == answers(sealed, keys)
+    assert sealed.stats().sealed_keys == sealed.stats().keys == 3 * 3100
 
 
 def test_rows_of_a_cache_and_of_sealed_tables_are_walked_by_one_kernel() -> None:
