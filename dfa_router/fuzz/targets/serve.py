@@ -28,7 +28,7 @@ AGAIN = 113
 """The exit code of a child that is to be followed by a new one."""
 _FORKED: list[bool] = []
 """Not empty in a child."""
-_TIMES = 60
+TIMES = 60
 """How often each of several threads asks its key."""
 
 
@@ -143,7 +143,7 @@ class Server:
         def ask(place: int) -> None:
             begin.wait()
             try:
-                answers = [self._ask(keys[place]) for _ in range(_TIMES)]
+                answers = [self._ask(keys[place]) for _ in range(TIMES)]
             except Exception as error:  # noqa: BLE001 - as above
                 told[place] = {"raised": "".join(traceback.format_exception(type(error), error, error.__traceback__))}
                 return
