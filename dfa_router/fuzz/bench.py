@@ -258,7 +258,7 @@ class Bench:
         if not finding.flaky:
             self._shapes.add(shape_of(kind, case, self.plan.dialect))
         target, about = self.subject.target, disagreement.about
-        if self.tally.prefers(finding) and locatable(finding, about, target):
+        if self.tally.prefers(finding) and locatable(finding, target):
             left = self._ends - time.monotonic() if self.plan.keep_going else math.inf
             finding = located(finding, about, target, self.judge, self.subject.manners, left)
             self.subject.renew()

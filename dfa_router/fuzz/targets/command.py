@@ -16,7 +16,7 @@ from typing import Any, Final
 from dfa_router.fuzz.patience import TIMES, overdue_after
 from dfa_router.fuzz.targets.process import LineProcess, ProcessError
 from dfa_router.language.dialects import Dialect
-from dfa_router.target import Answers, Bind, OutOfTimeError, Refused, Step, TargetFailure, Unbind, bound
+from dfa_router.target import Answers, Bind, OutOfTimeError, Ran, Refused, Step, TargetFailure, Unbind, bound
 
 __all__ = ["PROTOCOL", "CommandTarget"]
 
@@ -149,14 +149,20 @@ class CommandTarget:
             told = "the patterns" if asked < 0 else "a change"
             raise ProcessError("nonsense", f"answered {_shown(line)} to {told}, expected true")
 
-    def lines(self, patterns: Sequence[str], key: str) -> list[tuple[str, int]]:
-        """Return (file, line) of the lines that run when a key is asked of a new set; raises as :meth:`answer` does."""
+    def lines(self, patterns: Sequence[str], key: str) -> Ran:
+        """Return what of its source runs when a key is asked of a new set; raises as :meth:`answer` does."""
         question = _encoded({"lines": {"patterns": list(patterns), "key": key}})
         [reply] = self._told(question, 1, patterns, [key])
-        if not isinstance(reply, list) or not all(isinstance(one, list) and len(one) == 2 for one in reply):
+        told = reply if isinstance(reply, dict) else {"ran": reply}
+        try:
+            return Ran(
+                frozenset((str(file), int(line)) for file, line in told["ran"]),
+                tuple((str(file), int(a), int(b), str(name)) for file, a, b, name in told.get("functions", ())),
+                frozenset((str(file), int(line)) for file, line in told.get("expressions", ())),
+            )
+        except (KeyError, TypeError, ValueError):
             reason = f"{self.name} answered {_shown(reply)} to lines, expected a list of [file, line]"
-            raise TargetFailure("nonsense", reason, patterns, [key])
-        return [(str(file), int(line)) for file, line in reply]
+            raise TargetFailure("nonsense", reason, patterns, [key]) from None
 
     def _told(
         self, questions: bytes, count: int, patterns: Sequence[str], keys: Sequence[str], *, times: int = 0
