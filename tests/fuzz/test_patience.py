@@ -83,7 +83,7 @@ def test_silence_is_overdue_if_it_lasts_longer_than_any_answer_before(
     assert program.answer(["a"], ["b"]) == [()]
     for longest, overdue in ((0.0, True), (600.0, False)):
         program.answer(["a"], ["b"])
-        program._silence, program._settled, program.deadline = longest, True, time.monotonic() + 0.05
+        program._silence, program._set, program.deadline = longest, longest or 0.001, time.monotonic() + 0.4
         with pytest.raises(OutOfTimeError) as late:
             program.answer(["a"], ["hang"])
         assert late.value.overdue is overdue
@@ -92,12 +92,12 @@ def test_silence_is_overdue_if_it_lasts_longer_than_any_answer_before(
 
 def test_a_slow_target_is_given_its_last_set_while_a_hang_could_still_be_told(program: CommandTarget) -> None:
     assert last_begin(CallableTarget(right_amqp, AMQP), 0.0, 8.0) == 8.0, "it says nothing of its time"
-    program._settled, program._starts = True, False
+    program._starts = False
     for slowest, silence, begin in ((0.01, 0.01, 8.0), (0.5, 0.1, 8 + GRACE - 1.5), (0.5, 0.5, 8 + GRACE - 2.0)):
-        program.slowest, program._silence = slowest, silence
+        program._set, program._silence = slowest, silence
         assert last_begin(program, 0.0, 8.0) == pytest.approx(begin)
-    program._starts, program._start = True, 0.2
-    assert last_begin(program, 0.0, 8.0) == pytest.approx(8 + GRACE - 2.2), "it has to be started first"
+    program._starts, program._start, program.slowest = True, 0.2, 0.4
+    assert last_begin(program, 0.0, 8.0) == pytest.approx(8 + GRACE - 1.8), "it has to be started first"
     program.slowest = 600.0
     assert last_begin(program, 0.0, 8.0) == 6.0, "a quarter of the time is the most"
 
@@ -116,7 +116,7 @@ def test_threads_that_wait_for_each_other_are_overdue_like_any_answer(
     program.answer(["a"], ["b"])
     for longest, overdue in ((0.0, True), (600.0, False)):
         program.answer(["a"], ["b"])
-        program._silence, program._settled, program.deadline = longest, True, time.monotonic() + 0.05
+        program._silence, program._set, program.deadline = longest, longest or 0.001, time.monotonic() + 0.4
         with pytest.raises(OutOfTimeError) as late:
             program._told(b'{"key": "hang"}\n', 1, ["a"], ["hang"], times=240)
         assert late.value.overdue is overdue
@@ -151,13 +151,13 @@ def test_a_first_set_that_took_long_may_have_been_slow_and_not_the_start(program
     within(program, 8.0)
     program.slowest, program._start = 0.001, 5.0
     assert program._patience(starts=False) == (15.0, 15.0)
-    program._settled = True
+    program._set = 0.001
     assert program._patience(starts=False) == (2.0, 2.0)
 
 
 def test_what_was_seen_to_be_slow_has_three_times_as_long(program: CommandTarget) -> None:
     within(program, 8.0)
-    program.slowest, program._start, program._settled = 5.0, 7.0, True
+    program.slowest, program._start, program._set = 5.0, 7.0, 5.0
     assert program._patience(starts=False) == (15.0, 15.0)
     assert program._patience(starts=True) == (15.0, 21.0)
     program.slowest = 500.0

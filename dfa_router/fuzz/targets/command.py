@@ -40,8 +40,11 @@ class CommandTarget:
         """What it was given; campaigns set ``timeout`` to less."""
         self._start, self._starts = 0.0, True
         """Seconds that its slowest start took, with its first set, and whether the next answer is the first of a process."""
-        self._silence, self._settled = 0.0, False
-        """Seconds of its longest silence before an answer, and whether a process that ran was given a set and answered."""
+        self._silence, self._set = 0.0, 0.0
+        """Seconds of its longest silence before an answer, and of its slowest set, both of a process that had answered before.
+
+        The first set of a process may load what is needed for the first time.
+        """
         self.scope: Mapping[str, Any] = {}
         """What the program says that it may be asked."""
         self.changing = False
@@ -71,7 +74,7 @@ class CommandTarget:
                 now = time.monotonic()
                 if starts and asked < 0:
                     self._start, began = max(self._start, now - began), now
-                else:
+                elif not starts:
                     self._silence = max(self._silence, now - before)
                 if (
                     objection is None
@@ -84,7 +87,7 @@ class CommandTarget:
         except ProcessError as trouble:
             self._end()
             if trouble.kind == "late":
-                usual = self._start if starts and asked < 0 else self._usually(self._silence)
+                usual = max(self._start, self.slowest) if starts else self._usually(self._silence)
                 reason = f"{self.name} {trouble.reason} ({_occasion(asked, patterns, steps)})"
                 raise OutOfTimeError(reason, overdue=trouble.silent >= overdue_after(usual)) from None
             raise TargetFailure(
@@ -101,20 +104,23 @@ class CommandTarget:
             self._end()
             raise
         if answers:
-            self.slowest, self._settled = max(self.slowest, time.monotonic() - began), self._settled or not starts
+            passed = time.monotonic() - began
+            self.slowest = max(self.slowest, passed)
+            self._set = self._set if starts else max(self._set, passed)
         if objection is not None:
             raise objection
         return answers
 
     def _usually(self, seconds: float) -> float:
         """Return what it takes at most as far as is known: a start cannot be told from its first set before there is another."""
-        return seconds if self._settled else max(seconds, self._start)
+        return seconds if self._set else max(seconds, self._start)
 
     @property
     def leeway(self) -> float:
         """Seconds that must be left when it is given a set, so that an answer that never comes can be told from a slow one."""
-        set_ = self._usually(self.slowest) + (self._start if self._starts else 0.0)
-        return set_ + overdue_after(self._usually(self._silence))
+        if self._starts:
+            return self._start + self.slowest + overdue_after(max(self._start, self.slowest))
+        return self._usually(self._set) + overdue_after(self._usually(self._silence))
 
     def _patience(self, *, starts: bool) -> tuple[float, float]:
         """Return the seconds for an answer, and for the first one, which may include a start.

@@ -116,9 +116,9 @@ class Server:
                 pass
 
         first, second = Followed(), Followed()
-        first.through(
-            ask, ["first"], "call"
-        )  # what is imported or made at the first call only is no part of what a case runs
+        # What is imported or made at the first call only is no part of what a case runs, and would take seconds to follow.
+        ask(["first"], "call")
+        first.through(ask, ["first"], "call")
         second.through(ask, patterns, key)
         return {
             "ran": list(second.lines),
