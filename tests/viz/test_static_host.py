@@ -68,10 +68,10 @@ def test_what_is_typed_in_each_dialect_is_compiled_and_a_link_shows_the_same(
     assert mine.locator("#error").is_hidden()
     mine.dispatch_event("#last", "click")
     router = dr.compile([(pattern, pattern) for pattern in patterns], dialect=name, cache_bytes=64 << 20)
-    told = dr.trace(router, keys)
+    traces = dr.trace(router, keys)
     accepted = mine.eval_on_selector_all("#set .accepts .pattern", "all => all.map(one => one.title)")
-    assert accepted == [patterns[tag] for tag in told[-1].tags]
-    assert counters(mine)["states"] == told[-1].stats.states
+    assert accepted == [patterns[tag] for tag in traces[-1].tags]
+    assert counters(mine)["states"] == traces[-1].stats.states
     theirs = visits.open(f"{address}/page.html{mine.evaluate('location.hash')}")
     for what in ("#story", "#facts", "#counters", "#position", "#set"):
         assert theirs.inner_text(what) == mine.inner_text(what)
