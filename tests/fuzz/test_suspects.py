@@ -245,8 +245,8 @@ def test_where_a_pattern_becomes_an_expression_the_lines_that_build_and_run_it_a
     named = {place.name: place.lines for place in finding.decided}
     assert named == {"Table.text_of": (text,), "Table.fits": (compiled, run_)}
     assert fixed not in [line for lines in named.values() for line in lines], "an expression that nothing depends on"
-    assert f"  Wider: in `Table.text_of`, translated.py:{text}; in `Table.fits`, " in finding_text(finding)
-    assert "builds or runs the regular expression" in finding_text(finding)
+    told = "  No single line is suspect; what builds or runs the regular expression: in `Table.text_of`, translated.py:"
+    assert f"{told}{text}; in `Table.fits`, " in finding_text(finding)
     [again] = begun(json.loads(json.dumps(campaign_json(campaign))), AMQP).findings.values()
     assert again.decided == finding.decided
 

@@ -20,7 +20,7 @@ def whereabouts(finding: Finding) -> str:
     if not finding.decided:
         return ""
     where = "; ".join(place.text(_near(place.file)) for place in finding.decided)
-    return f"Wider: {where} ({finding.decided[0].why}; no single line stands out)"
+    return f"No single line is suspect; what {finding.decided[0].why}: {where}"
 
 
 def suspected(finding: Finding, shown: Callable[[str], str] | None = None) -> str:
