@@ -218,7 +218,7 @@ def _answered(judged: Judged, patterns: int | None = None) -> str:
     if finding.kind is Kind.SLOW:
         return f"takes too long; {finding.detail}"
     if finding.answered is None:
-        return f"{finding.kind}: {_error(finding.detail)}"
+        return f"{finding.kind}: {_error(finding.detail.replace(finding.accused, 'it'))}"
     return _in_words(finding.answered, patterns)
 
 

@@ -135,7 +135,7 @@ def examine(
         cases=campaign.tally.cases,
         small=small,
         judged=judged,
-        given_up=campaign.tally.given_up or "",
+        given_up=(campaign.tally.given_up or "").replace(campaign.target, "it"),
         broker=None if broker is None else broker.name,
         place=environment.place(),
     )
