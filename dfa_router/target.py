@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from dfa_router.errors import RouterError
 from dfa_router.language.dialects import Dialect
@@ -98,6 +98,17 @@ def bound(patterns: Sequence[str], steps: Sequence[Step]) -> tuple[list[str], se
         elif isinstance(step, Unbind):
             gone.add(step.position)
     return table, gone
+
+
+class Ran(NamedTuple):
+    """What of its source a target ran for a case, as far as it can tell."""
+
+    lines: frozenset[tuple[str, int]]
+    """(file, line)"""
+    functions: tuple[tuple[str, int, int, str], ...] = ()
+    """(file, first line, last line, name), in the order in which they were first entered."""
+    expressions: frozenset[tuple[str, int]] = frozenset()
+    """(file, line) of the lines that build or run a regular expression which depends on what is asked."""
 
 
 class Target(Protocol):

@@ -26,10 +26,10 @@ from dfa_router.fuzz.judging.manners import askable
 from dfa_router.fuzz.judging.subject import Subject
 from dfa_router.fuzz.judging.threads import Shared, shrunk_together, wrong_together
 from dfa_router.fuzz.locating import locatable, located
-from dfa_router.fuzz.patience import after_a_hang
+from dfa_router.fuzz.patience import after_a_hang, last_begin
 from dfa_router.fuzz.shrinking.shrink import Met, Shrunk
 from dfa_router.fuzz.tally import Plan, Tally
-from dfa_router.target import Chapter, Round, bound
+from dfa_router.target import Chapter, OutOfTimeError, Round, bound
 
 __all__ = ["Bench", "Origin"]
 
@@ -59,6 +59,7 @@ class Bench:
     def __init__(self, subject: Subject, plan: Plan, tally: Tally, ends: float = math.inf) -> None:
         """``ends`` is the time, of the monotonic clock, after which nothing more is to be asked."""
         self.subject, self.plan, self.tally, self._ends = subject, plan, tally, ends
+        self._began = time.monotonic()
         self.judge = Judge(plan.language, ends)
         self._accuser = Accuser(self.judge, plan, tally, ends)
         self.done = False
@@ -82,6 +83,7 @@ class Bench:
             return
         failed, counted = None, False
         for number, chapter in enumerate(narrowed.chapters):
+            self._begin()
             for part, examined in self._examined(chapter, _HALVES):
                 tally.declined |= self.subject.declined
                 if examined.cases:
@@ -101,9 +103,15 @@ class Bench:
         if failed is not None:
             self._judge_failure(failed)
 
+    def _begin(self) -> None:
+        """Raise :class:`OutOfTimeError` where a target that hangs from now on could not be told from a slow one."""
+        if self.tally.rounds and time.monotonic() > last_begin(self.subject.target, self._began, self._ends):
+            raise OutOfTimeError("no time is left to tell whether it answers")
+
     def _special(self, asked: Round, origin: Origin) -> None:
         """Ask what is no question of one key after another: how time grows, and by several threads."""
         target, scope = self.subject.target, self.subject.manners.scope
+        self._begin()
         case: Case | None = None
         found = Disagreement(kind=Kind.FAILS)
         if scope.growth and origin.number == _GROWTH_ROUND:
@@ -250,7 +258,7 @@ class Bench:
         if not finding.flaky:
             self._shapes.add(shape_of(kind, case, self.plan.dialect))
         target, about = self.subject.target, disagreement.about
-        if self.tally.prefers(finding) and locatable(finding, about, target):
+        if self.tally.prefers(finding) and locatable(finding, target):
             left = self._ends - time.monotonic() if self.plan.keep_going else math.inf
             finding = located(finding, about, target, self.judge, self.subject.manners, left)
             self.subject.renew()

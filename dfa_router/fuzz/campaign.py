@@ -17,16 +17,13 @@ from dfa_router.fuzz.bench import Bench, Origin
 from dfa_router.fuzz.generating.rounds import Size, numbered_round
 from dfa_router.fuzz.judging.manners import Manners, manners_of
 from dfa_router.fuzz.judging.subject import Subject
-from dfa_router.fuzz.patience import AT_LEAST, within
+from dfa_router.fuzz.patience import GRACE, within
 from dfa_router.fuzz.scope import Scope
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.target import OutOfTimeError, Round, Target
 
 __all__ = ["bounded", "ending", "mannered", "run", "work"]
-
-_GRACE = AT_LEAST + 0.05
-"""Seconds after the end of a campaign's time in which an answer that is due may still come: a hang is then one for certain."""
 
 
 def work(
@@ -209,7 +206,7 @@ def ending(seconds: float | None, since: float | None, started: float) -> float:
 def bounded(target: Target, ends: float) -> None:
     """Let a target answer until shortly after a campaign's end, and bound its time for each answer accordingly."""
     if hasattr(target, "deadline"):
-        target.deadline = ends + _GRACE
+        target.deadline = ends + GRACE
         within(target, ends - time.monotonic())
 
 

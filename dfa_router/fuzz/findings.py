@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
+from dfa_router.fuzz.places import Place
 from dfa_router.language.dialects import Dialect
 from dfa_router.target import Bind, Chapter, Step, bound
 
@@ -122,6 +123,8 @@ class Finding:
     """What a live broker says of it: ``confirms`` it, or answers otherwise; empty where none was asked."""
     known: bool = field(default=False, compare=False)
     """Whether a baseline has it."""
+    decided: tuple[Place, ...] = field(default=(), compare=False)
+    """Where in its source the target decided, which is asked where no line is more suspect than others."""
     suspects: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     """(file, line) of the lines of the target's source that are suspect; empty where none is more so than others."""
     verdicts: tuple[tuple[str, str], ...] = field(default=(), compare=False)

@@ -3,6 +3,10 @@
 A campaign of 8 s cannot wait 10 s to learn that an answer never comes. So a target that has answered before has a quarter of the
 campaign's time for an answer, or three times as long as it was seen to take. What is asked when the time is over has a second
 more; a target that says nothing then, and never took nearly as long, did not answer, which the campaign's result says.
+
+A second is enough to tell that of a target whose answers take a third of it. A slower one is given its last set earlier, so that
+three times its longest silence is left for each of the answers: what begins to hang in the last second is told, and nobody is
+accused of being slow. That takes a quarter of the campaign's time at most; for a target that is slower still, nothing is told.
 """
 
 from __future__ import annotations
@@ -12,12 +16,14 @@ from contextlib import contextmanager
 
 from dfa_router.target import Target
 
-__all__ = ["AT_LEAST", "TIMES", "after_a_hang", "briefly", "within"]
+__all__ = ["AT_LEAST", "GRACE", "TIMES", "after_a_hang", "briefly", "last_begin", "overdue_after", "within"]
 
 AT_LEAST = 1.0
 """Seconds of silence below which nobody is said not to answer: on a busy machine an answer can be late."""
 TIMES = 3.0
 """How many times as long as a target ever took it may take at any time."""
+GRACE = AT_LEAST + 0.05
+"""Seconds after the end of a campaign's time in which an answer that is due may still come: a hang is then one for certain."""
 _PART = 0.25
 """The part of a campaign's time that an answer may take: a hang is then found, and there is time to shrink it."""
 
@@ -25,6 +31,25 @@ _PART = 0.25
 def within(target: Target, seconds: float) -> None:
     """Bound a target's time for an answer by the seconds that a campaign has."""
     _bound(target, max(AT_LEAST, _PART * seconds))
+
+
+def overdue_after(usual: float) -> float:
+    """Return after how many seconds an answer is overdue of a target that usually takes ``usual`` seconds, at most.
+
+    >>> overdue_after(0.01), overdue_after(2.0)
+    (1.0, 6.0)
+    """
+    return max(AT_LEAST, TIMES * usual)
+
+
+def last_begin(target: Target, now: float, ends: float) -> float:
+    """Return when a target is given its last set, of a campaign that runs from ``now`` until it ``ends``.
+
+    Times are of the monotonic clock. It is the end itself for a target whose answers take less than a third of a second, or
+    that says nothing of its time (``leeway``).
+    """
+    leeway = getattr(target, "leeway", 0.0)
+    return min(ends, max(ends - _PART * (ends - now), ends + GRACE - leeway)) if leeway else ends
 
 
 def after_a_hang(target: Target) -> None:

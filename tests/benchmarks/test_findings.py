@@ -254,9 +254,24 @@ def test_tables_survive_any_text(tmp_path: Path) -> None:
     ]
     text = write([examined(*judged)], tmp_path, command="the command")[1].read_text("utf-8")
     rows = [line for line in text.split("\n") if line.startswith("| kombu") and "a broker" not in line]
-    assert rows[0] == '| kombu 1.0 | ``"a\\|b`c"`` | `"\\n"` | matches | fails: KeyError: \'a\' | confirms |  |'
+    assert (
+        rows[0] == '| kombu 1.0 | ``"a\\|b`c"`` | `"\\n"` | matches | fails: KeyError: \'a\' | confirms | not located |'
+    )
     assert len(rows) == 2
     assert all(row.replace("\\|", "").count("|") == 8 for row in rows)
+
+
+def test_each_finding_says_where_it_is_in_the_source_and_how_exactly(tmp_path: Path) -> None:
+    one = Judged(finding=finding(), reproduced=True, suspects="kombu/exchange.py:9")
+    other = Judged(finding=finding(), reproduced=True, decided="ran and decided: in `fits`, kombu/exchange.py:7-20")
+    native = examined(Judged(finding=finding(), reproduced=True), place="")
+    text = write([examined(one, other), native], tmp_path, command="the command")[1].read_text("utf-8")
+    cells = [line.split(" | ")[-1] for line in text.splitlines() if "| confirms |" in line]
+    assert cells == [
+        "suspect: kombu/exchange.py:9 |",
+        "ran and decided: in `fits`, kombu/exchange.py:7-20 |",
+        "compiled: its source is not in the package |",
+    ]
 
 
 def test_a_mistake_of_our_own_engine_is_no_finding_about_a_package() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -10,8 +11,12 @@ import pytest
 from dfa_router.fuzz import Campaign, Kind, run
 from dfa_router.fuzz.aside import Aside, aside_of
 from dfa_router.fuzz.check import CallableTarget
-from dfa_router.fuzz.findings import Case
+from dfa_router.fuzz.findings import Case, Disagreement
 from dfa_router.fuzz.generating.language import language_of
+from dfa_router.fuzz.judging.judge import Judge
+from dfa_router.fuzz.judging.manners import Manners
+from dfa_router.fuzz.shrinking import causes
+from dfa_router.fuzz.shrinking.probe import Probe
 from dfa_router.fuzz.text.report import campaign_json, summary_text
 from dfa_router.language.dialects import AMQP, MQTT, dialect_named
 from dfa_router.target import Answers, TargetFailure
@@ -137,6 +142,85 @@ def test_where_a_wildcard_stands_and_which_it_is_make_no_other_fault_of_a_charac
 
     found = campaign_of(match, "mqtt", rounds=400).findings
     assert [one.kind for one in found] == [Kind.MISSES], [one.shape for one in found]
+
+
+# --- cases of one fault that look like several ---------------------------------------------------------------------------
+
+
+def first_ones_only(patterns: list[str], key: str) -> list[int]:
+    """An expression in which only the first dot is escaped, and only the first star replaced."""
+    found = []
+    for place, pattern in enumerate(patterns):
+        text = pattern.replace(".", "[.]", 1).replace("*", "[^.]+", 1).replace(">", ".+", 1)
+        found += [place] * bool(re.fullmatch(text, key, re.DOTALL))
+    return found
+
+
+def any_rest(patterns: list[str], key: str) -> list[int]:
+    """``/#`` takes any rest of the text, and a leading ``+`` no ``$``."""
+
+    def fits(pattern: str) -> bool:
+        if not pattern.endswith("/#"):
+            return right_mqtt([pattern], key) == [0]
+        words = ["[^/$]*" if word == "+" and not place else "[^/]*" if word == "+" else re.escape(word)
+                 for place, word in enumerate(pattern[:-2].split("/"))]  # fmt: skip
+        return re.fullmatch("/".join(words) + ".*", key, re.DOTALL) is not None
+
+    return [place for place, pattern in enumerate(patterns) if fits(pattern)]
+
+
+def hidden_by_another(patterns: list[str], key: str) -> list[int]:
+    """``#.b`` is missed on long words where another pattern begins with ``#`` and ends with anything but a small letter."""
+    ends = [pattern.split(".")[-1] for pattern in patterns if pattern.startswith("#.")]
+    odd = [end for end in ends if end not in tuple("abcq")]
+    long = len(key.split(".", maxsplit=1)[0]) > 15
+    return [i for i in right_amqp(patterns, key) if not (long and odd and patterns[i] == "#.b")]
+
+
+def shape(match: Matcher, dialect: str, case: Case, kind: Kind) -> str:
+    language = dialect_named(dialect)
+    judge, disagreement = Judge(language_of(language)), Disagreement(kind=kind)
+    probe = Probe(CallableTarget(match, language), judge, disagreement, math.inf, Manners(False, False))
+    assert probe.shows(case)
+    return causes.tested_shape(probe, case, "")
+
+
+@pytest.mark.parametrize(
+    ("match", "dialect", "cases"),
+    [
+        (first_ones_only, "nats", [(("a.a.a",), "a.aaa"), (("a.a.>",), "a.aa.a")]),
+        (any_rest, "mqtt", [(("a/#",), "aa"), (("+/#",), "$")]),
+    ],
+)
+def test_a_separator_that_is_not_insisted_on_is_one_fault(
+    match: Matcher, dialect: str, cases: list[tuple[tuple[str, ...], str]]
+) -> None:
+    shapes = [shape(match, dialect, Case(patterns=patterns, key=key), Kind.MATCHES) for patterns, key in cases]
+    assert set(shapes) == {"'falsely matches' | 'separator'"}
+
+
+def test_a_fault_beside_that_of_separators_keeps_its_name() -> None:
+    assert shape(first_ones_only, "nats", Case(patterns=("*.*",), key="a"), Kind.MATCHES) == "'misreads' | '*.*'"
+
+
+def test_what_else_stands_in_the_pattern_beside_does_not_count() -> None:
+    key = "aaaaaaaaaaaaaaaa.b"
+    shapes = {
+        shape(hidden_by_another, "amqp", Case(patterns=patterns, key=key), Kind.MISSES)
+        for patterns in (("#.b", "#.A"), ("#.b", "#.."), ("#.b", "#.!.é"))
+    }
+    assert len(shapes) == 1, shapes
+
+
+def test_what_stands_in_the_pattern_beside_counts_where_the_fault_needs_it() -> None:
+    def twice(patterns: list[str], key: str) -> list[int]:
+        return [i for i in right_amqp(patterns, key) if patterns.count(patterns[i]) < 2]
+
+    def starred(patterns: list[str], key: str) -> list[int]:
+        return [i for i in right_amqp(patterns, key) if patterns[i] == "*" or "*" not in patterns]
+
+    double = shape(twice, "amqp", Case(patterns=("a", "a"), key="a"), Kind.MISSES)
+    assert double != shape(starred, "amqp", Case(patterns=("a", "*"), key="a"), Kind.MISSES)
 
 
 # --- what a target hung at --------------------------------------------------------------------------------------------

@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from dfa_router.fuzz import run
+from dfa_router.fuzz import bench, patience, run
 from dfa_router.fuzz.check import CallableTarget
 from dfa_router.fuzz.judging.manners import Manners
-from dfa_router.fuzz.patience import AT_LEAST, after_a_hang, briefly, within
+from dfa_router.fuzz.patience import AT_LEAST, GRACE, after_a_hang, briefly, last_begin, within
 from dfa_router.fuzz.spread import Share, Task, run_in_waves
 from dfa_router.fuzz.tally import Plan, Tally
-from dfa_router.fuzz.targets import command
 from dfa_router.fuzz.targets.command import CommandTarget
 from dfa_router.fuzz.text.outcome import junit
 from dfa_router.fuzz.text.report import summary_text
@@ -80,13 +79,46 @@ def test_an_end_in_the_middle_of_an_answer_is_no_fault() -> None:
 def test_silence_is_overdue_if_it_lasts_longer_than_any_answer_before(
     program: CommandTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "AT_LEAST", 0.0)
+    monkeypatch.setattr(patience, "AT_LEAST", 0.0)
     assert program.answer(["a"], ["b"]) == [()]
-    for slowest, overdue in ((0.0, True), (600.0, False)):
+    for longest, overdue in ((0.0, True), (600.0, False)):
         program.answer(["a"], ["b"])
-        program.slowest, program.deadline = slowest, time.monotonic() + 0.05
+        program._silence, program._set, program.deadline = longest, longest or 0.001, time.monotonic() + 0.4
         with pytest.raises(OutOfTimeError) as late:
             program.answer(["a"], ["hang"])
+        assert late.value.overdue is overdue
+        program.deadline = math.inf
+
+
+def test_a_slow_target_is_given_its_last_set_while_a_hang_could_still_be_told(program: CommandTarget) -> None:
+    assert last_begin(CallableTarget(right_amqp, AMQP), 0.0, 8.0) == 8.0, "it says nothing of its time"
+    program._starts = False
+    for slowest, silence, begin in ((0.01, 0.01, 8.0), (0.5, 0.1, 8 + GRACE - 1.5), (0.5, 0.5, 8 + GRACE - 2.0)):
+        program._set, program._silence = slowest, silence
+        assert last_begin(program, 0.0, 8.0) == pytest.approx(begin)
+    program._starts, program._start, program.slowest = True, 0.2, 0.4
+    assert last_begin(program, 0.0, 8.0) == pytest.approx(8 + GRACE - 1.8), "it has to be started first"
+    program.slowest = 600.0
+    assert last_begin(program, 0.0, 8.0) == 6.0, "a quarter of the time is the most"
+
+
+def test_what_could_not_be_told_from_a_slow_answer_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "last_begin", lambda *_: -math.inf)
+    campaign = run(CallableTarget(right_amqp, AMQP), AMQP, rounds=50)
+    assert campaign.agrees
+    assert campaign.tally.rounds == 1, "the first set is given in any case"
+
+
+def test_threads_that_wait_for_each_other_are_overdue_like_any_answer(
+    program: CommandTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "AT_LEAST", 0.0)
+    program.answer(["a"], ["b"])
+    for longest, overdue in ((0.0, True), (600.0, False)):
+        program.answer(["a"], ["b"])
+        program._silence, program._set, program.deadline = longest, longest or 0.001, time.monotonic() + 0.4
+        with pytest.raises(OutOfTimeError) as late:
+            program._told(b'{"key": "hang"}\n', 1, ["a"], ["hang"], times=240)
         assert late.value.overdue is overdue
         program.deadline = math.inf
 
@@ -115,9 +147,17 @@ def test_what_has_never_answered_has_all_the_time_that_it_was_given(program: Com
     assert program._patience(starts=False)[0] == 2.0
 
 
+def test_a_first_set_that_took_long_may_have_been_slow_and_not_the_start(program: CommandTarget) -> None:
+    within(program, 8.0)
+    program.slowest, program._start = 0.001, 5.0
+    assert program._patience(starts=False) == (15.0, 15.0)
+    program._set = 0.001
+    assert program._patience(starts=False) == (2.0, 2.0)
+
+
 def test_what_was_seen_to_be_slow_has_three_times_as_long(program: CommandTarget) -> None:
     within(program, 8.0)
-    program.slowest, program._start = 5.0, 7.0
+    program.slowest, program._start, program._set = 5.0, 7.0, 5.0
     assert program._patience(starts=False) == (15.0, 15.0)
     assert program._patience(starts=True) == (15.0, 21.0)
     program.slowest = 500.0

@@ -15,12 +15,15 @@ from dfa_router.fuzz.findings import Case, Disagreement, Kind
 from dfa_router.fuzz.generating.language import language_of
 from dfa_router.fuzz.judging.judge import Judge
 from dfa_router.fuzz.judging.manners import Manners
+from dfa_router.fuzz.places import Why
 from dfa_router.fuzz.shrinking.probe import Probe
 from dfa_router.fuzz.shrinking.suspects import Suspects, suspects
 from dfa_router.fuzz.targets import open_target
+from dfa_router.fuzz.targets.command import CommandTarget
 from dfa_router.fuzz.text.outcome import begun
 from dfa_router.fuzz.text.report import campaign_json, finding_text
 from dfa_router.language.dialects import AMQP
+from dfa_router.target import Ran, TargetFailure
 
 BRANCHES = """
 def fits(tokens, words):
@@ -66,11 +69,12 @@ def match(patterns, key):
 """
 
 
-def suspected(folder: Path, spec: str, case: Case, kind: Kind = Kind.MISSES) -> Suspects | None:
+def suspected(folder: Path, spec: str, case: Case, kind: Kind = Kind.MISSES, about: str = "") -> Suspects | None:
     target = open_target(spec, AMQP)
     try:
         target.answer((), ())
-        probe = Probe(target, Judge(language_of(AMQP)), Disagreement(kind=kind), float("inf"), Manners(False, False))
+        met = Disagreement(kind=kind, about=about)
+        probe = Probe(target, Judge(language_of(AMQP)), met, float("inf"), Manners(False, False))
         return suspects(probe, case)
     finally:
         target.close()
@@ -175,3 +179,171 @@ def test_lines_of_a_package_of_node(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert found is not None
     assert found.found
     assert found.lines == ((str(package / "index.js"), 5),)
+
+
+# --- where no line stands out ---------------------------------------------------------------------------------------------
+
+TRANSLATED = """
+import re
+
+class Table:
+    def __init__(self):
+        self.compiled = {}
+
+    def text_of(self, pattern):
+        words = pattern.split(".")
+        return "^" + "[.]".join({"#": ".*", "*": "[^.]*"}.get(word, word) for word in words) + "$"
+
+    def fits(self, pattern, key):
+        text = self.text_of(pattern)
+        if text not in self.compiled:
+            self.compiled[text] = re.compile(text)
+        return self.compiled[text].match(key)
+
+table = Table()
+
+def match(patterns, key):
+    re.match("^fixed$", key)
+    return [i for i, pattern in enumerate(patterns) if table.fits(pattern, key)]
+"""
+ONE_LINERS = """
+def split(text):
+    return text.split(".") if text else []
+
+def fits(p, w):
+    return (fits(p[1:], w) or bool(w) and fits(p, w[1:])) if p[:1] == ["#"] else p == w == [] or wrong(p, w)
+
+def wrong(p, w):
+    return bool(p and w) and p[0] in ("*", w[0]) and p[0] != "c" and fits(p[1:], w[1:])
+
+def match(patterns, key):
+    found = []
+    for i, pattern in enumerate(patterns):
+        if fits(split(pattern), split(key)):
+            found.append(i)
+    return found
+"""
+HANGING = ONE_LINERS.replace('p[0] != "c"', '(p[0] != "c" or [0 for _ in iter(int, 1)])')
+RAISING = ONE_LINERS.replace('p[0] != "c"', '(p[0] != "c" or {}[p[0]])')
+STALE = ONE_LINERS.replace('p[0] != "c"', "True") + (
+    "kept = {}\n\ndef stale(patterns, key):\n    return kept.setdefault((len(patterns), key), match(patterns, key))\n"
+)
+
+
+def line_of(source: str, text: str) -> int:
+    return next(number for number, line in enumerate(source.splitlines(), 1) if text in line)
+
+
+def test_where_a_pattern_becomes_an_expression_the_lines_that_build_and_run_it_are_named(folder: Path) -> None:
+    (folder / "translated.py").write_text(TRANSLATED)
+    campaign = campaign_of("translated:match")
+    [finding] = campaign.findings
+    assert not finding.suspects
+    text, compiled, run_, fixed = (
+        line_of(TRANSLATED, text) for text in ('return "^"', "re.compile", ".match(key)", "^fixed$")
+    )
+    named = {place.name: place.lines for place in finding.decided}
+    assert named == {"Table.text_of": (text,), "Table.fits": (compiled, run_)}
+    assert fixed not in [line for lines in named.values() for line in lines], "an expression that nothing depends on"
+    told = "  No single line is suspect; what builds or runs the regular expression: in `Table.text_of`, translated.py:"
+    assert f"{told}{text}; in `Table.fits`, " in finding_text(finding)
+    [again] = begun(json.loads(json.dumps(campaign_json(campaign))), AMQP).findings.values()
+    assert again.decided == finding.decided
+
+
+@pytest.mark.parametrize(
+    ("source", "why", "case", "kind", "about"),
+    [
+        (ONE_LINERS, Why.DECIDES, Case(patterns=("c",), key="c"), Kind.MISSES, ""),
+        (HANGING, Why.DECIDES, Case(patterns=("c",), key="c"), Kind.FAILS, "hung"),
+    ],
+)
+def test_else_the_function_is_named_in_which_matches_part_from_others(
+    folder: Path, source: str, why: Why, case: Case, kind: Kind, about: str
+) -> None:
+    (folder / "liners.py").write_text(source)
+    found = suspected(folder, "liners:match", case, kind, about)
+    assert found is not None
+    assert not found.told
+    [place] = found.places
+    assert (place.name, place.why) == ("match", why)
+    first = line_of(source, "def match")
+    assert place.lines == tuple(range(first, first + 6))
+    assert place.text("liners.py") == f"in `match`, liners.py:{first}-{first + 5}"
+
+
+def test_the_line_of_an_error_is_named(folder: Path) -> None:
+    (folder / "raising.py").write_text(RAISING)
+    [finding] = [one for one in campaign_of("raising:match").findings if one.kind is Kind.FAILS]
+    named = finding.suspects or [(place.file, *place.lines) for place in finding.decided]
+    assert (str(folder / "raising.py"), line_of(RAISING, "{}[p[0]]")) in [one[:2] for one in named]
+
+
+def test_a_finding_that_needs_a_history_has_a_place_as_well(folder: Path) -> None:
+    (folder / "stale.py").write_text(STALE)
+    [finding] = campaign_of("stale:stale").findings
+    assert finding.case.stateful
+    assert not finding.suspects
+    assert {place.file for place in finding.decided} == {str(folder / "stale.py")}
+
+
+def test_a_program_may_tell_its_lines_alone_or_with_functions_and_expressions(folder: Path) -> None:
+    program = (
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    question = json.loads(line)\n"
+        "    said = {'ready': True, 'lines': True} if 'patterns' in question else []\n"
+        "    print(json.dumps(TOLD if 'lines' in question else said), flush=True)\n"
+    )
+    full = {"ran": [["x.c", 3]], "functions": [["x.c", 1, 9, "f"]], "expressions": [["x.c", 4]], "later": 1}
+    for number, (told, expected) in enumerate(
+        [
+            ([["x.c", 3]], Ran(frozenset({("x.c", 3)}))),
+            (full, Ran(frozenset({("x.c", 3)}), (("x.c", 1, 9, "f"),), frozenset({("x.c", 4)}))),
+            ({"functions": []}, None),
+        ]
+    ):
+        (folder / f"program{number}.py").write_text(program.replace("TOLD", repr(told)))
+        target = open_target(f"cmd:{sys.executable} -IS program{number}.py", AMQP)
+        assert isinstance(target, CommandTarget)
+        try:
+            target.answer((), ())
+            if expected is None:
+                with pytest.raises(TargetFailure, match="expected a list"):
+                    target.lines(["a"], "a")
+            else:
+                assert target.lines(["a"], "a") == expected
+        finally:
+            target.close()
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js")
+def test_expressions_of_a_package_of_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    adapters = Path(__file__).parents[2] / "benchmarks" / "verification" / "findings" / "adapters"
+    package = tmp_path / "node_modules" / "amqp-match"
+    package.mkdir(parents=True)
+    (tmp_path / "package.json").write_text("{}")
+    (package / "package.json").write_text(json.dumps({"name": "amqp-match", "main": "index.js"}))
+    (package / "index.js").write_text(
+        "const textOf = (pattern) =>\n"
+        "  pattern\n"
+        "    .replace('.', '[.]')\n"
+        "    .replace('#', '.*');\n"
+        "function fits(key, pattern) {\n"
+        "  if (!/^/.test(key)) return false;\n"
+        "  const expression = new RegExp(`^${textOf(pattern)}$`);\n"
+        "  return expression.test(key);\n"
+        "}\n"
+        "module.exports = fits;\n"
+    )
+    monkeypatch.chdir(adapters)
+    target = open_target(f"cmd:node node/protocol.mjs amqp-match {tmp_path} lines", AMQP)
+    assert isinstance(target, CommandTarget)
+    try:
+        target.answer((), ())
+        ran = target.lines(["a.#"], "a")
+    finally:
+        target.close()
+    file = str(package / "index.js")
+    assert {(file, line) for line in (3, 4, 7, 8)} <= ran.expressions
+    assert {(file, 5, 9, "fits"), (file, 1, 4, "textOf")} <= set(ran.functions)

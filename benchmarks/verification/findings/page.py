@@ -16,7 +16,7 @@ __all__ = ["COLUMNS", "write"]
 
 COLUMNS = (
     "package", "registry", "version", "reason", "asked", "dialect", "cases", "small_cases", "small_wrong", "kind",
-    "patterns", "key", "history", "expected", "answered", "broker", "verdict", "reproduced", "stated", "source", "suspects", "shape",
+    "patterns", "key", "history", "expected", "answered", "broker", "verdict", "reproduced", "stated", "source", "suspects", "decided", "shape",
 )  # fmt: skip
 
 METHOD = """\
@@ -32,11 +32,13 @@ begin with `$` are asked without that rule, none is asked about shared subscript
 that a package documents is no finding. Findings are merged by cause as far as questions can tell: `dfa_router/fuzz/shrinking/causes.py`
 says how. A package can still have two rows of one fault.
 
-*Source* is the place in the package where what is asked begins. *Suspect* are the lines that the case and up to three wrong cases
-beside it run, and that the fewest of up to six right matches and six other right cases run: a place to look, no proof. Lines
-are followed by `sys.settrace` in Python and by V8's counters of blocks in Node.js. Where it is empty all right matches, or all
-others, run the same lines, as where the fault is in the text of a regular expression or in a line that is missing, or the package
-is compiled; then *source* is all that can be said.
+*Source* is the place in the package where what is asked begins. *In its source* is where the fault probably is, in one of these words,
+the most exact first. *Suspect*: the case and up to three wrong cases beside it run these lines, and the fewest of up to six right
+matches and six other right cases do; a place to look, no proof. *Raised the error*: the traceback's innermost line in the package.
+*Builds or runs the regular expression*: right cases run the same lines, as the fault is in the text of an expression that the package
+makes of the pattern; these lines make it or match by it. *Ran and decided*: right cases run the same lines, too, and in this function
+they part from cases that rightly do not match; the fault is in it or in what it calls. Lines are followed by `sys.settrace` in
+Python and by V8's counters of blocks in Node.js. Only a package that is compiled has none.
 
 What it cannot show: a package without a finding has passed this many cases, no more. A broker's rule need not be a
 package's promise: test doubles stand in for a broker, and users whose patterns they get right will never notice."""
@@ -84,6 +86,7 @@ def _rows(one: Examined) -> list[dict[str, object]]:
             "reproduced": judged.reproduced,
             "stated": judged.stated,
             "suspects": judged.suspects,
+            "decided": judged.decided,
             "shape": judged.finding.shape,
         }
         for judged in one.judged
@@ -143,7 +146,7 @@ def _packages(found: Sequence[Examined]) -> str:
 
 def _findings(found: Sequence[Examined], *, stated: bool) -> str:
     head = [
-        "| package | pattern | key | expected | answered | live broker | suspect |",
+        "| package | pattern | key | expected | answered | live broker | in its source |",
         "|---|---|---|---|---|---|---|",
     ]
     lines = []
@@ -159,9 +162,17 @@ def _findings(found: Sequence[Examined], *, stated: bool) -> str:
             verdict = judged.finding.broker or "not asked"
             if not judged.reproduced:
                 verdict += "; it did not come back"
-            suspect = f"`{judged.suspects}`" if judged.suspects else ""
-            lines.append(_line([*cells, _answered(judged, many), verdict, suspect]))
+            lines.append(_line([*cells, _answered(judged, many), verdict, _at_fault(one, judged)]))
     return "\n".join(head + lines) if lines else "None."
+
+
+def _at_fault(one: Examined, judged: Judged) -> str:
+    """Return where in its source a package is probably wrong, and how exactly that is known."""
+    if judged.suspects:
+        return f"suspect: {judged.suspects}"
+    if judged.decided:
+        return judged.decided
+    return "not located" if one.place else "compiled: its source is not in the package"
 
 
 def _history(judged: Judged) -> str:
@@ -207,7 +218,7 @@ def _answered(judged: Judged, patterns: int | None = None) -> str:
     if finding.kind is Kind.SLOW:
         return f"takes too long; {finding.detail}"
     if finding.answered is None:
-        return f"{finding.kind}: {_error(finding.detail)}"
+        return f"{finding.kind}: {_error(finding.detail.replace(finding.accused, 'it'))}"
     return _in_words(finding.answered, patterns)
 
 

@@ -17,11 +17,13 @@ from dfa_router.fuzz.findings import Case, Disagreement, Finding, Kind
 from dfa_router.fuzz.generating.language import language_of
 from dfa_router.fuzz.judging.judge import Judge
 from dfa_router.fuzz.judging.subject import played
+from dfa_router.fuzz.places import Place
 from dfa_router.fuzz.shrinking.probe import Probe
 from dfa_router.fuzz.shrinking.suspects import suspects
 from dfa_router.fuzz.tally import Campaign
 from dfa_router.fuzz.targets import open_target
 from dfa_router.fuzz.targets.engine import EngineTarget
+from dfa_router.fuzz.text.whereabouts import suspected
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
 from dfa_router.target import Answers, Refused, Target, TargetFailure
@@ -31,7 +33,6 @@ __all__ = ["Examined", "Judged", "Small", "examine", "small_cases"]
 
 _LOCATING = 8.0
 """Seconds in which the suspect lines of a finding are looked for."""
-_MOST_RANGES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,8 @@ class Judged:
     reproduced: bool
     suspects: str = ""
     """``file:line`` of the lines of the package that are suspect; empty where none is more suspect than the others."""
+    decided: str = ""
+    """Where in the package it was decided, in words; empty where a line is suspect, and where the package is compiled."""
 
     @property
     def stated(self) -> bool:
@@ -132,7 +135,7 @@ def examine(
         cases=campaign.tally.cases,
         small=small,
         judged=judged,
-        given_up=campaign.tally.given_up or "",
+        given_up=(campaign.tally.given_up or "").replace(campaign.target, "it"),
         broker=None if broker is None else broker.name,
         place=environment.place(),
     )
@@ -158,30 +161,34 @@ def _with_suspects(environment: Environment, campaign: Campaign, judged: Sequenc
     try:
         package.answer((), ())  # a program says then what it can tell
         for one in judged:
-            met = Disagreement(kind=one.finding.kind)
+            about = _about(one.finding)
+            met = Disagreement(kind=one.finding.kind, about=about)
             probe = Probe(package, judge, met, time.monotonic() + _LOCATING, campaign.manners)
-            found = suspects(probe, one.finding.case)
-            shown = "" if found is None or not found.found else _ranges(environment, found.lines)
-            named.append(replace(one, suspects=shown))
+            found = suspects(probe, one.finding.case, one.finding.detail, lambda file: bool(environment.own(file)))
+            if found is not None and found.told:
+                shown = suspected(replace(one.finding, suspects=found.lines), environment.own)
+                named.append(replace(one, suspects=shown))
+            else:
+                named.append(replace(one, decided="" if found is None else _decided(environment, found.places)))
     finally:
         package.close()
     return tuple(named)
 
 
-def _ranges(environment: Environment, lines: Sequence[tuple[str, int]]) -> str:
-    """Return lines of the package as ``file:first-last, first-last``, the first few; the adapter's are none of it."""
-    own = sorted({(environment.own(file), line) for file, line in lines if environment.own(file)})
-    ranges: list[tuple[str, int, int]] = []
-    for file, line in own:
-        if ranges and ranges[-1][0] == file and ranges[-1][2] == line - 1:
-            ranges[-1] = file, ranges[-1][1], line
-        else:
-            ranges.append((file, line, line))
-    shown = ""
-    for place, (file, first, last) in enumerate(ranges[:_MOST_RANGES]):
-        again = place and ranges[place - 1][0] == file
-        shown += (f", {first}" if again else f"{', ' if shown else ''}{file}:{first}") + f"-{last}" * (last > first)
-    return shown + " ..." * (len(ranges) > _MOST_RANGES)
+def _about(finding: Finding) -> str:
+    """Return the sort of a failure: an error that was raised, or what the target did instead of an answer."""
+    if finding.kind is not Kind.FAILS:
+        return ""
+    return "raised" if "'raised: " in finding.shape or finding.shape.startswith("'misreads'") else "hung"
+
+
+def _decided(environment: Environment, places: Sequence[Place]) -> str:
+    """Return in words where it was decided, each reason once."""
+    whys = dict.fromkeys(place.why for place in places)
+    return "; ".join(
+        f"{why}: " + "; ".join(place.text(environment.own(place.file)) for place in places if place.why is why)
+        for why in whys
+    )
 
 
 def _answer(package: Target, case: Case) -> tuple[int, ...] | None:

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from dfa_router.fuzz.findings import Case, Disagreement, Kind
 from dfa_router.fuzz.judging.judge import Judge
-from dfa_router.target import Answers, Refused, TargetFailure
+from dfa_router.target import Answers, OutOfTimeError, Refused, TargetFailure
 
 __all__ = ["Shared", "shrunk_together", "wrong_together"]
 
@@ -48,7 +48,10 @@ def wrong_together(
 def shrunk_together(
     target: Shared, judge: Judge, patterns: Sequence[str], keys: Sequence[str]
 ) -> tuple[Case, Disagreement] | None:
-    """Return the simplest case with the fewest patterns and two keys, or None if nothing is wrong any more."""
+    """Return the simplest case with the fewest patterns and two keys, or None if nothing is wrong any more.
+
+    Where the time is over in between, it is the simplest so far.
+    """
     found = wrong_together(target, judge, patterns, keys, _TRIES)
     if found is None:
         return None
@@ -57,7 +60,11 @@ def shrunk_together(
         place, least = 0, 1 if some is left else 2
         while place < len(some) > least:
             gone = some.pop(place)
-            again = wrong_together(target, judge, left, asked, _TRIES)
+            try:
+                again = wrong_together(target, judge, left, asked, _TRIES)
+            except OutOfTimeError:  # a deadlock takes the whole patience at each try
+                some.insert(place, gone)
+                break
             if again is None:
                 some.insert(place, gone)
                 place += 1

@@ -10,7 +10,9 @@ case does not count. In this order:
 * A pattern without a ``#`` that takes no words, if such a ``#`` is also missed in a case of letters alone: it is about that,
   wherever it stands.
 
-A pattern that is missed for some keys and matches others falsely is misread, and both findings are one.
+A pattern that is missed for some keys and matches others falsely is misread, and both findings are one. A separator that a pattern
+does not insist on explains every false match of it that such a pattern has (:mod:`dfa_router.fuzz.shrinking.separators`). Where a
+pattern is answered wrong beside others only, words of these do not count if a plain one in their place shows it as well.
 
 The answer depends on the target and the case alone, so that findings of one campaign merge as those of its parts do.
 
@@ -31,6 +33,8 @@ from dfa_router.target import Refused, TargetFailure
 __all__ = ["tested_shape"]
 
 _CALLS = 400
+_PLAIN = ("q", "A", "0")
+"""Words that are put in the place of words of a pattern beside the one that is answered wrong."""
 _KEY_WORDS = 3
 """The most words of the keys that show whether a pattern is missed and matches falsely."""
 
@@ -46,6 +50,9 @@ def tested_shape(probe: Probe, case: Case, said: str) -> str:
         return untested
     probe.allow(_CALLS)
     try:
+        if len(case.patterns) > 1:
+            case = _in_plain_company(probe, case)
+            untested = shape_of(probe.kind, case, probe.dialect, said)
         named = about_characters(probe, case)
         if raised and named is not None and named[0] != "misreads":
             return untested  # what it said tells more than the key at which it said so
@@ -89,6 +96,27 @@ def _about_empty_words(probe: Probe, case: Case) -> bool:
 
     other = spelt(case, filled)
     return other != case and probe.allowed(other, case) and not probe.shows(other)
+
+
+def _in_plain_company(probe: Probe, case: Case) -> Case:
+    """Return the case with a plain word in the place of each run of words, of a pattern that is answered right, that does not count."""
+    separator, wild = probe.language.separator, set(probe.language.wildcards)
+    wrong = {place for place, _ in probe.wrong_pairs(case.patterns, [case.key])}
+    for place in sorted(set(range(len(case.patterns))) - wrong):
+        runs = [
+            (one, list(run)) for one, run in itertools.groupby(case.patterns[place].split(separator), wild.__contains__)
+        ]
+        for number in range(len(runs)):
+            if runs[number][0]:
+                continue
+            for word in _PLAIN:
+                changed = itertools.chain(*([word] if one == number else run for one, (_, run) in enumerate(runs)))
+                patterns = (*case.patterns[:place], separator.join(changed), *case.patterns[place + 1 :])
+                other = Case(patterns=patterns, key=case.key)
+                if probe.allowed(other, case) and probe.shows(other):
+                    case, runs[number] = other, (False, [word])
+                    break
+    return case
 
 
 def _takes_nothing(probe: Probe, case: Case) -> bool:

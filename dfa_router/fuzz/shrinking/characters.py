@@ -1,8 +1,7 @@
 """Whether a case is wrong for its characters: those that are odd give way to letters, and what shows the fault is named by sorts.
 
 A fault of characters is named by the sorts that show it, and by whether they are read in a pattern or by a wildcard. Where most
-sorts show it, it is a fault about what is allowed, whichever character showed it; where few do, it is about these. A separator that
-stands for any character, as a dot of a regular expression does, is such a fault, too.
+sorts show it, it is a fault about what is allowed, whichever character showed it; where few do, it is about these.
 
 A character of a pattern that has a meaning in the target's own language is missed in one place, matches falsely in another and
 raises an error in a third. So characters of patterns are tried in a few patterns that are the same for every case, and any wrong
@@ -13,8 +12,9 @@ from __future__ import annotations
 
 import unicodedata
 
-from dfa_router.fuzz.findings import Case, Kind, spelt
+from dfa_router.fuzz.findings import Case, spelt
 from dfa_router.fuzz.shrinking.probe import Probe
+from dfa_router.fuzz.shrinking.separators import about_separators
 
 __all__ = ["about_characters"]
 
@@ -39,8 +39,8 @@ def about_characters(probe: Probe, case: Case) -> tuple[str, ...] | None:
     small = spelt(case, str.lower)
     if len(case.patterns) == 1 and small != case and probe.allowed(small, case) and not probe.shows(small):
         return str(probe.kind), "letter case"
-    if _reads_a_separator_as_any(probe, case):
-        return str(probe.kind), "separator"
+    if (loose := about_separators(probe, case)) is not None:
+        return loose
     odd = [character for character in dict.fromkeys("".join(case.texts)) if _odd(probe, case, character)]
     letter = next(letter for letter in "qxyz" if letter not in "".join(case.texts)) if odd else ""
     mended = case
@@ -53,21 +53,6 @@ def about_characters(probe: Probe, case: Case) -> tuple[str, ...] | None:
         named = {f"in a pattern: {_in_patterns(probe, character)}" for character in odd}
         return "misreads", *sorted(named)
     return str(probe.kind), *sorted({f"in the key: {_in_keys(probe, case, one)}" for one in odd if not read[one]})
-
-
-def _reads_a_separator_as_any(probe: Probe, case: Case) -> bool:
-    """Tell whether a key matches falsely that would be right with a separator in the place of one character, and so with any.
-
-    A pattern of wildcards alone cannot tell: there an empty word may be missing as well.
-    """
-    literal = set("".join(case.patterns).split(probe.language.separator)) - set(probe.language.wildcards)
-    if probe.kind is not Kind.MATCHES or len(case.patterns) != 1 or not literal:
-        return False
-    for place, character in enumerate(case.key):
-        right, other = (case.key[:place] + new + case.key[place + 1 :] for new in (probe.language.separator, "q"))
-        if character != probe.language.separator and probe.judge.right(case.patterns, [right]) == [(0,)]:
-            return _shows(probe, case, Case(patterns=case.patterns, key=other))
-    return False
 
 
 # --- characters of a pattern --------------------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dfa_router.fuzz.patience import AT_LEAST, TIMES
+from dfa_router.fuzz.patience import TIMES, overdue_after
 from dfa_router.fuzz.targets.process import LineProcess, ProcessError
 from dfa_router.language.dialects import Dialect
-from dfa_router.target import Answers, Bind, OutOfTimeError, Refused, Step, TargetFailure, Unbind, bound
+from dfa_router.target import Answers, Bind, OutOfTimeError, Ran, Refused, Step, TargetFailure, Unbind, bound
 
 __all__ = ["PROTOCOL", "CommandTarget"]
 
@@ -39,7 +39,12 @@ class CommandTarget:
         self._allowed = timeout
         """What it was given; campaigns set ``timeout`` to less."""
         self._start, self._starts = 0.0, True
-        """Seconds that its slowest start took, and whether the next answer is the first of a process."""
+        """Seconds that its slowest start took, with its first set, and whether the next answer is the first of a process."""
+        self._silence, self._set = 0.0, 0.0
+        """Seconds of its longest silence before an answer, and of its slowest set, both of a process that had answered before.
+
+        The first set of a process may load what is needed for the first time.
+        """
         self.scope: Mapping[str, Any] = {}
         """What the program says that it may be asked."""
         self.changing = False
@@ -63,11 +68,14 @@ class CommandTarget:
         asked = -1  # the position of the step whose answer comes next; -1 stands for the patterns
         starts, self._starts = self._starts, False
         patience, first = self._patience(starts=starts)
-        began = time.monotonic()
+        began = before = time.monotonic()
         try:
             for line in self._process.ask(b"".join(lines), len(lines), patience, self.deadline, first=first):
+                now = time.monotonic()
                 if starts and asked < 0:
-                    self._start, began = max(self._start, time.monotonic() - began), time.monotonic()
+                    self._start, began = max(self._start, now - began), now
+                elif not starts:
+                    self._silence = max(self._silence, now - before)
                 if (
                     objection is None
                 ):  # the answers after it are read, so as not to be taken for the next round's, and ignored
@@ -75,14 +83,13 @@ class CommandTarget:
                     objection = self._objection(reply, asked, patterns, steps)
                     if objection is None:
                         self._take(reply, line, asked, patterns, steps, answers)
-                asked += 1
+                asked, before = asked + 1, time.monotonic()
         except ProcessError as trouble:
             self._end()
             if trouble.kind == "late":
-                usual = self._start if starts and asked < 0 else self.slowest
+                usual = max(self._start, self.slowest) if starts else self._usually(self._silence)
                 reason = f"{self.name} {trouble.reason} ({_occasion(asked, patterns, steps)})"
-                overdue = trouble.silent >= max(AT_LEAST, TIMES * usual)
-                raise OutOfTimeError(reason, overdue=overdue) from None
+                raise OutOfTimeError(reason, overdue=trouble.silent >= overdue_after(usual)) from None
             raise TargetFailure(
                 trouble.kind,
                 f"{self.name} {trouble.reason}\n({_occasion(asked, patterns, steps)})",
@@ -97,22 +104,35 @@ class CommandTarget:
             self._end()
             raise
         if answers:
-            self.slowest = max(self.slowest, time.monotonic() - began)
+            passed = time.monotonic() - began
+            self.slowest = max(self.slowest, passed)
+            self._set = self._set if starts else max(self._set, passed)
         if objection is not None:
             raise objection
         return answers
+
+    def _usually(self, seconds: float) -> float:
+        """Return what it takes at most as far as is known: a start cannot be told from its first set before there is another."""
+        return seconds if self._set else max(seconds, self._start)
+
+    @property
+    def leeway(self) -> float:
+        """Seconds that must be left when it is given a set, so that an answer that never comes can be told from a slow one."""
+        if self._starts:
+            return self._start + self.slowest + overdue_after(max(self._start, self.slowest))
+        return self._usually(self._set) + overdue_after(self._usually(self._silence))
 
     def _patience(self, *, starts: bool) -> tuple[float, float]:
         """Return the seconds for an answer, and for the first one, which may include a start.
 
         Nobody is said to hang for being slow: what has never answered has all the time that it was given.
         """
+        patience = self._at_most(self._usually(self.slowest) if self.slowest else 0.0)
+        return patience, max(patience, self._at_most(self._start)) if starts else patience
 
-        def at_most(usual: float) -> float:
-            return min(self._allowed, max(self.timeout, TIMES * usual)) if usual else self._allowed
-
-        patience = at_most(self.slowest)
-        return patience, max(patience, at_most(self._start)) if starts else patience
+    def _at_most(self, usual: float) -> float:
+        """Return the seconds for what usually takes so long; 0 stands for what has never been answered."""
+        return min(self._allowed, max(self.timeout, TIMES * usual)) if usual else self._allowed
 
     def _end(self) -> None:
         self._process.kill()
@@ -135,24 +155,38 @@ class CommandTarget:
             told = "the patterns" if asked < 0 else "a change"
             raise ProcessError("nonsense", f"answered {_shown(line)} to {told}, expected true")
 
-    def lines(self, patterns: Sequence[str], key: str) -> list[tuple[str, int]]:
-        """Return (file, line) of the lines that run when a key is asked of a new set; raises as :meth:`answer` does."""
+    def lines(self, patterns: Sequence[str], key: str) -> Ran:
+        """Return what of its source runs when a key is asked of a new set; raises as :meth:`answer` does."""
         question = _encoded({"lines": {"patterns": list(patterns), "key": key}})
         [reply] = self._told(question, 1, patterns, [key])
-        if not isinstance(reply, list) or not all(isinstance(one, list) and len(one) == 2 for one in reply):
-            reason = f"{self.name} answered {_shown(reply)} to lines, expected a list of [file, line]"
-            raise TargetFailure("nonsense", reason, patterns, [key])
-        return [(str(file), int(line)) for file, line in reply]
-
-    def _told(self, questions: bytes, count: int, patterns: Sequence[str], keys: Sequence[str]) -> list[Any]:
-        """Return the replies to some lines that are not a set and its keys, and take longer than these."""
-        self._starts = False
+        told = reply if isinstance(reply, dict) else {"ran": reply}
         try:
-            return [_decoded(line) for line in self._process.ask(questions, count, self._allowed, self.deadline)]
+            return Ran(
+                frozenset((str(file), int(line)) for file, line in told["ran"]),
+                tuple((str(file), int(a), int(b), str(name)) for file, a, b, name in told.get("functions", ())),
+                frozenset((str(file), int(line)) for file, line in told.get("expressions", ())),
+            )
+        except (KeyError, TypeError, ValueError):
+            reason = f"{self.name} answered {_shown(reply)} to lines, expected a list of [file, line]"
+            raise TargetFailure("nonsense", reason, patterns, [key]) from None
+
+    def _told(
+        self, questions: bytes, count: int, patterns: Sequence[str], keys: Sequence[str], *, times: int = 0
+    ) -> list[Any]:
+        """Return the replies to some lines that are not a set and its keys, and take longer than these.
+
+        ``times`` is how many keys are asked by them; 0 where it is not matching that takes the time.
+        """
+        self._starts = False
+        usual = times * self._usually(self._silence)
+        patience = self._at_most(usual) if times else self._allowed
+        try:
+            return [_decoded(line) for line in self._process.ask(questions, count, patience, self.deadline)]
         except ProcessError as trouble:
             self._end()
             if trouble.kind == "late":
-                raise OutOfTimeError(f"{self.name} {trouble.reason}") from None
+                overdue = times > 0 and trouble.silent >= overdue_after(usual)
+                raise OutOfTimeError(f"{self.name} {trouble.reason}", overdue=overdue) from None
             raise TargetFailure(trouble.kind, f"{self.name} {trouble.reason}", patterns, keys) from None
 
     def restart(self, *, wholly: bool = False) -> None:  # noqa: ARG002 - other programs have one way only
@@ -187,7 +221,9 @@ class CommandTarget:
         return Refused(reason, pattern=pattern, key=key, limit=limit)
 
     def close(self) -> None:
-        """End the program and all that it started; may be called twice."""
+        """End the program and all that it started; may be called twice. Where its time is over, it has none to end by itself."""
+        if time.monotonic() > self.deadline:
+            self._process.kill()
         self._process.close()
 
 

@@ -65,7 +65,8 @@ class FunctionTarget(CommandTarget):
     def together(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
         """Return who matches each key, each asked by a thread of its own, again and again: an answer that stands out."""
         questions = [json.dumps({"patterns": list(patterns)}), json.dumps({"together": list(keys)})]
-        replies = self._told("".join(line + "\n" for line in questions).encode(), 2, patterns, keys)
+        times = serve.TIMES * len(keys)
+        replies = self._told("".join(line + "\n" for line in questions).encode(), 2, patterns, keys, times=times)
         for reply in replies:
             if isinstance(reply, dict) and (objection := self._objection(reply, -1, patterns, ())) is not None:
                 raise objection

@@ -13,9 +13,11 @@ import sys
 if __name__ == "__main__" and sys.path and sys.path[0] == os.path.dirname(os.path.abspath(__file__)):  # noqa: PTH100, PTH120
     del sys.path[0]  # the folder of this file, whose modules are none of the target's
 
+import dis
 import importlib
 import json
 import operator
+import re
 import reprlib
 import signal
 import threading
@@ -28,7 +30,7 @@ AGAIN = 113
 """The exit code of a child that is to be followed by a new one."""
 _FORKED: list[bool] = []
 """Not empty in a child."""
-_TIMES = 60
+TIMES = 60
 """How often each of several threads asks its key."""
 
 
@@ -102,21 +104,8 @@ class Server:
     def _ask(self, key: str) -> Any:
         return positions(self._matcher.match(key) if self._holds else self._found(list(self._patterns), key))
 
-    def _lines(self, patterns: list[str], key: str) -> list[tuple[str, int]]:
-        """Return (file, line) of all lines that run when a new matcher is asked, except for Python's own library."""
-        library = os.path.dirname(os.__file__)  # noqa: PTH120
-        ran: dict[tuple[str, int], None] = {}
-
-        def own(file: str) -> bool:
-            installed = "site-packages" in file
-            return os.path.isabs(file) and file != __file__ and (installed or not file.startswith(library))  # noqa: PTH117
-
-        def follow(frame: Any, event: str, _: Any) -> Any:
-            if not own(frame.f_code.co_filename):
-                return None
-            if event == "line":
-                ran[frame.f_code.co_filename, frame.f_lineno] = None
-            return follow
+    def _lines(self, patterns: list[str], key: str) -> dict[str, Any]:
+        """Return what runs when a new matcher is asked, except for Python's own library."""
 
         def ask(patterns: list[str], key: str) -> None:
             self._patterns = patterns
@@ -126,14 +115,16 @@ class Server:
             except Exception:  # noqa: BLE001, S110 - the lines until then are what is asked for
                 pass
 
-        ask(["first"], "call")  # what is imported or made at the first call only is no part of what a case runs
-        before = sys.gettrace()
-        sys.settrace(follow)
-        try:
-            ask(patterns, key)
-        finally:
-            sys.settrace(before)
-        return list(ran)
+        first, second = Followed(), Followed()
+        # What is imported or made at the first call only is no part of what a case runs, and would take seconds to follow.
+        ask(["first"], "call")
+        first.through(ask, ["first"], "call")
+        second.through(ask, patterns, key)
+        return {
+            "ran": list(second.lines),
+            "functions": list(second.functions),
+            "expressions": second.built(first, [*patterns, key]),
+        }
 
     def _together(self, keys: list[str]) -> Any:
         """Ask each key by a thread of its own, again and again; return for each the last answer that differs from the rest."""
@@ -143,7 +134,7 @@ class Server:
         def ask(place: int) -> None:
             begin.wait()
             try:
-                answers = [self._ask(keys[place]) for _ in range(_TIMES)]
+                answers = [self._ask(keys[place]) for _ in range(TIMES)]
             except Exception as error:  # noqa: BLE001 - as above
                 told[place] = {"raised": "".join(traceback.format_exception(type(error), error, error.__traceback__))}
                 return
@@ -161,6 +152,87 @@ class Server:
             sys.setswitchinterval(pause)
         raised = [one for one in told if isinstance(one, dict)]
         return raised[0] if raised else told
+
+
+class Followed:
+    """What ran while something was followed: lines, functions, and who built or ran which regular expression."""
+
+    def __init__(self) -> None:
+        self.lines: dict[tuple[str, int], None] = {}
+        self.functions: dict[tuple[str, int, int, str], None] = {}
+        self._expressions: dict[tuple[str, int], set[str]] = {}
+        self._shaped: dict[tuple[str, int], set[str]] = {}
+        """Texts that an expression changed, by the line that had it do so."""
+        self._returned: dict[tuple[str, int], set[str]] = {}
+        """Texts that functions returned."""
+
+    def through(self, call: Callable[..., Any], *arguments: Any) -> None:
+        """Follow a call."""
+        before = sys.gettrace(), sys.getprofile()
+        sys.setprofile(self._profile)
+        sys.settrace(self._trace)
+        try:
+            call(*arguments)
+        finally:
+            sys.settrace(before[0])
+            sys.setprofile(before[1])
+
+    def built(self, before: Followed, asked: list[str]) -> list[tuple[str, int]]:
+        """Return the lines that build or run an expression which was not there in a call before, as it depends on what is asked."""
+        old = set().union(*before._expressions.values())
+        new = set().union(*self._expressions.values()) - old
+        if not new:
+            return []
+
+        def part(text: str) -> bool:
+            return len(text) > 2 and text not in asked and any(text in expression for expression in new)
+
+        found = [line for line, texts in self._expressions.items() if texts & new]
+        found += [line for line, texts in self._shaped.items() if texts - before._shaped.get(line, set())]
+        found += [line for line, texts in self._returned.items() if any(map(part, texts))]
+        return sorted(set(found))
+
+    def _trace(self, frame: Any, event: str, value: Any) -> Any:
+        code = frame.f_code
+        if not _own(code.co_filename):
+            if event == "call" and code.co_filename == re.__file__ and "pattern" in frame.f_locals:
+                self._note(self._expressions, frame, frame.f_locals["pattern"])
+                if code.co_name in {"sub", "subn", "escape"}:
+                    self._note(self._shaped, frame, frame.f_locals.get("string", frame.f_locals["pattern"]))
+            return None
+        if event == "call":
+            name = getattr(code, "co_qualname", code.co_name).rpartition("<locals>.")[2]
+            self.functions[code.co_filename, code.co_firstlineno, _last_line(code), name] = None
+        elif event == "line":
+            self.lines[code.co_filename, frame.f_lineno] = None
+        elif event == "return" and isinstance(value, str):
+            self._returned.setdefault((code.co_filename, frame.f_lineno), set()).add(value)
+        return self._trace
+
+    def _profile(self, frame: Any, event: str, called: Any) -> None:
+        expression = getattr(called, "__self__", None) if event == "c_call" else None
+        if isinstance(expression, re.Pattern):
+            self._note(self._expressions, frame, expression)
+
+    def _note(self, noted: dict[tuple[str, int], set[str]], frame: Any, text: Any) -> None:
+        """Note a text at the line of the target that the frame was reached from."""
+        while frame is not None and not _own(frame.f_code.co_filename):
+            frame = frame.f_back
+        text = text.pattern if isinstance(text, re.Pattern) else text
+        if frame is not None:
+            noted.setdefault((frame.f_code.co_filename, frame.f_lineno), set()).add(str(text))
+
+
+def _own(file: str) -> bool:
+    """Tell whether a file is none of Python's own library, nor this one."""
+    library = os.path.dirname(os.__file__)  # noqa: PTH120
+    return os.path.isabs(file) and file != __file__ and ("site-packages" in file or not file.startswith(library))  # noqa: PTH117
+
+
+def _last_line(code: Any) -> int:
+    inner = [one for one in code.co_consts if hasattr(one, "co_consts")]
+    lines = [line for _, line in dis.findlinestarts(code) if line is not None]
+    return int(max([code.co_firstlineno, *lines, *map(_last_line, inner)]))
 
 
 def positions(returned: Any) -> Any:

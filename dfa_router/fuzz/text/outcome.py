@@ -13,6 +13,7 @@ from dfa_router.errors import OptionError
 from dfa_router.fuzz.findings import Case, Finding, Kind
 from dfa_router.fuzz.tally import Campaign, Tally
 from dfa_router.fuzz.text.report import finding_text, headline, summary_text
+from dfa_router.fuzz.text.whereabouts import places_of
 from dfa_router.language.dialects import Dialect
 from dfa_router.target import Bind, Chapter, Step, Unbind
 
@@ -75,6 +76,7 @@ def _finding(told: dict[str, Any], dialect: Dialect) -> Finding:
         earlier=tuple(Chapter(tuple(one["patterns"]), steps(one["steps"])) for one in told["earlier"]),
         together=tuple(told["together"]),
     )
+    suspects, decided = places_of(told)
     return Finding(
         accused=told["accused"],
         kind=Kind(told["kind"]),
@@ -88,7 +90,8 @@ def _finding(told: dict[str, Any], dialect: Dialect) -> Finding:
         complete=told["complete"],
         broker=told["broker"],
         verdicts=tuple(told["engines"].items()),
-        suspects=tuple((file, line) for file, line in told.get("suspects", ())),
+        suspects=suspects,
+        decided=decided,
         seed=told["seed"],
         number=told["round"],
         place=told["place"],

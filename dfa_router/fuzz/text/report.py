@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import version
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from dfa_router.fuzz.findings import Finding, Kind
@@ -13,10 +12,11 @@ from dfa_router.fuzz.generating.classes import HISTORIES, MANY_WORDS, REFUSALS, 
 from dfa_router.fuzz.tally import Campaign
 from dfa_router.fuzz.text.casefile import format_finding
 from dfa_router.fuzz.text.explain import Explanation, explain
+from dfa_router.fuzz.text.whereabouts import whereabouts, whereabouts_json
 from dfa_router.fuzz.validity import invalid_pattern
 from dfa_router.target import Bind, Step
 
-__all__ = ["campaign_json", "finding_json", "finding_text", "headline", "summary_text", "suspected"]
+__all__ = ["campaign_json", "finding_json", "finding_text", "headline", "summary_text"]
 
 
 def finding_text(finding: Finding) -> str:
@@ -34,8 +34,8 @@ def finding_text(finding: Finding) -> str:
     if finding.known:
         lines.append("\n  Known: the baseline has it.")
     lines += ["", *(f"  {line}" for line in explanation(finding)), "", *(f"  {line}" for line in _sides(finding))]
-    if finding.suspects:
-        lines += ["", f"  Suspect: {suspected(finding)} (wrong cases run it, right ones beside them rather not)"]
+    if where := whereabouts(finding):
+        lines += ["", f"  {where}"]
     lines += ["", "  As a test case:", "", *(f"    {line}" for line in format_finding(finding).splitlines())]
     return "\n".join(lines)
 
@@ -56,18 +56,6 @@ def _chapter_lines(patterns: Sequence[str], steps: Sequence[Step]) -> list[str]:
             else:
                 lines.append(f"  unbind  {step.position}")
     return lines
-
-
-def suspected(finding: Finding) -> str:
-    """Return the suspect lines of a finding as ``file:line, line``; files of the current folder by their names there."""
-    files = {
-        file: [str(line) for _, line in lines] for file, lines in groupby(finding.suspects, key=lambda one: one[0])
-    }
-    here = Path.cwd()
-    return "; ".join(
-        f"{Path(file).relative_to(here) if Path(file).is_relative_to(here) else file}:{', '.join(lines)}"
-        for file, lines in files.items()
-    )
 
 
 def headline(finding: Finding) -> str:
@@ -267,7 +255,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "complete": finding.complete,
         "explanation": explanation(finding),
         "engines": dict(finding.verdicts),
-        "suspects": [list(one) for one in finding.suspects],
+        **whereabouts_json(finding),
         "seed": finding.seed,
         "round": finding.number,
         "place": finding.place,

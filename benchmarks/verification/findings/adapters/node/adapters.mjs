@@ -1,6 +1,7 @@
 // One function for each package: given its require and its environment's folder, it returns a function that opens a set of patterns, which returns one that
 // asks a key. Each calls the package's own code and adds no rule of its own.
 import { readFileSync } from "node:fs";
+import { runInThisContext } from "node:vm";
 
 export class Limit extends Error {}
 
@@ -138,11 +139,13 @@ export const adapters = {
     };
   },
   "@node-red/nodes": (require) => {
-    // The function is private to the MQTT node: its text is cut out of the file and evaluated.
-    const text = readFileSync(require.resolve("@node-red/nodes/core/network/10-mqtt.js"), "utf8");
+    // The function is private to the MQTT node: its text is cut out of the file and evaluated, at its own place of the file.
+    const filename = require.resolve("@node-red/nodes/core/network/10-mqtt.js");
+    const text = readFileSync(filename, "utf8");
     const begin = text.indexOf("function matchTopic");
     const source = text.slice(begin, text.indexOf("\n    }\n", begin) + 6);
-    return pairs(new Function(`${source}; return matchTopic;`)());
+    const before = text.slice(0, begin - 1).replace(/[^\n]/g, " ");
+    return pairs(runInThisContext(`${before}(${source})`, { filename }));
   },
   "nats-micro": (require, folder) => {
     const { TokenEventEmitter } = require(`${folder}/node_modules/nats-micro/lib/cjs/tokenEventEmitter.js`);

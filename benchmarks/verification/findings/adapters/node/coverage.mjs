@@ -1,9 +1,9 @@
-// Which lines of the packages below a folder run: V8's counters of blocks, read by the inspector of this process.
+// Which lines and functions of the packages below a folder run: V8's counters of blocks, read by the inspector of this process.
 import { readFileSync } from "node:fs";
 import { Session } from "node:inspector";
 import { fileURLToPath } from "node:url";
 
-// Return a function that returns [file, line] of all lines that ran since it was called before.
+// Return a function that returns what ran since it was called before: {ran: [[file, line]], functions: [[file, first, last, name]]}.
 export const coverage = (folder) => {
   const session = new Session();
   const told = (method, options) => {
@@ -20,11 +20,14 @@ export const coverage = (folder) => {
   return () => {
     const { result } = told("Profiler.takePreciseCoverage");
     const own = result.map((script) => ({ ...script, file: pathOf(script.url) })).filter(({ file }) => file.startsWith(folder));
-    return own.flatMap((script) => linesOf(script).map((line) => [script.file, line]));
+    return {
+      ran: own.flatMap((script) => linesOf(script).map((line) => [script.file, line])),
+      functions: own.flatMap(functionsOf),
+    };
   };
 };
 
-const pathOf = (url) => (url.startsWith("file:") ? fileURLToPath(url) : url);
+export const pathOf = (url) => (url.startsWith("file:") ? fileURLToPath(url) : url);
 
 const linesOf = ({ file, functions }) => {
   const text = readFileSync(file, "utf8");
@@ -40,4 +43,13 @@ const linesOf = ({ file, functions }) => {
     begin += line.length + 1;
   });
   return found;
+};
+
+// The functions that ran; a script is none, and one without a name is part of the function around it.
+const functionsOf = ({ file, functions }) => {
+  const text = readFileSync(file, "utf8");
+  const lineOf = (offset) => text.slice(0, offset).split("\n").length;
+  return functions
+    .filter(({ functionName, ranges: [all] }) => functionName && all.count > 0)
+    .map(({ functionName, ranges: [all] }) => [file, lineOf(all.startOffset), lineOf(all.endOffset), functionName]);
 };

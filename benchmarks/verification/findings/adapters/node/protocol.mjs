@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { join } from "node:path";
 import { Limit, adapters } from "./adapters.mjs";
 import { coverage } from "./coverage.mjs";
+import { built, noting } from "./expressions.mjs";
 
 const [, , name, environment, lines] = process.argv;
 const covered = lines && coverage(environment); // before the package is loaded, so that its blocks are counted
@@ -12,17 +13,18 @@ console.log = console.error; // what a package prints is no answer
 const open = adapters[name](createRequire(join(environment, "package.json")), environment);
 const positions = (found) => [...new Set(found)].sort((a, b) => a - b);
 
-// The lines that run when a key is asked of a set; what runs at the first call only is no part of it.
+// What runs when a key is asked of a set; what runs at the first call only is no part of it.
 const linesOf = async ({ patterns, key }) => {
   const once = async (patterns, key) => {
     try {
       await (await open(patterns))(key);
     } catch {} // the lines until then are what is asked for
   };
-  await once(["first"], "call");
+  const noted = noting(environment);
+  const before = await noted(() => once(["first"], "call"));
   covered();
-  await once(patterns, key);
-  return covered();
+  const after = await noted(() => once(patterns, key));
+  return { ...covered(), expressions: built(before, after) };
 };
 
 let ask;
