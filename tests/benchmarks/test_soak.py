@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 import dfa_router as dr
 from benchmarks import __main__ as cli
+from benchmarks.resident import Memory, memory
 from benchmarks.verification.soak import Tally, run, write
 from benchmarks.verification.soak.answers import right_answers
 from benchmarks.verification.soak.collisions import one_name, one_slot
@@ -171,6 +173,7 @@ HANGS = """
 import sys, threading
 import dfa_router as dr
 from benchmarks import __main__ as cli
+from benchmarks.resident import Memory, memory
 dr.Router.any = lambda *_: threading.Event().wait()
 sys.exit(cli.run(["-q", "soak", "--rounds", "1", "--seed", "31", "--hang-after", "10", "--out", sys.argv[1]]))
 """
@@ -184,13 +187,39 @@ def test_a_round_that_never_ends_leaves_its_seed_and_the_stacks(tmp_path: Path) 
     assert "rounds.py" in text
 
 
-def test_memory_that_never_falls_back_is_a_finding() -> None:
-    mebibyte = 1 << 20
-    ragged = [(300 + 2000 * (i % 7 == 0)) * mebibyte for i in range(90)]
+@pytest.mark.parametrize(
+    ("leak", "told"),
+    [
+        (Memory(resident=20 << 20, native=0, objects=0), "resident"),
+        (Memory(resident=0, native=1 << 20, objects=0), "native"),
+        (Memory(resident=0, native=0, objects=1000), "objects"),
+    ],
+)
+def test_memory_that_never_falls_back_is_a_finding(leak: Memory, told: str) -> None:
+    ragged = [Memory(*((3 + 20 * (i % 7 == 0)) * size for size in (100 << 20, 16 << 20, 200_000))) for i in range(90)]
     assert Tally(first_seed=0, memory=ragged).growth() is None
-    leaking = [size + 3 * i * mebibyte for i, size in enumerate(ragged)]
-    assert "memory grew: at least" in str(Tally(first_seed=0, memory=leaking).growth())
+    leaking = [Memory(*(size + i * more for size, more in zip(one, leak, strict=True))) for i, one in enumerate(ragged)]
+    assert str(Tally(first_seed=0, memory=leaking).growth()).startswith(f"memory grew: at least {told} ")
     assert Tally(first_seed=0, memory=leaking[:30]).growth() is None
+
+
+def test_what_threads_of_any_kind_keep_is_seen_and_what_is_given_back_is_not() -> None:
+    before = memory()
+    if before is None or not before.native:
+        pytest.skip("needs Linux and glibc")
+    kept: list[object] = []
+    thread = threading.Thread(target=lambda: kept.extend([bytearray(1 << 23), [object() for _ in range(50_000)]]))
+    thread.start()
+    thread.join()
+    during = memory()
+    kept.clear()
+    after = memory()
+    assert during is not None
+    assert after is not None
+    assert during.native - before.native >= 1 << 23
+    assert during.objects - before.objects >= 50_000
+    assert after.native - before.native < 1 << 20
+    assert after.objects - before.objects < 1000
 
 
 def test_words_collide_as_they_should() -> None:

@@ -71,12 +71,14 @@ def _memory(tally: Tally) -> list[tuple[str, str]]:
     """Return the rows about memory, where the system tells it."""
     if not tally.memory:
         return []
-    middle = tally.memory[len(tally.memory) // 3 :]
-    half = len(middle) // 2
+    before, after = tally.least()
+    least = "at least, in the second and in the last third of the rounds"
     return [
-        ("MiB in memory after a round, less what allocators keep for later, at most", f"{max(tally.memory) >> 20:,}"),
+        ("MiB in memory after a round, at most", f"{max(held.resident for held in tally.memory) >> 20:,}"),
+        (f"the same, {least}", f"{before.resident >> 20:,} and {after.resident >> 20:,}"),
         (
-            "the least of them, in the second and in the last third of the rounds",
-            f"{min(middle[:half] or middle) >> 20:,} and {min(middle[half:]) >> 20:,}",
+            f"MiB of these that allocators have handed out, {least}",
+            f"{before.native / 2**20:.1f} and {after.native / 2**20:.1f}",
         ),
+        (f"Python's objects, {least}", f"{before.objects:,} and {after.objects:,}"),
     ]

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import dfa_router as dr
-from benchmarks.resident import resident_bytes
+from benchmarks.resident import memory
 from benchmarks.verification.soak.answers import Key, asked, compare, compare_single, right_answers
 from benchmarks.verification.soak.disturbances import DISTURBANCES, Disturbed
 from benchmarks.verification.soak.material import as_column, draw_bindings, draw_keys, draw_order, draw_raw_keys
@@ -54,8 +54,8 @@ def run(
                 tally.disagreements.append(f"seed {number}: {error}")
             except Exception as error:  # noqa: BLE001 - a crash is a finding as well: it is recorded and reported
                 tally.disagreements.append(f"seed {number}: {type(error).__name__}: {error}")
-        if (resident := resident_bytes()) is not None:
-            tally.memory.append(resident)
+        if (held := memory()) is not None:
+            tally.memory.append(held)
         tally.rounds += 1
         tally.seconds = time.monotonic() - started
         progress(tally)
