@@ -127,7 +127,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark examples in docstrings that use a session of Spark: they share it with the tests that do."""
+    """Mark examples in docstrings that use a session of Spark: they share it with the tests that do. What a browser does is slow."""
+    if item.get_closest_marker("browser"):
+        item.add_marker("slow")
     if isinstance(item, pytest.DoctestItem) and item.name.startswith("dfa_router.spark."):
         item.add_marker("spark")
 

@@ -45,7 +45,7 @@ def cancellable(session: SparkSession, work: Callable[[], T], *, alone: bool = F
 
     Where it fails or is interrupted, its Spark jobs are cancelled and their tasks have ended before the error is
     raised; in a session that other threads use too, this waits for their tasks as well, a minute at most. With ``alone``, nobody
-    else uses the session: then Python workers that run on this machine are ended at once.
+    else uses the session, nor this program afterwards: then Python workers that run on this machine are ended at once.
 
     The local properties of the calling thread, such as the scheduler pool, hold for ``work`` too, except the job group.
     """

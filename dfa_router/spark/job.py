@@ -144,7 +144,7 @@ def route_log(
     Raises :class:`MessagesError` for a log that cannot be read or an output that exists, and :class:`JobError` where the job
     fails, the result has not as many rows as the input, or something appeared at ``out`` meanwhile; then the text names the
     folder in which the result is. It can be interrupted (Ctrl-C): its Spark jobs are cancelled and what they wrote is removed,
-    which may take seconds; less where it is ``alone``, as nobody else uses the session.
+    which may take seconds; less where it is ``alone``, as nobody uses the session otherwise or afterwards.
     """
     check_output(messages, out, overwrite=overwrite, counts=counts)
     started = time.monotonic()

@@ -104,7 +104,10 @@ def end_java(session: SparkSession) -> None:
 
 
 def end_workers(session: SparkSession) -> None:
-    """End the Python workers of a session whose tasks run in its own Java process, and this program started that; their tasks fail."""
+    """End the Python workers of a session whose tasks run in its own Java process, and this program started that; their tasks fail.
+
+    The session is of no use afterwards: Spark does not see that a worker that it keeps for later has ended.
+    """
     context = session.sparkContext
     if _java_process(session) is None or not re.fullmatch(r"local(\[.*)?", context.master or ""):
         return

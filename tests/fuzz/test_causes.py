@@ -22,6 +22,8 @@ from dfa_router.language.dialects import AMQP, MQTT, dialect_named
 from dfa_router.target import Answers, TargetFailure
 from tests.fuzz.planted import PLANTED, RIGHT, Matcher, right_amqp, right_mqtt
 
+pytestmark = pytest.mark.slow
+
 BY_NAME = {fault.name: fault for fault in PLANTED}
 
 

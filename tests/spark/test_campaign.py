@@ -21,7 +21,7 @@ from dfa_router.target import Round
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 AMQP = dialect_named("amqp")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
-import threading
-import time
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -41,9 +42,8 @@ def writing(folder: Path) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.usefixtures("interruptible")
-def test_an_interrupted_job_has_no_tasks_and_no_draft(spark: SparkSession, tmp_path: Path, alone: bool) -> None:
+def test_an_interrupted_job_has_no_tasks_and_no_draft(spark: SparkSession, tmp_path: Path) -> None:
     from dfa_router.spark.cancel import _running_tasks
     from dfa_router.spark.job import route_log
 
@@ -53,45 +53,52 @@ def test_an_interrupted_job_has_no_tasks_and_no_draft(spark: SparkSession, tmp_p
     for number in range(8):  # more tasks than cores: some have not begun when the job is cancelled
         (logs / f"{number}.jsonl").write_text(row * 5_000)
     with pytest.raises(KeyboardInterrupt), sent_when(lambda: writing(tmp_path)):
-        route_log(
-            spark,
-            SLOW,
-            str(logs),
-            str(tmp_path / "out"),
-            kind="jsonl",
-            out_kind="jsonl",
-            engine="naive",
-            alone=alone,
-        )
+        route_log(spark, SLOW, str(logs), str(tmp_path / "out"), kind="jsonl", out_kind="jsonl", engine="naive")
     assert _running_tasks(spark.sparkContext) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
     assert spark.range(10).count() == 10, "the session lives on"
 
 
-def test_workers_that_are_ended_end_their_tasks(spark: SparkSession, tmp_path: Path) -> None:
-    """A task that would never end, and nobody cancels it: only its worker's end can end it."""
-    from dfa_router.spark.errors import SPARK_ERRORS
-    from dfa_router.spark.session import end_workers
+ENDLESS = """
+import sys, threading, time
+from pathlib import Path
+from dfa_router.spark.errors import SPARK_ERRORS
+from dfa_router.spark.session import end_java, end_workers, local_session
 
-    begun = tmp_path / "begun"
+session, begun = local_session("local[1]"), Path(sys.argv[1])
 
-    def endless(_: Any) -> Iterator[Any]:
-        begun.touch()
-        while True:
-            time.sleep(1)
-        yield
+def endless(_):
+    begun.touch()
+    while True:
+        time.sleep(1)
+    yield
 
-    def end_them() -> None:
-        while not begun.exists():
-            time.sleep(0.01)
-        end_workers(spark)
+def end_them():
+    while not begun.exists():
+        time.sleep(0.01)
+    end_workers(session)
 
-    thread = threading.Thread(target=end_them)
-    thread.start()
-    with pytest.raises(SPARK_ERRORS):
-        spark.range(1, numPartitions=1).rdd.mapPartitions(endless).collect()
-    thread.join()
-    assert spark.range(10).rdd.map(lambda row: row.id).count() == 10, "the session lives on, with other workers"
+threading.Thread(target=end_them).start()
+try:
+    session.range(1, numPartitions=1).rdd.mapPartitions(endless).collect()
+except SPARK_ERRORS:
+    print("ended")
+end_java(session)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.own_java
+def test_workers_that_are_ended_end_their_tasks(tmp_path: Path) -> None:
+    """A task that would never end, and nobody cancels it. In a session of its own: Spark may hand out workers that have been ended."""
+    ran = subprocess.run(
+        [sys.executable, "-c", ENDLESS, str(tmp_path / "begun")],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout == "ended\n", ran.stderr
 
 
 def test_results_and_errors_pass_through_and_local_properties_hold(spark: SparkSession) -> None:

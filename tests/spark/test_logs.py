@@ -16,7 +16,7 @@ from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 TOPOLOGY = topology_of(
     vhosts=["/", "b"],

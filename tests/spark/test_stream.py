@@ -12,7 +12,7 @@ from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 TOPOLOGY = topology_of(
     exchanges=[Exchange(name="x", type="topic")],

@@ -17,7 +17,7 @@ from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 DATA = Path(__file__).parents[1] / "data" / "traces"
 FORMS = ["json", "text"]
@@ -120,7 +120,6 @@ def forget(path: Path) -> None:
     path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", ["json", pytest.param("text", marks=pytest.mark.long)])
 def test_a_stream_that_is_stopped_in_each_phase(spark: SparkSession, source: str, form: str, tmp_path: Path) -> None:
     """After the offset was noted, after the files were written, after the sink has noted them, before the batch is committed."""

@@ -76,7 +76,6 @@ def test_the_machine_does_in_node_what_the_engine_does_for_five_hundred_sets() -
     assert_all_same(streams, asked_in_node([stream.question() for stream in streams]))
 
 
-@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize("count", [12, pytest.param(500, marks=pytest.mark.long)])
 def test_the_machine_does_in_a_browser_what_the_engine_does(browser: Browser, count: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.viz.material import ATTACKS, FOUR, KEY
 from tests.viz.visits import SIZES, Visits, boxes, fragment, go_through, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 
 SIXTY = tuple(f"#.{chr(97 + i % 26)}{i // 26}.*.{chr(97 + i % 7)}" for i in range(60))
 LONG_KEY = ".".join(f"{chr(97 + i % 26)}0" for i in range(30))

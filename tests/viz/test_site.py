@@ -188,7 +188,6 @@ def test_links_that_say_what_cannot_be_leave_the_page_sound(
     assert "The key ends here" in page.inner_text("#story")
 
 
-@pytest.mark.slow
 @pytest.mark.browser
 def test_every_page_of_a_site_works_from_disk_and_all_it_links_to_is_there(visits: Visits, site: Path) -> None:
     for path in sorted(site.iterdir()):

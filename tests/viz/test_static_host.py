@@ -79,7 +79,6 @@ def test_what_is_typed_in_each_dialect_is_compiled_and_a_link_shows_the_same(
     assert asked == ["/page.html"], "what is typed is sent to nobody"
 
 
-@pytest.mark.slow
 def test_every_page_is_one_request_and_its_links_lead_to_pages_of_the_host(
     visits: Visits, host: tuple[str, list[str]], tmp_path: Path
 ) -> None:

@@ -15,6 +15,8 @@ import pytest
 import compiler.kernels
 from compiler.kernels import kept
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(compiler.kernels.__file__).parents[1]
 
 HELPER = """
