@@ -32,7 +32,7 @@ left, kept = list(range(30)), []
 def match():
     while left:
         names = {"__name__": "__main__", "kernel": kernel}
-        kept.append(names)  # as those of a module are: llvmlite takes a lock in whichever thread a kernel is thrown away
+        kept.append(names)  # as those of a module are
         exec(SOURCE.format(number=left[-1]), names)
         left.pop()  # one that is broken off is not compiled again: as many exceptions as there are kernels
         names["probe"](np.arange(3))
