@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-__all__ = ["Memory", "memory", "resident_bytes"]
+__all__ = ["Memory", "give_back", "memory", "resident_bytes"]
 
 _TOTALS = re.compile(rb'<(?:total type="(fast|rest|mmap)" count="\d+"|system type="(current)") size="(\d+)"/>')
 
@@ -37,18 +37,20 @@ def memory() -> Memory | None:
     return Memory(resident, _handed_out() + pa.total_allocated_bytes(), sys.getallocatedblocks())
 
 
-def resident_bytes() -> int | None:
-    """Return the bytes of this process that are in memory, or None where the system does not tell in this way.
-
-    Before that, garbage is collected, and Arrow's and the C library's allocators return to the system what they hold for later.
-    """
-    statm = Path("/proc/self/statm")
-    if not statm.exists():
-        return None
+def give_back() -> None:
+    """Collect garbage, and have Arrow's and the C library's allocators return to the system what they hold for later."""
     gc.collect()
     pa.default_memory_pool().release_unused()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc has it, musl has not
         trim(0)
+
+
+def resident_bytes() -> int | None:
+    """Return the bytes of this process that are in memory after :func:`give_back`, or None where the system does not tell in this way."""
+    statm = Path("/proc/self/statm")
+    if not statm.exists():
+        return None
+    give_back()
     return int(statm.read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 

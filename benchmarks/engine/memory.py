@@ -39,17 +39,17 @@ CASES = (
 MB = 1e6
 
 CHILD = f"""
-import ctypes, gc, json, sys
+import json, sys
 import numpy as np
 import pyarrow as pa
+from benchmarks.resident import give_back
 from dfa_router.arrow import key_array, key_columns
 from dfa_router.engines.automaton import prepare
 from dfa_router.language.dialects import AMQP
 from dfa_router.engines.registry import engine_spec
 
 def stop(**facts):
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
+    give_back()
     print(json.dumps(facts), flush=True)
     sys.stdin.readline()
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dfa_router.arrow.capsules import stream_of
 
-__all__ = ["CHOICES", "NO_CHOICES", "ROUTED", "RoutedColumns", "routed_fields"]
+__all__ = ["CHOICE", "CHOICES", "ROUTED", "RoutedColumns", "routed_fields"]
 
 CHOICE = pa.struct(
     [
@@ -24,7 +24,6 @@ CHOICE = pa.struct(
     ]
 )
 """An exchange that takes one of its destinations, and these."""
-NO_CHOICES = pa.nulls(0, CHOICE)  # pa.array would import pandas
 _NAMES = pa.list_(pa.string())
 ROUTED = (
     pa.field("queues", _NAMES),

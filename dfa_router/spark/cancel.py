@@ -93,10 +93,8 @@ def _end(session: SparkSession, group: str, outcome: Future[T], *, alone: bool) 
         while not outcome.done():
             if context._jsc is not None:  # noqa: SLF001  (None where the session was stopped meanwhile: then the work fails)
                 context.cancelJobGroup(group)  # repeatedly, as the work may be about to start its next job
-                if alone:
-                    end_workers(
-                        session
-                    )  # Spark looks every two seconds whether a worker is to be ended, and waits for two more
+                if alone:  # Spark looks every two seconds whether a worker is to be ended, and waits for two more
+                    end_workers(session)
             wait([outcome], _SECONDS)
         deadline = time.monotonic() + _PATIENCE
         while running := _running_tasks(context):

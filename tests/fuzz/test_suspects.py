@@ -69,6 +69,19 @@ def match(patterns, key):
 """
 
 
+ADAPTERS = Path(__file__).parents[2] / "benchmarks" / "verification" / "findings" / "adapters"
+
+
+def package_of_node(folder: Path, source: str) -> Path:
+    """Install a package of this source, which goes by the name of one that has an adapter; return its file."""
+    package = folder / "node_modules" / "amqp-match"
+    package.mkdir(parents=True)
+    (folder / "package.json").write_text("{}")
+    (package / "package.json").write_text(json.dumps({"name": "amqp-match", "main": "index.js"}))
+    (package / "index.js").write_text(source)
+    return package / "index.js"
+
+
 def suspected(folder: Path, spec: str, case: Case, kind: Kind = Kind.MISSES, about: str = "") -> Suspects | None:
     target = open_target(spec, AMQP)
     try:
@@ -154,12 +167,8 @@ def test_what_runs_whenever_something_matches_is_not_suspect_where_a_match_is_fa
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js")
 def test_lines_of_a_package_of_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    adapters = Path(__file__).parents[2] / "benchmarks" / "verification" / "findings" / "adapters"
-    package = tmp_path / "node_modules" / "amqp-match"
-    package.mkdir(parents=True)
-    (tmp_path / "package.json").write_text("{}")
-    (package / "package.json").write_text(json.dumps({"name": "amqp-match", "main": "index.js"}))
-    (package / "index.js").write_text(
+    source = package_of_node(
+        tmp_path,
         "const fits = (t, w) => {\n"
         "  if (!t.length) return !w.length;\n"
         "  if (t[0] === '#') {\n"
@@ -170,15 +179,15 @@ def test_lines_of_a_package_of_node(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "  return w.length > 0 && (t[0] === '*' || t[0] === w[0]) && fits(t.slice(1), w.slice(1));\n"
         "};\n"
         "const words = (text) => (text ? text.split('.') : []);\n"
-        "module.exports = (key, pattern) => fits(words(pattern), words(key));\n"
+        "module.exports = (key, pattern) => fits(words(pattern), words(key));\n",
     )
-    monkeypatch.chdir(adapters)
+    monkeypatch.chdir(ADAPTERS)
     found = suspected(
         tmp_path, f"cmd:node node/protocol.mjs amqp-match {tmp_path} lines", Case(patterns=("a.#",), key="a")
     )
     assert found is not None
     assert found.found
-    assert found.lines == ((str(package / "index.js"), 5),)
+    assert found.lines == ((str(source), 5),)
 
 
 # --- where no line stands out ---------------------------------------------------------------------------------------------
@@ -319,12 +328,8 @@ def test_a_program_may_tell_its_lines_alone_or_with_functions_and_expressions(fo
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js")
 def test_expressions_of_a_package_of_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    adapters = Path(__file__).parents[2] / "benchmarks" / "verification" / "findings" / "adapters"
-    package = tmp_path / "node_modules" / "amqp-match"
-    package.mkdir(parents=True)
-    (tmp_path / "package.json").write_text("{}")
-    (package / "package.json").write_text(json.dumps({"name": "amqp-match", "main": "index.js"}))
-    (package / "index.js").write_text(
+    source = package_of_node(
+        tmp_path,
         "const textOf = (pattern) =>\n"
         "  pattern\n"
         "    .replace('.', '[.]')\n"
@@ -334,9 +339,9 @@ def test_expressions_of_a_package_of_node(tmp_path: Path, monkeypatch: pytest.Mo
         "  const expression = new RegExp(`^${textOf(pattern)}$`);\n"
         "  return expression.test(key);\n"
         "}\n"
-        "module.exports = fits;\n"
+        "module.exports = fits;\n",
     )
-    monkeypatch.chdir(adapters)
+    monkeypatch.chdir(ADAPTERS)
     target = open_target(f"cmd:node node/protocol.mjs amqp-match {tmp_path} lines", AMQP)
     assert isinstance(target, CommandTarget)
     try:
@@ -344,6 +349,6 @@ def test_expressions_of_a_package_of_node(tmp_path: Path, monkeypatch: pytest.Mo
         ran = target.lines(["a.#"], "a")
     finally:
         target.close()
-    file = str(package / "index.js")
+    file = str(source)
     assert {(file, line) for line in (3, 4, 7, 8)} <= ran.expressions
     assert {(file, 5, 9, "fits"), (file, 1, 4, "textOf")} <= set(ran.functions)

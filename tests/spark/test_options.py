@@ -13,7 +13,7 @@ import pytest
 
 import dfa_router as dr
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
-from dfa_router.rabbitmq.routed_columns import NO_CHOICES, RoutedColumns
+from dfa_router.rabbitmq.routed_columns import CHOICE, RoutedColumns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -171,7 +171,7 @@ class Calls:
         rows = len(keys)
         self.sizes.append(rows)
         empty = pa.array([[]] * rows, pa.list_(pa.string()))
-        columns = RoutedColumns(empty, pa.array([False] * rows), empty, keys.combine_chunks(), NO_CHOICES)
+        columns = RoutedColumns(empty, pa.array([False] * rows), empty, keys.combine_chunks(), pa.nulls(0, CHOICE))
         return SimpleNamespace(columns=lambda: columns)
 
 
