@@ -23,6 +23,8 @@ __all__ = ["Combined", "FieldColumns", "Vocabulary"]
 
 FIELDS_BEFORE = 16
 """Of so many fields of a message the names are expected to be those of the message before."""
+NOTHING_BEFORE = np.tile(np.array([0, -1, 0]), FIELDS_BEFORE)
+"""Names of no length."""
 
 
 class FieldColumns(NamedTuple):
@@ -79,13 +81,13 @@ class Vocabulary:
         from compiler.kernels.calling import direct
         from compiler.kernels.criteria import Combinations, Fields, combine_fields
 
-        rows = len(fields.offsets) - 1
+        rows, room = len(fields.offsets) - 1, 2 * int(fields.offsets[-1])
         found = Combinations(
             ends=np.zeros(rows + 1, np.int32),
-            members=np.empty(2 * int(fields.offsets[-1]), np.int32),
+            members=np.empty(room, np.int32),
             slots=np.zeros(1 << (2 * rows + 1).bit_length(), np.uint64),
-            scratch=np.empty(2 * int(np.diff(fields.offsets).max(initial=0)), np.int32),
-            before=np.tile(np.array([0, -1, 0]), FIELDS_BEFORE),  # of no length,
+            scratch=np.empty(room, np.int32),  # most of its pages are never touched
+            before=NOTHING_BEFORE.copy(),
         )
         ids = np.empty(rows, np.int32)
         read = Fields(frozen(fields.offsets), fields.names, fields.values, frozen(fields.kinds))

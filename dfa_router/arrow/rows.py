@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy.typing as npt
-import pyarrow as pa
 
 __all__ = ["Rows"]
 
 
 class Rows(Mapping[str, Any]):
-    """Some rows of Arrow columns, taken of a column when somebody reads it; those that follow each other are not copied.
+    """Some rows of columns, which have ``slice`` and ``take`` as Arrow's have, taken of a column when somebody reads it. Those that
+    follow each other are not copied.
 
     To take a hundred of 100,000 rows costs Arrow 140 us a column, and few columns are read of those few rows.
     """
@@ -44,4 +44,4 @@ class Rows(Mapping[str, Any]):
         rows = self.numbers
         if len(rows) and int(rows[-1]) - int(rows[0]) == len(rows) - 1 and (rows[1:] > rows[:-1]).all():
             return column.slice(int(rows[0]), len(rows))
-        return column.take(pa.array(rows))
+        return column.take(rows)

@@ -79,10 +79,13 @@ class CompiledTopology(Protocol):
         That are queues, and remarks on exchanges, as the numbering says; ascending.
         """
 
-    def send_plain(self, exchanges: Any, keys: Any, vhosts: Any, vhost: str) -> SetBatch | None:
-        """Do the same for columns as :func:`route_batch` has them, without attributes; None for any that are not plain.
+    def send_plain(
+        self, exchanges: Any, keys: Any, vhosts: Any, vhost: str, attributes: Mapping[str, Any]
+    ) -> SetBatch | None:
+        """Do the same for columns as :func:`route_batch` has them; None for any that are not plain.
 
-        That are large ones, those with nulls or in another form, and any with a row that has a problem.
+        That are large ones, those with nulls or in another form, those with attributes other than maps of headers, and any with a
+        row that has a problem or further keys.
         """
 
 
@@ -203,20 +206,18 @@ def route_batch(
     Raises :class:`MessagesError` for columns of different lengths, :class:`KeyTypeError` for a column of another type, and
     :class:`CapacityError` for one of over 2 GiB.
     """
-    if not attributes:
-        plainly = topology.send_plain(exchanges, keys, vhosts, vhost)
-        if plainly is not None:
-            return RoutedBatch(topology=topology, routes=plainly, problem=_no_problems(len(plainly.set_ids)))
+    attributes = attributes or {}
+    plainly = topology.send_plain(exchanges, keys, vhosts, vhost, attributes)
+    if plainly is not None:
+        return RoutedBatch(topology=topology, routes=plainly, problem=_no_problems(len(plainly.set_ids)))
     exchange_column, key_column = bytes_array(exchanges, "exchanges"), bytes_array(keys, "keys")
     vhost_column = None if vhosts is None else bytes_array(vhosts, "vhosts")
-    given = {
-        name: one if isinstance(one, list | tuple) else plain_array(one) for name, one in (attributes or {}).items()
-    }
+    given = {name: one if isinstance(one, list | tuple) else plain_array(one) for name, one in attributes.items()}
     rows = len(exchange_column)
     if any(
         len(one) != rows for one in (key_column, *given.values(), *([] if vhost_column is None else [vhost_column]))
     ):
-        *most, last = ["exchanges", "keys", "vhosts", *(attributes or {})]
+        *most, last = ["exchanges", "keys", "vhosts", *attributes]
         raise MessagesError(f"{', '.join(most)} and {last} differ in length: expected one of each per message")
     problems = Problems(rows)
     starts = topology.places.find(exchange_column, vhost_column, vhost, problems)

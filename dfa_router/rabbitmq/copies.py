@@ -79,6 +79,9 @@ class Copies:
         self.refused: dict[int, str] = {}
         """The sentences of rows that the broker refuses."""
 
+    def __bool__(self) -> bool:
+        return bool(self._keys or self.refused)
+
     def add(self, rows: Iterable[int], headers: Mapping[Any, Any] | None, cc: Any = None, bcc: Any = None) -> None:
         """Take the keys of a message for some rows, in which it stands."""
         rows = list(rows)

@@ -50,7 +50,8 @@ Columns = Mapping[str, Any]
 
 ``routing_key`` is always there, an array of bytes without nulls; of other attributes those that the type reads and the
 caller gave, in the Arrow type that the caller gave, nulls included. ``further_keys`` is a list of bytes for each message, and absent
-where no message of the batch has any. ``headers`` are sets of criteria (:mod:`dfa_router.rabbitmq.headers.vocabulary`).
+where no message of the batch has any. ``headers`` are no Arrow array, but a
+:class:`dfa_router.rabbitmq.headers.columns.MetCriteria`.
 """
 
 

@@ -16,12 +16,14 @@ A single message goes from exchange to exchange step by step (:mod:`dfa_router.r
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
 from compiler.criteria.vocabulary import Vocabulary
 from compiler.prepare import jit_enabled
+from compiler.relay.plain_batches import ROWS
 from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.build import DEFAULT_CACHE_BYTES, compile
 from dfa_router.engines.registry import engine_spec, restorer
@@ -30,7 +32,7 @@ from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns, route_batch
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.exchange_types import SIMULATED, check_attributes
 from dfa_router.rabbitmq.fingerprint import fingerprint_of
-from dfa_router.rabbitmq.headers.columns import HeaderRows, met_criteria
+from dfa_router.rabbitmq.headers.columns import HeaderRows, met_criteria, read_plainly
 from dfa_router.rabbitmq.headers.matching import HeadersMatcher
 from dfa_router.rabbitmq.hops import route_by_hops
 from dfa_router.rabbitmq.matching import HEADERS, Columns, Matcher
@@ -258,13 +260,21 @@ class TopologyRouter:
             found = route_by_hops(self.nodes, self.numbering, self.ranks, self.matcher, starts, columns)
         return found
 
-    def send_plain(self, exchanges: Any, keys: Any, vhosts: Any, vhost: str) -> SetBatch | None:
+    def send_plain(
+        self, exchanges: Any, keys: Any, vhosts: Any, vhost: str, attributes: Mapping[str, Any]
+    ) -> SetBatch | None:
         """Send messages with nothing out of the ordinary; see :class:`dfa_router.rabbitmq.columns.CompiledTopology`."""
         directory = self.places.directory if self._is_automaton else None
         found = plain_columns(exchanges, keys, vhosts, self.places.column_of(vhost))
-        if directory is None or found is None:
+        if directory is None or found is None or found.rows > ROWS or attributes.keys() - {HEADERS}:
             return None
-        return self._shared().send_plain(found, directory, self._asked)
+        more = {}
+        if HEADERS in attributes:
+            headers = read_plainly(attributes[HEADERS], found.rows, strict=self.strict_values)
+            if headers is None:
+                return None
+            more = {HEADERS: met_criteria(headers, self.vocabulary)}
+        return self._shared().send_plain(found, more, directory, self._asked)
 
     def _asked(self, number: int) -> Matcher:
         matcher = self.matcher(number)

@@ -105,11 +105,15 @@ class SharedAutomaton:
             np.concatenate([outputs, others.positions]),
         )
 
-    def send_plain(self, plain: PlainColumns, directory: Directory, ask: Callable[[int], Matcher]) -> SetBatch | None:
-        """Send a plain batch; see :meth:`compiler.relay.relay.Relay.run_plain`. None if it must go the general way."""
+    def send_plain(
+        self, plain: PlainColumns, more: Columns, directory: Directory, ask: Callable[[int], Matcher]
+    ) -> SetBatch | None:
+        """Send a plain batch of which ``more`` is known; see :meth:`compiler.relay.relay.Relay.run_plain`. None if it must go the
+        general way.
+        """
         if self._relay is None:
             return None
-        columns = {ROUTING_KEY: plain.keys}
+        columns = {ROUTING_KEY: plain.keys, **more}
         asking = self._asking(columns, ask)
         return self._relay_for(columns, ask).run_plain(plain.places, plain.rows, MAX_KEY_BYTES, directory, asking)
 

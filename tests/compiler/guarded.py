@@ -316,13 +316,17 @@ def run_relay(chance: random.Random, side: str) -> None:
     by_headers = reference.route_columns(published, keys, headers=known)
     router = topology.compile()
     assert router.route_columns(beside([*published]), beside(keys), headers=known) == by_headers
+    mapped = pa.array([one and list(one.items()) for one in known], pa.map_(pa.string(), pa.int64()))
     plain = [key for key in keys if key is not None and len(key) < 255]
     for first in range(0, len(plain), 7):  # so that keys of each length are the last ones
         some: list[bytes | None] = [*plain[first : first + 7]]
         starts: list[bytes | None] = [chance.choice(names).encode() for _ in some]
         exact = beside(starts), beside(some)
-        assert router.send_plain(*exact, None, "/") is not None
+        assert router.send_plain(*exact, None, "/", {}) is not None
         assert router.route_columns(*exact) == reference.route_columns(starts, some)
+        more = {"headers": mapped[first : first + len(some)]}
+        assert router.send_plain(*exact, None, "/", more) is not None
+        assert router.route_columns(*exact, **more) == reference.route_columns(starts, some, **more)
 
 
 def run_criteria(chance: random.Random) -> None:

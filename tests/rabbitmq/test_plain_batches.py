@@ -16,7 +16,7 @@ import dfa_router.rabbitmq
 from compiler.prepare import jit_enabled
 from compiler.relay import plain_batches, relay
 from compiler.values import SetBatch
-from dfa_router.errors import KeyTypeError
+from dfa_router.errors import KeyTypeError, MessagesError
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, narrowing, topology_of
 from dfa_router.rabbitmq.routing import TopologyRouter
 from tests.breaking_off import everywhere, folders
@@ -64,7 +64,7 @@ def columns_of(router: TopologyRouter, messages: list[tuple[str, str]]) -> list[
 
 def plainly(router: TopologyRouter, messages: list[tuple[str, str]]) -> SetBatch | None:
     exchanges, keys = (pa.array(column, pa.string()) for column in zip(*messages, strict=True))
-    return router.send_plain(exchanges, keys, None, "/")
+    return router.send_plain(exchanges, keys, None, "/", {})
 
 
 @settings(max_examples=80, deadline=None)
@@ -84,22 +84,56 @@ def test_a_plain_batch_is_the_walk_from_exchange_to_exchange(
             assert columns_of(router, messages) == expected
 
 
-@pytest.mark.parametrize("known", [False, True])
-def test_exchanges_that_go_by_headers_are_passed_as_if_they_were_asked(known: bool) -> None:
+NUMBERS = pa.map_(pa.string(), pa.int64())
+
+
+@pytest.mark.parametrize(
+    "known", [False, [{"k": 1}, None], [{"k": 2, "j": 1}, {}, {"k": 1, "x-k": None}, None, {"k": None}]]
+)
+def test_exchanges_that_go_by_headers_are_passed_as_if_they_were_asked(known: Any) -> None:
     """Those without demands, and those whose demands cannot be known; and exchanges that are asked beside them."""
     topology = with_headers()
     messages = [("x", key) for key in ["a.b", "a.c", "b", "b.m", "c.m", "d.m", "", "a.m"]] + [
         ("h", "z.b"),
         ("none", ""),
     ]
-    options: dict[str, Any] = {"headers": [{"k": 1}, None] * 5} if known else {}
+    options: dict[str, Any] = {"headers": (known * 5)[: len(messages)]} if known else {}
     router = topology.compile()
     expected = topology.compile(engine="trie").route_columns(*map(list, zip(*messages, strict=True)), **options)
     names, keys = (pa.array(column) for column in zip(*messages, strict=True))
+    plain = {name: pa.array([one and list(one.items()) for one in column], NUMBERS) for name, column in options.items()}
+    assert router.send_plain(names, keys, None, "/", plain) is not None
+    assert router.route_columns(names, keys, **plain) == expected
     assert router.route_columns(names, keys, **options) == expected
     assert router.route_columns(*map(list, zip(*messages, strict=True)), **options) == expected
     assert known or expected.not_simulated.to_pylist()[0] == ["h"]
-    assert expected.queues.to_pylist()[0][:2] == ["always", "asks"] if known else ["always", "behind"]
+    if known:
+        ask = [name == "h" or key.startswith("a.") for name, key in messages]
+        asks = [row for row, one in enumerate(options["headers"]) if ask[row] and one and one.get("k") == 1]
+        assert [row for row, queues in enumerate(expected.queues.to_pylist()) if "asks" in queues] == asks
+    else:
+        assert expected.queues.to_pylist()[0] == ["always", "behind"]
+
+
+def test_headers_that_are_out_of_the_ordinary_go_the_general_way() -> None:
+    """Further keys, columns in another form, other attributes beside them; and a column that is too short is refused."""
+    topology = with_headers()
+    router, reference = topology.compile(), topology.compile(engine="trie")
+    names, keys = pa.array(["x", "h", "x"]), pa.array(["a.b", "", "c"])
+    copied = pa.array([[("k", "1")], [("CC", '["b.m"]')], []], pa.map_(pa.string(), pa.string()))
+    refused = pa.array([[], [], [("BCC", "b")]], pa.map_(pa.string(), pa.string()))
+    numbers = pa.array([[("k", 1)], None, []], NUMBERS)
+    texts = pa.array(['{"k": 1}', None, "{"])
+    for odd in (copied, refused, texts, pa.chunked_array([numbers[:1], numbers[1:]])):
+        assert router.send_plain(names, keys, None, "/", {"headers": odd}) is None
+        assert router.route_columns(names, keys, headers=odd) == reference.route_columns(names, keys, headers=odd)
+    assert router.route_columns(names, keys, headers=refused).problem.to_pylist()[2] is not None
+    further = {"headers": numbers, "cc": [["b.m"], None, None]}
+    assert router.send_plain(names, keys, None, "/", further) is None
+    assert router.route_columns(names, keys, **further) == reference.route_columns(names, keys, **further)
+    assert router.send_plain(names, keys, None, "/", {"headers": numbers[1:]}) is None
+    with pytest.raises(MessagesError, match="differ in length"):
+        router.route_columns(names, keys, headers=numbers[1:])
 
 
 def plain_topology() -> Topology:
@@ -122,7 +156,7 @@ def test_one_row_that_is_out_of_the_ordinary_is_told_as_ever(exchange: Any, key:
     router, kind = plain_topology().compile(), pa.binary() if isinstance(key, bytes) else pa.string()
     encoded = [one.encode() if isinstance(one, str) and kind == pa.binary() else one for one in keys]
     columns = pa.array(names, pa.string()), pa.array(encoded, kind)
-    assert router.send_plain(*columns, None, "/") is None
+    assert router.send_plain(*columns, None, "/", {}) is None
     expected = plain_topology().compile(engine="naive").route_columns(names, keys)
     found = router.route_columns(*columns)
     assert found == expected
@@ -133,13 +167,13 @@ def test_slices_and_single_chunks_are_plain_and_many_rows_are_not() -> None:
     router = plain_topology().compile()
     rows = plain_batches.ROWS
     names, keys = pa.array(["x"] * (rows + 1)), pa.array(["a.b", "b", ""] * rows).slice(0, rows + 1)
-    assert router.send_plain(names, keys, None, "/") is None
-    assert router.send_plain(names[:0], keys[:0], None, "/") is None
+    assert router.send_plain(names, keys, None, "/", {}) is None
+    assert router.send_plain(names[:0], keys[:0], None, "/", {}) is None
     vhosts = pa.array(["/"] * (rows + 1))
     for first, last in ((0, 1), (1, 3), (5, rows + 1)):
         some = [column.slice(first, last - first) for column in (names, keys, vhosts)]
         for part in (some, [pa.chunked_array([column]) for column in some]):
-            assert router.send_plain(part[0], part[1], part[2], "/") is not None
+            assert router.send_plain(part[0], part[1], part[2], "/", {}) is not None
             found = router.route_columns(*part).queues.to_pylist()
             assert found == [["q"] if key == "a.b" else [] for key in keys[first:last].to_pylist()]
 
@@ -153,7 +187,7 @@ def test_damaged_columns_are_refused_and_not_read(which: int, ends: list[int]) -
     whole = pa.array(["x", "x"])
     columns = (whole, damaged) if which else (damaged, whole)
     router = plain_topology().compile()
-    assert router.send_plain(*columns, None, "/") is None
+    assert router.send_plain(*columns, None, "/", {}) is None
     with pytest.raises(KeyTypeError, match="damaged"):
         router.route_columns(*columns)
 
@@ -189,17 +223,19 @@ def test_a_cache_that_is_too_small_holds_its_bound(monkeypatch: pytest.MonkeyPat
     assert own.clears > 2
 
 
+@pytest.mark.parametrize("headers", [False, True])
 @strides(7)
-def test_a_batch_that_is_broken_off_leaves_nothing_wrong(stride: int) -> None:
+def test_a_batch_that_is_broken_off_leaves_nothing_wrong(stride: int, headers: bool) -> None:
     topology = with_headers()
     messages = [("x", key) for key in ("a.b", "b.m", "c.m", "", "d")]
     exchanges, keys = (pa.array(column) for column in zip(*messages, strict=True))
-    expected = topology.compile(engine="trie").route_columns(exchanges, keys)
+    more = {"headers": pa.array([[("k", 1)], [], None, [("k", 2)], []], NUMBERS)} if headers else {}
+    expected = topology.compile(engine="trie").route_columns(exchanges, keys, **more)
     router = topology.compile(cache_bytes=1 << 18)
-    router.route_columns(exchanges, keys)
+    router.route_columns(exchanges, keys, **more)
 
     def check(_step: int) -> None:
-        assert router.route_columns(exchanges, keys) == expected
+        assert router.route_columns(exchanges, keys, **more) == expected
 
     within = folders(compiler.relay, dfa_router.rabbitmq)
-    assert everywhere(lambda: router.route_columns(exchanges, keys), check, within, stride=3 * stride) > 200
+    assert everywhere(lambda: router.route_columns(exchanges, keys, **more), check, within, stride=3 * stride) > 200

@@ -66,6 +66,7 @@ class HeadersMatcher:
         self._demands = Demands(vocabulary, demands)
         asks = any(demand.criteria for demand in demands)
         self._unknown = (*self._demands.always, *([len(demands)] if asks else []))
+        self._unknown_set = np.array(self._unknown, np.int32)
 
     def match(self, message: Message) -> tuple[int, ...]:
         """Return the demands that the message's headers, a mapping, satisfy."""
@@ -79,19 +80,17 @@ class HeadersMatcher:
     def match_columns(self, columns: Columns) -> MatchedColumns:
         """Return the demands that the headers of each message satisfy."""
         headers = columns.get(HEADERS)
-        unknown = np.array(self._unknown, np.int64)
+        unknown = self._unknown_set
         if headers is None:
             rows = len(columns.numbers) if isinstance(columns, Rows) else len(columns[ROUTING_KEY])
             return MatchedColumns(np.zeros(rows, np.int64), Sets(np.array([0, len(unknown)]), unknown))
-        indices = headers.indices
-        if indices.null_count:
-            indices = indices.fill_null(len(headers.dictionary))
-        ids = indices.to_numpy().astype(np.int64)
-        ends, members = (part.to_numpy() for part in (headers.dictionary.offsets, headers.dictionary.values))
+        ids, ends, members = headers
         used, places = compact(ids)
         known = used[used < len(ends) - 1].astype(np.int32)
         found = self._demands.satisfied_by(ends, members, known)
-        offsets = np.append(found.offsets, found.offsets[-1] + len(unknown)).astype(np.int64)
+        if len(known) == len(used):
+            return MatchedColumns(places, Sets(found.offsets, found.positions))
+        offsets = np.append(found.offsets, found.offsets[-1] + np.int32(len(unknown)))
         return MatchedColumns(places, Sets(offsets, np.concatenate([found.positions, unknown])))
 
     def stats(self) -> CacheStats:
