@@ -4,7 +4,8 @@ With ``pytest -n auto`` (``make test``) each test goes to whichever process is f
 go to one process, one after the other:
 
 - tests that share what is started once and is slow to start, or of which there is only one: a Spark session, the running
-  brokers, the browser. Their marker is their group. Those that start a Java of their own in another process are no part of it.
+  brokers, the browser, the port of Spark Connect. Their marker is their group. Those that start a Java of their own in another
+  process are no part of that of Spark's session.
 - tests of one file that share a fixture made once for the file.
 
 Long groups and slow tests begin first, so that no process is left with one of them when the others are done.
@@ -39,7 +40,7 @@ REPOSITORY = Path(__file__).parent
 # Kernels believe what they are told of their arguments; tests, and the processes that they start, look at each call.
 os.environ.setdefault("DFA_ROUTER_CHECK_ARGUMENTS", "1")
 
-GROUPS = ("spark", "broker", "browser")
+GROUPS = ("spark", "connect", "broker", "browser")
 """Markers whose tests share one process, the longest group first."""
 
 GROUPS_FILE = pytest.StashKey[Path]()
@@ -153,7 +154,7 @@ def _rank(item: pytest.Item) -> int:
 def _group(item: pytest.Item) -> str | None:
     """Return the group of tests that a test must share a process with, if there is one."""
     for group in GROUPS:
-        if item.get_closest_marker(group) and not item.get_closest_marker("own_java"):
+        if item.get_closest_marker(group) and not (group == "spark" and item.get_closest_marker("own_java")):
             return group
     made_by = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}  # noqa: SLF001 - pytest has no other way to ask
     return item.path.stem if any(made[-1].scope == "module" for made in made_by.values()) else None

@@ -35,7 +35,14 @@ def test_sharing(made_once, number): pass
 
 def test_a_group_stays_in_one_process(tmp_path: Path) -> None:
     shutil.copy(Path(__file__).parents[1] / "conftest.py", tmp_path)
-    for file, marker in (("test_first.py", "broker"), ("test_second.py", "broker"), ("test_third.py", "browser")):
+    own = "connect\n@pytest.mark.spark\n@pytest.mark.own_java"
+    marked = (
+        ("test_first.py", "broker"),
+        ("test_second.py", "broker"),
+        ("test_third.py", "browser"),
+        ("test_fifth.py", own),
+    )
+    for file, marker in marked:
         (tmp_path / file).write_text(MARKED.format(marker=marker))
     (tmp_path / "test_fourth.py").write_text(SHARING)
     kernels = kept.folder(tmp_path / "kernels" / "dfa-router")
@@ -51,18 +58,19 @@ def test_a_group_stays_in_one_process(tmp_path: Path) -> None:
     )
     assert ended.returncode == 0, ended.stdout
     ran = re.findall(r"^\[(gw\d)\] .* PASSED (\w+)\.py::(test_\w+)", ended.stdout, re.MULTILINE)
-    assert len(ran) == 3 * 8 + 8
+    assert len(ran) == 4 * 8 + 8
     groups: dict[str, set[str]] = {}
     for process, file, test in ran:
-        group = "browser" if file == "test_third" else "broker" if test == "test_marked" else file
+        group = "broker" if test == "test_marked" and file in {"test_first", "test_second"} else file
         if test != "test_alone":
             groups.setdefault(group, set()).add(process)
     assert {group: len(processes) for group, processes in groups.items()} == {
         "broker": 1,
-        "browser": 1,
+        "test_third": 1,
+        "test_fifth": 1,
         "test_fourth": 1,
     }
-    assert groups["broker"] != groups["browser"]  # both begin at once
+    assert groups["broker"] != groups["test_fifth"]  # both begin at once
     for process in ("gw0", "gw1"):
         assert next(test for by, _, test in ran if by == process) == "test_marked"
     assert not list(tmp_path.glob("dfa-router-groups-*"))

@@ -48,6 +48,7 @@ def test_contestants_take_turns(one_session: Sessions, tmp_path: Path, monkeypat
 
 @pytest.mark.spark
 @pytest.mark.own_java
+@pytest.mark.connect
 @pytest.mark.long
 def test_a_small_run_has_every_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if find_spec("grpc_status") is None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.spark, pytest.mark.own_java, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.own_java, pytest.mark.connect, pytest.mark.slow]
 
 pyspark = pytest.importorskip("pyspark", reason="needs PySpark: pip install 'dfa-router[spark]'")
 

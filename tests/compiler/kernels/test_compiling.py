@@ -40,6 +40,7 @@ def match():
 """
 PROGRAM = """
 import os, random, signal, threading
+import numpy  # which cannot be imported again after an exception
 
 class Ended(Exception):
     pass
