@@ -85,6 +85,16 @@ ABLATIONS = (
         ),
     ),
     Ablation(
+        "eight keys are looked up in the key cache in vectors (instead of one by one)",
+        (
+            Change(
+                "compiler/kernels/_key_vectors.py",
+                "look_up_eight: Any = intrinsic(_look_up_eight)",
+                "from compiler.kernels._plain import look_up_eight",
+            ),
+        ),
+    ),
+    Ablation(
         "eight numbers are gathered by eight loads (instead of by the processor's gather instruction)",
         (Change(LANES, "        found = ir.VectorType(kind, LANES)(ir.Undefined)\n", GATHER), APART),
     ),

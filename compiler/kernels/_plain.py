@@ -1,4 +1,4 @@
-"""The steps of :mod:`compiler.kernels._vectors` and :mod:`compiler.kernels._record_vectors` without vectors: a key at a time, and text byte by byte.
+"""The steps of :mod:`compiler.kernels._vectors`, ``_record_vectors`` and ``_key_vectors`` without vectors: a key at a time, and text byte by byte.
 
 The engine does not use them. They say in plain code what the vectors do, tests hold the vectors to them, and the vectors are
 measured against them (``python -m benchmarks ablations``). Arguments and results are the same.
@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from compiler.kernels._jit import inlined, load64, prefetch
 from compiler.kernels.filters import may_be_literal
+from compiler.kernels.key_cache import look_up, slot_of
 from compiler.kernels.records import COMPLETE_BIT, OVERFLOW, REFERENCE_MASK, bucket_of, pair_of
-from compiler.kernels.tables import Bytes, Uint64s, Unsigned
+from compiler.kernels.tables import Bytes, Int32s, Signed, Uint64s, Unsigned
 from compiler.kernels.transitions import mix
 from compiler.kernels.unsigned import (
     BLOCK_ROW,
@@ -34,6 +35,7 @@ __all__ = [
     "ask_eight",
     "ask_eight_records",
     "look_eight",
+    "look_up_eight",
     "read_eight",
     "shift_eight",
     "step_eight",
@@ -76,6 +78,36 @@ def look_eight(
         else:
             beyond |= ONE << lane
     return beyond
+
+
+@inlined
+def look_up_eight(
+    offsets: Int32s,
+    data: Bytes,
+    row: Unsigned,
+    table: Uint64s,
+    shift: Unsigned,
+    base: Signed,
+    out: Int32s,
+    rows: Uint64s,
+    begins: Uint64s,
+    ends: Uint64s,
+    slots: Uint64s,
+    n: Unsigned,
+) -> Unsigned:
+    """Answer those of eight keys that the key cache knows, and enter the others into a block; return the mask of these."""
+    missing = ZERO
+    for lane in range(EIGHT):
+        begin, end = np.uint64(offsets[row + lane]), np.uint64(offsets[row + lane + ONE])
+        slot = slot_of(data, begin, end - begin, shift)
+        accept = look_up(table, slot, data, begin, end - begin)
+        out[row + lane] = base + np.int64(accept) - 1
+        if accept == ZERO:
+            rows[n], ends[n], slots[n] = row + lane, end, slot
+            begins[n] = begin + np.uint64(begin == end)
+            n += ONE
+            missing |= ONE << lane
+    return missing
 
 
 @inlined

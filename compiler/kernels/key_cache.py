@@ -12,18 +12,15 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined, load64, trailing_zeros
-from compiler.kernels.tables import Bytes, Uint64s, Unsigned
+from compiler.kernels.tables import KEY_CACHE_BYTES, KEY_CACHE_FOLD, Bytes, Uint64s, Unsigned
 from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
 from compiler.kernels.words import below
 
 __all__ = ["look_up", "remember", "slot_of", "slot_shift"]
 
-KEY_BYTES = np.uint64(56)
-"""The longest key that fits into a slot."""
+KEY_BYTES, FOLD = np.uint64(KEY_CACHE_BYTES), np.uint64(KEY_CACHE_FOLD)
 SLOT = EIGHT
 """The numbers of a slot."""
-HASH_SHIFT = np.uint64(29)
-"""By how many bits the hash of a key is folded into itself before it is multiplied."""
 
 
 @inlined
@@ -39,7 +36,7 @@ def slot_of(data: Bytes, begin: Unsigned, length: Unsigned, shift: Unsigned) -> 
     i = ZERO
     stop = min(length, KEY_BYTES)
     while i < stop:
-        mixed = (mixed ^ (mixed >> HASH_SHIFT) ^ _eight(data, begin + i, length - i)) * GOLDEN
+        mixed = (mixed ^ (mixed >> FOLD) ^ _eight(data, begin + i, length - i)) * GOLDEN
         i += EIGHT
     return (mixed >> shift) * SLOT
 

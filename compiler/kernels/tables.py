@@ -101,6 +101,8 @@ BLOCK = 128
 AHEAD = 8
 """How many words of a key are found before the first of them is read. Where they end is packed into one uint64, in a byte for
 each word."""
+KEY_CACHE_BYTES = 56
+"""The bytes of the longest key that fits into a slot of the key cache, seven numbers."""
 DOORKEEPER_ASKS = 3
 """A doorkeeper has a transition built at the request after this many. At most 3, as a counter has two bits."""
 MOST_DEFERRED = 16384
@@ -112,6 +114,8 @@ MOST_LANES = 64
 
 SCRAMBLE = 0x9E3779B97F4A7C15
 """The odd multiplier of hashing, 2^64 over the golden ratio (Knuth's multiplicative hashing); words may get another."""
+KEY_CACHE_FOLD = 29
+"""By how many bits the hash of a whole key is folded into itself before it is multiplied."""
 PROBES = 16
 """An entry of the transition table lies in its home slot or one of the 15 behind it: 4 bits of displacement."""
 DISPLACEMENT_SHIFT = 28

@@ -36,7 +36,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import inlined, kernel
+from compiler.kernels._jit import inlined, kernel, ones
+from compiler.kernels._key_vectors import look_up_eight
 from compiler.kernels.determinize import build, build_start
 from compiler.kernels.doorkeeper import is_rare
 from compiler.kernels.key_cache import look_up, remember, slot_of, slot_shift
@@ -62,7 +63,7 @@ from compiler.kernels.tables import (
     Uint64s,
     Unsigned,
 )
-from compiler.kernels.unsigned import NONE, ONE, STATE_MASK, TWO, UPPER_HALF, ZERO
+from compiler.kernels.unsigned import EIGHT, NONE, ONE, STATE_MASK, TWO, UPPER_HALF, ZERO
 from compiler.kernels.words import begins_with
 from compiler.kernels.work import Work
 
@@ -187,24 +188,32 @@ def _enter_unknown_keys(
     """
     start, start_reserved = np.uint64(meta[START]) & STATE_MASK, np.uint64(meta[START_RESERVED]) & STATE_MASK
     shift = slot_shift(key_table)
-    n = hits = ZERO
-    end = np.uint64(keys.offsets[row])
-    for at in range(row, row + count):
-        begin, end = end, np.uint64(keys.offsets[at + ONE])
+    offsets, data = keys.offsets, keys.data
+    rows, begins, ends, states, slots = work.rows, work.begins, work.ends, work.states, work.slots
+    n, nulls, at, last = ZERO, ZERO, row, row + count
+    if keys.valid.size == 0:
+        while at + EIGHT <= last:
+            missing = look_up_eight(offsets, data, at, key_table, shift, base, out, rows, begins, ends, slots, n)
+            n += ones(missing)
+            at += EIGHT
+    while at < last:
+        begin, end = np.uint64(offsets[at]), np.uint64(offsets[at + ONE])
         if keys.valid.size > 0 and not keys.valid[at]:
             out[at] = -1
-            continue
-        slot = slot_of(keys.data, begin, end - begin, shift)
-        accept = look_up(key_table, slot, keys.data, begin, end - begin)
-        if accept != ZERO:
+            nulls += ONE
+        else:
+            slot = slot_of(data, begin, end - begin, shift)
+            accept = look_up(key_table, slot, data, begin, end - begin)
             out[at] = base + np.int64(accept) - 1
-            hits += ONE
-            continue
-        work.rows[n], work.ends[n], work.slots[n] = at, end, slot
-        work.begins[n] = begin + np.uint64(begin == end)  # an empty key has no words
-        work.states[n] = start_reserved if begins_with(keys.data, begin, end, program.reserved) else start
-        n += ONE
-    return n, hits
+            if accept == ZERO:
+                rows[n], ends[n], slots[n] = at, end, slot
+                begins[n] = begin + np.uint64(begin == end)  # an empty key has no words
+                n += ONE
+        at += ONE
+    for i in range(n):
+        reserved = begins_with(data, begins[i], ends[i], program.reserved)
+        states[i] = start_reserved if reserved else start
+    return n, count - nulls - n
 
 
 @inlined
