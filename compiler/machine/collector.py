@@ -30,6 +30,8 @@ FEW = 16
 DENSE = 32
 """The sets that are asked for are found by a mark for each set of the cache where there are at most this many for each key."""
 
+GROWTH = 4
+"""How many times as long the array of simulated tags gets: with 2, a key of `nservicebus` takes 1.04 times as long."""
 SMALL = 32
 """Rows whose sets are taken over one by one."""
 
@@ -41,12 +43,7 @@ class SimulatedSets:
 
     def __init__(self) -> None:
         """Begin without any."""
-        self.found = FoundSets(
-            ends=np.empty(0, np.int32),
-            tags=np.empty(64, np.int32),
-            slots=np.zeros(4 * BLOCK, np.uint64),
-            counts=np.zeros(5, np.int64),
-        )
+        self.found = _none_found()
 
     def reserve(self, keys: int) -> None:
         """Make room for a set for each of so many further keys."""
@@ -55,6 +52,23 @@ class SimulatedSets:
         if wanted > len(found.ends):
             self.found = found._replace(ends=longer(found.ends, max(wanted, 2 * len(found.ends))))
 
+    @property
+    def size(self) -> int:
+        """The tags of all sets."""
+        count = int(self.found.counts[SETS_FOUND])
+        return int(self.found.ends[count - 1]) if count else 0
+
+    def take(self, more: int) -> tuple[Int32s, Int32s]:
+        """Return where each set ends in the tags, and the tags, with room for ``more`` behind them; the sets are here no longer.
+
+        Arrays become as long as they must be where they are. To copy them took 60 ns for a key of `nservicebus`.
+        """
+        ends, tags, _, counts = self.found
+        for array, size in ((tags, self.size + more), (ends, int(counts[SETS_FOUND]))):
+            array.resize(size, refcheck=False)  # nobody else has these arrays: they were made here
+        self.found = _none_found()
+        return ends, tags
+
     def grow(self) -> int:
         """Make room where a kernel has stopped for want of it; return the key to go on with. Raises :class:`CapacityError`."""
         found = self.found
@@ -62,7 +76,8 @@ class SimulatedSets:
         if wanted > MOST_TAGS:
             raise CapacityError(_TOO_MANY)
         if wanted > len(found.tags):
-            self.found = found._replace(tags=longer(found.tags, min(max(2 * len(found.tags), wanted), MOST_TAGS)))
+            size = min(max(GROWTH * len(found.tags), wanted), MOST_TAGS)
+            self.found = found._replace(tags=longer(found.tags, size))
         elif 2 * (found.counts[SETS_SHARED] + BLOCK) > len(found.slots):
             from compiler.kernels.interning import rehash  # as late as all kernels
 
@@ -70,6 +85,15 @@ class SimulatedSets:
             rehash(found.slots, slots)
             self.found = found._replace(slots=slots)
         return int(found.counts[NEXT_KEY])
+
+
+def _none_found() -> FoundSets:
+    return FoundSets(
+        ends=np.empty(0, np.int32),
+        tags=np.empty(64, np.int32),
+        slots=np.zeros(4 * BLOCK, np.uint64),
+        counts=np.zeros(5, np.int64),
+    )
 
 
 class Collector:
@@ -175,15 +199,18 @@ class Collector:
 
     def batch(self) -> SetBatch:
         """Return everything as one answer."""
-        found = self.simulated.found
-        count = int(found.counts[SETS_FOUND])
-        if count:
-            ids, ends = self._ids, found.ends[:count]
-            np.subtract(self.base + FIRST_SIMULATED, ids, out=ids, where=ids <= FIRST_SIMULATED)
-            self._append(ends.copy(), found.tags[: ends[-1]].copy())
-        if len(self._tags) == 1:
-            return SetBatch(self._ids, np.concatenate(self._offsets), self._tags[0])
-        return SetBatch(self._ids, np.concatenate(self._offsets), np.concatenate([np.empty(0, np.int32), *self._tags]))
+        offsets, tags = np.concatenate(self._offsets), _joined(self._tags)
+        if self.simulated.found.counts[SETS_FOUND]:
+            if self._count + self.simulated.size > MOST_TAGS:
+                raise CapacityError(_TOO_MANY)
+            first, found = self.simulated.take(len(tags))
+            found[len(found) - len(tags) :] = tags
+            # The sets of simulated keys become the first ones: there are most often far more of them, and they stay where they are.
+            ids, cached = self._ids, self._ids >= 0
+            np.add(ids, np.int32(len(first)), out=ids, where=cached)
+            np.subtract(FIRST_SIMULATED, ids, out=ids, where=ids <= FIRST_SIMULATED)
+            offsets, tags = np.concatenate((offsets[:1], first, offsets[1:] + first[-1])), found
+        return SetBatch(self._ids, offsets, tags)
 
     def _append(self, ends: Int32s, tags: Int32s) -> None:
         if self._count + len(tags) > MOST_TAGS:
@@ -205,6 +232,10 @@ def joined(set_ids: Int32s, parts: Sequence[SetBatch]) -> SetBatch:
             np.add(ids, found.base, out=ids, where=True if ids.min(initial=0) >= 0 else ids >= 0)
         found.add(part.offsets, part.positions, end)
     return found.batch()
+
+
+def _joined(parts: Sequence[Int32s]) -> Int32s:
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int32), *parts])
 
 
 def _digest(tags: Int32s) -> bytes:

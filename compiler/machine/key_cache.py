@@ -3,12 +3,13 @@
 A stream that repeats a few keys is answered faster by looking each key up whole than word by word; one whose keys are
 all different pays for look-ups that find nothing. The stream itself says which it is: a stretch of keys is tried, hits
 and words are counted, and the table stays in front of the automaton as long as it wins. A table that loses is put away,
-and tried again after a pause that is PAUSE times as long, so that what trying costs stays below a few per cent. It keeps
-what it knows meanwhile. As long as it knows more and more of the keys, it is still learning, and tried further.
+and tried again after a pause that is PAUSE times as long, and twice as long after each trial that it loses again, up to
+LONGEST_PAUSE times: so what trying costs stays below a per cent. It keeps what it knows meanwhile. As long as it knows more and
+more of the keys, it is still learning, and tried further.
 
-What a table wins is less than it seems. Keys that it knows and keys that it does not know follow each other in no order, so the
-processor guesses wrong at each of the latter, which costs twice what walking a short key does: a table that knows six in ten
-keys of `stock` takes twice as long as none.
+Keys that the table knows and keys that it does not know follow each other in no order. Looked up one by one, each of the latter was
+a branch that the processor guessed wrong, and cost 50 ns besides being walked; in vectors it costs 5
+(:mod:`compiler.kernels._key_vectors`), so a table that knows half of the keys is worth its while.
 
 As in :mod:`compiler.machine.pace`, counting instead of timing makes the choice the same in every run.
 """
@@ -38,16 +39,18 @@ SAMPLE = 4096
 
 STRETCH, LONGEST = 2048, 1 << 15
 """Keys of a trial; each stretch that the table wins doubles the next, after which it is judged again."""
-PAUSE = 32
+PAUSE, LONGEST_PAUSE = 32, 128
+"""With pauses that are always the shortest, a warm key of `rabbit2011`, which hardly ever comes again, takes 1.04 times as long as
+without a key cache: trials find the table, and leave the automaton, far from the processor."""
 RISING = 0.1
 """A table that has lost is tried further if its share of hits was so much greater than in the stretch before."""
 
-# Nanoseconds. They were fitted to 35 streams of keys of 1 to 12 words, of which the table knew 40 to 100 of 100, each with the
-# table and without: the decisions that follow from them cost at most 1.1 times the better of the two, where these differ much.
-LOOKED_UP, BYTE = 3.0, 0.3
+# Nanoseconds. They were fitted to 252 streams of keys of 1 to 12 words, of which the table knew 0 to 100 of 100, each with the
+# table and without: with what walking took there, the decisions that follow cost at most 1.12 times the better of the two.
+LOOKED_UP, BYTE = 3.0, 0.25
 """Looking a key up, and what each of its bytes adds."""
-MISSED = 50.0
-"""What a key that is not known costs besides being walked: it is remembered, and the processor has guessed wrong."""
+MISSED = 5.0
+"""What a key that is not known costs besides being walked: it is remembered."""
 WALKED = 2.0
 """Walking a key, besides its words."""
 ROW_WORD = 2.4
@@ -85,6 +88,8 @@ class KeyCachePolicy:
     left: int = STRETCH
     """Keys until that is thought about again."""
     stretch: int = STRETCH
+    pause: int = PAUSE
+    """The next pause, in times of the shortest trial."""
     share: float = 0.0
     """Of the keys of the last stretch that was judged, how many the table knew."""
 
@@ -104,8 +109,13 @@ class KeyCachePolicy:
         wins = not missed or saved > LOOKED_UP * keys + BYTE * size + MISSED * missed
         self.wanted = wins or share >= self.share + RISING
         self.share = share
-        self.stretch = min(2 * self.stretch, LONGEST) if self.wanted else STRETCH
-        self.left = self.stretch if self.wanted else PAUSE * STRETCH
+        if self.wanted:
+            self.left = self.stretch = min(2 * self.stretch, LONGEST)
+            self.pause = PAUSE
+        else:
+            self.stretch = STRETCH
+            self.left = self.pause * STRETCH
+            self.pause = min(2 * self.pause, LONGEST_PAUSE)
 
 
 class KeyCache:

@@ -32,6 +32,8 @@ LEARNING = 1.15
 """A DFA learns if it takes so many times as many words for the second half of its transitions as for the first."""
 WORTH_LEARNING = 2.0
 """A DFA goes on learning only if it would be so many times as fast as simulating when it knows everything."""
+LITTLE_TO_WIN = 2
+"""Pauses are so many times as long where it would not be: the first pass of `hard` takes 1.1 times as long without that."""
 STRETCHES = 8
 """The stretches of a trial: fewer would see too late that it is over, and each takes some microseconds, whatever its length."""
 
@@ -111,10 +113,12 @@ class Pace:
             self.early = self.builds, self.words
         elif self.builds >= self.lesson:
             self.lesson *= 2 if small else 4
-            if small and simulated > WORTH_LEARNING * KNOWN_WORD * words and self._learns():
+            worth = small and simulated > WORTH_LEARNING * KNOWN_WORD * words
+            if worth and self._learns():
                 self.early = self.builds, self.words
                 return
-            self.pause = int(self.patience * self.spent / simulated * keys)
+            patience = LITTLE_TO_WIN * self.patience if small and not worth else self.patience
+            self.pause = int(patience * self.spent / simulated * keys)
             self.patience = min(2 * self.patience, PAUSE) if small else ACTIVE_PAUSE
             self.stretch = SHORTEST
             self._begin_trial()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler import Token, Wildcard, build_nfa
-from compiler.machine.key_cache import PAUSE, SLOTS, STRETCH, KeyCachePolicy, key_table
+from compiler.machine.key_cache import LONGEST_PAUSE, PAUSE, SLOTS, STRETCH, KeyCachePolicy, key_table
 from compiler.machine.lazy import LazyDfa
 from compiler.values import KeyColumn
 from tests.borders import LENGTHS, between
@@ -113,13 +113,19 @@ def test_what_wins_is_judged_less_often() -> None:
 
 
 def test_a_table_that_knows_too_few_of_the_keys_is_put_away() -> None:
-    """Of the keys of `stock`, six in ten were known, and the table took 1.7 times as long as none."""
+    """Of keys of five words it must know half to win; and each pause is longer than the one before, up to a longest."""
     policy = KeyCachePolicy("auto")
-    for _ in range(4):
-        if policy.wanted:
-            keys = policy.left
-            policy.judge(keys=keys, hits=int(0.6 * keys), words=2 * keys, size=30 * keys, word=4.8)
-    assert not policy.wanted
+    pauses = []
+    for _ in range(8):
+        keys = policy.left
+        policy.judge(keys=keys, hits=int(0.4 * keys), words=3 * keys, size=30 * keys, word=4.8)
+        if not policy.wanted:
+            pauses.append(policy.left // STRETCH)
+    assert pauses[:4] == [PAUSE, 2 * PAUSE, LONGEST_PAUSE, LONGEST_PAUSE]
+    for _ in range(2):
+        keys = policy.left
+        policy.judge(keys=keys, hits=int(0.6 * keys), words=2 * keys, size=30 * keys, word=4.8)
+    assert policy.wanted
 
 
 def test_a_table_that_is_still_learning_is_tried_further() -> None:
