@@ -3,9 +3,8 @@
 A stream that repeats a few keys is answered faster by looking each key up whole than word by word; one whose keys are
 all different pays for look-ups that find nothing. The stream itself says which it is: a stretch of keys is tried, hits
 and words are counted, and the table stays in front of the automaton as long as it wins. A table that loses is put away,
-and tried again after a pause that is PAUSE times as long, and twice as long after each trial that it loses again, up to
-LONGEST_PAUSE times: so what trying costs stays below a per cent. It keeps what it knows meanwhile. As long as it knows more and
-more of the keys, it is still learning, and tried further.
+and tried again after a pause that is PAUSE times as long or more, so that what trying costs stays at a per cent or two. It keeps
+what it knows meanwhile. As long as it knows more and more of the keys, it is still learning, and tried further.
 
 Keys that the table knows and keys that it does not know follow each other in no order. Looked up one by one, each of the latter was
 a branch that the processor guessed wrong, and cost 50 ns besides being walked; in vectors it costs 5
@@ -22,7 +21,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["KeyCache", "KeyCacheMode", "KeyCachePolicy", "key_table", "word_bytes", "word_cost"]
+from compiler.kernels.tables import Keys
+
+__all__ = ["KeyCache", "KeyCacheMode", "KeyCachePolicy", "key_table", "long_words", "word_cost"]
 
 KeyCacheMode = Literal["auto", "on", "off"]
 
@@ -34,14 +35,13 @@ SHARE = 4
 """At most this part of a cache's capacity goes to the table."""
 NO_KEY_TABLE = np.empty(0, np.uint64)
 NOTHING = (0, 0, 0, 0)
-SAMPLE = 4096
-"""Bytes of keys whose words are measured."""
+SAMPLE, SIMILAR = 256, 0.9
+"""Keys whose words are measured, and how similar the mean bytes of a key must be for that to hold further."""
 
-STRETCH, LONGEST = 2048, 1 << 15
+STRETCH, LONGEST = 1024, 1 << 15
 """Keys of a trial; each stretch that the table wins doubles the next, after which it is judged again."""
-PAUSE, LONGEST_PAUSE = 32, 128
-"""With pauses that are always the shortest, a warm key of `rabbit2011`, which hardly ever comes again, takes 1.04 times as long as
-without a key cache: trials find the table, and leave the automaton, far from the processor."""
+PAUSE, LONG_PAUSE, HOPELESS = 64, 128, 0.05
+"""The pause behind a trial that was lost, and that behind one in which less than a share of HOPELESS of the keys were known."""
 RISING = 0.1
 """A table that has lost is tried further if its share of hits was so much greater than in the stretch before."""
 
@@ -51,15 +51,14 @@ LOOKED_UP, BYTE = 3.0, 0.25
 """Looking a key up, and what each of its bytes adds."""
 MISSED = 5.0
 """What a key that is not known costs besides being walked: it is remembered."""
-WALKED = 2.0
+WALKED = 6.0
 """Walking a key, besides its words."""
-ROW_WORD = 2.4
+ROW_WORD = 2.6
 """Walking a word by rows."""
-LONG, LONGER, LONG_WORD = 8.0, 12.0, 16.0
-"""A word of at most LONG bytes is its own name, and naming a longer one adds LONG_WORD to walking it. Where words have so many
-bytes on average, none is taken to be longer, and where they have LONGER, all are."""
-WORDS_BY_BYTES = ((1 << 19, 4.8), (1 << 21, 7.0))
-FAR_WORD = 11.0
+LONG, LONG_WORD = 8, 16.0
+"""A word of at most LONG bytes is its own name, and naming a longer one adds LONG_WORD to walking it."""
+WORDS_BY_BYTES = ((1 << 19, 4.0), (1 << 21, 5.0))
+FAR_WORD = 9.0
 """Walking a word in a cache of at most so many bytes, and in a larger one: by how far its tables are from the processor."""
 
 
@@ -74,12 +73,12 @@ class KeyCachePolicy:
     """The state of the comparison; it goes on from batch to batch.
 
     >>> policy = KeyCachePolicy("auto")
-    >>> policy.judge(keys=2048, hits=2000, words=150, size=20480, word=4.8)
+    >>> policy.judge(keys=1024, hits=1000, words=75, size=10240, word=4.8)
     >>> policy.wanted, policy.left
-    (True, 4096)
-    >>> policy.judge(keys=4096, hits=4, words=12000, size=40960, word=4.8)
+    (True, 2048)
+    >>> policy.judge(keys=2048, hits=2, words=6000, size=20480, word=4.8)
     >>> policy.wanted, policy.left
-    (False, 65536)
+    (False, 131072)
     """
 
     mode: KeyCacheMode
@@ -88,8 +87,8 @@ class KeyCachePolicy:
     left: int = STRETCH
     """Keys until that is thought about again."""
     stretch: int = STRETCH
-    pause: int = PAUSE
-    """The next pause, in times of the shortest trial."""
+    walked: float = 0.0
+    """The words of a key that were read when keys were not looked up, in the last pause."""
     share: float = 0.0
     """Of the keys of the last stretch that was judged, how many the table knew."""
 
@@ -102,20 +101,19 @@ class KeyCachePolicy:
             self.left = LONGEST
             return
         if not self.wanted:  # a pause has ended
-            self.wanted, self.left = True, self.stretch
+            self.wanted, self.left, self.walked = True, self.stretch, words / keys
             return
         missed, share = keys - hits, hits / keys
-        saved = (WALKED + word * words / max(missed, 1)) * hits
+        # Keys that are known may have more words than those that are not: a stream of keys of 12 words, of which 0.56 came again,
+        # missed 2.7 words a key, and had 7.8.
+        spared = max(words / max(missed, 1) * hits, self.walked * keys - words)
+        saved = WALKED * hits + word * spared
         wins = not missed or saved > LOOKED_UP * keys + BYTE * size + MISSED * missed
         self.wanted = wins or share >= self.share + RISING
         self.share = share
-        if self.wanted:
-            self.left = self.stretch = min(2 * self.stretch, LONGEST)
-            self.pause = PAUSE
-        else:
-            self.stretch = STRETCH
-            self.left = self.pause * STRETCH
-            self.pause = min(2 * self.pause, LONGEST_PAUSE)
+        self.stretch = min(2 * self.stretch, LONGEST) if self.wanted else STRETCH
+        pause = LONG_PAUSE if share < HOPELESS else PAUSE
+        self.left = self.stretch if self.wanted else pause * STRETCH
 
 
 class KeyCache:
@@ -126,6 +124,8 @@ class KeyCache:
         self._separator = separator
         self._share = share
         self.policy = KeyCachePolicy(mode, wanted=mode != "off")
+        self._looked_at = self._long = 0.0
+        """The mean bytes of a key when words were measured, and the share of words that were long then."""
         self.drop()
 
     def drop(self) -> None:
@@ -152,39 +152,51 @@ class KeyCache:
         """Return the row, at most ``stop``, at which keys from ``row`` on are judged."""
         return stop if self.policy.mode == "off" else min(stop, row + self.policy.left)
 
-    def judge(self, keys: int, hits: int, words: int, sample: npt.NDArray[np.uint8], used: int, *, rows: bool) -> None:
-        """Note what a walk did; at the end of a stretch of keys, decide about the next.
+    def judge(self, keys: Keys, first: int, last: int, hits: int, words: int, used: int, *, rows: bool) -> None:
+        """Note what a walk of the keys ``first`` to ``last`` did; at the end of a stretch of keys, decide about the next.
 
-        ``sample`` has the bytes of these keys, ``used`` is those of the cache, and ``rows`` says whether it fits into rows.
+        ``used`` are the bytes of the cache, and ``rows`` says whether it fits into rows.
         """
         policy = self.policy
         if policy.mode == "off":
             return
-        self._counts = tuple(a + b for a, b in zip(self._counts, (keys, hits, words, len(sample)), strict=True))
-        policy.left -= keys
+        size = int(keys.offsets[last]) - int(keys.offsets[first])
+        self._counts = tuple(a + b for a, b in zip(self._counts, (last - first, hits, words, size), strict=True))
+        policy.left -= last - first
         if policy.left <= 0:
-            keys, hits, words, size = self._counts
-            word = ROW_WORD if rows else word_cost(used)
-            mean = word_bytes(sample[:SAMPLE], self._separator, size / keys)
-            word += LONG_WORD * min(max((mean - LONG) / (LONGER - LONG), 0.0), 1.0)
-            policy.judge(keys=keys, hits=hits, words=words, size=size, word=word)
+            count, hits, words, size = self._counts
             self._counts = NOTHING
+            word = ROW_WORD if rows else word_cost(used)
+            if policy.wanted:  # else nobody asks
+                # Looking takes 50 us, as long as a trial itself: so only where keys are longer or shorter than when it was done.
+                if not SIMILAR * self._looked_at < size / count < self._looked_at / SIMILAR:
+                    self._looked_at = size / count
+                    self._long = long_words(keys, first, min(last, first + SAMPLE), self._separator)
+                word += LONG_WORD * self._long
+            policy.judge(keys=count, hits=hits, words=words, size=size, word=word)
 
 
-def word_bytes(sample: npt.NDArray[np.uint8], separator: int, key_bytes: float) -> float:
-    """Return the mean bytes of the words in a sample of keys, which have ``key_bytes`` on average.
+def long_words(keys: Keys, first: int, last: int, separator: int) -> float:
+    """Return the share of words of over LONG bytes in some keys.
 
-    >>> word_bytes(np.frombuffer(b"aaa.abb.b", np.uint8), ord("."), 4.5)
-    1.75
+    >>> data = np.frombuffer(b"a.bcdefghij.kl", np.uint8)
+    >>> round(long_words(Keys(np.array([0, 9, 14], np.int32), data, np.empty(0, np.bool_)), 0, 1, ord(".")), 3)
+    0.0
+    >>> round(long_words(Keys(np.array([0, 11, 14], np.int32), data, np.empty(0, np.bool_)), 0, 2, ord(".")), 3)
+    0.25
     """
-    separators = int(np.count_nonzero(sample == separator))
-    return (len(sample) - separators) / max(separators + len(sample) / max(key_bytes, 1.0), 1.0)
+    offsets = keys.offsets[first : last + 1]
+    separators = np.flatnonzero(keys.data[offsets[0] : offsets[-1]] == separator) + offsets[0]
+    begins, ends = (
+        np.sort(np.concatenate(both)) for both in ((offsets[:-1], separators + 1), (offsets[1:], separators))
+    )
+    return float(np.count_nonzero(ends - begins > LONG)) / max(len(begins), 1)
 
 
 def word_cost(used: int) -> float:
     """Return the nanoseconds that walking a word takes in a cache of so many bytes.
 
     >>> word_cost(100_000), word_cost(100_000_000)
-    (4.8, 11.0)
+    (4.0, 9.0)
     """
     return next((word for most, word in WORDS_BY_BYTES if used <= most), FAR_WORD)

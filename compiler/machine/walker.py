@@ -247,9 +247,8 @@ class Walker:
         column.row = int(meta[ROW])
         self._fallbacks += self._simulation.deferred(column.keys, cache, column.found, column.out)
         forget_seen(cache)
-        walked = column.keys.data[column.keys.offsets[start] : column.keys.offsets[column.row]]
-        counts = column.row - start, int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
-        self._key_cache.judge(*counts, walked, used, rows=fits)
+        counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
+        self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=fits)
         return status
 
     def _end_of_chunk(self, column: Progress) -> int:

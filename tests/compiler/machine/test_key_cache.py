@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler import Token, Wildcard, build_nfa
-from compiler.machine.key_cache import LONGEST_PAUSE, PAUSE, SLOTS, STRETCH, KeyCachePolicy, key_table
+from compiler.machine.key_cache import LONG_PAUSE, PAUSE, SLOTS, STRETCH, KeyCachePolicy, key_table
 from compiler.machine.lazy import LazyDfa
 from compiler.values import KeyColumn
 from tests.borders import LENGTHS, between
@@ -85,9 +85,9 @@ def test_keys_that_do_not_repeat_cost_a_trial_now_and_then() -> None:
     policy = machine._walkers[0]._key_cache.policy
     answers(machine, [b"a.b.%d" % i for i in range(2 * STRETCH)])
     assert not policy.wanted
-    assert policy.left > (PAUSE - 2) * STRETCH
+    assert policy.left > (LONG_PAUSE - 2) * STRETCH
     # After the pause the stream may have changed.
-    answers(machine, [b"a.b.%d" % (i % 100) for i in range((PAUSE + 2) * STRETCH)])
+    answers(machine, [b"a.b.%d" % (i % 100) for i in range((LONG_PAUSE + 2) * STRETCH)])
     assert policy.wanted
     assert machine.stats().key_cache_hits > STRETCH
 
@@ -112,20 +112,18 @@ def test_what_wins_is_judged_less_often() -> None:
         assert policy.left == expected
 
 
-def test_a_table_that_knows_too_few_of_the_keys_is_put_away() -> None:
-    """Of keys of five words it must know half to win; and each pause is longer than the one before, up to a longest."""
-    policy = KeyCachePolicy("auto")
-    pauses = []
-    for _ in range(8):
+@pytest.mark.parametrize(("share", "walked", "wanted"), [(0.3, 5, False), (0.3, 12, True), (0.6, 5, True)])
+def test_a_table_that_knows_too_few_of_the_keys_is_put_away(share: float, walked: int, wanted: bool) -> None:
+    """Of keys of five words it must know half to win. Where the others alone have five, the last pause tells how many all have."""
+    policy = KeyCachePolicy("auto", share=share)
+    for words in (0, walked):
+        policy.wanted = False
+        policy.judge(keys=policy.left, hits=0, words=words * policy.left, size=30 * policy.left, word=4.8)
         keys = policy.left
-        policy.judge(keys=keys, hits=int(0.4 * keys), words=3 * keys, size=30 * keys, word=4.8)
-        if not policy.wanted:
-            pauses.append(policy.left // STRETCH)
-    assert pauses[:4] == [PAUSE, 2 * PAUSE, LONGEST_PAUSE, LONGEST_PAUSE]
-    for _ in range(2):
-        keys = policy.left
-        policy.judge(keys=keys, hits=int(0.6 * keys), words=2 * keys, size=30 * keys, word=4.8)
-    assert policy.wanted
+        hits = int(share * keys)
+        policy.judge(keys=keys, hits=hits, words=5 * (keys - hits), size=30 * keys, word=4.8)
+    assert policy.wanted == wanted
+    assert policy.left == (2 * STRETCH if wanted and share < 0.5 else 4 * STRETCH if wanted else PAUSE * STRETCH)
 
 
 def test_a_table_that_is_still_learning_is_tried_further() -> None:
