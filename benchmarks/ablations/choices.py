@@ -151,7 +151,7 @@ ABLATIONS = (
     ),
     Ablation(
         "a doorkeeper stands before the cache of an automaton that the processor's caches cannot hold",
-        (Change("compiler/machine/walker.py", "FAR_BYTES = 4 << 20", "FAR_BYTES = 1 << 60"),),
+        (Change("compiler/machine/bounded_cache.py", "FAR_BYTES = 4 << 20", "FAR_BYTES = 1 << 60"),),
     ),
     Ablation(
         "many children of a position are found in a hash table (instead of one by one)",
