@@ -12,11 +12,23 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined, load64, trailing_zeros
-from compiler.kernels.tables import Bytes, Uint64s, Unsigned
-from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
-from compiler.kernels.words import below
+from compiler.kernels.tables import (
+    START,
+    START_RESERVED,
+    Bytes,
+    Int32s,
+    Int64s,
+    Keys,
+    Program,
+    Signed,
+    Uint64s,
+    Unsigned,
+)
+from compiler.kernels.unsigned import BLOCK_ROW, EIGHT, GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
+from compiler.kernels.words import begins_with, below
+from compiler.kernels.work import Work
 
-__all__ = ["look_up", "remember", "slot_of", "slot_shift"]
+__all__ = ["enter_unknown_keys", "look_up", "remember", "remember_keys", "slot_of", "slot_shift"]
 
 KEY_BYTES = np.uint64(56)
 """The longest key that fits into a slot."""
@@ -69,6 +81,63 @@ def remember(table: Uint64s, slot: Unsigned, data: Bytes, begin: Unsigned, lengt
             slot += ONE
             table[slot] = _eight(data, begin + i, length - i)
             i += EIGHT
+
+
+@inlined
+def enter_unknown_keys(
+    program: Program,
+    meta: Int64s,
+    mask: Unsigned,
+    work: Work,
+    keys: Keys,
+    row: Unsigned,
+    count: Unsigned,
+    base: Signed,
+    out: Int32s,
+    key_table: Uint64s,
+) -> tuple[Unsigned, Unsigned]:
+    """Do as :func:`compiler.kernels.reading.enter_keys`, but answer the keys that the table knows, and leave them out.
+
+    Returns how many keys are in the block, and how many the table has answered. ``work.slots`` gets the slots of the former, and their
+    places among these rows, for :func:`remember_keys`.
+    """
+    start, start_reserved = np.uint64(meta[START]) & mask, np.uint64(meta[START_RESERVED]) & mask
+    shift = slot_shift(key_table)
+    n = hits = ZERO
+    end = np.uint64(keys.offsets[row])
+    for at in range(row, row + count):
+        begin, end = end, np.uint64(keys.offsets[at + ONE])
+        if keys.valid.size > 0 and not keys.valid[at]:
+            out[at] = -1
+            continue
+        slot = slot_of(keys.data, begin, end - begin, shift)
+        accept = look_up(key_table, slot, keys.data, begin, end - begin)
+        if accept != ZERO:
+            out[at] = base + np.int64(accept) - 1
+            hits += ONE
+            continue
+        work.rows[n], work.ends[n], work.slots[n] = at, end, slot * BLOCK_ROW + (at - row)
+        work.begins[n] = begin + np.uint64(begin == end)  # an empty key has no words
+        work.states[n] = start_reserved if begins_with(keys.data, begin, end, program.reserved) else start
+        n += ONE
+    return n, hits
+
+
+@inlined
+def remember_keys(
+    keys: Keys, slots: Uint64s, row: Unsigned, count: Unsigned, base: Signed, out: Int32s, key_table: Uint64s
+) -> None:
+    """Put the ``count`` keys that a block from ``row`` on was entered with into the table, with their answers in ``out``.
+
+    A key whose answer is below 0 has none yet, and is left out.
+    """
+    for j in range(count):
+        at = row + slots[j] % BLOCK_ROW
+        accept = np.int64(out[at]) - base + 1
+        if accept > 0:
+            begin = np.uint64(keys.offsets[at])
+            length = np.uint64(keys.offsets[at + ONE]) - begin
+            remember(key_table, slots[j] // BLOCK_ROW, keys.data, begin, length, np.uint64(accept))
 
 
 @inlined

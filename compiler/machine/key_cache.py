@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["KeyCache", "KeyCacheMode", "KeyCachePolicy", "key_table", "word_bytes", "word_cost"]
+__all__ = ["KeyCache", "KeyCacheMode", "KeyCachePolicy", "key_table", "table_bytes", "word_bytes", "word_cost"]
 
 KeyCacheMode = Literal["auto", "on", "off"]
 
@@ -38,7 +38,8 @@ SAMPLE = 4096
 
 STRETCH, LONGEST = 2048, 1 << 15
 """Keys of a trial; each stretch that the table wins doubles the next, after which it is judged again."""
-PAUSE = 32
+PAUSE, LONGEST_PAUSE = 32, 512
+"""The pause behind a stretch that was lost, in stretches of the shortest length, and the longest: each is twice the one before."""
 RISING = 0.1
 """A table that has lost is tried further if its share of hits was so much greater than in the stretch before."""
 
@@ -62,8 +63,18 @@ FAR_WORD = 11.0
 
 def key_table(capacity: int, share: int = SHARE) -> npt.NDArray[np.uint64]:
     """Return an empty table for a cache of this capacity; it has no slots where its share has no room for 64."""
+    size = table_bytes(capacity, share)
+    return np.zeros(size // 8, np.uint64) if size else NO_KEY_TABLE
+
+
+def table_bytes(capacity: int, share: int = SHARE) -> int:
+    """Return the bytes of that table.
+
+    >>> table_bytes(64 << 20), table_bytes(100_000), table_bytes(16_000)
+    (1048576, 16384, 0)
+    """
     slots = min(SLOTS, capacity // (share * SLOT * 8))
-    return np.zeros(SLOT << (slots.bit_length() - 1), np.uint64) if slots >= 64 else NO_KEY_TABLE
+    return SLOT * 8 << (slots.bit_length() - 1) if slots >= 64 else 0
 
 
 @dataclass(slots=True)
@@ -85,6 +96,8 @@ class KeyCachePolicy:
     left: int = STRETCH
     """Keys until that is thought about again."""
     stretch: int = STRETCH
+    patience: int = PAUSE
+    """The next pause, in shortest stretches."""
     share: float = 0.0
     """Of the keys of the last stretch that was judged, how many the table knew."""
 
@@ -105,7 +118,10 @@ class KeyCachePolicy:
         self.wanted = wins or share >= self.share + RISING
         self.share = share
         self.stretch = min(2 * self.stretch, LONGEST) if self.wanted else STRETCH
-        self.left = self.stretch if self.wanted else PAUSE * STRETCH
+        if self.wanted:
+            self.left, self.patience = self.stretch, PAUSE
+        else:
+            self.left, self.patience = self.patience * STRETCH, min(2 * self.patience, LONGEST_PAUSE)
 
 
 class KeyCache:
@@ -140,7 +156,7 @@ class KeyCache:
 
     def end_of_stretch(self, row: int, stop: int) -> int:
         """Return the row, at most ``stop``, at which keys from ``row`` on are judged."""
-        return stop if self.policy.mode == "off" else min(stop, row + self.policy.left)
+        return stop if self.policy.mode == "off" else min(stop, row + max(self.policy.left, 1))
 
     def judge(self, keys: int, hits: int, words: int, sample: npt.NDArray[np.uint8], used: int, *, rows: bool) -> None:
         """Note what a walk did; at the end of a stretch of keys, decide about the next.
