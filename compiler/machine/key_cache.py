@@ -168,7 +168,8 @@ class KeyCache:
             return
         self._counts = tuple(a + b for a, b in zip(self._counts, (keys, hits, words, len(sample)), strict=True))
         policy.left -= keys
-        if policy.left <= 0:
+        # After a call that was broken off nothing may be left of a stretch, though nothing of it was counted.
+        if policy.left <= 0 < self._counts[0]:
             keys, hits, words, size = self._counts
             word = ROW_WORD if rows else word_cost(used)
             mean = word_bytes(sample[:SAMPLE], self._separator, size / keys)

@@ -42,6 +42,8 @@ class SealedWalker(SmallBatchWalker):
         self._sealed_rows = SealedRows(program, seal, policy.row_bytes)
         self._sealed_key_cache = KeyCache(policy.key_cache, int(program.separator), policy.key_cache_share)
         super().__init__(program, bits, capacity - self._kept_bytes(capacity, policy), policy)
+        self._remembering = False
+        """Whether a kernel was called that writes the key cache, and has not returned: a fork may copy a table in the middle of a key."""
         self._sealed_pace = SealedPace()
         self._sealed_keys = 0
         self._sealed_single = SingleKeys(program, capacity)
@@ -167,6 +169,8 @@ class SealedWalker(SmallBatchWalker):
         meta, key_cache, start = self._seal.meta, self._sealed_key_cache, row
         hits, words = int(meta[KEY_CACHE_HITS]), int(meta[WORDS])
         stop = end_of_bytes(keys.offsets, row, key_cache.end_of_stretch(row, stop), CHUNK_BYTES)
+        if self._remembering:
+            key_cache.drop()
         table = key_cache.wanted_table(self._beside_rows, 0)
         if self._dense and not len(table):
             # Up to the first block in which a successor is missing, which is left to the general walk.
@@ -174,7 +178,9 @@ class SealedWalker(SmallBatchWalker):
             stop = min(row + BLOCK, stop)
         lost = 0
         if row < stop:
+            self._remembering = len(table) > 0
             lost = direct(walk_sealed, self._program, self._seal, self._work, keys, row, stop, out, table)
+        self._remembering = False
         walked = keys.data[keys.offsets[start] : keys.offsets[stop]]
         counts = stop - start, int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
         key_cache.judge(*counts, walked, self._seal_bytes, rows=self._dense)
