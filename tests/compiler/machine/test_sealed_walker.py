@@ -244,6 +244,22 @@ def test_tables_in_which_keys_are_lost_are_left_out_and_tried_again() -> None:
     assert sealed.stats().sealed_keys == asked + 50
 
 
+@pytest.mark.parametrize("pause", [0, 7, 40, 1 << 20])
+@pytest.mark.parametrize("key_cache", ["off", "on"])
+def test_null_keys_stay_null_wherever_the_tables_are_left_out(pause: int, key_cache: KeyCacheMode) -> None:
+    nfa, keys, expected = example(60)
+    sealed = sealed_of(nfa, keys[:30], key_cache=key_cache)
+    assert sealed is not None
+    (walker,) = walkers_of(sealed)
+    some, right = keys.copy(), expected.copy()
+    for row in (0, 5, 6, 30, 59):
+        some[row] = right[row] = None
+    for _ in range(3):  # with more and more keys in the table
+        walker._sealed_pace.pause = pause
+        assert answers(sealed, some) == right
+        assert answers(sealed, keys) == expected
+
+
 def test_few_lost_keys_are_no_reason_to_leave_tables_out() -> None:
     nfa, keys, expected = example(1000)
     sealed = sealed_of(nfa, keys[:950], key_cache="off")
