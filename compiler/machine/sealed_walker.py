@@ -2,6 +2,11 @@
 
 All walkers of a machine read the same tables, which nobody writes. A key on known ground is answered from there, whichever
 thread asks. A key that is lost there is gathered with others like it, and matched from its beginning by the cache of the walker.
+
+Two things of each walker's own keep the tables from being slower than a cache alone. Keys that recur are kept whole in a table in
+front, with their accept sets: it is the key cache of :mod:`compiler.machine.key_cache`, but its numbers are those of sealed accept
+sets, which never change, so it is never emptied. To seal such a table was rejected: it fills within some thousand keys, and a file would
+grow by a megabyte. And where many keys are lost, the tables are left out for a while (:mod:`compiler.machine.sealed_pace`).
 """
 
 from __future__ import annotations
@@ -118,8 +123,12 @@ class SealedWalker(SmallBatchWalker):
         """
         self._dense = self._sealed_rows.fits(capacity // 2)
         rows = self._sealed_rows.wanted if self._dense else 0
-        self._beside_rows = capacity - rows
-        return rows + (0 if policy.key_cache == "off" else table_bytes(self._beside_rows, policy.key_cache_share))
+        # As many keys as a cache would have in front that had all the room, or the time of keys that just fit would be lost: tables
+        # have powers of two. But half of what is left at most.
+        self._key_room = capacity + self._seal_bytes
+        if table_bytes(self._key_room, policy.key_cache_share) > (capacity - rows) // 2:
+            self._key_room = capacity - rows
+        return rows + (0 if policy.key_cache == "off" else table_bytes(self._key_room, policy.key_cache_share))
 
     def _run_few(self, few: FewKeys, keys: Keys, count: int) -> SetBatch:
         from compiler.kernels.calling import direct  # as late as all kernels
@@ -171,7 +180,7 @@ class SealedWalker(SmallBatchWalker):
         stop = end_of_bytes(keys.offsets, row, key_cache.end_of_stretch(row, stop), CHUNK_BYTES)
         if self._remembering:
             key_cache.drop()
-        table = key_cache.wanted_table(self._beside_rows, 0)
+        table = key_cache.wanted_table(self._key_room, 0)
         if self._dense and not len(table):
             # Up to the first block in which a successor is missing, which is left to the general walk.
             row = self._sealed_rows.walk(self._work, keys, row, stop, out)

@@ -133,7 +133,8 @@ def test_off_means_off_and_takes_no_room() -> None:
     (walker,) = walkers_of(sealed)
     assert sealed.stats().key_cache_hits == 0
     assert walker._sealed_key_cache.table.nbytes == 0
-    assert walker._capacity == walker._beside_rows
+    assert sealed.sealed is not None
+    assert walker._capacity + walker._sealed_rows.nbytes + nbytes(sealed.sealed) == 1 << 20
 
 
 def test_keys_that_do_not_recur_are_hardly_looked_up() -> None:
@@ -175,7 +176,8 @@ def test_tables_keys_rows_and_caches_together_keep_within_the_bound(capacity: in
                     room = 0
                     for walker in walkers_of(sealed):
                         table = walker._sealed_key_cache.table.nbytes
-                        assert table <= min(walker._beside_rows // 4, SLOTS * 64)
+                        assert table <= SLOTS * 64
+                        assert table <= walker._capacity
                         room += walker._capacity + table + walker._sealed_rows.nbytes
                     assert sealed.sealed is not None
                     assert room <= capacity - nbytes(sealed.sealed)
