@@ -3,9 +3,9 @@
 A stream that repeats a few keys is answered faster by looking each key up whole than word by word; one whose keys are
 all different pays for look-ups that find nothing. The stream itself says which it is: a stretch of keys is tried, hits
 and words are counted, and the table stays in front of the automaton as long as it wins. A table that loses is put away,
-and tried again after a pause that is PAUSE times as long, and longer if it goes on losing, so that what trying costs stays about one in a hundred. That is dear, as the
-table is far from the processor then: a key of a trial takes 95 ns where others of three words take 17. The table keeps
-what it knows meanwhile. As long as it knows more and more of the keys, it is still learning, and tried further.
+and tried again after a pause that is PAUSE times as long, and longer if it knew hardly any key, so that trying costs about one
+in a hundred: a trial is dear, as the table is far from the processor then. Keys of three words took 17 ns, and in a trial 95. The
+table keeps what it knows meanwhile. As long as it knows more and more of the keys, it is still learning, and tried further.
 
 What a table wins is less than it seems. Keys that it knows and keys that it does not know follow each other in no order, so the
 processor guesses wrong at each of the latter, which costs twice what walking a short key does: a table that knows six in ten

@@ -299,7 +299,9 @@ def test_each_trial_that_is_lost_doubles_the_pause() -> None:
 
 def test_large_sets_are_twice_in_an_answer_at_most() -> None:
     """Keys that the tables know, and keys that are lost or not asked for in many stretches, have one set of 200 tags."""
-    nfa = build_nfa([[MANY, *[b"z"] * (i % 2)] for i in range(400)] + [[b"a", b"%d" % i, b"z"] for i in range(3000)])
+    patterns: list[list[bytes | Wildcard]] = [[MANY, *[b"z"] * (i % 2)] for i in range(400)]
+    patterns += [[b"a", b"%d" % i, b"z"] for i in range(3000)]
+    nfa = build_nfa(patterns)
     keys: list[bytes | None] = [b"a.%d" % i for i in range(3000)]
     sealed = sealed_of(nfa, keys[::2], 8 << 20, key_cache="off")
     assert sealed is not None
