@@ -43,8 +43,8 @@ def compile(
     is 64 MiB and as many bytes as the automaton has itself, but at most an eighth of the memory that is available when the
     router is made (``stats().capacity`` tells). Memory is taken only as the cache fills. Further options are those of the
     engine (:func:`dfa_router.engine_info`). The lazy DFA has ``key_cache``: whether batches look a whole key up before they
-    read its words, if they have more than 256 keys. It is "on", "off", or "auto" (the default), which decides by counting how
-    many look-ups find their key.
+    read its words, if they have more than 256 keys; so do sealed tables. It is "on", "off", or "auto" (the default), which decides by
+    counting how many look-ups find their key.
 
     Raises :class:`BindingError`, :class:`PatternError` or :class:`OptionError` (all ``RouterError`` and ``ValueError``);
     the text names the binding or the option and says what was expected.

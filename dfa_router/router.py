@@ -272,8 +272,9 @@ class Router:
 
         All threads read one copy of them, :meth:`save` writes them, and a process that loads the file is warm at once; with
         ``load(path, mapped=True)`` all processes share them. Keys that lead beyond them are matched by a cache beside them, which
-        begins empty. Both together take at most ``cache_bytes``. No key cache stands before the tables: where few keys recur, a router
-        that is not sealed answers in half to a third of the time.
+        begins empty. Both together take at most ``cache_bytes``. Keys that recur are looked up whole in front of the tables, as the option
+        ``key_cache`` says. Where over an eighth of the keys lead beyond the tables, these are not asked for a while, and the cache
+        gets all keys: then seal again, with keys like those that come.
 
         ``keys``, a column as of :meth:`match_batch`, are matched first, up to eight times, until the cache has what it takes to
         answer them; they should be like those to come. This router stays as it is, but for what it learns by that. If it is

@@ -88,9 +88,9 @@ ABLATIONS = (
         "eight keys are looked up in the key cache in vectors (instead of one by one)",
         (
             Change(
-                "compiler/kernels/_key_vectors.py",
-                "look_up_eight: Any = intrinsic(_look_up_eight)",
-                "from compiler.kernels._plain import look_up_eight",
+                "compiler/kernels/key_cache.py",
+                "    if keys.valid.size == 0:\n",
+                "    if keys.valid.size < 0:\n",
             ),
         ),
     ),
@@ -161,7 +161,7 @@ ABLATIONS = (
     ),
     Ablation(
         "a doorkeeper stands before the cache of an automaton that the processor's caches cannot hold",
-        (Change("compiler/machine/walker.py", "FAR_BYTES = 4 << 20", "FAR_BYTES = 1 << 60"),),
+        (Change("compiler/machine/bounded_cache.py", "FAR_BYTES = 4 << 20", "FAR_BYTES = 1 << 60"),),
     ),
     Ablation(
         "many children of a position are found in a hash table (instead of one by one)",

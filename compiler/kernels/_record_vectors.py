@@ -10,8 +10,8 @@ from typing import Any
 from numba.core import types
 from numba.extending import intrinsic
 
-from compiler.kernels._lanes import INT, LANES, Lanes, opened
-from compiler.kernels._vectors import may_be_literal
+from compiler.kernels._lanes import Lanes, opened
+from compiler.kernels._vectors import end_of_step, may_be_literal
 from compiler.kernels.seal_tables import (
     CHOICE_SHIFT,
     CHOICES,
@@ -90,13 +90,9 @@ def _step_eight_records(
         live = b.and_(live, b.icmp_unsigned("==", b.and_(state, v.all(FINAL)), v.all(0)))
         known = b.icmp_unsigned("!=", target, v.all(0))
         after = b.select(b.and_(live, known), target, state)
-        v.store(after, states, first)
         pair = _pairs(v, after)
         v.store(pair, pairs, first)
-        v.prefetch(records, v.each(b.shl(pair, v.all(1))))
-        misses = b.and_(live, b.not_(known))
-        v.store(v.packed(b.add(v.places(), v.spread(first)), misses), late, lates)
-        return b.or_(v.mask(live), b.shl(v.mask(misses), INT(LANES)))
+        return end_of_step(v, after, states, first, records, pair, live, known, late, lates)
 
     kinds = (records, states, symbols, places, defaults, words, level, first, late, lates, pairs)
     return types.uint64(*kinds), generate

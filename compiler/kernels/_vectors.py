@@ -45,7 +45,16 @@ from compiler.kernels.tables import (
     WIDE,
 )
 
-__all__ = ["ask_eight", "look_eight", "may_be_literal", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows"]
+__all__ = [
+    "ask_eight",
+    "end_of_step",
+    "look_eight",
+    "may_be_literal",
+    "read_eight",
+    "shift_eight",
+    "step_eight",
+    "step_eight_in_rows",
+]
 
 
 def _look_eight(
@@ -242,14 +251,33 @@ def _step_eight(
         target = b.and_(b.select(other, default, entry), v.all(TARGET))
         known = b.and_(b.or_(same, other), b.icmp_unsigned("!=", target, v.all(0)))
         after = b.select(b.and_(live, known), target, state)
-        v.store(after, states, first)
-        v.prefetch(info, v.each(b.shl(after, v.all(1))))
-        misses = b.and_(live, b.not_(known))
-        v.store(v.packed(b.add(v.places(), v.spread(first)), misses), late, lates)
-        return b.or_(v.mask(live), b.shl(v.mask(misses), INT(LANES)))
+        return end_of_step(v, after, states, first, info, after, live, known, late, lates)
 
     kinds = (transitions, shift, states, mixed, defaults, words, level, first, late, lates, info)
     return types.uint64(*kinds), generate
+
+
+def end_of_step(
+    v: Lanes,
+    after: Any,
+    states: Any,
+    first: Any,
+    table: Any,
+    pairs: Any,
+    live: Any,
+    known: Any,
+    late: Any,
+    lates: Any,
+) -> Any:
+    """Store the states of eight keys, ask for their ``pairs`` in a table, and write those that have read a word and got no successor to
+    ``late[lates:]``; return the masks of keys that have read a word and, from the ninth bit on, of these.
+    """
+    b = v.builder
+    v.store(after, states, first)
+    v.prefetch(table, v.each(b.shl(pairs, v.all(1))))
+    misses = b.and_(live, b.not_(known))
+    v.store(v.packed(b.add(v.places(), v.spread(first)), misses), late, lates)
+    return b.or_(v.mask(live), b.shl(v.mask(misses), INT(LANES)))
 
 
 def _step_eight_in_rows(

@@ -11,12 +11,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import inlined, load64, trailing_zeros
-from compiler.kernels.tables import KEY_CACHE_BYTES, KEY_CACHE_FOLD, Bytes, Uint64s, Unsigned
-from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
-from compiler.kernels.words import below
+from compiler.kernels._jit import inlined, load64, ones, trailing_zeros
+from compiler.kernels._key_vectors import look_up_eight
+from compiler.kernels.tables import (
+    KEY_CACHE_BYTES,
+    KEY_CACHE_FOLD,
+    START,
+    START_RESERVED,
+    Bytes,
+    Int32s,
+    Int64s,
+    Keys,
+    Program,
+    Signed,
+    Uint64s,
+    Unsigned,
+)
+from compiler.kernels.unsigned import BLOCK_ROW, EIGHT, GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
+from compiler.kernels.words import begins_with, below
+from compiler.kernels.work import Work
 
-__all__ = ["look_up", "remember", "slot_of", "slot_shift"]
+__all__ = ["enter_unknown_keys", "look_up", "remember", "remember_keys", "slot_of", "slot_shift"]
 
 KEY_BYTES, FOLD = np.uint64(KEY_CACHE_BYTES), np.uint64(KEY_CACHE_FOLD)
 SLOT = EIGHT
@@ -66,6 +81,72 @@ def remember(table: Uint64s, slot: Unsigned, data: Bytes, begin: Unsigned, lengt
             slot += ONE
             table[slot] = _eight(data, begin + i, length - i)
             i += EIGHT
+
+
+@inlined
+def enter_unknown_keys(
+    program: Program,
+    meta: Int64s,
+    mask: Unsigned,
+    work: Work,
+    keys: Keys,
+    row: Unsigned,
+    count: Unsigned,
+    base: Signed,
+    out: Int32s,
+    key_table: Uint64s,
+) -> tuple[Unsigned, Unsigned]:
+    """Do as :func:`compiler.kernels.reading.enter_keys`, but answer the keys that the table knows, and leave them out.
+
+    Returns how many keys are in the block, and how many the table has answered. ``work.slots`` gets the slots of the former, and their
+    places among these rows, for :func:`remember_keys`.
+    """
+    start, start_reserved = np.uint64(meta[START]) & mask, np.uint64(meta[START_RESERVED]) & mask
+    shift = slot_shift(key_table)
+    offsets, data = keys.offsets, keys.data
+    rows, begins, ends, states, slots = work.rows, work.begins, work.ends, work.states, work.slots
+    n, nulls, at, last = ZERO, ZERO, row, row + count
+    if keys.valid.size == 0:
+        while at + EIGHT <= last:
+            missing = look_up_eight(offsets, data, at, key_table, shift, base, out, rows, begins, ends, slots, n)
+            n += ones(missing)
+            at += EIGHT
+    while at < last:
+        begin, end = np.uint64(offsets[at]), np.uint64(offsets[at + ONE])
+        if keys.valid.size > 0 and not keys.valid[at]:
+            out[at] = -1
+            nulls += ONE
+        else:
+            slot = slot_of(data, begin, end - begin, shift)
+            accept = look_up(key_table, slot, data, begin, end - begin)
+            out[at] = base + np.int64(accept) - 1
+            if accept == ZERO:
+                rows[n], ends[n], slots[n] = at, end, slot
+                begins[n] = begin + np.uint64(begin == end)  # an empty key has no words
+                n += ONE
+        at += ONE
+    for i in range(n):
+        reserved = begins_with(data, begins[i], ends[i], program.reserved)
+        states[i] = start_reserved if reserved else start
+        slots[i] = slots[i] * BLOCK_ROW + (rows[i] - row)
+    return n, count - nulls - n
+
+
+@inlined
+def remember_keys(
+    keys: Keys, slots: Uint64s, row: Unsigned, count: Unsigned, base: Signed, out: Int32s, key_table: Uint64s
+) -> None:
+    """Put the ``count`` keys that a block from ``row`` on was entered with into the table, with their answers in ``out``.
+
+    A key whose answer is below 0 has none yet, and is left out.
+    """
+    for j in range(count):
+        at = row + slots[j] % BLOCK_ROW
+        accept = np.int64(out[at]) - base + 1
+        if accept > 0:
+            begin = np.uint64(keys.offsets[at])
+            length = np.uint64(keys.offsets[at + ONE]) - begin
+            remember(key_table, slots[j] // BLOCK_ROW, keys.data, begin, length, np.uint64(accept))
 
 
 @inlined

@@ -86,7 +86,7 @@ def is_read(info: Uint64s, begin: Unsigned, end: Unsigned, state: Unsigned) -> b
 @inlined
 def leave(info: Uint64s, work: Work, n: Unsigned, base: Signed, out: Int32s) -> Unsigned:
     """Write the answers of keys that are read to their ends into ``out``; keep the other keys, and return how many these are."""
-    rows, begins, ends, states, slots = work.rows, work.begins, work.ends, work.states, work.slots
+    rows, begins, ends, states = work.rows, work.begins, work.ends, work.states
     # Keys that go on get an answer too, which is written over later. Asking which they are would be a branch that the
     # processor cannot predict: a key of `stock` takes 1.2 times as long with it (``python -m benchmarks ablations``).
     unread = ZERO
@@ -98,7 +98,7 @@ def leave(info: Uint64s, work: Work, n: Unsigned, base: Signed, out: Int32s) -> 
     m = ZERO
     for i in range(n):
         if not is_read(info, begins[i], ends[i], states[i]):
-            rows[m], begins[m], ends[m], states[m], slots[m] = rows[i], begins[i], ends[i], states[i], slots[i]
+            rows[m], begins[m], ends[m], states[m] = rows[i], begins[i], ends[i], states[i]
             m += ONE
     return m
 

@@ -2,51 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from compiler.kernels._jit import array_at, brief, inlined
+from compiler.kernels._jit import array_at, brief
 from compiler.kernels.filters import may_be_literal
-from compiler.kernels.records import (
-    COMPLETE_BIT,
-    REFERENCE_MASK,
-    accept_of,
-    find_entry,
-    pair_of,
-    state_of,
-)
+from compiler.kernels.records import COMPLETE_BIT, REFERENCE_MASK, accept_of, find_entry, pair_of, state_of
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.single import MISSING, NO_BYTE, Children, next_word
-from compiler.kernels.strays import children_if_stray
-from compiler.kernels.tables import (
-    START,
-    START_RESERVED,
-    WORDS,
-    Bytes,
-    Int32s,
-    Program,
-    Signed,
-    Uint64s,
-    Unsigned,
+from compiler.kernels.single import MISSING
+from compiler.kernels.single_frame import (
+    FILTERS,
+    KEY,
+    META,
+    OWN,
+    RESERVED,
+    SEPARATOR,
+    WORD_DATA,
+    WORD_MULTIPLIER,
+    WORD_OFFSETS,
+    WORD_SHIFT,
+    WORD_TABLE,
+    frame_of,
+    is_stray,
+    next_word,
 )
+from compiler.kernels.tables import START, START_RESERVED, WORDS, Bytes, Int32s, Program, Signed, Uint64s
 from compiler.kernels.unsigned import FINAL_BIT, NONE, ONE, TWO, ZERO
 from compiler.kernels.words import begins_with, find_symbol, name_word
 
 __all__ = ["make_frame", "walk_one_sealed"]
 
-SEPARATOR, RESERVED, WORD_SHIFT, WORD_MULTIPLIER, EDGE_SHIFT, EDGE_SYMBOL_BITS, EDGE_KEY_SHIFT = range(7)
-"""Slots of a frame that are numbers."""
-KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, RECORDS, FILTERS, META = range(7, 21, 2)
+RECORDS, STARTS, BEFORE = range(OWN, OWN + 6, 2)
 """Slots of a frame that are addresses of arrays; each is followed by the array's size."""
-STARTS, BEFORE, STATE_END, MEMBERS, NODES, LABELS, EDGES = range(21, 35, 2)
-"""Those that are read only for a word that passes a filter and has no entry."""
-KINDS: tuple[type, ...] = (
-    *(np.uint8, np.uint64, np.uint8, np.int32, np.uint64, np.uint64, np.int64),
-    *(np.uint64, np.int32, np.int32, np.int32, np.uint64, np.int32, np.uint64),
-)
-"""The types of the numbers in these arrays, as the kernel reads them."""
 
 
 class _Starts(NamedTuple):
@@ -57,18 +45,8 @@ class _Starts(NamedTuple):
 
 
 def make_frame(program: Program, seal: Seal, key: Bytes) -> Uint64s:
-    """Return the frame for :func:`walk_one_sealed`, as :func:`compiler.kernels.single.make_frame` does."""
-    reserved = program.reserved if program.reserved >= 0 else NO_BYTE
-    hashing = program.word_shift, program.word_multiplier
-    edges = program.edge_shift, program.edge_symbol_bits, program.edge_key_shift
-    words = program.words, program.word_data, program.word_offsets
-    states = seal.records, seal.filters, seal.meta, seal.starts, seal.before, seal.state_end, seal.members
-    arrays: tuple[npt.NDArray[Any], ...] = key, *words, *states, program.nodes, program.labels, program.edges
-    for array, kind in zip(arrays, KINDS, strict=True):  # the kernel gets addresses, and would read anything
-        assert array.dtype == kind
-        assert array.flags.c_contiguous
-    places = [number for array in arrays for number in (array.ctypes.data, len(array))]
-    return np.array([program.separator, reserved, *hashing, *edges, *places], np.uint64)
+    """Return the frame for :func:`walk_one_sealed`, as :func:`compiler.kernels.single_frame.frame_of` does."""
+    return frame_of(program, seal, key, {"records": np.uint64, "starts": np.uint64, "before": np.int32})
 
 
 @brief
@@ -104,8 +82,10 @@ def walk_one_sealed(frame: Uint64s, length: Signed) -> Signed:
                 found = find_entry(records, pair, symbol)
                 if found != NONE:
                     target = found
-                elif head & COMPLETE_BIT == ZERO and not _is_stray(frame, state, symbol):
-                    target = ZERO
+                elif head & COMPLETE_BIT == ZERO:
+                    starts = _Starts(array_at(frame, STARTS, np.uint64), array_at(frame, BEFORE, np.int32))
+                    if not is_stray(frame, state_of(starts, state), symbol):
+                        target = ZERO
         if target == ZERO:
             return MISSING
         state = target
@@ -114,19 +94,3 @@ def walk_one_sealed(frame: Uint64s, length: Signed) -> Signed:
         more = at <= end  # a separator at the very end is followed by one more word, the empty one
     meta[WORDS] += np.int64(read)
     return np.int64(accept_of(records, state))
-
-
-@inlined
-def _is_stray(frame: Uint64s, state: Unsigned, symbol: Unsigned) -> bool:
-    """Tell whether a word that has passed a state's filter is no literal of it."""
-    starts = _Starts(array_at(frame, STARTS, np.uint64), array_at(frame, BEFORE, np.int32))
-    children = Children(
-        array_at(frame, NODES, np.uint64),
-        array_at(frame, LABELS, np.int32),
-        array_at(frame, EDGES, np.uint64),
-        np.int64(frame[EDGE_SHIFT]),
-        np.int64(frame[EDGE_SYMBOL_BITS]),
-        np.int64(frame[EDGE_KEY_SHIFT]),
-    )
-    ends, members = array_at(frame, STATE_END, np.int32), array_at(frame, MEMBERS, np.int32)
-    return bool(children_if_stray(children, members, ends, state_of(starts, state), symbol) != ZERO)

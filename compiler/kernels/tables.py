@@ -91,6 +91,8 @@ DONE = 0
 GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS, GROW_FILTERS = 1, 2, 3, 4, 5, 6
 """This table of the cache is full: it must grow, or the cache be cleared. Helpers that return a state or a set otherwise
 return minus this number."""
+LOST = -2
+"""In place of the set number of a key that a walk could not answer; -1 is a null key's."""
 
 # --- Sizes -----------------------------------------------------------------------------------------------------------------
 

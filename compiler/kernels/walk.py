@@ -24,10 +24,10 @@ step
 late
     The keys for which that did not work: the transition is in another slot; or the word is a stray; or the transition is missing,
     and is built; or the key is deferred.
-remember
-    Keys that are read to their ends go into the key cache.
 leave
-    These keys are answered, and the others look ahead again.
+    Keys that are read to their ends are answered, and the others look ahead again.
+remember
+    When all are answered, those that the key cache did not know go into it, but not those that were deferred.
 
 What these choices are worth was measured: ``benchmarks/results/ablations.md``, by ``python -m benchmarks ablations``.
 """
@@ -36,41 +36,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import inlined, kernel, ones
-from compiler.kernels._key_vectors import look_up_eight
+from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.determinize import build, build_start
 from compiler.kernels.doorkeeper import is_rare
-from compiler.kernels.key_cache import look_up, remember, slot_of, slot_shift
-from compiler.kernels.reading import clear_behind, enter_keys, is_read, leave, look_ahead, read_words, word_at
+from compiler.kernels.key_cache import enter_unknown_keys, remember_keys
+from compiler.kernels.reading import clear_behind, enter_keys, leave, look_ahead, read_words, word_at
 from compiler.kernels.steps import find_late, step
 from compiler.kernels.strays import children_if_stray, keep_stray, prefetch_missing
 from compiler.kernels.tables import (
     DEFERRED,
     DONE,
     KEY_CACHE_HITS,
+    LOST,
     MISSES,
     MOST_DEFERRED,
     ROW,
     START,
-    START_RESERVED,
     WORDS,
     Cache,
     Int32s,
-    Int64s,
     Keys,
     Program,
     Signed,
     Uint64s,
     Unsigned,
 )
-from compiler.kernels.unsigned import EIGHT, NONE, ONE, STATE_MASK, TWO, UPPER_HALF, ZERO
-from compiler.kernels.words import begins_with
+from compiler.kernels.unsigned import ONE, STATE_MASK, ZERO
 from compiler.kernels.work import Work
 
 __all__ = ["walk"]
-
-NO_SLOT = NONE
-"""The key cache's slot of a key whose answer is not known yet."""
 
 
 @kernel
@@ -112,10 +106,14 @@ def walk(
         read = missed = key_cache_hits = ZERO
 
         # Enter.
+        first = np.uint64(row)
         if key_table.size > 0:
-            n, key_cache_hits = _enter_unknown_keys(program, meta, work, keys, np.uint64(row), n, base, out, key_table)
+            n, key_cache_hits = enter_unknown_keys(
+                program, meta, STATE_MASK, work, keys, first, n, base, out, key_table
+            )
         else:
-            n = enter_keys(program, meta, STATE_MASK, work, keys, np.uint64(row), n, out)
+            n = enter_keys(program, meta, STATE_MASK, work, keys, first, n, out)
+        entered = n
 
         while n > ZERO:
             # Look ahead.
@@ -157,12 +155,14 @@ def walk(
                     work.states[key] = target & STATE_MASK
                 level += ONE
 
-            # Remember.
-            if key_table.size > 0:
-                _remember_keys(keys, cache.info, work, n, key_table)
-
             # Leave.
             n = leave(cache.info, work, n, base, out)
+
+        # Remember.
+        if key_table.size > 0:
+            for j in range(np.uint64(meta[DEFERRED]), deferred):
+                out[work.deferred_rows[j]] = LOST
+            remember_keys(keys, work.slots, first, entered, base, out, key_table)
 
         meta[WORDS] += np.int64(read)
         meta[MISSES] += np.int64(missed)
@@ -171,68 +171,11 @@ def walk(
 
 
 @inlined
-def _enter_unknown_keys(
-    program: Program,
-    meta: Int64s,
-    work: Work,
-    keys: Keys,
-    row: Unsigned,
-    count: Unsigned,
-    base: Signed,
-    out: Int32s,
-    key_table: Uint64s,
-) -> tuple[Unsigned, Unsigned]:
-    """Do as :func:`compiler.kernels.reading.enter_keys`, but answer the keys that the key cache knows, and leave them out.
-
-    Returns how many keys are in the block, and how many the key cache has answered.
-    """
-    start, start_reserved = np.uint64(meta[START]) & STATE_MASK, np.uint64(meta[START_RESERVED]) & STATE_MASK
-    shift = slot_shift(key_table)
-    offsets, data = keys.offsets, keys.data
-    rows, begins, ends, states, slots = work.rows, work.begins, work.ends, work.states, work.slots
-    n, nulls, at, last = ZERO, ZERO, row, row + count
-    if keys.valid.size == 0:
-        while at + EIGHT <= last:
-            missing = look_up_eight(offsets, data, at, key_table, shift, base, out, rows, begins, ends, slots, n)
-            n += ones(missing)
-            at += EIGHT
-    while at < last:
-        begin, end = np.uint64(offsets[at]), np.uint64(offsets[at + ONE])
-        if keys.valid.size > 0 and not keys.valid[at]:
-            out[at] = -1
-            nulls += ONE
-        else:
-            slot = slot_of(data, begin, end - begin, shift)
-            accept = look_up(key_table, slot, data, begin, end - begin)
-            out[at] = base + np.int64(accept) - 1
-            if accept == ZERO:
-                rows[n], ends[n], slots[n] = at, end, slot
-                begins[n] = begin + np.uint64(begin == end)  # an empty key has no words
-                n += ONE
-        at += ONE
-    for i in range(n):
-        reserved = begins_with(data, begins[i], ends[i], program.reserved)
-        states[i] = start_reserved if reserved else start
-    return n, count - nulls - n
-
-
-@inlined
 def _defer(work: Work, at: Unsigned, level: Unsigned, key: Unsigned) -> None:
     """Leave a key to be simulated from word ``level`` on, as entry ``at`` of the deferred keys.
 
-    The rest of the key is not read, and the answer that it gets with the others is written over by the simulation.
+    The rest of the key is not read, and the answer that it gets with the others is written over.
     """
     work.deferred_rows[at], work.deferred_states[at] = work.rows[key], work.states[key]
     work.deferred_begins[at], _ = word_at(work, level, key)
-    work.words[key], work.begins[key], work.slots[key] = ZERO, work.ends[key] + ONE, NO_SLOT
-
-
-@inlined
-def _remember_keys(keys: Keys, info: Uint64s, work: Work, n: Unsigned, key_table: Uint64s) -> None:
-    """Put the keys that are read to their ends into the key cache, but not those that were deferred."""
-    for i in range(n):
-        state = work.states[i]
-        if is_read(info, work.begins[i], work.ends[i], state) and work.slots[i] != NO_SLOT:
-            begin = np.uint64(keys.offsets[work.rows[i]])
-            accept = info[TWO * state] >> UPPER_HALF
-            remember(key_table, work.slots[i], keys.data, begin, work.ends[i] - begin, accept)
+    work.words[key], work.begins[key] = ZERO, work.ends[key] + ONE

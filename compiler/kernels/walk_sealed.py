@@ -9,39 +9,58 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import inlined, kernel, ones
+from compiler.kernels._jit import inlined, kernel, load64, ones, store64
 from compiler.kernels._record_vectors import ask_eight_records, step_eight_records
+from compiler.kernels.key_cache import enter_unknown_keys, remember_keys
 from compiler.kernels.reading import clear_behind, enter_keys, look_ahead, read_words
 from compiler.kernels.records import COMPLETE_BIT, REFERENCE_MASK, accept_of, find_entry, pair_of, state_of
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.strays import children_if_stray
-from compiler.kernels.tables import BLOCK, WORDS, Bytes, Int32s, Int64s, Keys, Program, Signed, Uint64s, Unsigned
+from compiler.kernels.tables import (
+    BLOCK,
+    KEY_CACHE_HITS,
+    LOST,
+    WORDS,
+    Bytes,
+    Int32s,
+    Int64s,
+    Keys,
+    Program,
+    Signed,
+    Uint64s,
+    Unsigned,
+)
 from compiler.kernels.unsigned import EIGHT, FINAL_BIT, LANE_MASK, NONE, ONE, ZERO
 from compiler.kernels.work import Work
 
-__all__ = ["LOST", "gather_keys", "walk_sealed"]
-
-LOST = -2
-"""In place of the set number of a key that was lost; -1 is a null key's."""
+__all__ = ["gather_keys", "walk_sealed"]
 
 
 @kernel
-def walk_sealed(program: Program, seal: Seal, work: Work, keys: Keys, row: Signed, stop: Signed, out: Int32s) -> Signed:
+def walk_sealed(
+    program: Program, seal: Seal, work: Work, keys: Keys, row: Signed, stop: Signed, out: Int32s, key_table: Uint64s
+) -> Signed:
     """Match keys ``row`` to ``stop``: write their accept sets' numbers - 1 into ``out``, -1 for a null key, LOST for a lost one.
 
-    Returns how many are lost. Of the seal only ``meta[WORDS]`` is written, to which the words of keys that are not lost are added,
-    and those of lost ones up to where they were lost.
+    ``key_table`` is the table of the key cache that belongs to the seal, with no entries if it is not to be used. Returns how many
+    keys are lost. Of the seal only ``meta`` is written: the words of keys that are not lost, those of lost ones up to where they were
+    lost, and the keys that the key cache has answered are added up there.
     """
     meta, records = seal.meta, seal.records
     all_lost = ZERO
     while row < stop:
         n = np.uint64(min(BLOCK, stop - row))
-        n = enter_keys(program, meta, NONE, work, keys, np.uint64(row), n, out)
-        read = lost = ZERO
+        first = np.uint64(row)
+        read = lost = hits = ZERO
+        if key_table.size > 0:
+            n, hits = enter_unknown_keys(program, meta, NONE, work, keys, first, n, 0, out, key_table)
+        else:
+            n = enter_keys(program, meta, NONE, work, keys, first, n, out)
+        entered = n
         while n > ZERO:
             clear_behind(work.states, n)
             for i in range(n + EIGHT):
-                work.slots[i] = pair_of(work.states[i])
+                work.places[i] = pair_of(work.states[i])
             most = look_ahead(keys.data, work, n, program.separator)
             level = ZERO
             while level < most:
@@ -59,12 +78,15 @@ def walk_sealed(program: Program, seal: Seal, work: Work, keys: Keys, row: Signe
                         read -= ONE
                     else:
                         work.states[key] = target
-                        work.slots[key] = pair_of(target)
+                        work.places[key] = pair_of(target)
                 level += ONE
             n = _leave(records, work, n, out)
         for j in range(lost):
             out[work.deferred_rows[j]] = LOST
+        if key_table.size > 0:
+            remember_keys(keys, work.slots, first, entered, 0, out, key_table)
         meta[WORDS] += np.int64(read)
+        meta[KEY_CACHE_HITS] += np.int64(hits)
         all_lost += lost
         row = min(row + BLOCK, stop)
     return np.int64(all_lost)
@@ -76,7 +98,7 @@ def _step(seal: Seal, work: Work, n: Unsigned, level: Unsigned) -> tuple[Unsigne
     records = seal.records
     lane = ZERO
     while lane < n:
-        ask_eight_records(records, seal.filters, work.slots, work.symbols, work.mixed, work.defaults, lane)
+        ask_eight_records(records, seal.filters, work.places, work.symbols, work.mixed, work.defaults, lane)
         lane += EIGHT
     lane = lates = read = ZERO
     while lane < n:
@@ -91,7 +113,7 @@ def _step(seal: Seal, work: Work, n: Unsigned, level: Unsigned) -> tuple[Unsigne
             lane,
             work.late,
             lates,
-            work.slots,
+            work.places,
         )
         read += ones(found & LANE_MASK)
         lates += ones(found >> EIGHT)
@@ -136,9 +158,18 @@ def _leave(records: Uint64s, work: Work, n: Unsigned, out: Int32s) -> Unsigned:
 def gather_keys(begins: Int32s, source: Bytes, rows: Int64s, offsets: Int32s, data: Bytes) -> None:
     """Copy the keys of some rows to ``data``, one after the other, where ``offsets`` say that they begin and end.
 
-    Key i of the column is ``source[begins[i]:begins[i + 1]]``.
+    Key i of the column is ``source[begins[i]:begins[i + 1]]``. ``data`` has 8 bytes more than the keys: eight bytes are copied at once
+    where the source has so many, which takes a fifth of the time of one by one.
     """
-    for i in range(rows.size):
-        begin, to = begins[rows[i]], offsets[i]
-        for at in range(offsets[i + 1] - to):
-            data[to + at] = source[begin + at]
+    whole = np.uint64(max(source.size, 7) - 7)
+    for i in range(np.uint64(rows.size)):
+        at, to, end = np.uint64(begins[rows[i]]), np.uint64(offsets[i]), np.uint64(offsets[i + ONE])
+        while to < end:
+            if at < whole:
+                store64(data, to, load64(source, at))
+                at += EIGHT
+                to += EIGHT
+            else:
+                data[to] = source[at]
+                at += ONE
+                to += ONE

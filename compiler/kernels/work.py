@@ -57,7 +57,7 @@ class Work(NamedTuple):
     defaults: Uint64s
     """The default successor of the state, with its FINAL bit; 0 until it is built."""
     slots: Uint64s
-    """The key's slot in the key cache; or, in a walk through sealed tables, the pair at which its state's record begins."""
+    """Of the keys that the key cache does not know: their slots in it, times BLOCK, and their places among the block's rows."""
     late: Uint64s
     """A list of keys for which the vectors have no answer, so that plain code must look at them."""
 
@@ -100,7 +100,8 @@ class Work(NamedTuple):
     nested_entered: Uint64s
     """For each key of the block, :func:`lines` numbers with a bit for each NESTED position: whether the key has entered it."""
     places: Uint64s
-    """For each key of the block, where the next tag of its set is to be written."""
+    """For each key of the block, where the next tag of its set is to be written; or, in a walk through sealed tables, the pair at which
+    its state's record begins."""
 
     # The bit-parallel simulation (:mod:`compiler.kernels.simulate_bits`).
 

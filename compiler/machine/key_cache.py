@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from compiler.kernels.tables import Keys
 
-__all__ = ["KeyCache", "KeyCacheMode", "KeyCachePolicy", "key_table", "long_words", "word_cost"]
+__all__ = ["KeyCache", "KeyCacheMode", "KeyCachePolicy", "key_table", "long_words", "table_bytes", "word_cost"]
 
 KeyCacheMode = Literal["auto", "on", "off"]
 
@@ -64,8 +64,18 @@ FAR_WORD = 9.0
 
 def key_table(capacity: int, share: int = SHARE) -> npt.NDArray[np.uint64]:
     """Return an empty table for a cache of this capacity; it has no slots where its share has no room for 64."""
+    size = table_bytes(capacity, share)
+    return np.zeros(size // 8, np.uint64) if size else NO_KEY_TABLE
+
+
+def table_bytes(capacity: int, share: int = SHARE) -> int:
+    """Return the bytes of that table.
+
+    >>> table_bytes(64 << 20), table_bytes(100_000), table_bytes(16_000)
+    (1048576, 16384, 0)
+    """
     slots = min(SLOTS, capacity // (share * SLOT * 8))
-    return np.zeros(SLOT << (slots.bit_length() - 1), np.uint64) if slots >= 64 else NO_KEY_TABLE
+    return SLOT * 8 << (slots.bit_length() - 1) if slots >= 64 else 0
 
 
 @dataclass(slots=True)
@@ -150,7 +160,7 @@ class KeyCache:
 
     def end_of_stretch(self, row: int, stop: int) -> int:
         """Return the row, at most ``stop``, at which keys from ``row`` on are judged."""
-        return stop if self.policy.mode == "off" else min(stop, row + self.policy.left)
+        return stop if self.policy.mode == "off" else min(stop, row + max(self.policy.left, 1))
 
     def judge(self, keys: Keys, first: int, last: int, hits: int, words: int, used: int, *, rows: bool) -> None:
         """Note what a walk of the keys ``first`` to ``last`` did; at the end of a stretch of keys, decide about the next.
@@ -163,7 +173,8 @@ class KeyCache:
         size = int(keys.offsets[last]) - int(keys.offsets[first])
         self._counts = tuple(a + b for a, b in zip(self._counts, (last - first, hits, words, size), strict=True))
         policy.left -= last - first
-        if policy.left <= 0:
+        # After a call that was broken off nothing may be left of a stretch, though nothing of it was counted.
+        if policy.left <= 0 < self._counts[0]:
             count, hits, words, size = self._counts
             self._counts = NOTHING
             word = ROW_WORD if rows else word_cost(used)

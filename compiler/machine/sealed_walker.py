@@ -2,23 +2,32 @@
 
 All walkers of a machine read the same tables, which nobody writes. A key on known ground is answered from there, whichever
 thread asks. A key that is lost there is gathered with others like it, and matched from its beginning by the cache of the walker.
+
+Two things of each walker's own keep the tables from being slower than a cache alone. Keys that recur are kept whole in a table in
+front, with their accept sets: it is the key cache of :mod:`compiler.machine.key_cache`, but its numbers are those of sealed accept
+sets, which never change, so it is never emptied. To seal such a table was rejected: it fills within some thousand keys, and a file would
+grow by a megabyte. And where many keys are lost, the tables are left out for a while (:mod:`compiler.machine.sealed_pace`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.tables import BLOCK, PADDING, WORDS, Keys, Program, frozen
+from compiler.kernels.tables import BLOCK, KEY_CACHE_HITS, LOST, WORDS, Keys, Program
 from compiler.machine.bit_program import BitProgram
+from compiler.machine.cache import nbytes
 from compiler.machine.collector import Collector
 from compiler.machine.columns import end_of_bytes, readable
 from compiler.machine.few_keys import FewKeys
+from compiler.machine.key_cache import NO_KEY_TABLE, KeyCache, table_bytes
+from compiler.machine.left_keys import LeftKeys, Rows, cut
 from compiler.machine.policy import Policy
+from compiler.machine.sealed_pace import SealedPace
 from compiler.machine.sealed_rows import SealedRows
 from compiler.machine.single_keys import ONE_BYTES, SingleKeys
 from compiler.machine.small_batches import SmallBatchWalker
@@ -34,26 +43,44 @@ class SealedWalker(SmallBatchWalker):
     def __init__(self, program: Program, bits: BitProgram | None, capacity: int, policy: Policy, seal: Seal) -> None:
         """Read ``seal``, whose counters are replaced by this walker's own; the cache has ``capacity`` bytes beside it."""
         self._seal = seal._replace(meta=seal.meta.copy())
+        self._seal_bytes = nbytes(seal)
         self._sealed_rows = SealedRows(program, seal, policy.row_bytes)
-        super().__init__(program, bits, capacity - self._row_bytes(capacity), policy)
+        self._sealed_key_cache = KeyCache(policy.key_cache, int(program.separator), policy.key_cache_share)
+        super().__init__(program, bits, capacity - self._kept_bytes(capacity, policy), policy)
+        self._remembering = False
+        """Whether a kernel was called that writes the key cache, and has not returned: a fork may copy a table in the middle of a key."""
+        self._sealed_pace = SealedPace()
         self._sealed_keys = 0
         self._sealed_single = SingleKeys(program, capacity)
 
     def run(self, columns: Iterable[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
         """Match every key of every column, as :meth:`compiler.machine.walker.Walker.run` does."""
-        columns = list(columns)
-        lost = [self._walk_sealed(column, ids, halt) for column, ids in _with_ids(columns, set_ids)]
-        found = Collector(set_ids)
-        found.add(self._seal.set_end, self._seal.tags, len(set_ids))
-        begin = 0
-        for column, rows in zip(columns, lost, strict=True):
-            for part in _chunks(column, rows):
-                gathered = _gathered(column, part)
-                rest = super().run([gathered], np.empty(len(part), np.int32), halt)
-                first = found.extend(rest.offsets, rest.positions)
-                set_ids[begin + part] = np.where(rest.set_ids < 0, rest.set_ids, rest.set_ids + np.int32(first))
-            begin += len(column.offsets) - 1
-        return found.batch()
+        columns, pace, count = list(columns), self._sealed_pace, len(set_ids)
+        if pace.pause >= count > 0:
+            pace.skip(count)
+            return super().run(columns, set_ids, halt)
+        left, end = [], 0
+        for column in columns:
+            begin, end = end, end + len(column.offsets) - 1
+            left += [
+                LeftKeys(column, set_ids[begin:end], rows)
+                for rows in self._walk_sealed(column, set_ids[begin:end], halt)
+            ]
+        # One answer for all keys and, behind them, for those that are left, so that no set is copied from one answer to another: keys
+        # of `hard` took 1.05 times as long when it was.
+        numbers = set_ids if not left else np.append(set_ids, np.empty(sum(map(len, left)), np.int32))
+        found = Collector(numbers)
+        found.add(self._seal.set_end, self._seal.tags, count)
+        if left:
+            self._collect((keys.column() for keys in left), numbers, count, found, halt)
+        _, offsets, positions = found.batch()
+        if left:
+            set_ids[:] = numbers[:count]
+            end = count
+            for keys in left:
+                begin, end = end, end + len(keys)
+                keys.set_ids[keys.rows] = numbers[begin:end]
+        return SetBatch(set_ids, offsets, positions)
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
@@ -77,81 +104,93 @@ class SealedWalker(SmallBatchWalker):
             found,
             keys=found.keys + self._sealed_keys,
             sealed_keys=self._sealed_keys,
-            bytes=found.bytes + self._sealed_rows.nbytes,
+            bytes=found.bytes + self._sealed_rows.nbytes + self._sealed_key_cache.table.nbytes,
             words=found.words + words,
             hits=found.hits + words,
+            key_cache_hits=found.key_cache_hits + int(self._seal.meta[KEY_CACHE_HITS]),
         )
 
     def bound(self, capacity: int) -> None:
-        """Bound the cache anew, and the rows that the sealed tables are written out as."""
+        """Bound the cache anew, the rows that the sealed tables are written out as, and the keys that are kept in front of them."""
         self._sealed_rows.drop()
-        super().bound(capacity - self._row_bytes(capacity))
+        self._sealed_key_cache.drop()
+        super().bound(capacity - self._kept_bytes(capacity, self._policy))
 
-    def _row_bytes(self, capacity: int) -> int:
-        """Decide whether to have rows, which may take half of a capacity; return their bytes, 0 for none."""
+    def _kept_bytes(self, capacity: int, policy: Policy) -> int:
+        """Decide whether to have rows, which may take half of a capacity; return their bytes and those of the key cache.
+
+        The cache for lost keys never gets either: so none of them has to give way when it grows.
+        """
         self._dense = self._sealed_rows.fits(capacity // 2)
-        return self._sealed_rows.wanted if self._dense else 0
+        rows = self._sealed_rows.wanted if self._dense else 0
+        # As many keys as a cache would have in front that had all the room, or the time of keys that just fit would be lost: tables
+        # have powers of two. But half of what is left at most.
+        self._key_room = capacity + self._seal_bytes
+        if table_bytes(self._key_room, policy.key_cache_share) > (capacity - rows) // 2:
+            self._key_room = capacity - rows
+        return rows + (0 if policy.key_cache == "off" else table_bytes(self._key_room, policy.key_cache_share))
 
     def _run_few(self, few: FewKeys, keys: Keys, count: int) -> SetBatch:
         from compiler.kernels.calling import direct  # as late as all kernels
         from compiler.kernels.walk_sealed import walk_sealed
 
-        if not direct(walk_sealed, self._program, self._seal, self._work, keys, 0, count, few.ids):
+        pace = self._sealed_pace
+        if pace.pause:
+            pace.skip(count)
+            return super()._run_few(few, keys, count)
+        lost = direct(walk_sealed, self._program, self._seal, self._work, keys, 0, count, few.ids, NO_KEY_TABLE)
+        pace.note(keys=count, lost=lost)
+        if not lost:
             found = few.answer(self._seal, count)
             if found is not None:
                 self._sealed_keys += count
                 return found
         return super()._run_few(few, keys, count)
 
-    def _walk_sealed(self, column: KeyColumn, ids: Int32s, halt: Halt) -> npt.NDArray[np.int64]:
-        """Match a column as far as it is known; return the rows of the keys that are lost."""
-        from compiler.kernels.calling import direct  # as late as all kernels
-        from compiler.kernels.walk_sealed import LOST, walk_sealed
-
-        lost = 0
+    def _walk_sealed(self, column: KeyColumn, ids: Int32s, halt: Halt) -> list[Rows]:
+        """Match a column as far as it is known; return the rows of keys that are lost, or were not asked for, in parts."""
+        pace = self._sealed_pace
+        skipped: list[Rows] = []
+        lost: list[npt.NDArray[np.int64]] = []
         for rows, keys in readable(column):
             row, out = 0, ids[rows]
             while row < len(out):
                 if halt:
                     raise HaltedError
-                stop = end_of_bytes(keys.offsets, row, min(len(out), row + CHUNK), CHUNK_BYTES)
-                if self._dense:
-                    # Up to the first block in which a successor is missing, which is left to the general walk.
-                    row = self._sealed_rows.walk(self._work, keys, row, stop, out)
-                    stop = min(row + BLOCK, stop)
-                lost += direct(walk_sealed, self._program, self._seal, self._work, keys, row, stop, out)
-                row = stop
-        self._sealed_keys += len(ids) - lost
-        return np.flatnonzero(ids == LOST) if lost else np.empty(0, np.int64)
+                start = row
+                if pace.pause:
+                    row = min(len(out), row + pace.pause)
+                    pace.skip(row - start)
+                    out[start:row] = LOST
+                    skipped.append(slice(rows.start + start, rows.start + row))
+                else:
+                    row, count = self._ask(keys, row, min(len(out), row + CHUNK, row + max(pace.left, 1)), out)
+                    pace.note(keys=row - start, lost=count)
+                    if count:
+                        lost.append(rows.start + start + np.flatnonzero(out[start:row] == LOST))
+        return [*skipped, *(cut(column, np.concatenate(lost)) if lost else ())]
 
+    def _ask(self, keys: Keys, row: int, stop: int, out: Int32s) -> tuple[int, int]:
+        """Match keys from ``row`` to at most ``stop``; return the row to go on with, and how many keys before it are lost."""
+        from compiler.kernels.calling import direct  # as late as all kernels
+        from compiler.kernels.walk_sealed import walk_sealed
 
-def _with_ids(columns: Sequence[KeyColumn], set_ids: Int32s) -> Iterable[tuple[KeyColumn, Int32s]]:
-    """Yield each column and its part of the answer."""
-    begin = 0
-    for column in columns:
-        end = begin + len(column.offsets) - 1
-        yield column, set_ids[begin:end]
-        begin = end
-
-
-def _chunks(column: KeyColumn, rows: npt.NDArray[np.int64]) -> Iterable[npt.NDArray[np.int64]]:
-    """Cut rows into parts whose keys are worth gathering together: CHUNK of them, and about CHUNK_BYTES."""
-    sizes = column.offsets[rows + 1] - column.offsets[rows]
-    ends = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-    first = 0
-    while first < len(rows):
-        last = int(np.searchsorted(ends, ends[first] + CHUNK_BYTES))
-        last = min(max(last, first + 1), first + CHUNK, len(rows))
-        yield rows[first:last]
-        first = last
-
-
-def _gathered(column: KeyColumn, rows: npt.NDArray[np.int64]) -> KeyColumn:
-    """Return a column of the keys of these rows."""
-    from compiler.kernels.walk_sealed import gather_keys  # as late as all kernels
-
-    offsets = np.zeros(len(rows) + 1, np.int32)
-    np.cumsum(column.offsets[rows + 1] - column.offsets[rows], out=offsets[1:])
-    data = np.empty(int(offsets[-1]) + PADDING, np.uint8)
-    gather_keys(frozen(column.offsets), frozen(column.data), rows, offsets, data)
-    return KeyColumn(offsets, data, None)
+        meta, key_cache, start = self._seal.meta, self._sealed_key_cache, row
+        hits, words = int(meta[KEY_CACHE_HITS]), int(meta[WORDS])
+        stop = end_of_bytes(keys.offsets, row, key_cache.end_of_stretch(row, stop), CHUNK_BYTES)
+        if self._remembering:
+            key_cache.drop()
+        table = key_cache.wanted_table(self._key_room, 0)
+        if self._dense and not len(table):
+            # Up to the first block in which a successor is missing, which is left to the general walk.
+            row = self._sealed_rows.walk(self._work, keys, row, stop, out)
+            stop = min(row + BLOCK, stop)
+        lost = 0
+        if row < stop:
+            self._remembering = len(table) > 0
+            lost = direct(walk_sealed, self._program, self._seal, self._work, keys, row, stop, out, table)
+        self._remembering = False
+        counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
+        key_cache.judge(keys, start, stop, *counts, self._seal_bytes, rows=self._dense)
+        self._sealed_keys += stop - start - lost
+        return stop, lost

@@ -196,7 +196,7 @@ def run(side: str, *, thorough: bool = False) -> None:
                 if not thorough and way != (number + which) % len(ways):
                     continue
                 with (
-                    patch("compiler.machine.walker.FAR_BYTES", far),
+                    patch("compiler.machine.bounded_cache.FAR_BYTES", far),
                     patch("compiler.machine.walker.QUIET_KEYS", quiet),
                     patch("compiler.machine.dense_rows.QUIET_KEYS", quiet),
                 ):

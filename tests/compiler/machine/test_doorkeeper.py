@@ -26,7 +26,7 @@ from tests.compiler.machines import KEYS, PATTERNS, answers, assert_same_automat
 def far_automata() -> Iterator[None]:
     """Take every automaton for one that is far from the processor, and too large to be simulated as bits."""
     with (
-        patch("compiler.machine.walker.FAR_BYTES", -1),
+        patch("compiler.machine.bounded_cache.FAR_BYTES", -1),
         patch("compiler.machine.cache.DOORKEEPER_FROM", 0),
         patch("compiler.machine.lazy.bit_program", return_value=None),
     ):

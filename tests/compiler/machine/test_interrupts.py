@@ -20,6 +20,7 @@ import compiler
 from compiler import Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.machine.lazy import LENDING, LazyDfa
+from compiler.machine.sealed_walker import SealedWalker
 from compiler.values import KeyColumn
 from tests import breaking_off
 from tests.breaking_off import Broken
@@ -125,6 +126,20 @@ def test_a_batch_may_be_broken_off_at_every_step(capacity: int, key_cache: Any, 
 
 
 @steps
+def test_a_choice_may_be_broken_off_at_every_step(stride: int) -> None:
+    """Where a stretch of keys ends, it is decided whether further ones are looked up whole."""
+    keys = column(keys_of(2, 12))
+
+    def make() -> LazyDfa:
+        machine = LazyDfa(NFA, b".", 1 << 17, key_cache="auto")
+        machine.match_batch([keys])
+        machine._walkers[0]._key_cache.policy.left = 5
+        return machine
+
+    assert everywhere(make, lambda machine: machine.match_batch([keys]), stride=stride) > 100
+
+
+@steps
 @pytest.mark.parametrize("capacity", [1 << 16, 1700])
 def test_a_small_batch_may_be_broken_off_at_every_step(capacity: int, stride: int) -> None:
     keys = keys_of(2, 12)
@@ -147,16 +162,22 @@ def test_a_small_batch_may_be_broken_off_at_every_step(capacity: int, stride: in
 
 
 @steps
-@pytest.mark.parametrize("capacity", [1 << 16, 4000])
-def test_a_sealed_machine_may_be_broken_off_at_every_step(capacity: int, stride: int) -> None:
+@pytest.mark.parametrize(
+    ("capacity", "key_cache"), [(1 << 16, "off"), (4000, "off"), (1 << 17, "on"), (1 << 17, "auto")]
+)
+def test_a_sealed_machine_may_be_broken_off_at_every_step(capacity: int, key_cache: Any, stride: int) -> None:
+    """Also where its choices are made: whether keys are looked up whole, and whether the tables are asked, each several times."""
     keys = keys_of(2, 12)
 
     def make() -> LazyDfa:
-        machine = LazyDfa(NFA, b".", capacity)
+        machine = LazyDfa(NFA, b".", capacity, key_cache=key_cache)
         machine.match_batch([column(keys[:5])])
         sealed = machine.seal()
         assert sealed is not None
         assert sealed.sealed is not None
+        walker = sealed._walkers[0]
+        assert isinstance(walker, SealedWalker)
+        walker._sealed_key_cache.policy.left = walker._sealed_pace.left = 4
         return sealed
 
     assert everywhere(make, lambda machine: machine.match_batch([column(keys)]), stride=stride) > 100

@@ -25,7 +25,7 @@ from compiler.kernels.seal_tables import (
 )
 from compiler.kernels.tables import FINAL, START, TARGET, WIDE
 from compiler.kernels.work import make_work
-from compiler.machine import sealed_walker, seals
+from compiler.machine import left_keys, seals
 from compiler.machine.cache import nbytes
 from compiler.machine.lazy import SMALLEST_SHARE, LazyDfa
 from compiler.machine.seals import SealError, arrays_of, seal_of
@@ -98,7 +98,7 @@ def test_lost_keys_are_learnt_beside_the_tables() -> None:
     every: list[bytes | None] = [b"a.%d" % i for i in range(500)]
     sealed = sealed_of(nfa, known)
     expected = [[i] for i in range(500)]
-    with patch.object(sealed_walker, "CHUNK", 7):  # gathered in several parts
+    with patch.object(left_keys, "CHUNK", 7):  # gathered in several parts
         assert answers(sealed, every) == expected
     before = sealed.stats()
     assert before.sealed_keys == 250

@@ -13,7 +13,7 @@ from compiler.automata.pattern import Token, Wildcard
 from compiler.kernels._jit import kernel
 from compiler.kernels.filters import marks
 from compiler.kernels.tables import FILTERS, FILTERS_FULL, STATES, TRANSITIONS, WIDE, Cache
-from compiler.machine import walker
+from compiler.machine import bounded_cache
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.program import make_program
 from tests.compiler.machines import answers, without_bits
@@ -73,7 +73,7 @@ def test_what_states_take_is_bounded_by_their_literals(sites: int, literals: int
 def test_caches_without_room_for_wide_filters_answer_rightly() -> None:
     chance = np.random.default_rng(3)
     patterns, keys = site_patterns(60, 2000, chance), keys_of(60, 60_000, chance)
-    with patch.object(walker, "FAR_BYTES", -1):  # then strays are not kept, and filters are made wide soon
+    with patch.object(bounded_cache, "FAR_BYTES", -1):  # then strays are not kept, and filters are made wide soon
         cache = filled(patterns, keys, 1 << 20)
     assert cache.meta[FILTERS_FULL] == 1
     assert 1 << 17 < cache.filters.nbytes <= 1 << 18

@@ -1,0 +1,154 @@
+"""A walker's cache within its bound: how it begins, grows, is cleared and begins anew, and what is told of it.
+
+An exception, such as that of a signal, may end a call between any two steps. The cache then is *midway*: it may be half cleared or
+half copied, so the next call begins with new, empty tables. That is cheap to be right about.
+:class:`compiler.machine.walker.Walker` decides when it grows, is cleared, or is left aside.
+"""
+
+from __future__ import annotations
+
+from compiler.kernels.seal_tables import Seal
+from compiler.kernels.tables import (
+    COUNTS,
+    DEFAULTS,
+    KEY_CACHE_HITS,
+    MISSES,
+    SETS,
+    STATES,
+    TAGS,
+    TRANSITIONS,
+    WORDS,
+    Cache,
+    Program,
+)
+from compiler.kernels.work import make_work
+from compiler.machine.bit_program import BitProgram
+from compiler.machine.cache import Snapshot, cleared, empty_cache, grown, nbytes, snapshot
+from compiler.machine.collector import Collector
+from compiler.machine.dense_rows import DenseRows
+from compiler.machine.key_cache import KeyCache
+from compiler.machine.policy import Policy
+from compiler.machine.seals import make_seal
+from compiler.machine.simulation import Simulation
+from compiler.machine.single_keys import SingleKeys
+from compiler.values import CacheStats
+
+__all__ = ["BoundedCache"]
+
+WORDS_PER_STATE = 10
+"""A cache has paid if it read this many words per state it built (the measure and the figure of regex-automata)."""
+FAR_BYTES = 4 << 20
+"""An automaton with larger tables than that gets a doorkeeper: there, building a transition is waiting for memory ten times,
+and simulating a word two or three times. Without, the first pass of `fleet` (62 MB) takes 2.3 times as long, as few of its
+transitions come again soon (``python -m benchmarks ablations``); with one, that of `stock` (1 MB) took 1.8 times as long."""
+
+
+class BoundedCache:
+    """The tables of one walker, and what was counted with them."""
+
+    def __init__(self, program: Program, bits: BitProgram | None, capacity: int, policy: Policy) -> None:
+        """Begin with an empty cache, or with none where not even an empty one fits into ``capacity`` bytes.
+
+        The key cache takes its room from the same capacity.
+        """
+        self._program = program
+        self._bits = bits
+        self._capacity = capacity
+        self._policy = policy
+        self._doorkeeper = policy.keeps_door(far=program.nodes.nbytes + program.edges.nbytes > FAR_BYTES)
+        self._key_cache = KeyCache(policy.key_cache, int(program.separator), policy.key_cache_share)
+        self._pace = policy.pace(None if bits is None else len(bits.loops))
+        self._keys = self._clears = self._fallbacks = 0
+        self._cache: Cache | None = None
+        self._start_over()
+
+    def stats(self) -> CacheStats:
+        """Describe the cache."""
+        cache = self._cache
+        if cache is None:
+            return CacheStats(capacity=self._capacity, keys=self._keys, fallbacks=self._fallbacks)
+        meta = cache.meta
+        return CacheStats(
+            states=int(meta[STATES]) - 1,
+            transitions=int(meta[TRANSITIONS] + meta[DEFAULTS]),
+            accept_sets=int(meta[SETS]) - 1,
+            bytes=nbytes(cache) + self._key_cache.table.nbytes + self._dense_rows.nbytes,
+            capacity=self._capacity,
+            keys=self._keys,
+            words=int(meta[WORDS]),
+            hits=int(meta[WORDS] - meta[MISSES]),
+            misses=int(meta[MISSES]),
+            clears=self._clears,
+            fallbacks=self._fallbacks,
+            key_cache_hits=int(meta[KEY_CACHE_HITS]),
+        )
+
+    def snapshot(self) -> Snapshot | None:
+        """Return what the cache knows now; None where there is no cache."""
+        if self._midway:
+            self._start_over()
+        return None if self._cache is None else snapshot(self._cache)
+
+    def seal(self, most_bytes: int) -> Seal | None:
+        """Return a copy of what the cache knows now, sealed, which should take ``most_bytes`` at most; None where that is nothing."""
+        if self._midway:
+            self._start_over()
+        return None if self._cache is None else make_seal(self._cache, self._program, most_bytes)
+
+    def bound(self, capacity: int) -> None:
+        """Bound the cache anew, throwing away what it holds if that is too large already."""
+        self._begin()
+        self._capacity = capacity
+        self._key_cache.drop()
+        self._dense_rows.note(0, built=True)
+        if self._cache is None or nbytes(self._cache) > capacity:
+            self._start_over()
+        self._midway = False
+
+    def _begin(self) -> None:
+        """Begin a call that changes the cache."""
+        if self._midway:
+            self._start_over()
+        self._midway = True
+
+    def _start_over(self) -> None:
+        """Make all tables anew, whatever is in those that there are; only what has been counted is kept."""
+        counts = None if self._cache is None else self._cache.meta[COUNTS]
+        cache = empty_cache(self._program, self._capacity, doorkeeper=self._doorkeeper)
+        if counts is not None:
+            cache.meta[COUNTS] = counts
+        self._work = make_work(self._program)
+        self._simulation = Simulation(self._program, self._bits, self._work)
+        self._dense_rows = DenseRows(self._program, self._policy.row_bytes)
+        self._key_cache.drop()
+        self._single = SingleKeys(self._program, self._capacity)
+        self._words_at_clear = int(cache.meta[WORDS])
+        self._cache = cache if nbytes(cache) <= self._capacity and self._policy.simulate is not True else None
+        self._midway = False  # whether a call was begun and has not ended: then an exception has ended it
+
+    def _grow(self, cache: Cache, table: int) -> bool:
+        """Give a table of the cache more room; return False where the capacity does not allow it."""
+        larger = grown(cache, table, self._capacity - self._key_cache.table.nbytes)
+        if larger is None:
+            if not len(self._key_cache.table):
+                return False
+            self._key_cache.drop()  # what it takes is room for the automaton first
+            return self._grow(cache, table)
+        self._cache, self._single.cache = larger, None
+        return True
+
+    def _clear(self, cache: Cache) -> None:
+        self._cache = cleared(cache)
+        self._key_cache.forget()
+        self._single.forget()
+        self._words_at_clear = int(cache.meta[WORDS])
+        self._clears += 1
+
+    def _paid(self, cache: Cache) -> bool:
+        return bool(cache.meta[WORDS] - self._words_at_clear >= WORDS_PER_STATE * (cache.meta[STATES] - 1))
+
+    def _hand_over_sets(self, found: Collector, stop: int) -> None:
+        """Hand the cache's accept sets over, as the answers up to row ``stop`` refer to them."""
+        cache = self._cache
+        if cache is not None:
+            found.add(cache.set_end[: cache.meta[SETS]], cache.tags[: cache.meta[TAGS]], stop)
