@@ -56,6 +56,8 @@ class BoundedCache:
         self._capacity = capacity
         self._policy = policy
         self._doorkeeper = policy.keeps_door(far=program.nodes.nbytes + program.edges.nbytes > FAR_BYTES)
+        self._was_full = False
+        """Whether it has a doorkeeper because it was full."""
         self._key_cache = KeyCache(policy.key_cache, int(program.separator), policy.key_cache_share)
         self._pace = policy.pace(None if bits is None else len(bits.loops))
         self._keys = self._clears = self._fallbacks = 0
@@ -138,7 +140,17 @@ class BoundedCache:
         return True
 
     def _clear(self, cache: Cache) -> None:
-        self._cache = cleared(cache)
+        """Empty the cache, which is full.
+
+        The first time it gets a doorkeeper, unless that was decided otherwise: of what did not find room, what comes again is kept.
+        """
+        if self._doorkeeper or not self._policy.keeps_door(far=True):
+            self._cache = cleared(cache)
+        else:
+            self._doorkeeper = self._was_full = True
+            smallest = empty_cache(self._program, self._capacity, doorkeeper=True)
+            smallest.meta[COUNTS] = cache.meta[COUNTS]
+            self._cache, self._single.cache = smallest, None
         self._key_cache.forget()
         self._single.forget()
         self._words_at_clear = int(cache.meta[WORDS])

@@ -35,6 +35,8 @@ class Progress:
     stretch_words: int = 0
     stretch_builds: int = 0
     """What the counters said when that stretch began."""
+    stretch_fresh: int = 0
+    """The keys of that stretch that were deferred for a transition that nobody had asked for."""
 
     def __len__(self) -> int:
         return len(self.out)

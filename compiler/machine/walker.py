@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from compiler.kernels.tables import BLOCK, BUILDS, DONE, KEY_CACHE_HITS, MEMBERS, ROW, STATES, WORDS, Cache
+from compiler.kernels.tables import BLOCK, BUILDS, DONE, KEY_CACHE_HITS, MEMBERS, ROW, SEEN, STATES, WORDS, Cache
 from compiler.machine.bounded_cache import BoundedCache
 from compiler.machine.cache import forget_seen, nbytes
 from compiler.machine.collector import Collector
@@ -115,7 +115,9 @@ class Walker(BoundedCache):
         if start >= column.stretch_end:
             column.stretch_row, column.stretch_end = start, min(len(column), start + self._pace.stretch)
             column.stretch_words, column.stretch_builds = int(meta[WORDS]), int(meta[BUILDS])
+            column.stretch_fresh = 0
         hits, words, builds = int(meta[KEY_CACHE_HITS]), int(meta[WORDS]), int(meta[BUILDS])
+        seen = int(meta[SEEN])
         stop = self._end_of_chunk(column)
         used = nbytes(cache)
         table = self._key_cache.wanted_table(self._capacity, used + self._dense_rows.nbytes)
@@ -139,6 +141,7 @@ class Walker(BoundedCache):
             self._dense_rows.note(stop - start, built=status != DONE or meta[BUILDS] != builds)
         column.row = int(meta[ROW])
         self._fallbacks += self._simulation.deferred(column.keys, cache, column.found, column.out)
+        column.stretch_fresh += int(meta[SEEN]) - seen
         forget_seen(cache)
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
         self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=fits)
@@ -158,6 +161,7 @@ class Walker(BoundedCache):
                 words=int(cache.meta[WORDS]) - column.stretch_words,
                 builds=int(cache.meta[BUILDS]) - column.stretch_builds,
                 members=float(cache.meta[MEMBERS] / cache.meta[STATES]),
+                fresh=column.stretch_fresh if self._was_full else None,
             )
 
     def _make_room(self, column: Progress, cache: Cache) -> None:
