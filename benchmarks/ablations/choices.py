@@ -85,16 +85,6 @@ ABLATIONS = (
         ),
     ),
     Ablation(
-        "eight keys are looked up in the key cache in vectors (instead of one by one)",
-        (
-            Change(
-                "compiler/kernels/key_cache.py",
-                "    if keys.valid.size == 0:\n",
-                "    if keys.valid.size < 0:\n",
-            ),
-        ),
-    ),
-    Ablation(
         "eight numbers are gathered by eight loads (instead of by the processor's gather instruction)",
         (Change(LANES, "        found = ir.VectorType(kind, LANES)(ir.Undefined)\n", GATHER), APART),
     ),
@@ -157,7 +147,7 @@ ABLATIONS = (
     ),
     Ablation(
         "a small cache is written out as dense rows",
-        (Change("compiler/machine/dense_rows.py", "DENSE_BYTES = 1 << 20", "DENSE_BYTES = -1"),),
+        (Change("compiler/machine/dense_rows.py", "DENSE_BYTES = 4 << 20", "DENSE_BYTES = -1"),),
     ),
     Ablation(
         "a doorkeeper stands before the cache of an automaton that the processor's caches cannot hold",

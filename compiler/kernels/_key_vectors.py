@@ -1,7 +1,7 @@
 """The look-up in the key cache for eight keys at a time, in vectors; :mod:`compiler.kernels.key_cache` says what it does.
 
 Keys are hashed and compared in rounds of eight bytes, as many as the longest of the eight keys needs. A warm key of `throughput`
-takes 1.5 times as long if keys are looked up one by one (``python -m benchmarks ablations``).
+took 1.5 times as long when keys were looked up one by one.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from compiler.kernels.work import Work
 
 __all__ = ["QUIET_KEYS", "DenseRows"]
 
-DENSE_BYTES = 1 << 20
-"""Rows may take so many bytes: they should lie near the processor. With a quarter of that, one in eight families of ``python -m
-benchmarks regret``, of long keys, took 1.3 to 1.8 times as long when warm; without any, a key of `throughput` takes 1.4 times
-as long (``python -m benchmarks ablations``)."""
+DENSE_BYTES = 4 << 20
+"""Rows may take so many bytes: those that are read often should lie near the processor. With a quarter of that, one in eight families
+of ``python -m benchmarks regret`` takes 1.1 to 1.7 times as long when warm; with twice that, some take 1.4 times as long in the second
+pass, in which rows are made. Without any, a key of `throughput` takes 1.4 times as long (``python -m benchmarks ablations``)."""
 QUIET_KEYS = 4096
 """So many keys must have gone by without building, as rows are made anew after every transition that is built."""
 BYTES_PER_KEY = 64
