@@ -139,8 +139,9 @@ class SealedWalker(SmallBatchWalker):
             pace.skip(count)
             return super()._run_few(few, keys, count)
         lost = direct(walk_sealed, self._program, self._seal, self._work, keys, 0, count, few.ids, NO_KEY_TABLE)
-        pace.note(keys=count, lost=lost)
-        if not lost:
+        if lost:
+            pace.note(answered=self._sealed_keys, lost=lost)
+        else:
             found = few.answer(self._seal, count)
             if found is not None:
                 self._sealed_keys += count
@@ -165,7 +166,7 @@ class SealedWalker(SmallBatchWalker):
                     skipped.append(slice(rows.start + start, rows.start + row))
                 else:
                     row, count = self._ask(keys, row, min(len(out), row + CHUNK, row + max(pace.left, 1)), out)
-                    pace.note(keys=row - start, lost=count)
+                    pace.note(answered=self._sealed_keys, lost=count)
                     if count:
                         lost.append(rows.start + start + np.flatnonzero(out[start:row] == LOST))
         return [*skipped, *(cut(column, np.concatenate(lost)) if lost else ())]

@@ -288,12 +288,12 @@ def test_each_trial_that_is_lost_doubles_the_pause() -> None:
     pace = SealedPace()
     pauses = []
     for _ in range(6):
-        pace.note(keys=pace.left, lost=pace.left)
+        pace.note(answered=0, lost=pace.left)
         pauses.append(pace.pause)
         pace.skip(pace.pause)
     assert [pause // pauses[0] for pause in pauses] == [1, 2, 4, 8, 8, 8]
     assert LONGEST_PAUSE == 8 * PAUSE
-    pace.note(keys=pace.left, lost=0)
+    pace.note(answered=pace.left, lost=0)
     assert pace.patience == PAUSE
 
 
