@@ -3,7 +3,7 @@
 A stream that repeats a few keys is answered faster by looking each key up whole than word by word; one whose keys are
 all different pays for look-ups that find nothing. The stream itself says which it is: a stretch of keys is tried, hits
 and words are counted, and the table stays in front of the automaton as long as it wins. A table that loses is put away,
-and tried again after a pause that is PAUSE times as long, and longer if it knew hardly any key, so that trying costs about one
+and tried again after a pause that is PAUSE times as long, and longer each time that it loses, so that trying costs about one
 in a hundred: a trial is dear, as the table is far from the processor then. Keys of three words took 17 ns, and in a trial 95. The
 table keeps what it knows meanwhile. As long as it knows more and more of the keys, it is still learning, and tried further.
 
@@ -39,11 +39,9 @@ SAMPLE = 4096
 
 STRETCH, LONGEST = 2048, 1 << 15
 """Keys of a trial; each stretch that the table wins doubles the next, after which it is judged again."""
-PAUSE, LONGEST_PAUSE = 32, 512
-"""The pause behind a stretch that was lost, in stretches of the shortest length, and the longest: each is twice the one before where
-the table knew hardly any key."""
-HOPELESS = 0.05
-"""The share of keys below which it did."""
+PAUSE, LONGEST_PAUSE = 32, 1024
+"""The pause behind a stretch that was lost, in stretches of the shortest length, and the longest: each is twice the one before, until
+a stretch is won or the table knows more of the keys than before."""
 RISING = 0.1
 """A table that has lost is tried further if its share of hits was so much greater than in the stretch before."""
 
@@ -122,8 +120,6 @@ class KeyCachePolicy:
         self.wanted = wins or share >= self.share + RISING
         self.share = share
         self.stretch = min(2 * self.stretch, LONGEST) if self.wanted else STRETCH
-        if share >= HOPELESS:
-            self.patience = PAUSE
         self.left = self.stretch if self.wanted else self.patience * STRETCH
         self.patience = PAUSE if self.wanted else min(2 * self.patience, LONGEST_PAUSE)
 

@@ -17,7 +17,7 @@ __all__ = ["SealedPace"]
 
 STRETCH, LONGEST = 1024, 1 << 20
 """Keys of a trial; each stretch that the tables win doubles the next, after which it is judged again."""
-PAUSE, LONGEST_PAUSE = 32, 256
+PAUSE, LONGEST_PAUSE = 32, 1024
 """The pause behind the first trial that is lost, in stretches of that length, and the longest: each is twice the one before."""
 MOST_LOST = 0.125
 """The tables are left out if more of the keys are lost."""

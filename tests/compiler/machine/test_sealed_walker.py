@@ -156,7 +156,7 @@ def test_keys_that_do_not_recur_are_hardly_looked_up() -> None:
         for turn in range(12):
             answers(sealed, [b"a.%d.%d" % (turn, i) for i in range(100_000)])
     assert 4 * STRETCH <= looked_up <= 5 * STRETCH
-    assert walker._sealed_key_cache.policy.patience == 16 * 32
+    assert walker._sealed_key_cache.policy.patience == 32 * 2**5
 
 
 @pytest.mark.parametrize("capacity", [20_000, 70_000, 150_000, 1 << 20, 64 << 20])
@@ -287,12 +287,12 @@ def test_small_batches_of_lost_keys_are_counted_too() -> None:
 def test_each_trial_that_is_lost_doubles_the_pause() -> None:
     pace = SealedPace()
     pauses = []
-    for _ in range(6):
+    for _ in range(8):
         pace.note(answered=0, lost=pace.left)
         pauses.append(pace.pause)
         pace.skip(pace.pause)
-    assert [pause // pauses[0] for pause in pauses] == [1, 2, 4, 8, 8, 8]
-    assert LONGEST_PAUSE == 8 * PAUSE
+    assert [pause // pauses[0] for pause in pauses] == [1, 2, 4, 8, 16, 32, 32, 32]
+    assert LONGEST_PAUSE == 32 * PAUSE
     pace.note(answered=pace.left, lost=0)
     assert pace.patience == PAUSE
 
