@@ -297,6 +297,13 @@ def test_each_trial_that_is_lost_doubles_the_pause() -> None:
     assert pace.patience == PAUSE
 
 
+def test_answered_keys_are_counted_once() -> None:
+    pace = SealedPace()
+    pace.note(answered=10**6, lost=0)
+    pace.note(answered=10**6 + 1000, lost=1048)
+    assert pace.pause == PAUSE * 1024
+
+
 def test_large_sets_are_twice_in_an_answer_at_most() -> None:
     """Keys that the tables know, and keys that are lost or not asked for in many stretches, have one set of 200 tags."""
     patterns: list[list[bytes | Wildcard]] = [[MANY, *[b"z"] * (i % 2)] for i in range(400)]
