@@ -63,14 +63,15 @@ def compile_kernels() -> None:
         machine.match_batch([column])
         machine.match(b"word1.x")
         machine.match_joined(b"word1.x", 1)
-        _compile_seals(machine, column)
+        _compile_seals(machine, LazyDfa(nfa, b".", 1 << 20, key_cache="on"), column)
         Simulator(nfa, b".").match_batch([column])
 
 
-def _compile_seals(machine: LazyDfa, column: KeyColumn) -> None:
+def _compile_seals(machine: LazyDfa, with_keys: LazyDfa, column: KeyColumn) -> None:
     sealed = machine.seal()
     assert sealed is not None
     assert sealed.sealed is not None
+    with_keys.with_seal(sealed.sealed, checked=True).match_batch([column])
     sealed = machine.with_seal(sealed.sealed)
     further = np.frombuffer(b"beyond.word2", np.uint8)
     sealed.match_batch([column, KeyColumn(np.array([0, len(further)], np.int32), further, None)])

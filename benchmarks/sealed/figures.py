@@ -19,7 +19,7 @@ from benchmarks.workloads import Workload, make_workload
 
 __all__ = ["WORKLOADS", "Figure", "run"]
 
-WORKLOADS = ("throughput", "stock", "fleet")
+WORKLOADS = ("throughput", "stock", "fleet", "hard")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +53,11 @@ class Figure:
     """The bytes of the sealed tables."""
     shared_bytes: int
     """Of a process that has mapped the file and matched the keys, while another one has: bytes that both share."""
+
+    @property
+    def over_lazy(self) -> float:
+        """Return the time of a key by sealed tables over that by the warm cache."""
+        return self.sealed / self.lazy
 
     @property
     def speed_up(self) -> float:

@@ -17,7 +17,7 @@ __all__ = ["SealedPace"]
 
 STRETCH, LONGEST = 1024, 1 << 20
 """Keys of a trial; each stretch that the tables win doubles the next, after which it is judged again."""
-PAUSE, LONGEST_PAUSE = 32, 256
+PAUSE, LONGEST_PAUSE = 32, 1024
 """The pause behind the first trial that is lost, in stretches of that length, and the longest: each is twice the one before."""
 MOST_LOST = 0.125
 """The tables are left out if more of the keys are lost."""
@@ -28,11 +28,11 @@ class SealedPace:
     """The state of the count; it goes on from batch to batch.
 
     >>> pace = SealedPace()
-    >>> pace.note(keys=1024, lost=1000)
+    >>> pace.note(answered=24, lost=1000)
     >>> pace.pause
     32768
     >>> pace.skip(32768)
-    >>> pace.note(keys=1024, lost=3)
+    >>> pace.note(answered=24 + 1021, lost=3)
     >>> pace.pause, pace.left
     (0, 2048)
     """
@@ -47,9 +47,13 @@ class SealedPace:
     keys: int = 0
     lost: int = 0
     """Keys that were asked and lost since the last judgement."""
+    answered: int = 0
+    """Keys that the tables had answered when they were noted last."""
 
-    def note(self, *, keys: int, lost: int) -> None:
-        """Take note of keys that the tables were asked, and how many of them were lost."""
+    def note(self, *, answered: int, lost: int) -> None:
+        """Take note of keys that the tables were asked: of all that they have ever answered, and of those that are lost now."""
+        keys = answered - self.answered + lost
+        self.answered = answered
         self.keys += keys
         self.lost += lost
         self.left -= keys

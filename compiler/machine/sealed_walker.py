@@ -24,7 +24,7 @@ from compiler.machine.cache import nbytes
 from compiler.machine.collector import Collector
 from compiler.machine.columns import end_of_bytes, readable
 from compiler.machine.few_keys import FewKeys
-from compiler.machine.key_cache import NO_KEY_TABLE, KeyCache, table_bytes
+from compiler.machine.key_cache import KeyCache, table_bytes
 from compiler.machine.left_keys import LeftKeys, Rows, cut
 from compiler.machine.policy import Policy
 from compiler.machine.sealed_pace import SealedPace
@@ -138,9 +138,10 @@ class SealedWalker(SmallBatchWalker):
         if pace.pause:
             pace.skip(count)
             return super()._run_few(few, keys, count)
-        lost = direct(walk_sealed, self._program, self._seal, self._work, keys, 0, count, few.ids, NO_KEY_TABLE)
-        pace.note(keys=count, lost=lost)
-        if not lost:
+        lost = direct(walk_sealed, self._program, self._seal, self._work, keys, 0, count, few.ids)
+        if lost:
+            pace.note(answered=self._sealed_keys, lost=lost)
+        else:
             found = few.answer(self._seal, count)
             if found is not None:
                 self._sealed_keys += count
@@ -165,7 +166,7 @@ class SealedWalker(SmallBatchWalker):
                     skipped.append(slice(rows.start + start, rows.start + row))
                 else:
                     row, count = self._ask(keys, row, min(len(out), row + CHUNK, row + max(pace.left, 1)), out)
-                    pace.note(keys=row - start, lost=count)
+                    pace.note(answered=self._sealed_keys, lost=count)
                     if count:
                         lost.append(rows.start + start + np.flatnonzero(out[start:row] == LOST))
         return [*skipped, *(cut(column, np.concatenate(lost)) if lost else ())]
@@ -173,23 +174,26 @@ class SealedWalker(SmallBatchWalker):
     def _ask(self, keys: Keys, row: int, stop: int, out: Int32s) -> tuple[int, int]:
         """Match keys from ``row`` to at most ``stop``; return the row to go on with, and how many keys before it are lost."""
         from compiler.kernels.calling import direct  # as late as all kernels
-        from compiler.kernels.walk_sealed import walk_sealed
+        from compiler.kernels.walk_sealed import walk_sealed, walk_sealed_behind_keys
 
         meta, key_cache, start = self._seal.meta, self._sealed_key_cache, row
         hits, words = int(meta[KEY_CACHE_HITS]), int(meta[WORDS])
         stop = end_of_bytes(keys.offsets, row, key_cache.end_of_stretch(row, stop), CHUNK_BYTES)
         if self._remembering:
             key_cache.drop()
+            self._remembering = False
         table = key_cache.wanted_table(self._key_room, 0)
         if self._dense and not len(table):
             # Up to the first block in which a successor is missing, which is left to the general walk.
             row = self._sealed_rows.walk(self._work, keys, row, stop, out)
             stop = min(row + BLOCK, stop)
         lost = 0
-        if row < stop:
-            self._remembering = len(table) > 0
-            lost = direct(walk_sealed, self._program, self._seal, self._work, keys, row, stop, out, table)
-        self._remembering = False
+        if len(table):
+            self._remembering = True
+            lost = direct(walk_sealed_behind_keys, self._program, self._seal, self._work, keys, row, stop, out, table)
+            self._remembering = False
+        elif row < stop:
+            lost = direct(walk_sealed, self._program, self._seal, self._work, keys, row, stop, out)
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
         key_cache.judge(keys, start, stop, *counts, self._seal_bytes, rows=self._dense)
         self._sealed_keys += stop - start - lost

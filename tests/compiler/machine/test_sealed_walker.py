@@ -208,7 +208,7 @@ def test_a_table_that_a_fork_has_copied_in_the_middle_of_a_key_is_not_read() -> 
     direct = calling.direct
 
     def cut_short(kernel: Any, *arguments: Any) -> Any:
-        if kernel.__name__ != "walk_sealed":
+        if kernel.__name__ != "walk_sealed_behind_keys":
             return direct(kernel, *arguments)
         table = arguments[-1].reshape(-1, 8)
         used = table[table[:, 0] != 0]
@@ -286,14 +286,21 @@ def test_small_batches_of_lost_keys_are_counted_too() -> None:
 def test_each_trial_that_is_lost_doubles_the_pause() -> None:
     pace = SealedPace()
     pauses = []
-    for _ in range(6):
-        pace.note(keys=pace.left, lost=pace.left)
+    for _ in range(8):
+        pace.note(answered=0, lost=pace.left)
         pauses.append(pace.pause)
         pace.skip(pace.pause)
-    assert [pause // pauses[0] for pause in pauses] == [1, 2, 4, 8, 8, 8]
-    assert LONGEST_PAUSE == 8 * PAUSE
-    pace.note(keys=pace.left, lost=0)
+    assert [pause // pauses[0] for pause in pauses] == [1, 2, 4, 8, 16, 32, 32, 32]
+    assert LONGEST_PAUSE == 32 * PAUSE
+    pace.note(answered=pace.left, lost=0)
     assert pace.patience == PAUSE
+
+
+def test_answered_keys_are_counted_once() -> None:
+    pace = SealedPace()
+    pace.note(answered=10**6, lost=0)
+    pace.note(answered=10**6 + 1000, lost=1048)
+    assert pace.pause == PAUSE * 1024
 
 
 def test_large_sets_are_twice_in_an_answer_at_most() -> None:
