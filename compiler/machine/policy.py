@@ -28,7 +28,8 @@ class Policy:
     key_cache_share: int = SHARE
     """At most one part in so many of the cache's capacity goes to their table."""
     doorkeeper: bool | None = None
-    """Whether only transitions that are asked for several times are built; else the automaton's size decides."""
+    """Whether only transitions that are asked for several times are built; else the automaton's size decides, and whether the cache
+    was full."""
     simulate: bool | None = None
     """Whether keys are simulated always or, but for one that alone outgrows the cache, never."""
     row_bytes: int = DENSE_BYTES
@@ -39,7 +40,7 @@ class Policy:
         return Pace(lanes=lanes) if self.simulate is None else Pace(lanes=lanes, stretch=LONGEST)
 
     def keeps_door(self, *, far: bool) -> bool:
-        """Tell whether to have a doorkeeper, for an automaton that is ``far`` from the processor or not."""
+        """Tell whether to have a doorkeeper, for an automaton that is ``far`` from the processor, or a cache that was full, or neither."""
         return far if self.doorkeeper is None else self.doorkeeper
 
 
