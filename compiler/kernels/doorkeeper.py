@@ -1,8 +1,9 @@
 """The doorkeeper: a transition is built only when it is asked for often, if the automaton's tables are far from the processor or the
 cache was full before.
 
-Building one in tables that are far is waiting for memory ten times, and few transitions of such an automaton are asked for again soon; in
-a cache that cannot hold all, one that does not come again takes the room of one that does. So requests are counted, in counters of two bits that several transitions may share, as TinyLFU does (Einziger, Friedman and Manes 2017).
+Building one in tables that are far is waiting for memory ten times, and few transitions of such an automaton are asked for again soon. In
+a cache that cannot hold all, one that does not come again takes the room of one that does. So requests are counted, in counters of
+two bits that several transitions may share, as TinyLFU does (Einziger, Friedman and Manes 2017).
 """
 
 from __future__ import annotations

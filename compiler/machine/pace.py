@@ -41,7 +41,7 @@ FRESH = 0.4
 """If this share of keys comes upon transitions that nobody has asked for, hardly anything comes again. A DFA that was full before
 does not learn then, and walking keys before they are simulated takes up to 1.4 times as long as simulating them at once."""
 FRESH_PAUSE, LONGEST_FRESH, LONGEST_FULL = 8, 1 << 12, 1 << 15
-"""The pause behind such a stretch, in times of it; its most keys, and those of any other where the DFA was full before."""
+"""The pause behind such a stretch, in times of the next one; the most keys of that, and of any where the DFA was full before."""
 
 # Nanoseconds, fitted to `python -m benchmarks engine` on its workloads `hard`, `nservicebus` and `throughput`.
 KNOWN_WORD = 9.0
@@ -100,7 +100,7 @@ class Pace:
         """
         if fresh is not None and fresh > FRESH * keys:
             self.stretch = min(2 * self.stretch, LONGEST_FRESH)
-            self.pause = FRESH_PAUSE * keys
+            self.pause = FRESH_PAUSE * self.stretch
             self._begin_trial()
             return
         walked = KNOWN_WORD * words + (BUILD + BUILD_MEMBER * members) * builds

@@ -17,6 +17,7 @@ from compiler.kernels.tables import SEEN
 from compiler.kernels.work import simulated_block
 from compiler.machine.cache import empty_cache, forget_seen, nbytes
 from compiler.machine.lazy import LazyDfa
+from compiler.machine.policy import Policy
 from compiler.machine.program import make_program
 from compiler.machine.simulator import Simulator
 from tests.compiler.machines import KEYS, PATTERNS, answers, assert_same_automaton, column
@@ -130,3 +131,29 @@ def test_more_pairs_than_a_block_has_room_for() -> None:
     for key, number in list(zip(keys, found.set_ids.tolist(), strict=True))[::23]:
         if key is not None:
             assert tuple(found.positions[found.offsets[number] : found.offsets[number + 1]]) == twin.match(key)
+
+
+def test_a_cache_that_was_full_keeps_what_comes_again() -> None:
+    """A thousand keys come again and again between ten times as many that do not, for which there is no room."""
+    nfa = build_nfa([[b"%d" % i, b"%d" % (i * 7 % 1000)] for i in range(1000)] + [[Wildcard.ONE, Wildcard.MANY]])
+    capacity = 40_000
+    rng = np.random.default_rng(4)
+    hot = [b"%d.%d" % (i, i * 7 % 1000) for i in range(100)]
+    expected_of = Twin(nfa, b".", 1 << 20)
+    with (
+        patch("compiler.machine.cache.DOORKEEPER_FROM", 0),
+        patch("compiler.machine.lazy.bit_program", return_value=None),
+    ):
+        machines = [LazyDfa(nfa, b".", capacity, policy=Policy(doorkeeper=door)) for door in (None, False)]
+        for turn in range(20):
+            keys: list[bytes | None] = [
+                hot[at] if at < 100 else b"%d.%d" % (rng.integers(1000), turn) for at in rng.integers(0, 400, 4000)
+            ]
+            found = [answers(machine, keys) for machine in machines]
+            assert found[0] == found[1] == answers(expected_of, keys)
+            for machine in machines:
+                assert machine.stats().bytes <= capacity
+    kept, lost = (machine.stats() for machine in machines)
+    caches = [machine._walkers[0]._cache for machine in machines]
+    assert [cache is not None and len(cache.doorkeeper) > 0 for cache in caches] == [True, False]
+    assert 0 < kept.clears < lost.clears

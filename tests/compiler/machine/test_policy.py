@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.machine.lazy import LazyDfa
-from compiler.machine.pace import LESSON, Pace
+from compiler.machine.pace import FRESH_PAUSE, LESSON, LONGEST_FRESH, LONGEST_FULL, Pace
 from compiler.machine.policy import AUTO, Policy
 from compiler.prepare import jit_enabled
 from tests.compiler.machines import KEYS, PATTERNS, answers
@@ -80,3 +80,17 @@ def test_a_dfa_that_does_not_learn_is_paused_after_its_first_trial() -> None:
         total += builds
         pace.compare(keys=pace.stretch, words=builds + builds // 10, builds=builds, members=1.0)
     assert LESSON <= total <= 1.5 * LESSON
+
+
+def test_a_cache_that_was_full_is_left_aside_while_nothing_comes_again() -> None:
+    """Stretches are short then, so that keys that come again are soon seen; and also where it wins."""
+    pace = Pace(lanes=None)
+    pace.stretch = 1 << 18
+    pace.compare(keys=1 << 18, words=1 << 20, builds=0, members=1.0, fresh=1 << 17)
+    assert (pace.stretch, pace.pause) == (LONGEST_FRESH, FRESH_PAUSE * LONGEST_FRESH)
+    pace.pause = 0
+    for _ in range(8):
+        pace.compare(keys=pace.stretch, words=4 * pace.stretch, builds=0, members=1.0, fresh=pace.stretch // 10)
+    assert (pace.stretch, pace.pause) == (LONGEST_FULL, 0)
+    pace.compare(keys=pace.stretch, words=4 * pace.stretch, builds=0, members=1.0)
+    assert pace.stretch == 2 * LONGEST_FULL
