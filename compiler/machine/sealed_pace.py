@@ -57,7 +57,10 @@ class SealedPace:
         self.keys += keys
         self.lost += lost
         self.left -= keys
-        if self.left > 0:
+        certain = (
+            self.keys >= STRETCH and self.lost > MOST_LOST * self.stretch
+        )  # whatever comes in the rest of the stretch
+        if self.left > 0 and not certain:
             return
         if self.lost > MOST_LOST * self.keys:
             self.pause = self.patience * STRETCH

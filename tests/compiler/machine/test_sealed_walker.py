@@ -303,6 +303,17 @@ def test_answered_keys_are_counted_once() -> None:
     assert pace.pause == PAUSE * 1024
 
 
+def test_many_lost_keys_are_noticed_before_a_long_stretch_ends() -> None:
+    pace = SealedPace()
+    for turn in range(1, 15):
+        pace.note(answered=turn << 20, lost=0)
+    assert pace.left > 900_000
+    pace.note(answered=14 << 20, lost=1 << 17)
+    assert pace.pause == 0
+    pace.note(answered=14 << 20, lost=1)
+    assert pace.pause == PAUSE * 1024
+
+
 def test_large_sets_are_twice_in_an_answer_at_most() -> None:
     """Keys that the tables know, and keys that are lost or not asked for in many stretches, have one set of 200 tags."""
     patterns: list[list[bytes | Wildcard]] = [[MANY, *[b"z"] * (i % 2)] for i in range(400)]
