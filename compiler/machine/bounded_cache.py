@@ -23,7 +23,7 @@ from compiler.kernels.tables import (
 )
 from compiler.kernels.work import make_work
 from compiler.machine.bit_program import BitProgram
-from compiler.machine.cache import Snapshot, cleared, empty_cache, grown, nbytes, snapshot
+from compiler.machine.cache import DOORKEEPER_FROM, Snapshot, cleared, empty_cache, grown, nbytes, snapshot
 from compiler.machine.collector import Collector
 from compiler.machine.dense_rows import DenseRows
 from compiler.machine.key_cache import KeyCache
@@ -144,7 +144,7 @@ class BoundedCache:
 
         The first time it gets a doorkeeper, unless that was decided otherwise: of what did not find room, what comes again is kept.
         """
-        if self._doorkeeper or not self._policy.keeps_door(far=True):
+        if self._doorkeeper or self._capacity < DOORKEEPER_FROM or not self._policy.keeps_door(far=True):
             self._cache = cleared(cache)
         else:
             self._doorkeeper = self._was_full = True

@@ -38,7 +38,7 @@ from compiler.kernels.tables import (
     Program,
 )
 
-__all__ = ["Snapshot", "cleared", "empty_cache", "forget_seen", "grown", "nbytes", "snapshot"]
+__all__ = ["DOORKEEPER_FROM", "Snapshot", "cleared", "empty_cache", "forget_seen", "grown", "nbytes", "snapshot"]
 
 DOORKEEPER_FROM, DOORKEEPER_MOST = 1 << 20, 1 << 21
 """The smallest capacity that has a doorkeeper, in bytes, and the largest doorkeeper: it should stay near the processor."""

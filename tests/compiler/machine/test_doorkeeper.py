@@ -142,6 +142,7 @@ def test_a_cache_that_was_full_keeps_what_comes_again() -> None:
     expected_of = Twin(nfa, b".", 1 << 20)
     with (
         patch("compiler.machine.cache.DOORKEEPER_FROM", 0),
+        patch("compiler.machine.bounded_cache.DOORKEEPER_FROM", 0),
         patch("compiler.machine.lazy.bit_program", return_value=None),
     ):
         machines = [LazyDfa(nfa, b".", capacity, policy=Policy(doorkeeper=door)) for door in (None, False)]
