@@ -48,8 +48,10 @@ const Machine = (() => {
         this.lesson *= small ? 2 : 4;
         const [early, read] = this.early;
         const learns = (this.words - read) * early >= 1.15 * read * (this.builds - early) && 1.15 * read * (this.builds - early) > 0;
-        if (small && simulated > 2 * 9 * words && learns) { this.early = [this.builds, this.words]; return undefined; }
-        this.pause = Math.trunc(((this.patience * this.spent) / simulated) * keys);
+        const worth = small && simulated > 2 * 9 * words;
+        if (worth && learns) { this.early = [this.builds, this.words]; return undefined; }
+        const patience = small && !worth ? 2 * this.patience : this.patience;
+        this.pause = Math.trunc(((patience * this.spent) / simulated) * keys);
         this.patience = small ? Math.min(2 * this.patience, 16) : 4;
         this.stretch = 16;
         this.#begin();
