@@ -86,9 +86,8 @@ def test_a_kernel_is_compiled_once_and_that_is_said_once(checkout: Path, ask: As
 def test_a_change_in_a_helper_alone_is_noticed_and_so_is_its_taking_back(checkout: Path, ask: Ask) -> None:
     helper = checkout / "compiler" / "kernels" / "a_helper.py"
     assert ask()[0] == "42"
-    helper.write_text(
-        HELPER.format(15)
-    )  # of another length: Python goes by length and second when it looks for bytecode
+    # Of another length: Python goes by length and second when it looks for bytecode.
+    helper.write_text(HELPER.format(15))
     answer, log = ask()
     assert answer == "55"
     assert "compiling" in log
