@@ -1,7 +1,8 @@
 """The criteria of all demands, numbered; and which of them messages meet, for one message and for columns.
 
 Each message of a column gets the number of its *combination* of criteria. Combinations are kept for one column and not beyond it,
-so they never take more than 24 bytes for each message and 8 for each of its fields, whatever came before.
+so they never take more than 24 bytes for each message and 16 for each of its fields, half of which are never touched but for messages
+with many fields, whatever came before.
 """
 
 from __future__ import annotations
