@@ -14,7 +14,7 @@ from compiler.automata.pattern import Wildcard
 from compiler.criteria.counting import Demands
 from compiler.criteria.demands import Demand
 from compiler.criteria.vocabulary import FieldColumns, Vocabulary
-from compiler.kernels.relay_tables import ASKS, SLACK, Directory, Network
+from compiler.kernels.relay_tables import ASKS, SLACK, Directory, Network, Texts
 from compiler.kernels.tables import Keys, frozen
 from compiler.machine.columns import whole
 from compiler.machine.dense_rows import QUIET_KEYS
@@ -99,7 +99,7 @@ def _compile_relay(column: KeyColumn) -> None:
     machine = LazyDfa(build_nfa([[b"0", b"word1", Wildcard.MANY]]), b".", 1 << 20)
     relay = Relay(network, 1, machine, one[:1], words, 1 << 20, one[:0])
     found = relay.run(column, np.zeros(len(numbers), np.int32), lambda _station, _rows: machine.match_batch([column]))
-    names = 0, frozen(np.array([0, 1], np.int64)), frozen(np.zeros(1 + SLACK, np.uint8))
+    names = Texts(0, frozen(np.array([0, 1], np.int64)), frozen(np.zeros(1 + SLACK, np.uint8)))
     sizes, totals = np.empty(6 * len(found.offsets), np.int64), np.empty(4, np.int64)
     measure_names(*found, *names[:2], *names[:2], sizes, totals, np.empty(len(numbers), np.uint8))
     ends, starts, texts = (
@@ -118,7 +118,9 @@ def _compile_relay(column: KeyColumn) -> None:
     directory = Directory(keys, keys, frozen(table), np.uint64(1), frozen(np.zeros(len(numbers), np.int32)))
     find_places(keys, keys, directory, 1, numbers.copy())
     place = keys.offsets.ctypes.data, 2, keys.data.ctypes.data, keys.data.size
-    assert relay.run_plain([*place, *place, *place], 1, 255, directory, lambda _station, _rows: found) is not None
+    plain = [*place, *place, *place], 1, 255, directory
+    assert relay.run_plain(*plain, lambda _station, _rows: found) is not None
+    assert relay.name_plain(*plain, (names, names), lambda _station, _rows: found) is not None
 
 
 def _compile_criteria() -> None:

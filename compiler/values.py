@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FEW", "FEW_BYTES", "CacheStats", "Int32s", "KeyColumn", "Memory", "SetBatch", "key_by_key"]
+__all__ = ["FEW", "FEW_BYTES", "CacheStats", "Int32s", "KeyColumn", "Memory", "NumberedSets", "SetBatch", "key_by_key"]
 
 Int32s = npt.NDArray[np.int32]
 
@@ -61,6 +61,17 @@ class SetBatch(NamedTuple):
     """Set s is ``positions[offsets[s]:offsets[s + 1]]``. Equal sets may occur more than once."""
     positions: Int32s
     """Positions of matching bindings, ascending within a set. They are the automaton's accept tags: pattern i has tag i."""
+
+
+class NumberedSets(NamedTuple):
+    """The same for a small batch, in arrays that the next batch will write: whoever takes it reads it at once."""
+
+    set_ids: Int32s
+    """With more entries than there are keys."""
+    offsets: Int32s
+    positions: Int32s
+    numbering: object | None
+    """Equal numbers stand for the same set as long as this is the same object; None stands for no other batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

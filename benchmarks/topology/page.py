@@ -39,7 +39,8 @@ def _page(figures: Sequence[Figure], command: str, *, plots: bool) -> str:
         "# From exchange to queues",
         (
             f"Written by `{command}` on {machine()}. Nanoseconds of processor time of one thread for each message, by medians of "
-            "rounds in which all take turns, with warm caches. *Columns* is `route_columns`, with lists of the names of queues; "
+            "rounds in which all take turns, each with a router of its own and in each round with messages that it has not seen; two rounds "
+            "come before. *Columns* is `route_columns`, with lists of the names of queues; "
             "*routes* is `route_batch`, a route number for each message; *matching* is `match_batch` of the same keys against "
             f"one router that has all patterns of all exchanges, and {MOST_RATIO} times that is the target of columns. A "
             "sample of each family is held to the reference trie, exchange by exchange."

@@ -36,6 +36,7 @@ __all__ = [
     "ask_eight_records",
     "look_eight",
     "look_up_eight",
+    "look_up_eight_in_contexts",
     "read_eight",
     "shift_eight",
     "step_eight",
@@ -99,8 +100,40 @@ def look_up_eight(
     missing = ZERO
     for lane in range(EIGHT):
         begin, end = np.uint64(offsets[row + lane]), np.uint64(offsets[row + lane + ONE])
-        slot = slot_of(data, begin, end - begin, shift)
-        accept = look_up(table, slot, data, begin, end - begin)
+        slot = slot_of(data, begin, end - begin, ZERO, shift)
+        accept = look_up(table, slot, data, begin, end - begin, ZERO)
+        out[row + lane] = base + np.int64(accept) - 1
+        if accept == ZERO:
+            rows[n], ends[n], slots[n] = row + lane, end, slot
+            begins[n] = begin + np.uint64(begin == end)
+            n += ONE
+            missing |= ONE << lane
+    return missing
+
+
+@inlined
+def look_up_eight_in_contexts(
+    offsets: Int32s,
+    data: Bytes,
+    row: Unsigned,
+    table: Uint64s,
+    shift: Unsigned,
+    base: Signed,
+    out: Int32s,
+    rows: Uint64s,
+    begins: Uint64s,
+    ends: Uint64s,
+    slots: Uint64s,
+    n: Unsigned,
+    contexts: Int32s,
+) -> Unsigned:
+    """Do the same for keys of under 256 bytes, each of which has the context ``contexts[row]``."""
+    missing = ZERO
+    for lane in range(EIGHT):
+        begin, end = np.uint64(offsets[row + lane]), np.uint64(offsets[row + lane + ONE])
+        context = np.uint64(contexts[row + lane])
+        slot = slot_of(data, begin, end - begin, context, shift)
+        accept = look_up(table, slot, data, begin, end - begin, context)
         out[row + lane] = base + np.int64(accept) - 1
         if accept == ZERO:
             rows[n], ends[n], slots[n] = row + lane, end, slot

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import folded_product, inlined, kernel, load64
+from compiler.kernels._jit import inlined, kernel, load64
 from compiler.kernels.relay_tables import Directory
 from compiler.kernels.tables import Bytes, Int32s, Keys, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import EIGHT, GOLDEN, ONE, TWO, UPPER_HALF, ZERO
@@ -82,13 +82,9 @@ def station_of(place: Ends, name: Ends, places: Bytes, names: Bytes, directory: 
     slot = _home(first, last, name_first, name_last, lengths, multiplier) & mask
     while table[ENTRY * slot + np.uint64(5)] != ZERO:
         at = ENTRY * slot
-        if (
-            table[at] == first
-            and table[at + ONE] == last
-            and table[at + TWO] == name_first
-            and table[at + np.uint64(3)] == name_last
-            and table[at + np.uint64(4)] == lengths
-        ):
+        other = (table[at] ^ first) | (table[at + ONE] ^ last) | (table[at + TWO] ^ name_first)
+        other |= (table[at + np.uint64(3)] ^ name_last) | (table[at + np.uint64(4)] ^ lengths)
+        if other == ZERO:
             known = np.int64(table[at + np.uint64(5)]) - 1
             if (end - begin <= SHORT or _same(directory.places, known, places, begin)) and (
                 name_end - name_begin <= SHORT or _same(directory.names, known, names, name_begin)
@@ -137,9 +133,9 @@ def _home(
     first: Unsigned, last: Unsigned, name_first: Unsigned, name_last: Unsigned, lengths: Unsigned, multiplier: Unsigned
 ) -> Unsigned:
     """Mix all numbers of an entry; the products do not wait for each other."""
-    mixed = folded_product(first ^ lengths, multiplier) ^ folded_product(last ^ GOLDEN, multiplier)
-    mixed ^= folded_product(name_first ^ (multiplier >> UPPER_HALF), multiplier ^ GOLDEN)
-    return mixed ^ folded_product(name_last ^ lengths, GOLDEN ^ (multiplier << ONE))
+    mixed = (first ^ lengths) * multiplier + last * (multiplier ^ GOLDEN << ONE)
+    mixed += name_first * (multiplier << ONE ^ GOLDEN) + name_last * (multiplier << TWO ^ GOLDEN)
+    return mixed ^ mixed >> UPPER_HALF
 
 
 @kernel

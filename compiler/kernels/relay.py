@@ -25,6 +25,8 @@ __all__ = [
     "take_steps",
 ]
 
+FOUR = np.uint64(4)
+
 
 @kernel
 def begin_rows(
@@ -73,20 +75,17 @@ def advance_rows(
     offsets: Int32s,
     positions: Int32s,
     conditions: Int32s,
-    names: Int32s,
-    last: Int32s,
+    memo: Int32s,
     first: Signed,
 ) -> Signed:
     """Take each of the ``rows`` from ``first`` on one step further, given its accept set.
 
-    Row ``rows[i]`` has the set ``set_ids[i]``; set s has the conditions ``conditions[positions[offsets[s]:offsets[s + 1]]]``, and
-    ``names[s]`` is its number in the cache, or -1 as long as nobody needed it. ``last`` has room for two numbers for each set, at
-    first 0: the itinerary that the last row with it had, and the next one; most often it is the same again. Returns DONE, or minus
-    the table that must grow.
+    Row ``rows[i]`` has the set ``set_ids[i]``; set s has the conditions ``conditions[positions[offsets[s]:offsets[s + 1]]]``. ``memo``
+    is a power of two of fours, at first 0, of which set s has one, unless another takes it: s + 1, its number in the cache, the
+    itinerary that the last row with it had, and the next one; most often it is the same again. Returns DONE, or minus the table that must
+    grow.
     """
-    return take_steps(
-        network, cache, scratch, itineraries, rows, set_ids, offsets, positions, conditions, names, last, first
-    )
+    return take_steps(network, cache, scratch, itineraries, rows, set_ids, offsets, positions, conditions, memo, first)
 
 
 @inlined
@@ -100,26 +99,26 @@ def take_steps(
     offsets: Int32s,
     positions: Int32s,
     conditions: Int32s,
-    names: Int32s,
-    last: Int32s,
+    memo: Int32s,
     first: Signed,
 ) -> Signed:
     """Do what :func:`advance_rows` does."""
     steps, counts = cache.steps, cache.counts
-    mask = np.uint64((steps.size >> 1) - 1)
+    mask, memos = np.uint64((steps.size >> 1) - 1), np.uint64((memo.size >> 2) - 1)
     for i in range(first, rows.size):
         number, row = np.uint64(set_ids[i]), np.uint64(rows[i])
-        guess = TWO * number
-        if last[guess] == itineraries[row]:
-            itineraries[row] = last[guess + ONE]
+        own = FOUR * (number & memos)
+        known = np.uint64(memo[own]) == number + ONE
+        if known and memo[own + TWO] == itineraries[row]:
+            itineraries[row] = memo[own + FOUR - ONE]
             continue
-        name = np.int64(names[number])
-        if name < 0:
+        name = np.int64(memo[own + ONE])
+        if not known:
             name = name_set(cache, offsets, positions, conditions, np.int64(number))
             if name < 0:
                 counts[NEXT] = i
                 return name
-            names[number] = name
+            memo[own], memo[own + ONE], memo[own + TWO] = number + ONE, name, 0
         key = np.uint64(itineraries[row]) << UPPER_HALF | np.uint64(name)
         slot = _home(key) & mask
         while steps[TWO * slot] != key and steps[TWO * slot] != ZERO:
@@ -136,7 +135,7 @@ def take_steps(
             steps[TWO * slot] = key
             steps[TWO * slot + ONE] = np.uint64(target)
             counts[STEPS] += 1
-        last[guess], last[guess + ONE] = itineraries[row], np.int32(target)
+        memo[own + TWO], memo[own + FOUR - ONE] = itineraries[row], np.int32(target)
         itineraries[row] = target
     return DONE
 

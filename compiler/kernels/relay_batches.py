@@ -2,8 +2,9 @@
 
 A kernel costs 20 ns for each array that it is handed, and numpy a quarter of a microsecond for each that it makes: of a batch of
 256 messages that went from kernel to kernel, four fifths of the time went into this. So one kernel reads the columns where they lie, and
-finds where each key begins; another takes all keys a step further, and both end with what comes next: the keys that wait are
-written behind the words of their stations, or, where none waits, the whole answer is put together.
+finds where each key begins, or where it gets to if the whole message is known; another takes all keys a step further, and both end with
+what comes next: the keys that wait are written behind the words of their stations, or, where none waits, the whole answer is put together,
+as routes or as what lists of names take.
 
 What this leaves out, and the caller sees to: nulls, keys that are too long or not ASCII, names of no station, columns whose
 offsets are damaged, and answers for which there is no room. All of them are seen here, and the batch goes the general way.
@@ -17,15 +18,19 @@ from compiler.kernels._jit import array_at, inlined, kernel, load64, store64
 from compiler.kernels.leading import copy_text, screened
 from compiler.kernels.places import ends_within, station_of
 from compiler.kernels.relay import take_steps
+from compiler.kernels.relay_messages import keep_messages, recall_messages
+from compiler.kernels.relay_names import TwoSorts, measure_lists
 from compiler.kernels.relay_steps import work_out
 from compiler.kernels.relay_tables import (
     ASIDE,
     DONE,
     KEY,
+    LEARNS,
     NAME,
     OUTPUTS,
     PLACE,
     ROUTES,
+    SIZE,
     SLACK,
     WAITING,
     WRONG,
@@ -52,14 +57,18 @@ def publish(
     scratch: Scratch,
     room: Room,
     marks: Int32s,
+    texts: TwoSorts,
+    named: Signed,
     rows: Signed,
     longest: Signed,
     word: Signed,
+    learns: Signed,
 ) -> Signed:
     """Begin a batch of ``rows`` rows, whose columns are in ``room``; one text in the column of places is that of all rows.
 
-    Keys may have ``longest`` bytes, and the words of stations have up to ``word``. Returns DONE, WRONG, or minus the table that must
-    grow: then it is called again.
+    Keys may have ``longest`` bytes, and the words of stations have up to ``word``. Where it ``learns``, whole messages are looked up and
+    kept. The answer is put together as lists of names of ``texts`` if that is what ``named`` says, else as routes. Returns DONE, WRONG, or
+    minus the table that must grow: then it is called again.
     """
     for column in (PLACE, NAME, KEY):
         if not _lies_within(array_at(room.columns, column, np.int32), room.columns[column + 3]):
@@ -69,6 +78,7 @@ def publish(
         return np.int64(WRONG)
     if screened(offsets, data) > longest:
         return np.int64(WRONG)
+    room.counts[SIZE], room.counts[LEARNS] = offsets[rows] - offsets[0], learns
     place_offsets, places = array_at(room.columns, PLACE, np.int32), array_at(room.columns, PLACE + 2, np.uint8)
     name_offsets, names = array_at(room.columns, NAME, np.int32), array_at(room.columns, NAME + 2, np.uint8)
     several = place_offsets.size > 2
@@ -85,7 +95,9 @@ def publish(
                 return itinerary
             cache.begins[station] = itinerary
         room.itineraries[row] = itinerary
-    return _what_comes_next(cache, room, marks, offsets, data, rows)
+    if learns:
+        recall_messages(cache, room, offsets, data, rows)
+    return _what_comes_next(cache, room, marks, texts, named, offsets, data, rows)
 
 
 @kernel
@@ -95,32 +107,28 @@ def pass_on(
     scratch: Scratch,
     room: Room,
     marks: Int32s,
+    texts: TwoSorts,
+    named: Signed,
     rows: Signed,
     set_ids: Int32s,
     set_offsets: Int32s,
     positions: Int32s,
     conditions: Int32s,
-    names: Int32s,
-    last: Int32s,
+    memo: Int32s,
     first: Signed,
 ) -> Signed:
     """Take the rows that wait, from ``first`` on, one step further; arguments from ``set_ids`` on as for ``advance_rows``.
 
-    ``names`` and ``last`` need not have been filled. Returns DONE, WRONG, or minus the table that must grow: then it is called again
+    ``set_ids`` may have more entries than rows wait. Returns DONE, WRONG, or minus the table that must grow: then it is called again
     with what the cache's counts have as NEXT.
     """
-    if first == 0:
-        for i in range(names.size):
-            names[i] = -1
-        for i in range(last.size):
-            last[i] = 0
-    given = set_ids, set_offsets, positions, conditions, names, last, first
-    waiting = room.rows[: set_ids.size]
+    given = set_ids, set_offsets, positions, conditions, memo, first
+    waiting = room.rows[: room.counts[WAITING]]
     status = take_steps(network, cache, scratch, room.itineraries, waiting, *given)
     if status != DONE:
         return np.int64(status)
     offsets, data = array_at(room.columns, KEY, np.int32), array_at(room.columns, KEY + 2, np.uint8)
-    return _what_comes_next(cache, room, marks, offsets, data, rows)
+    return _what_comes_next(cache, room, marks, texts, named, offsets, data, rows)
 
 
 @inlined
@@ -134,7 +142,14 @@ def _lies_within(offsets: Int32s, size: Unsigned) -> bool:
 
 @inlined
 def _what_comes_next(
-    cache: Itineraries, room: Room, marks: Int32s, offsets: Int32s, data: Bytes, rows: Signed
+    cache: Itineraries,
+    room: Room,
+    marks: Int32s,
+    texts: TwoSorts,
+    named: Signed,
+    offsets: Int32s,
+    data: Bytes,
+    rows: Signed,
 ) -> Signed:
     """Find the rows that wait, and write the keys of those that the automaton answers for; where none waits, put the answer together."""
     waiting, aside, end = ZERO, ZERO, ZERO
@@ -148,6 +163,7 @@ def _what_comes_next(
         if room.asked[station]:
             room.aside[aside] = row
             room.aside_at[aside] = at
+            room.begun[row] = 0  # it goes by more than its key
             aside += ONE
             continue
         word = np.uint64(room.word_offsets[station])
@@ -167,7 +183,14 @@ def _what_comes_next(
         waiting += ONE
         room.offsets[waiting] = end
     room.counts[WAITING], room.counts[ASIDE] = np.int64(waiting), np.int64(aside)
-    return np.int64(DONE) if waiting + aside else _put_together(cache, room, marks, rows)
+    if waiting + aside:
+        return np.int64(DONE)
+    if room.counts[LEARNS] and cache.messages.size:  # the table may have made way since
+        keep_messages(cache, room, offsets, data)
+    if named:
+        measure_lists(cache, room, texts, rows)
+        return np.int64(DONE)
+    return _put_together(cache, room, marks, rows)
 
 
 @inlined

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from compiler.kernels.tables import Bools, Bytes, Int32s, Int64s, Keys, Uint64s, Unsigned
+import numpy as np
 
-__all__ = ["SLACK", "Directory", "Itineraries", "Network", "Room", "Scratch"]
+from compiler.kernels.tables import Bools, Bytes, Int32s, Int64s, Keys, Uint64s, Unsigned, frozen
+
+__all__ = ["NO_TEXTS", "SLACK", "Directory", "Itineraries", "Network", "Room", "Scratch", "Texts"]
 
 SLACK = 32
 """How many bytes kernels may copy beyond the end of a text."""
@@ -85,6 +87,8 @@ class Itineraries(NamedTuple):
     members: Int32s
     steps: Uint64s
     """The hash table of steps, with linear probing: pairs of (itinerary << 32 | set) and the next itinerary."""
+    messages: Uint64s
+    """Where whole messages lead, as :mod:`compiler.kernels.relay_messages` has them; no entries as long as nobody wants it."""
 
 
 class Scratch(NamedTuple):
@@ -105,9 +109,36 @@ WRONG = 1
 PLACE, NAME, KEY = 0, 4, 8
 """Slots of ``Room.columns``, four for each column: the address of its offsets, how many these are, the address of its bytes, and
 how many there are."""
-WAITING, ASIDE, ROUTES, OUTPUTS = range(4)
+WAITING, ASIDE, ROUTES, OUTPUTS, LISTED, LETTERS, OTHERS, OTHER_LETTERS = range(8)
 """Slots of ``Room.counts``: how many rows wait at stations that the automaton knows and at others; and, where none waits, how many
-distinct itineraries the rows have, and how many outputs these have."""
+distinct itineraries the rows have, and how many outputs these have; or instead how many outputs with a name of the first sort all rows have
+together, the bytes of these names, and the same of the second sort."""
+KNOWN, LEARNS, SIZE = 8, 9, 10
+"""How many rows were known as whole messages; whether those that were not are kept; and the bytes of all keys."""
+LISTS_AT = 11
+"""Seven slots: where parts of the lists begin, in bytes. They are the ends of lists, the ends of names and the names of the first sort, the
+same of the second, and the bits."""
+BLOCK_BYTES = 18
+"""The bytes of all that."""
+KEPT = 19
+"""How many messages are to be kept."""
+ROOM_COUNTS = 20
+"""The length of ``Room.counts``."""
+LINE = 64
+"""Each part of the lists begins at a multiple of so many bytes, as Arrow recommends."""
+
+
+class Texts(NamedTuple):
+    """Names of outputs: name n, that of output ``first + n``, is ``data[offsets[n]:offsets[n + 1]]``. Immutable."""
+
+    first: int
+    offsets: Int64s
+    data: Bytes
+    """With SLACK bytes more."""
+
+
+NO_TEXTS = Texts(0, frozen(np.zeros(1, np.int64)), frozen(np.zeros(SLACK, np.uint8)))
+"""No name."""
 
 
 class Directory(NamedTuple):
@@ -127,6 +158,15 @@ class Room(NamedTuple):
     columns: Uint64s
     counts: Int64s
     itineraries: Int32s
+    begun: Int32s
+    """The itinerary that each row has begun with, or 0 where it goes by more than its key."""
+    unknown: Int32s
+    """Rows whose whole messages are not known, and are to be kept at ``slots``."""
+    slots: Uint64s
+    missed: Uint64s
+    """Eight such rows, and where to keep them; ``unread`` is written beside these."""
+    missed_at: Uint64s
+    unread: Uint64s
     rows: Int32s
     """The rows that wait at stations that the automaton knows, ascending."""
     offsets: Int32s

@@ -62,6 +62,8 @@ class BoundedCache:
         self._pace = policy.pace(None if bits is None else len(bits.loops))
         self._keys = self._clears = self._fallbacks = 0
         self._cache: Cache | None = None
+        self._numbering: object
+        """Another one whenever accept sets are numbered anew."""
         self._start_over()
 
     def stats(self) -> CacheStats:
@@ -126,6 +128,7 @@ class BoundedCache:
         self._single = SingleKeys(self._program, self._capacity)
         self._words_at_clear = int(cache.meta[WORDS])
         self._cache = cache if nbytes(cache) <= self._capacity and self._policy.simulate is not True else None
+        self._numbering = object()
         self._midway = False  # whether a call was begun and has not ended: then an exception has ended it
 
     def _grow(self, cache: Cache, table: int) -> bool:
@@ -151,6 +154,7 @@ class BoundedCache:
             smallest = empty_cache(self._program, self._capacity, doorkeeper=True)
             smallest.meta[COUNTS] = cache.meta[COUNTS]
             self._cache, self._single.cache = smallest, None
+        self._numbering = object()
         self._key_cache.forget()
         self._single.forget()
         self._words_at_clear = int(cache.meta[WORDS])

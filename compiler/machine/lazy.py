@@ -14,7 +14,7 @@ is the same machine in plain Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -24,6 +24,7 @@ import numpy as np
 
 from compiler.automata.nfa import Nfa
 from compiler.kernels.seal_tables import Seal
+from compiler.kernels.tables import Keys
 from compiler.leases import Lease, Leases
 from compiler.machine.bit_program import bit_program
 from compiler.machine.cache import Snapshot, nbytes
@@ -37,7 +38,7 @@ from compiler.machine.sealed_walker import SealedWalker
 from compiler.machine.seals import arrays_of, check, seal_of
 from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.walker import Halt
-from compiler.values import CacheStats, Int32s, KeyColumn, Memory, SetBatch
+from compiler.values import CacheStats, Int32s, KeyColumn, Memory, NumberedSets, SetBatch
 
 __all__ = ["LazyDfa"]
 
@@ -160,14 +161,17 @@ class LazyDfa:
         finally:
             self._leases.give_back(number)
 
-    def match_column(self, column: KeyColumn) -> SetBatch | None:
-        """Match keys, at most FEW and none of them null, with PADDING behind their bytes; None if they must go the way of columns."""
+    def match_keys(self, keys: Keys, count: int, take: Callable[[NumberedSets], bool]) -> bool | None:
+        """Match the first ``count`` keys, at most FEW, and return what ``take`` says of the answer; None if they must go the way of columns.
+
+        The arrays must be such as kernels may read (:mod:`compiler.machine.columns`), and none of the keys null.
+        """
         lease: Lease = {}
         number = self._lent(lease)
         if number is None:
             return None
         try:
-            return self._walkers[number].run_column(column)
+            return self._walkers[number].run_keys(keys, count, take)
         finally:
             self._leases.give_back(number)
 
@@ -284,7 +288,7 @@ LENDING = tuple(
     for function in (
         LazyDfa.match,
         LazyDfa.match_joined,
-        LazyDfa.match_column,
+        LazyDfa.match_keys,
         LazyDfa.match_memory,
         LazyDfa.snapshot,
         LazyDfa.seal,

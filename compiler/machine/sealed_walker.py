@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.tables import BLOCK, KEY_CACHE_HITS, LOST, WORDS, Keys, Program
+from compiler.kernels.tables import BLOCK, KEY_CACHE_HITS, LOST, WORDS, Cache, Keys, Program
 from compiler.machine.bit_program import BitProgram
 from compiler.machine.cache import nbytes
 from compiler.machine.collector import Collector
@@ -130,23 +130,20 @@ class SealedWalker(SmallBatchWalker):
             self._key_room = capacity - rows
         return rows + (0 if policy.key_cache == "off" else table_bytes(self._key_room, policy.key_cache_share))
 
-    def _run_few(self, few: FewKeys, keys: Keys, count: int) -> SetBatch:
+    def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | None:
         from compiler.kernels.calling import direct  # as late as all kernels
         from compiler.kernels.walk_sealed import walk_sealed
 
         pace = self._sealed_pace
         if pace.pause:
             pace.skip(count)
-            return super()._run_few(few, keys, count)
+            return super()._walk_few(few, keys, count)
         lost = direct(walk_sealed, self._program, self._seal, self._work, keys, 0, count, few.ids)
         if lost:
             pace.note(answered=self._sealed_keys, lost=lost)
-        else:
-            found = few.answer(self._seal, count)
-            if found is not None:
-                self._sealed_keys += count
-                return found
-        return super()._run_few(few, keys, count)
+            return super()._walk_few(few, keys, count)
+        self._sealed_keys += count
+        return self._seal
 
     def _walk_sealed(self, column: KeyColumn, ids: Int32s, halt: Halt) -> list[Rows]:
         """Match a column as far as it is known; return the rows of keys that are lost, or were not asked for, in parts."""

@@ -8,14 +8,17 @@ any batch, from the key at which it happened. Neither the key cache nor rows are
 
 from __future__ import annotations
 
-from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, MEMBERS, ROW, STATES, WORDS, Cache, Keys, frozen
+from collections.abc import Callable
+
+from compiler.kernels.seal_tables import Seal
+from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, MEMBERS, ROW, STATES, WORDS, Cache, Keys
 from compiler.machine.cache import forget_seen
 from compiler.machine.collector import Collector
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import NO_KEY_TABLE
 from compiler.machine.progress import Progress
 from compiler.machine.walker import Walker
-from compiler.values import KeyColumn, Memory, SetBatch
+from compiler.values import Memory, NumberedSets, SetBatch
 
 __all__ = ["SmallBatchWalker"]
 
@@ -33,13 +36,16 @@ class SmallBatchWalker(Walker):
             return None
         return self._run_few(few, few.keys, count)
 
-    def run_column(self, column: KeyColumn) -> SetBatch | None:
-        """Match at most FEW keys, none of them null, that lie in arrays with PADDING behind them; None if they must go another way."""
+    def run_keys(self, keys: Keys, count: int, take: Callable[[NumberedSets], bool]) -> bool | None:
+        """Match at most FEW keys, none of them null, where they lie, and return what ``take`` says; None if they must go another way."""
         few = self._room()
         if few is None:
             return None
-        keys = Keys(frozen(column.offsets), frozen(column.data), few.keys.valid)
-        return self._run_few(few, keys, len(column.offsets) - 1)
+        tables = self._walk_few(few, keys, count)
+        if tables is not None and tables is self._cache:
+            self._midway = False
+            return take(NumberedSets(few.ids, tables.set_end, tables.tags, self._numbering))
+        return take(NumberedSets(*self._answer(few, keys, count, tables), None))
 
     def run_memory(self, offsets: Memory, data: Memory | None, first: int, count: int, width: int) -> SetBatch | None:
         """Match keys that lie in memory as Arrow has them; None where they must go another way."""
@@ -59,6 +65,10 @@ class SmallBatchWalker(Walker):
         return self._few
 
     def _run_few(self, few: FewKeys, keys: Keys, count: int) -> SetBatch:
+        return self._answer(few, keys, count, self._walk_few(few, keys, count))
+
+    def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | None:
+        """Walk keys; return the tables by which ``few.ids`` are numbered, or None where some keys are left."""
         from compiler.kernels.calling import direct  # as late as all kernels
         from compiler.kernels.walk import walk
 
@@ -76,8 +86,17 @@ class SmallBatchWalker(Walker):
         if (built or self._pace.builds) and self._policy.simulate is None:
             members = float(meta[MEMBERS] / meta[STATES])
             self._pace.compare(keys=count, words=int(meta[WORDS]) - words, builds=built, members=members)
-        found = None if status != DONE or meta[DEFERRED] else few.answer(cache, count)
+        return cache if status == DONE and not meta[DEFERRED] else None
+
+    def _answer(self, few: FewKeys, keys: Keys, count: int, tables: Cache | Seal | None) -> SetBatch:
+        """Return the answer for keys that were walked by these tables, or walk on with those that are left."""
+        found = None if tables is None else few.answer(tables, count)
         if found is None:
+            cache = self._cache
+            assert cache is not None
+            if tables is not None and tables is not cache:  # sealed ones, which have too many tags for a small batch
+                SmallBatchWalker._walk_few(self, few, keys, count)
+                self._keys -= count  # they are counted with the sealed ones
             found = self._finished(few, keys, cache, count)
         self._midway = False
         return found

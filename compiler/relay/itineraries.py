@@ -24,6 +24,7 @@ from compiler.kernels.relay_tables import (
     Scratch,
 )
 from compiler.kernels.tables import longer
+from compiler.machine.key_cache import NO_KEY_TABLE
 
 __all__ = ["empty_itineraries", "grown", "make_scratch", "nbytes"]
 
@@ -43,6 +44,7 @@ def empty_itineraries(network: Network) -> Itineraries:
         slots=np.zeros(128, np.uint64),
         members=np.empty(512, np.int32),
         steps=np.zeros(2 * 256, np.uint64),
+        messages=NO_KEY_TABLE,
     )
 
 

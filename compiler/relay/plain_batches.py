@@ -3,41 +3,84 @@
 A batch of 256 messages took 230 us, of which kernels took 50: the rest went into arrays that were made and cut, and into calls.
 Here the columns are read where they lie, what is worked out lies in arrays that are there already, and the answer is one array
 (:mod:`compiler.kernels.relay_batches`). What is out of the ordinary goes the general way, from its beginning.
+
+Messages that recur are known whole (:mod:`compiler.kernels.relay_messages`), as long as that pays: it is decided as for the keys
+of a machine (:mod:`compiler.machine.key_cache`), with a step of a message in place of a word of a key.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from compiler.kernels.relay_tables import Directory, Room
-from compiler.kernels.tables import Bools, Bytes, frozen
+from compiler.kernels.relay_tables import (
+    BLOCK_BYTES,
+    LISTED,
+    LISTS_AT,
+    ROOM_COUNTS,
+    ROUTES,
+    SIZE,
+    Directory,
+    Room,
+    Texts,
+)
+from compiler.kernels.tables import Bools, Bytes, Keys, frozen
+from compiler.machine.key_cache import KeyCachePolicy
 from compiler.relay.steps import Steps
-from compiler.values import Int32s, KeyColumn, SetBatch
+from compiler.values import Int32s, NumberedSets, SetBatch
 
-__all__ = ["ROWS", "PlainBatches"]
+__all__ = ["ROWS", "ListsOfNames", "PlainBatches"]
 
-ROWS, KEY_BYTES, MOST_OUTPUTS = 1 << 13, 1 << 19, 1 << 16
+ROWS, KEY_BYTES, MOST_OUTPUTS = 1 << 14, 1 << 20, 1 << 16
 """The most rows of a plain batch, bytes of its keys behind words, and outputs of all its routes."""
+MOST_LIST_BYTES = 1 << 24
+"""The most bytes of all lists of a batch."""
+STEP = 30.0
+"""The nanoseconds of a step that a message need not take where it is known, besides those of a key (`demo, keys recur` of
+``python -m benchmarks topology``: 36 together in batches of 100,000)."""
 _COLUMNS = struct.Struct("12Q")
-_NOTHING = SetBatch(np.empty(0, np.int32), np.zeros(1, np.int32), np.empty(0, np.int32))
+_NOTHING = NumberedSets(np.empty(0, np.int32), np.zeros(1, np.int32), np.empty(0, np.int32), None)
+_NO_NULLS = frozen(np.empty(0, np.bool_))
+Match = Callable[[Keys, int, Callable[[NumberedSets], bool]], bool]
+"""What matches the first keys of so many, and hands on the answer."""
+
+
+class ListsOfNames(NamedTuple):
+    """Two lists of names for each row, in one block: see :mod:`compiler.kernels.relay_names`."""
+
+    rows: int
+    block: Int32s
+    places: list[int]
+    """Where ends of lists, ends of names and names of the first sort begin, the same of the second, then bits; all in bytes."""
+    counts: list[int]
+    """How many names there are of the first sort, and how many bytes these have; and the same of the second. Its lists are only there
+    if it has names."""
 
 
 class PlainBatches:
     """Room for plain batches, one at a time. What is in it means nothing between two batches."""
 
     def __init__(self, asked: Bools, words: tuple[Int32s, Bytes], tags: Int32s) -> None:
-        """Allocate 1 MB; pages that no batch needs never become resident."""
+        """Allocate 2 MB; pages that no batch needs never become resident."""
         word_offsets, texts = words
         self._tags = tags
         self._word = int(np.diff(word_offsets).max(initial=0))
-        rows, at, aside, aside_at = (np.zeros(ROWS, np.int32) for _ in range(4))
+        rows, at, aside, aside_at, begun, unknown = (np.zeros(ROWS, np.int32) for _ in range(6))
+        missed, missed_at, unread = (np.zeros(8, np.uint64) for _ in range(3))
         self._room = Room(
             columns=np.zeros(12, np.uint64),
-            counts=np.zeros(4, np.int64),
+            counts=np.zeros(ROOM_COUNTS, np.int64),
             itineraries=at,
+            begun=begun,
+            unknown=unknown,
+            slots=np.zeros(ROWS, np.uint64),
+            missed=missed,
+            missed_at=missed_at,
+            unread=unread,
             rows=rows,
             offsets=np.zeros(ROWS + 1, np.int32),
             data=np.zeros(KEY_BYTES, np.uint8),
@@ -48,35 +91,98 @@ class PlainBatches:
             words=frozen(texts),
             answer=np.zeros(2 * ROWS + 1 + MOST_OUTPUTS, np.int32),
         )
+        self._keys = Keys(_shown(self._room.offsets), _shown(self._room.data), _NO_NULLS)
+        self._messages = KeyCachePolicy("auto")
+        self._rows = self._known = self._size = 0
+        """How many messages there were since that was decided, how many of them were known, and the bytes of their keys."""
 
-    def run(
+    def routes(
         self,
         steps: Steps,
         columns: Sequence[int],
-        rows: int,
-        longest: int,
+        numbers: tuple[int, int],
         directory: Directory,
-        match: Callable[[KeyColumn], SetBatch],
+        match: Match,
         ask: Callable[[Int32s, Int32s, Int32s], None],
     ) -> SetBatch | None:
         """Send the rows of columns, whose places are as ``Room.columns`` has them; None if they must go the general way.
 
-        ``match`` returns the accept sets of keys, and ``ask`` takes the rows of stations that are asked a step further, given all
-        itineraries, the rows, and where they wait. Raises :class:`compiler.relay.steps.FullError`.
+        ``numbers`` are how many rows there are, and the most bytes of a key. ``match`` hands on the accept sets of keys, and ``ask`` takes
+        the rows of stations that are asked a step further, given all itineraries, the rows, and where they wait. Raises
+        :class:`compiler.relay.steps.FullError`.
         """
-        room = self._room
-        _COLUMNS.pack_into(room.columns.data, 0, *columns)
-        if not steps.publish(directory, room, rows, longest, self._word):
+        if not self._send(steps, columns, numbers, directory, None, match, ask):
             return None
-        counts = room.counts
-        while True:
-            waiting, aside, routes, outputs = counts.tolist()
-            if not waiting and not aside:
-                break
+        rows = numbers[0]
+        _, _, routes, outputs = self._room.counts[:LISTED].tolist()
+        answer = self._room.answer[: rows + routes + 1 + outputs].copy()
+        return SetBatch(answer[:rows], answer[rows : rows + routes + 1], answer[rows + routes + 1 :])
+
+    def lists(
+        self,
+        steps: Steps,
+        columns: Sequence[int],
+        numbers: tuple[int, int],
+        directory: Directory,
+        texts: tuple[Texts, Texts],
+        match: Match,
+        ask: Callable[[Int32s, Int32s, Int32s], None],
+    ) -> ListsOfNames | None:
+        """Do the same, and return the names of the outputs that each row gets to; ``texts`` are those of two sorts of outputs."""
+        if not self._send(steps, columns, numbers, directory, texts, match, ask):
+            return None
+        counts = self._room.counts.tolist()
+        size = counts[BLOCK_BYTES]
+        if size > MOST_LIST_BYTES:
+            return None
+        block = np.empty((size >> 2) + 1, np.int32)
+        steps.write_lists(self._room, texts, numbers[0], block, block.view(np.uint8))
+        return ListsOfNames(numbers[0], block, counts[LISTS_AT:BLOCK_BYTES], counts[LISTED : LISTED + 4])
+
+    def _send(
+        self,
+        steps: Steps,
+        columns: Sequence[int],
+        numbers: tuple[int, int],
+        directory: Directory,
+        texts: tuple[Texts, Texts] | None,
+        match: Match,
+        ask: Callable[[Int32s, Int32s, Int32s], None],
+    ) -> bool:
+        """Send the rows until none waits; False if they must go the general way."""
+        room, rows, tags = self._room, numbers[0], self._tags
+        _COLUMNS.pack_into(room.columns.data, 0, *columns)
+        learns = self._messages.wanted
+        if not steps.publish(directory, room, texts, *numbers, self._word, learns=learns):
+            return False
+        waiting, aside, *_, known, _, size = room.counts[: SIZE + 1].tolist()
+        self._note(rows, known if learns else 0, size)
+        while waiting or aside:
             if aside:
                 ask(room.itineraries, room.aside[:aside], room.aside_at[:aside])
-            found = match(KeyColumn(room.offsets[: waiting + 1], room.data, None)) if waiting else _NOTHING
-            if not steps.pass_on(room, rows, found, self._tags):
-                return None
-        answer = room.answer[: rows + routes + 1 + outputs].copy()
-        return SetBatch(answer[:rows], answer[rows : rows + routes + 1], answer[rows + routes + 1 :])
+            if waiting:
+                passed = match(self._keys, waiting, lambda sets: steps.pass_on(room, rows, sets, tags, texts))
+            else:
+                passed = steps.pass_on(room, rows, _NOTHING, tags, texts)
+            if not passed:
+                return False
+            waiting, aside = room.counts[:ROUTES].tolist()
+        return True
+
+    def _note(self, rows: int, known: int, size: int) -> None:
+        """Count messages, and decide at the end of a stretch of them whether to look them up whole further."""
+        self._rows += rows
+        self._known += known
+        self._size += size
+        policy = self._messages
+        policy.left -= rows
+        if policy.left <= 0:
+            policy.judge(keys=self._rows, hits=self._known, words=self._rows - self._known, size=self._size, word=STEP)
+            self._rows = self._known = self._size = 0
+
+
+def _shown(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view for kernels that only read; it shows what others write."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -8,24 +8,41 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import CapacityError
-from compiler.kernels.relay_tables import DONE, EPOCH, FOUND, NEXT, STATES, WRONG, Directory, Itineraries, Network, Room
-from compiler.kernels.tables import Bools
+from compiler.kernels.relay_tables import (
+    DONE,
+    EPOCH,
+    FOUND,
+    NEXT,
+    NO_TEXTS,
+    STATES,
+    WRONG,
+    Directory,
+    Itineraries,
+    Network,
+    Room,
+    Texts,
+)
+from compiler.kernels.tables import Bools, Bytes
+from compiler.machine.key_cache import NO_KEY_TABLE, key_table, table_bytes
 from compiler.relay.itineraries import empty_itineraries, grown, make_scratch, nbytes
-from compiler.values import Int32s, SetBatch
+from compiler.values import Int32s, NumberedSets, SetBatch
 
 __all__ = ["FullError", "Steps"]
 
 MOST_EPOCHS = 1 << 30
 MOST_VALUES = 2**31 - 1
+MOST_MEMOS = 1 << 12
+"""The sets of small batches of which is kept in mind where they led last, in 64 KB besides the cache."""
 
 
 @cache
-def _kernels() -> tuple[Any, Any, Any]:
+def _kernels() -> tuple[Any, Any, Any, Any]:
     """Import as late as all kernels: to ask for a module's names at each batch would take 2 us."""
     from compiler.kernels.calling import direct
     from compiler.kernels.relay_batches import pass_on, publish
+    from compiler.kernels.relay_names import write_lists
 
-    return direct, publish, pass_on
+    return direct, publish, pass_on, write_lists
 
 
 class FullError(Exception):
@@ -44,6 +61,9 @@ class Steps:
         self._cache: Itineraries
         self._marks: Int32s
         self._numbered: list[Int32s]
+        self._memo: Int32s
+        self._numbering: object
+        """What the numbers of sets in the memo belong to."""
         self.start_over()
 
     def start_over(self) -> None:
@@ -77,43 +97,56 @@ class Steps:
             self._grow(-status)
             row, found = int(self._cache.counts[NEXT]), int(self._cache.counts[FOUND])
 
-    def publish(self, directory: Directory, room: Room, rows: int, longest: int, word: int) -> bool:
-        """Begin a plain batch; return False if it must go the general way. See :mod:`compiler.kernels.relay_batches`."""
-        direct, publish, _ = _kernels()
+    def publish(
+        self, directory: Directory, room: Room, texts: tuple[Texts, Texts] | None, *numbers: int, learns: bool
+    ) -> bool:
+        """Begin a plain batch, and have it end as lists of names if there are ``texts``.
+
+        ``numbers`` are those of rows, the most bytes of a key, and those of a station's word. Returns False if the batch must go the
+        general way. See :mod:`compiler.kernels.relay_batches`.
+        """
+        direct, publish, *_ = _kernels()
         self._count_epochs()
+        learning = learns and self._has_messages()
         while True:
             self._lengthen_marks()
-            known = directory, self._network, self._cache, self._scratch, room, self._marks
-            status = int(direct(publish, *known, rows, longest, word))
+            known = directory, self._network, self._cache, self._scratch, room, self._marks, *_named(texts)
+            status = int(direct(publish, *known, *numbers, int(learning and len(self._cache.messages) > 0)))
             if status >= 0:
                 return status != WRONG
             self._grow(-status)
 
-    def pass_on(self, room: Room, rows: int, sets: SetBatch, conditions: Int32s) -> bool:
-        """Take the rows of a plain batch that wait one step further, given their accept sets; the rest as for :meth:`advance`."""
-        direct, _, pass_on = _kernels()
-        names = np.empty(len(sets.offsets) - 1, np.int32)
-        last = np.empty(2 * len(names), np.int32)
+    def pass_on(
+        self, room: Room, rows: int, sets: NumberedSets, conditions: Int32s, texts: tuple[Texts, Texts] | None
+    ) -> bool:
+        """Take the rows of a plain batch that wait one step further, given their accept sets; the rest as for :meth:`publish`."""
+        direct, _, pass_on, _ = _kernels()
+        set_ids, offsets, positions, numbering = sets
         row = 0
         while True:
             self._lengthen_marks()
-            known = self._network, self._cache, self._scratch, room, self._marks, rows
-            status = int(direct(pass_on, *known, *sets, conditions, names, last, row))
+            memo = self._memo_for(numbering, len(offsets) - 1)
+            known = self._network, self._cache, self._scratch, room, self._marks, *_named(texts), rows
+            status = int(direct(pass_on, *known, set_ids, offsets, positions, conditions, memo, row))
             if status >= 0:
                 return status != WRONG
             self._grow(-status)
             row = int(self._cache.counts[NEXT])
+
+    def write_lists(self, room: Room, texts: tuple[Texts, Texts], rows: int, block: Int32s, data: Bytes) -> None:
+        """Write the lists of a plain batch; see :func:`compiler.kernels.relay_names.write_lists`."""
+        direct, *_, write_lists = _kernels()
+        direct(write_lists, self._cache, room, texts, rows, block, data)
 
     def advance(self, itineraries: Int32s, rows: Int32s, sets: SetBatch, conditions: Int32s) -> None:
         """Take rows one step further, given the accept set of each and the condition that each accept tag stands for."""
         from compiler.kernels.calling import direct
         from compiler.kernels.relay import advance_rows
 
-        names = np.full(len(sets.offsets) - 1, -1, np.int32)
-        last = np.zeros(2 * len(names), np.int32)
+        memo = _memo(len(sets.offsets) - 1)
         row = 0
         while True:
-            where = itineraries, rows, *sets, conditions, names, last, row
+            where = itineraries, rows, *sets, conditions, memo, row
             status = int(direct(advance_rows, self._network, self._cache, self._scratch, *where))
             if status == DONE:
                 return
@@ -181,13 +214,43 @@ class Steps:
             more = np.full(len(self._cache.waits) - len(self._marks), -1, np.int32)
             self._marks = np.concatenate((self._marks, more))
 
+    def _has_messages(self) -> bool:
+        """Have a table of whole messages, if there is room for it; tell whether there is one."""
+        if not len(self._cache.messages):
+            size = table_bytes(self.limit or 0)
+            if size and self.nbytes + size <= (self.limit or 0):
+                self._cache = self._cache._replace(messages=key_table(self.limit or 0))
+        return len(self._cache.messages) > 0
+
+    def _memo_for(self, numbering: object | None, count: int) -> Int32s:
+        """Return where sets have led that a machine has numbered up to ``count``: what is known already, if numbers go on."""
+        if numbering is None:
+            return _memo(count)
+        if numbering is not self._numbering or min(count, MOST_MEMOS) > len(self._memo) >> 2:
+            self._memo, self._numbering = _memo(min(2 * count, MOST_MEMOS)), numbering
+        return self._memo
+
     def _empty(self) -> None:
         self._cache = empty_itineraries(self._network)
+        self._memo, self._numbering = _memo(0), None
         self._marks = np.full(len(self._cache.waits), -1, np.int32)
         self._numbered = []
 
     def _grow(self, table: int) -> None:
         larger = grown(self._cache, table, self.limit)
+        if larger is None and len(self._cache.messages):  # what these take is room for itineraries first
+            self._cache = self._cache._replace(messages=NO_KEY_TABLE)
+            larger = grown(self._cache, table, self.limit)
         if larger is None:
             raise FullError
         self._cache = larger
+
+
+def _named(texts: tuple[Texts, Texts] | None) -> tuple[tuple[Texts, Texts], int]:
+    """Return what kernels take for texts that may be missing."""
+    return ((NO_TEXTS, NO_TEXTS), 0) if texts is None else (texts, 1)
+
+
+def _memo(count: int) -> Int32s:
+    """Return empty fours for at least ``count`` sets; see :func:`compiler.kernels.relay.advance_rows`."""
+    return np.zeros(4 << max(count - 1, 0).bit_length(), np.int32)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from compiler.values import Int32s, KeyColumn, SetBatch
 
-__all__ = ["FurtherKeys", "united"]
+__all__ = ["FurtherKeys", "joined", "united"]
 
 
 class FurtherKeys(NamedTuple):
@@ -50,6 +51,24 @@ def united(found: SetBatch, owners: Int32s, more: SetBatch) -> SetBatch:
         ids,
         np.concatenate([found.offsets, ends]).astype(np.int32),
         np.concatenate([found.positions, pairs % width]).astype(np.int32),
+    )
+
+
+def joined(parts: Sequence[SetBatch]) -> SetBatch:
+    """Return the answers for several runs of rows as one, for all of them in order.
+
+    >>> part = SetBatch(*(np.array(part, np.int32) for part in ([0, 0], [0, 1], [7])))
+    >>> [array.tolist() for array in joined([part, part])]
+    [[0, 0, 1, 1], [0, 1, 2], [7, 7]]
+    """
+    if len(parts) == 1:
+        return parts[0]
+    sets = np.cumsum([0, *(len(part.offsets) - 1 for part in parts)], dtype=np.int32)
+    ends = np.cumsum([0, *(len(part.positions) for part in parts)], dtype=np.int32)
+    return SetBatch(
+        np.concatenate([part.set_ids + first for part, first in zip(parts, sets, strict=False)]),
+        np.concatenate([ends[:1], *(part.offsets[1:] + first for part, first in zip(parts, ends, strict=False))]),
+        np.concatenate([part.positions for part in parts]),
     )
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from compiler.prepare import jit_enabled
+from compiler.relay.plain_batches import ListsOfNames
 from compiler.values import Int32s, SetBatch
 from dfa_router.errors import MessagesError
 from dfa_router.rabbitmq.byte_columns import bytes_array, plain_array
@@ -26,16 +27,18 @@ from dfa_router.rabbitmq.copies import BCC, CC, Copies
 from dfa_router.rabbitmq.exchange_types import EVERY_TYPE_READS
 from dfa_router.rabbitmq.headers.columns import read_headers
 from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ROUTING_KEY
-from dfa_router.rabbitmq.name_lists import FEW_ROWS, Texts, empty_lists, named_lists
+from dfa_router.rabbitmq.name_lists import FEW_ROWS, Texts, empty_lists, named_lists, written_lists
 from dfa_router.rabbitmq.nodes import Node, Numbering
 from dfa_router.rabbitmq.places import Places
 from dfa_router.rabbitmq.problems import Problems, check_keys
 from dfa_router.rabbitmq.routed_columns import CHOICE, RoutedColumns
 
-__all__ = ["CompiledTopology", "RoutedBatch", "RoutedColumns", "route_batch"]
+__all__ = ["CompiledTopology", "RoutedBatch", "RoutedColumns", "route_batch", "route_few"]
 
 
 _CHOICES = pa.list_(CHOICE)
+NAMED = 1 << 10
+"""The most messages of a batch each of whose names are written for it alone, and not for its route."""
 
 
 class CompiledTopology(Protocol):
@@ -84,9 +87,14 @@ class CompiledTopology(Protocol):
     ) -> SetBatch | None:
         """Do the same for columns as :func:`route_batch` has them; None for any that are not plain.
 
-        That are large ones, those with nulls or in another form, those with attributes other than maps of headers, and any with a
-        row that has a problem or further keys.
+        That are those with nulls or in another form, those with attributes other than maps of headers, and any with a row that has a
+        problem or further keys.
         """
+
+    def name_plain(
+        self, exchanges: Any, keys: Any, vhosts: Any, vhost: str, attributes: Mapping[str, Any]
+    ) -> ListsOfNames | None:
+        """Do the same with few messages, and name what each gets to; None for many, too."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -185,6 +193,22 @@ class RoutedBatch:
         ends = np.concatenate(([0], np.cumsum(which, dtype=np.int32)))[self.routes.offsets]
         used, places = np.unique(self.routes.positions[which], return_inverse=True)
         return pa.array(ends, pa.int32()), used, pa.array(places)
+
+
+def route_few(
+    topology: CompiledTopology, exchanges: Any, keys: Any, vhosts: Any, *, vhost: str, attributes: Mapping[str, Any]
+) -> RoutedColumns | None:
+    """Route at most NAMED messages with less ado; None if they must go the way of :func:`route_batch`, as many must, and such as are
+    not plain.
+    """
+    if topology.chooses or not isinstance(keys, pa.Array | pa.ChunkedArray) or len(keys) > NAMED:
+        return None
+    found = topology.name_plain(exchanges, keys, vhosts, vhost, attributes)
+    if found is None:
+        return None
+    lists, unknown, routed = written_lists(found)
+    rows = found.rows
+    return RoutedColumns(lists, routed, unknown, _no_problems(rows), _no_few_choices(rows), False)
 
 
 def route_batch(

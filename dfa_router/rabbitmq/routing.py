@@ -22,13 +22,15 @@ from functools import cached_property
 from typing import Any, cast
 
 from compiler.criteria.vocabulary import Vocabulary
+from compiler.kernels.relay_tables import Directory
 from compiler.prepare import jit_enabled
-from compiler.relay.plain_batches import ROWS
+from compiler.relay.plain_batches import ROWS, ListsOfNames
 from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.build import DEFAULT_CACHE_BYTES, compile
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.errors import PublishRefusedError, UnknownNameError
-from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns, route_batch
+from dfa_router.rabbitmq.byte_columns import MOST
+from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns, route_batch, route_few
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.exchange_types import SIMULATED, check_attributes
 from dfa_router.rabbitmq.fingerprint import fingerprint_of
@@ -41,7 +43,7 @@ from dfa_router.rabbitmq.names import Names, no_exchange
 from dfa_router.rabbitmq.nodes import Node, Numbering, make_nodes, queues_of
 from dfa_router.rabbitmq.one_message import message_of, way_of
 from dfa_router.rabbitmq.places import Places
-from dfa_router.rabbitmq.plain_columns import plain_columns
+from dfa_router.rabbitmq.plain_columns import PlainColumns, plain_columns
 from dfa_router.rabbitmq.route import OneOf, Route
 from dfa_router.rabbitmq.rules import rules_of
 from dfa_router.rabbitmq.shared_automaton import SharedAutomaton, compile_shared
@@ -231,7 +233,11 @@ class TopologyRouter:
         >>> columns.problem.to_pylist()[1]
         'routing_key is null'
         """
-        return self.route_batch(exchanges, keys, vhosts, vhost=vhost, **attributes).columns()
+        check_attributes(attributes)
+        found = route_few(self, exchanges, keys, vhosts, vhost=vhost, attributes=attributes)
+        if found is None:
+            found = route_batch(self, exchanges, keys, vhosts, vhost=vhost, attributes=attributes).columns()
+        return found
 
     def route_batch(
         self, exchanges: Any, keys: Any, vhosts: Any = None, *, vhost: str = "/", **attributes: Any
@@ -264,17 +270,35 @@ class TopologyRouter:
         self, exchanges: Any, keys: Any, vhosts: Any, vhost: str, attributes: Mapping[str, Any]
     ) -> SetBatch | None:
         """Send messages with nothing out of the ordinary; see :class:`dfa_router.rabbitmq.columns.CompiledTopology`."""
+        found = self._plain(exchanges, keys, vhosts, vhost, attributes)
+        return None if found is None else self._shared().send_plain(*found, self._asked)
+
+    def name_plain(
+        self, exchanges: Any, keys: Any, vhosts: Any, vhost: str, attributes: Mapping[str, Any]
+    ) -> ListsOfNames | None:
+        """Name who gets few such messages; see :class:`dfa_router.rabbitmq.columns.CompiledTopology`."""
+        found = self._plain(exchanges, keys, vhosts, vhost, attributes, ROWS)
+        texts = self.queue_texts, self.exchange_texts
+        return None if found is None else self._shared().name_plain(*found, texts, self._asked)
+
+    def _plain(
+        self, exchanges: Any, keys: Any, vhosts: Any, vhost: str, attributes: Mapping[str, Any], most: int = MOST
+    ) -> tuple[PlainColumns, Columns, Directory] | None:
+        """Return where columns of at most ``most`` rows lie, what else is known of them, and where exchanges are found; None if these
+        are not plain.
+        """
         directory = self.places.directory if self._is_automaton else None
-        found = plain_columns(exchanges, keys, vhosts, self.places.column_of(vhost))
-        if directory is None or found is None or found.rows > ROWS or attributes.keys() - {HEADERS}:
+        if directory is None or (attributes and attributes.keys() - {HEADERS}):
             return None
-        more = {}
-        if HEADERS in attributes:
-            headers = read_plainly(attributes[HEADERS], found.rows, strict=self.strict_values)
-            if headers is None:
-                return None
-            more = {HEADERS: met_criteria(headers, self.vocabulary)}
-        return self._shared().send_plain(found, more, directory, self._asked)
+        found = plain_columns(exchanges, keys, vhosts, self.places.column_of(vhost))
+        if found is None or found.rows > most:
+            return None
+        if HEADERS not in attributes:
+            return found, {}, directory
+        headers = read_plainly(attributes[HEADERS], found.rows, strict=self.strict_values)
+        if headers is None:
+            return None
+        return found, {HEADERS: met_criteria(headers, self.vocabulary)}, directory
 
     def _asked(self, number: int) -> Matcher:
         matcher = self.matcher(number)

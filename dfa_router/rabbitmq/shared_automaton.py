@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from compiler import Nfa, build_nfa
-from compiler.kernels.relay_tables import CONSTANT, Directory, Network
+from compiler.kernels.relay_tables import CONSTANT, Directory, Network, Texts
 from compiler.prepare import jit_enabled
+from compiler.relay.plain_batches import ListsOfNames
 from compiler.relay.relay import Ask, Relay
 from compiler.storage.automata import read_automaton, write_automaton
 from compiler.values import CacheStats, Int32s, SetBatch
@@ -116,6 +117,21 @@ class SharedAutomaton:
         columns = {ROUTING_KEY: plain.keys, **more}
         asking = self._asking(columns, ask)
         return self._relay_for(columns, ask).run_plain(plain.places, plain.rows, MAX_KEY_BYTES, directory, asking)
+
+    def name_plain(
+        self,
+        plain: PlainColumns,
+        more: Columns,
+        directory: Directory,
+        texts: tuple[Texts, Texts],
+        ask: Callable[[int], Matcher],
+    ) -> ListsOfNames | None:
+        """Do the same with few rows, and return the names of what they get to, among ``texts``."""
+        if self._relay is None:
+            return None
+        columns = {ROUTING_KEY: plain.keys, **more}
+        where = plain.places, plain.rows, MAX_KEY_BYTES, directory, texts, self._asking(columns, ask)
+        return self._relay_for(columns, ask).name_plain(*where)
 
     def _relay_for(self, columns: Columns, ask: Callable[[int], Matcher]) -> Relay:
         """Return the relay for messages with headers, or for those without."""

@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 
 import compiler.relay
 import dfa_router.rabbitmq
+from compiler.kernels.relay_tables import KNOWN
 from compiler.prepare import jit_enabled
-from compiler.relay import plain_batches, relay
+from compiler.relay import plain_batches, relay, steps
 from compiler.values import SetBatch
 from dfa_router.errors import KeyTypeError, MessagesError
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, narrowing, topology_of
 from dfa_router.rabbitmq.routing import TopologyRouter
 from tests.breaking_off import everywhere, folders
+from tests.compiler.guarded import guarded
 from tests.rabbitmq.test_columns import KEYS, topologies
 from tests.strides import strides
 
@@ -163,11 +165,10 @@ def test_one_row_that_is_out_of_the_ordinary_is_told_as_ever(exchange: Any, key:
     assert found.problem.null_count == (5 if key == "a.\u00e9" else 4)
 
 
-def test_slices_and_single_chunks_are_plain_and_many_rows_are_not() -> None:
+def test_slices_and_single_chunks_are_plain() -> None:
     router = plain_topology().compile()
     rows = plain_batches.ROWS
     names, keys = pa.array(["x"] * (rows + 1)), pa.array(["a.b", "b", ""] * rows).slice(0, rows + 1)
-    assert router.send_plain(names, keys, None, "/", {}) is None
     assert router.send_plain(names[:0], keys[:0], None, "/", {}) is None
     vhosts = pa.array(["/"] * (rows + 1))
     for first, last in ((0, 1), (1, 3), (5, rows + 1)):
@@ -176,6 +177,78 @@ def test_slices_and_single_chunks_are_plain_and_many_rows_are_not() -> None:
             assert router.send_plain(part[0], part[1], part[2], "/", {}) is not None
             found = router.route_columns(*part).queues.to_pylist()
             assert found == [["q"] if key == "a.b" else [] for key in keys[first:last].to_pylist()]
+
+
+def test_large_batches_go_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And have the answers of the walk from exchange to exchange, in whatever part a row lies; few rows, too."""
+    monkeypatch.setattr(plain_batches, "ROWS", 16)
+    monkeypatch.setattr(relay, "ROWS", 16)
+    topology, chance = with_headers(), random.Random(3)
+    router, reference = topology.compile(), topology.compile(engine="trie")
+    for rows in (15, 16, 17, 32, 33, 500):
+        messages = [(chance.choice("xht"), chance.choice(["a.b", "b.m", "c.m", "", "z.b"])) for _ in range(rows)]
+        names, keys = (pa.array(column) for column in zip(*messages, strict=True))
+        more = {"headers": pa.array([chance.choice([[("k", 1)], [("k", 2)], [], None]) for _ in messages], NUMBERS)}
+        for known in ({}, more):
+            found = router.send_plain(names, keys, None, "/", known)
+            assert found is not None
+            assert found.set_ids.shape == (rows,)
+            assert router.route_columns(names, keys, **known) == reference.route_columns(names, keys, **known)
+            vhosts = pa.array(["/"] * rows)
+            assert router.route_columns(names, keys, vhosts, **known) == reference.route_columns(names, keys, **known)
+
+
+def test_large_batches_with_odd_rows_soon_go_the_general_way_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what is tried for nothing stays at an eighth; and try again later."""
+    monkeypatch.setattr(plain_batches, "ROWS", 16)
+    monkeypatch.setattr(relay, "ROWS", 16)
+    router = plain_topology().compile()
+    names, keys = pa.array(["x"] * 64), pa.array(["a"] * 64)
+    odd = pa.array(["a"] * 50 + ["\u00e9"] + ["a"] * 13)
+    assert router.send_plain(names, odd, None, "/", {}) is None
+    tries = [router.send_plain(names, keys, None, "/", {}) is not None for _ in range(12)]
+    assert tries == [False] * 8 + [True] * 4
+    assert router.send_plain(names, odd, None, "/", {}) is None
+    assert router.send_plain(names[:16], keys[:16], None, "/", {}) is not None, "few rows are always tried"
+    assert router.route_columns(names, odd).queues.to_pylist()[49:52] == [["q"], [], ["q"]]
+
+
+def test_messages_that_recur_are_known_whole_and_others_are_not_asked_for() -> None:
+    """Whatever a message goes by besides its key is never taken for what it went by before."""
+    topology = with_headers()
+    router, reference = topology.compile(), topology.compile(engine="trie")
+    names, keys = pa.array(["x", "x", "t", "x", "h"] * 50), pa.array(["a.b", "d", "z.b", "c" * 60, ""] * 50)
+    for number in (1, 2, None, 1):
+        more = {"headers": pa.array([[] if number is None else [("k", number)]] * 250, NUMBERS)}
+        for _ in range(3):
+            assert router.route_columns(names, keys, **more) == reference.route_columns(names, keys, **more)
+    own = router._automata[0]._relay
+    assert own is not None
+    assert own._plain is not None
+    # Of five messages two go by their headers, and one is too long to be kept.
+    assert own._plain._room.counts[KNOWN] == 100
+    assert own._plain._messages.wanted
+    for first in range(0, 20_000, 200):
+        different = pa.array([f"a.{number}" for number in range(first, first + 200)])
+        router.route_columns(pa.array(["x"] * 200), different, headers=pa.array([[]] * 200, NUMBERS))
+    assert not own._plain._messages.wanted
+    assert own.nbytes <= own._capacity
+
+
+def test_keys_at_the_end_of_their_memory_are_read_to_the_end_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In vectors or not; a byte more ends the process."""
+    router, reference = plain_topology().compile(), plain_topology().compile(engine="trie")
+    for count, length in ((1, 1), (1, 8), (7, 3), (8, 56), (9, 9), (16, 57), (40, 30), (41, 1)):
+        keys = [("a." + chr(98 + row % 3) * 60)[:length] for row in range(count)]
+        names, offsets = ["x"] * count, np.arange(count + 1, dtype=np.int32)
+        data = [
+            pa.py_buffer(guarded(np.frombuffer("".join(some).encode(), np.uint8), "before")) for some in (names, keys)
+        ]
+        ends = [pa.py_buffer(guarded(offsets * size, "before")) for size in (1, length)]
+        one, other = (pa.StringArray.from_buffers(count, end, text) for end, text in zip(ends, data, strict=True))
+        for _ in range(4):
+            assert router.send_plain(one, other, None, "/", {}) is not None
+            assert router.route_columns(one, other) == reference.route_columns(names, keys)
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -221,6 +294,28 @@ def test_a_cache_that_is_too_small_holds_its_bound(monkeypatch: pytest.MonkeyPat
         assert own.nbytes <= 20_000
     assert own is not None
     assert own.clears > 2
+
+
+@pytest.mark.parametrize("memos", [1, 4, 1 << 12])
+@pytest.mark.parametrize(("cache_bytes", "rows"), [(15_000, 2), (15_000, 20), (1 << 20, 50)])
+def test_what_sets_led_to_holds_as_long_as_their_numbers_do(
+    monkeypatch: pytest.MonkeyPatch, memos: int, cache_bytes: int, rows: int
+) -> None:
+    """However few are kept in mind, whatever table grows in between, and though the automaton's cache is cleared and sets get new numbers."""
+    chance = random.Random(7)
+    bindings = [Binding(source="x", destination=f"q{number}", routing_key=f"#.w{number}.#") for number in range(10)]
+    bindings += [
+        Binding(source="x", destination="y", destination_type="exchange", routing_key="#.w0"),
+        Binding(source="y", destination="q", routing_key="w1.#"),
+    ]
+    topology = topology_of(exchanges=[Exchange(name=name, type="topic") for name in "xy"], bindings=bindings)
+    messages = [("x", ".".join(f"w{chance.randrange(10)}" for _ in range(4))) for _ in range(2000)]
+    monkeypatch.setattr(steps, "MOST_MEMOS", memos)
+    router, reference = topology.compile(cache_bytes=cache_bytes), topology.compile(engine="trie")
+    for first in range(0, 2000, rows):
+        some = messages[first : first + rows]
+        assert columns_of(router, some) == columns_of(reference, some)
+    assert (router.stats().clears > 0) == (cache_bytes == 15_000)
 
 
 @pytest.mark.parametrize("headers", [False, True])

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
-from compiler.kernels.tables import PADDING
+from compiler.kernels.tables import PADDING, Keys, frozen
+from compiler.machine.columns import NO_NULLS
 from compiler.machine.lazy import LazyDfa
 from compiler.prepare import jit_enabled
-from compiler.values import FEW, FEW_BYTES, KeyColumn, SetBatch
+from compiler.values import FEW, FEW_BYTES, NumberedSets, SetBatch
 from tests.compiler.guarded import guarded
 from tests.compiler.machines import KEYS, PATTERNS, answers, column, without_bits
 
@@ -54,7 +55,15 @@ def in_column(machine: LazyDfa, keys: list[bytes], side: str = "before") -> Any:
     """Match keys in arrays as kernels read them: with so much behind the last one, beside memory that nobody may read."""
     offsets, data, _ = column(keys)
     padded = np.concatenate([data, np.zeros(PADDING, np.uint8)])
-    return listed(machine.match_column(KeyColumn(guarded(offsets, side), guarded(padded, side), None)))
+    at = Keys(frozen(guarded(offsets, side)), frozen(guarded(padded, side)), frozen(NO_NULLS))
+    taken: list[SetBatch] = []
+
+    def take(found: NumberedSets) -> bool:
+        number, parts = len(keys), [np.array(part) for part in found[:3]]
+        taken.append(SetBatch(parts[0][:number], *parts[1:]))
+        return True
+
+    return listed(taken[0] if machine.match_keys(at, len(keys), take) else None)
 
 
 @given(PATTERNS, KEYS, st.sampled_from([1500, 3000, 20_000, 1 << 20]), st.booleans())
