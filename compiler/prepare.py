@@ -21,7 +21,7 @@ from compiler.machine.dense_rows import QUIET_KEYS
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.screen import Screen
 from compiler.machine.simulator import Simulator
-from compiler.relay.relay import Relay
+from compiler.relay.plain_relay import PlainRelay
 from compiler.relay.words import words_of
 from compiler.values import KeyColumn
 
@@ -97,7 +97,7 @@ def _compile_relay(column: KeyColumn) -> None:
     )
     words = words_of(1)
     machine = LazyDfa(build_nfa([[b"0", b"word1", Wildcard.MANY]]), b".", 1 << 20)
-    relay = Relay(network, 1, machine, one[:1], words, 1 << 20, one[:0])
+    relay = PlainRelay(network, 1, machine, one[:1], words, 1 << 20, one[:0])
     found = relay.run(column, np.zeros(len(numbers), np.int32), lambda _station, _rows: machine.match_batch([column]))
     names = Texts(0, frozen(np.array([0, 1], np.int64)), frozen(np.zeros(1 + SLACK, np.uint8)))
     sizes, totals = np.empty(6 * len(found.offsets), np.int64), np.empty(4, np.int64)

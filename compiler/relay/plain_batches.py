@@ -28,7 +28,7 @@ from compiler.kernels.relay_tables import (
     Room,
     Texts,
 )
-from compiler.kernels.tables import Bools, Bytes, Keys, frozen
+from compiler.kernels.tables import CONTEXT_SHIFT, Bools, Bytes, Keys, frozen
 from compiler.machine.key_cache import KeyCachePolicy
 from compiler.relay.steps import Steps
 from compiler.values import Int32s, NumberedSets, SetBatch
@@ -152,7 +152,7 @@ class PlainBatches:
         """Send the rows until none waits; False if they must go the general way."""
         room, rows, tags = self._room, numbers[0], self._tags
         _COLUMNS.pack_into(room.columns.data, 0, *columns)
-        learns = self._messages.wanted
+        learns = self._messages.wanted and numbers[1] >> CONTEXT_SHIFT == 0
         if not steps.publish(directory, room, texts, *numbers, self._word, learns=learns):
             return False
         waiting, aside, *_, known, _, size = room.counts[: SIZE + 1].tolist()

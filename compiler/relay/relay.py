@@ -15,19 +15,19 @@ multiply with stations that a key never gets to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from types import CodeType
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from compiler.kernels.relay_tables import Directory, Network, Texts
+from compiler.kernels.relay_tables import Network
 from compiler.kernels.tables import PADDING, Bytes, Keys, frozen
 from compiler.leases import Lease, Leases
 from compiler.machine.columns import end_of_bytes, readable
-from compiler.relay.plain_batches import ROWS, ListsOfNames, PlainBatches
 from compiler.relay.steps import FullError, Steps
-from compiler.relay.unions import FurtherKeys, joined, united
-from compiler.values import FEW, Int32s, KeyColumn, NumberedSets, SetBatch
+from compiler.relay.unions import FurtherKeys, united
+from compiler.values import Int32s, KeyColumn, SetBatch
 
 __all__ = ["Ask", "Relay"]
 
@@ -35,10 +35,6 @@ CHUNK, CHUNK_BYTES = 1 << 15, 64 << 20
 """Rows, and bytes of keys, that take their steps together."""
 LEAST_BYTES = 1 << 18
 """What the cache may always have."""
-MOST_ROWS = 1 << 26
-"""The most rows that go the way of plain batches: their routes have under 2^31 outputs."""
-SKIPPED = 8
-"""After a large batch that turned out not to be plain, so many times as many rows as that took do not try."""
 LEAST_ROWS = 1 << 12
 """A chunk that does not fit is tried again with a quarter of its rows; below so many, row by row."""
 
@@ -51,8 +47,6 @@ class BatchMatcher(Protocol):
 
 
 Parts = list[tuple[slice, Keys]]
-Take = Callable[[NumberedSets], bool]
-"""What takes the accept sets of a small batch; False if it cannot."""
 
 
 class _Keys(NamedTuple):
@@ -90,7 +84,6 @@ class Relay:
         self._network = Network(*(frozen(getattr(network, name)) for name in network._fields))
         self._outputs = outputs
         self._machine = machine
-        self._match_few: Callable[[Keys, int, Take], bool | None] | None = getattr(machine, "match_keys", None)
         self._tags = frozen(tags)
         self._conditions = frozen(np.arange(int(network.conditions[-1]), dtype=np.int32))
         self._words = frozen(words[0]), frozen(words[1])
@@ -98,14 +91,10 @@ class Relay:
         self._capacity = max(capacity, LEAST_BYTES)
         self._asked = frozen(np.isin(np.arange(len(network.kinds)), asked))
         self._asks = bool(len(asked))
-        self._leases = Leases(LENDING)
+        self._leases = Leases(self.LENDING)
         self._clears = 0
         self._steps = Steps(self._network, outputs)
         self._midway = False
-        self._plain: PlainBatches | None = None
-        """Made for the first plain batch. Nothing in it outlives a batch but counts, so a call that was broken off leaves nothing wrong."""
-        self._skip = 0
-        """Rows of large batches that go the general way at once."""
 
     def run(self, column: KeyColumn, stations: Int32s, ask: Ask, further: FurtherKeys | None = None) -> SetBatch:
         """Send every key from its station, or nowhere if that is below 0, and return the outputs that it gets to.
@@ -121,67 +110,6 @@ class Relay:
                 self._steps.start_over()
             self._midway = True
             found = self._run(column, stations, ask, further)
-            self._midway = False
-            return found
-        finally:
-            self._leases.give_back(0)
-
-    def run_plain(
-        self, columns: Sequence[int], rows: int, longest: int, directory: Directory, ask: Ask
-    ) -> SetBatch | None:
-        """Do the same with columns that lie somewhere; None if they must go the general way, by :meth:`run`.
-
-        They must if nothing is found of a row's station, or a key has over ``longest`` bytes or one that is no ASCII, and for a while after
-        many rows went this way for nothing. ``columns`` are twelve numbers: of the places, of the names there, and of the keys each the
-        address of 32-bit offsets, how many these are, the address of the bytes, and how many there are. One place may be that of all
-        rows. Nothing outside of these bytes is read, whatever the offsets are.
-        """
-        lease: Lease = {}
-        if not 0 < rows <= MOST_ROWS or self._skips(rows) or self._leases.take(lease, (0,)) is None:
-            return None
-        try:
-            plain, steps = self._begin_plain()
-            parts: list[SetBatch] = []
-            for first in range(0, rows, ROWS):
-                count = min(ROWS, rows - first)
-                where = _part(columns, first, count, rows), (count, longest), directory
-                try:
-                    found = plain.routes(steps, *where, self._hand_on, self._asking(first, ask))
-                except FullError:
-                    found = None
-                if found is None:
-                    self._skip = SKIPPED * (first + count)
-                    parts = []
-                    break
-                parts.append(found)
-            self._midway = False
-            return joined(parts) if parts else None
-        finally:
-            self._leases.give_back(0)
-
-    def name_plain(
-        self,
-        columns: Sequence[int],
-        rows: int,
-        longest: int,
-        directory: Directory,
-        texts: tuple[Texts, Texts],
-        ask: Ask,
-    ) -> ListsOfNames | None:
-        """Do the same with at most ROWS rows, and return the names of what each of them gets to; ``texts`` are those of two sorts of
-        outputs.
-        """
-        lease: Lease = {}
-        if not 0 < rows <= ROWS or self._leases.take(lease, (0,)) is None:
-            return None
-        try:
-            plain, steps = self._begin_plain()
-            try:
-                found = plain.lists(
-                    steps, columns, (rows, longest), directory, texts, self._hand_on, self._asking(0, ask)
-                )
-            except FullError:
-                found = None
             self._midway = False
             return found
         finally:
@@ -230,28 +158,6 @@ class Relay:
         steps.forget_numbers()
         return SetBatch(route_ids, np.concatenate(offsets), np.concatenate(values))
 
-    def _begin_plain(self) -> tuple[PlainBatches, Steps]:
-        """Begin a call with plain batches."""
-        steps = self._steps
-        if self._midway:  # as above
-            steps.start_over()
-        self._midway = True
-        if self._plain is None:
-            self._plain = PlainBatches(self._asked, self._words, self._tags)
-        steps.limit = self._capacity
-        return self._plain, steps
-
-    def _asking(self, first: int, ask: Ask) -> Callable[[Int32s, Int32s, Int32s], None]:
-        """Return what asks stations for the rows of a plain batch, which are those of ``ask`` from ``first`` on."""
-        return lambda itineraries, rows, at: self._ask(itineraries, rows, at, first, ask)
-
-    def _skips(self, rows: int) -> bool:
-        """Tell whether so many rows do not even try whether they are plain, as others lately were not."""
-        if rows <= ROWS or self._skip <= 0:
-            return False
-        self._skip -= rows
-        return True
-
     def _clear(self) -> None:
         self._steps.clear()
         self._clears += 1
@@ -272,7 +178,7 @@ class Relay:
             rows, at, aside, aside_at = self._steps.set_aside(self._asked, rows, at)
             self._ask(itineraries, aside, aside_at, first, ask)
         if len(rows):
-            found = self._matched(self._led(keys.parts, first, rows, at))
+            found = self._machine.match_batch([self._led(keys.parts, first, rows, at)])
             if keys.further is not None:
                 owners, more = keys.further.of(rows + np.int32(first))
                 if len(more):
@@ -286,19 +192,6 @@ class Relay:
         for station in stations:
             there = rows if len(stations) == 1 else rows[at == station]
             self._steps.advance(itineraries, there, ask(station, there + np.int32(first)), self._conditions)
-
-    def _matched(self, led: KeyColumn) -> SetBatch:
-        """Return the accept sets of keys."""
-        return self._machine.match_batch([led])
-
-    def _hand_on(self, keys: Keys, count: int, take: Take) -> bool:
-        """Hand the accept sets of the first keys on; few are matched with less ado, where the automaton can."""
-        match_few = self._match_few if count <= FEW else None
-        taken = None if match_few is None else match_few(keys, count, take)
-        if taken is not None:
-            return taken
-        column = KeyColumn(keys.offsets[: count + 1], keys.data, None)
-        return take(NumberedSets(*self._machine.match_batch([column]), None))
 
     def _led(self, parts: Parts, first: int, rows: Int32s, at: Int32s) -> KeyColumn:
         """Return the keys of these rows behind the words of the stations at which they wait."""
@@ -330,15 +223,5 @@ class Relay:
                 done = end
         return KeyColumn(offsets, data, None)
 
-
-def _part(columns: Sequence[int], first: int, count: int, rows: int) -> list[int]:
-    """Return where ``count`` rows of columns lie, from ``first`` on, of ``rows`` in all."""
-    part: list[int] = []
-    for at in range(0, len(columns), 4):
-        offsets, number, data, size = columns[at : at + 4]
-        own = number == rows + 1  # else it is one place, that of all rows
-        part += (offsets + 4 * first, count + 1, data, size) if own else (offsets, number, data, size)
-    return part
-
-
-LENDING = tuple(call.__code__ for call in (Relay.run, Relay.run_plain, Relay.name_plain))
+    LENDING: ClassVar[tuple[CodeType, ...]] = (run.__code__,)
+    """The calls that the cache is lent to; each has its lease in a variable of that name."""

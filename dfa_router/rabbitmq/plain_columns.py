@@ -18,7 +18,7 @@ class PlainColumns(NamedTuple):
     """The columns of a plain batch."""
 
     places: list[int]
-    """Where vhosts, exchanges and keys lie, as :meth:`compiler.relay.relay.Relay.run_plain` takes it."""
+    """Where vhosts, exchanges and keys lie, as :meth:`compiler.relay.plain_relay.PlainRelay.run_plain` takes it."""
     rows: int
     keys: pa.Array
 

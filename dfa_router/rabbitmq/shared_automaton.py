@@ -12,6 +12,7 @@ from compiler import Nfa, build_nfa
 from compiler.kernels.relay_tables import CONSTANT, Directory, Network, Texts
 from compiler.prepare import jit_enabled
 from compiler.relay.plain_batches import ListsOfNames
+from compiler.relay.plain_relay import PlainRelay
 from compiler.relay.relay import Ask, Relay
 from compiler.storage.automata import read_automaton, write_automaton
 from compiler.values import CacheStats, Int32s, SetBatch
@@ -48,8 +49,8 @@ class SharedAutomaton:
         own = cache_bytes - cache_bytes // RELAY_SHARE
         options = spec.options(cache_bytes=own) if "cache_bytes" in spec.info.options else spec.options()
         self._machine: Automaton = restorer(engine)(nfa, AMQP, options)  # type: ignore[assignment]
-        self._relay: Relay | None = None
-        self._blind: Relay | None = None
+        self._relay: PlainRelay | None = None
+        self._blind: PlainRelay | None = None
         """For messages whose headers are not known, where any exchange goes by them; made when the first ones come."""
         self._apart: Relay | None = None
         """For messages with several keys: these may get to an exchange by one key and on by another, so what is narrowed to the
@@ -109,7 +110,7 @@ class SharedAutomaton:
     def send_plain(
         self, plain: PlainColumns, more: Columns, directory: Directory, ask: Callable[[int], Matcher]
     ) -> SetBatch | None:
-        """Send a plain batch of which ``more`` is known; see :meth:`compiler.relay.relay.Relay.run_plain`. None if it must go the
+        """Send a plain batch of which ``more`` is known; see :meth:`compiler.relay.plain_relay.PlainRelay.run_plain`. None if it must go the
         general way.
         """
         if self._relay is None:
@@ -133,7 +134,7 @@ class SharedAutomaton:
         where = plain.places, plain.rows, MAX_KEY_BYTES, directory, texts, self._asking(columns, ask)
         return self._relay_for(columns, ask).name_plain(*where)
 
-    def _relay_for(self, columns: Columns, ask: Callable[[int], Matcher]) -> Relay:
+    def _relay_for(self, columns: Columns, ask: Callable[[int], Matcher]) -> PlainRelay:
         """Return the relay for messages with headers, or for those without."""
         assert self._relay is not None
         if HEADERS in columns or not len(self.stations.by_headers):
@@ -143,10 +144,10 @@ class SharedAutomaton:
             self._blind = self._relay_of(network, self._room)
         return self._blind
 
-    def _relay_of(self, network: Network, room: int) -> Relay:
+    def _relay_of(self, network: Network, room: int) -> PlainRelay:
         stations = self.stations
         asked = stations.asked[network.kinds[stations.asked] != CONSTANT]
-        return Relay(network, stations.outputs, self._machine, stations.tags, stations.words, room, asked)
+        return PlainRelay(network, stations.outputs, self._machine, stations.tags, stations.words, room, asked)
 
     def _sent(self, relay: Relay, starts: Int32s, columns: Columns, ask: Callable[[int], Matcher]) -> SetBatch:
         further = keys_of_column(columns[FURTHER_KEYS]) if relay is self._apart else None

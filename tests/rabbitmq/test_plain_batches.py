@@ -15,7 +15,7 @@ import compiler.relay
 import dfa_router.rabbitmq
 from compiler.kernels.relay_tables import KNOWN
 from compiler.prepare import jit_enabled
-from compiler.relay import plain_batches, relay, steps
+from compiler.relay import plain_batches, plain_relay, relay, steps
 from compiler.values import SetBatch
 from dfa_router.errors import KeyTypeError, MessagesError
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, narrowing, topology_of
@@ -182,7 +182,7 @@ def test_slices_and_single_chunks_are_plain() -> None:
 def test_large_batches_go_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """And have the answers of the walk from exchange to exchange, in whatever part a row lies; few rows, too."""
     monkeypatch.setattr(plain_batches, "ROWS", 16)
-    monkeypatch.setattr(relay, "ROWS", 16)
+    monkeypatch.setattr(plain_relay, "ROWS", 16)
     topology, chance = with_headers(), random.Random(3)
     router, reference = topology.compile(), topology.compile(engine="trie")
     for rows in (15, 16, 17, 32, 33, 500):
@@ -201,7 +201,7 @@ def test_large_batches_go_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_batches_with_odd_rows_soon_go_the_general_way_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that what is tried for nothing stays at an eighth; and try again later."""
     monkeypatch.setattr(plain_batches, "ROWS", 16)
-    monkeypatch.setattr(relay, "ROWS", 16)
+    monkeypatch.setattr(plain_relay, "ROWS", 16)
     router = plain_topology().compile()
     names, keys = pa.array(["x"] * 64), pa.array(["a"] * 64)
     odd = pa.array(["a"] * 50 + ["\u00e9"] + ["a"] * 13)
@@ -270,7 +270,7 @@ def test_routes_that_have_no_room_go_the_general_way(monkeypatch: pytest.MonkeyP
     bindings = [Binding(source="x", destination=f"q{number}", routing_key="a.#") for number in range(50)]
     topology = topology_of(exchanges=[Exchange(name="x", type="topic")], bindings=bindings)
     monkeypatch.setattr(plain_batches, "ROWS", 8)
-    monkeypatch.setattr(relay, "ROWS", 8)
+    monkeypatch.setattr(plain_relay, "ROWS", 8)
     monkeypatch.setattr(plain_batches, "MOST_OUTPUTS", 20)
     monkeypatch.setattr(plain_batches, "KEY_BYTES", 100)
     router = topology.compile()

@@ -1,0 +1,146 @@
+"""A relay for plain batches, too: with nothing out of the ordinary, they are read where they lie, and take their way in few kernels.
+
+What is done with one is in :mod:`compiler.relay.plain_batches`. Large ones go in parts. Here is how parts are cut and put together,
+and when large ones do not even try.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any, ClassVar
+
+from compiler.kernels.relay_tables import Directory, Texts
+from compiler.kernels.tables import Keys
+from compiler.leases import Lease
+from compiler.relay.plain_batches import ROWS, ListsOfNames, PlainBatches
+from compiler.relay.relay import Ask, Relay
+from compiler.relay.steps import FullError, Steps
+from compiler.relay.unions import joined
+from compiler.values import FEW, Int32s, KeyColumn, NumberedSets, SetBatch
+
+__all__ = ["PlainRelay"]
+
+MOST_ROWS = 1 << 26
+"""The most rows that go the way of plain batches: their routes have under 2^31 outputs."""
+SKIPPED = 8
+"""After a large batch that turned out not to be plain, so many times as many rows as that took do not try."""
+Take = Callable[[NumberedSets], bool]
+"""What takes the accept sets of a small batch; False if it cannot."""
+
+
+class PlainRelay(Relay):
+    """A relay that sends plain batches with little ado."""
+
+    def __init__(self, *arguments: Any) -> None:
+        """Take what :class:`compiler.relay.relay.Relay` does; a machine with ``match_keys`` is asked by that for few keys."""
+        super().__init__(*arguments)
+        self._match_few: Callable[[Keys, int, Take], bool | None] | None = getattr(self._machine, "match_keys", None)
+        self._plain: PlainBatches | None = None
+        """Made for the first plain batch. Nothing in it outlives a batch but counts, so a call that was broken off leaves nothing wrong."""
+        self._skip = 0
+        """Rows of large batches that go the general way at once."""
+
+    def run_plain(
+        self, columns: Sequence[int], rows: int, longest: int, directory: Directory, ask: Ask
+    ) -> SetBatch | None:
+        """Send the rows of columns that lie somewhere, as :meth:`run` does; None if they must go that way, the general one.
+
+        They must if nothing is found of a row's station, or a key has over ``longest`` bytes or one that is no ASCII, and for a while after
+        many rows went this way for nothing. ``columns`` are twelve numbers: of the places, of the names there, and of the keys each the
+        address of 32-bit offsets, how many these are, the address of the bytes, and how many there are. One place may be that of all
+        rows. Nothing outside of these bytes is read, whatever the offsets are.
+        """
+        lease: Lease = {}
+        if not 0 < rows <= MOST_ROWS or self._skips(rows) or self._leases.take(lease, (0,)) is None:
+            return None
+        try:
+            plain, steps = self._begin_plain()
+            parts: list[SetBatch] = []
+            for first in range(0, rows, ROWS):
+                count = min(ROWS, rows - first)
+                where = _part(columns, first, count, rows), (count, longest), directory
+                try:
+                    found = plain.routes(steps, *where, self._hand_on, self._asking(first, ask))
+                except FullError:
+                    found = None
+                if found is None:
+                    self._skip = SKIPPED * (first + count)
+                    parts = []
+                    break
+                parts.append(found)
+            self._midway = False
+            return joined(parts) if parts else None
+        finally:
+            self._leases.give_back(0)
+
+    def name_plain(
+        self,
+        columns: Sequence[int],
+        rows: int,
+        longest: int,
+        directory: Directory,
+        texts: tuple[Texts, Texts],
+        ask: Ask,
+    ) -> ListsOfNames | None:
+        """Do the same with at most ROWS rows, and return the names of what each of them gets to; ``texts`` are those of two sorts of
+        outputs.
+        """
+        lease: Lease = {}
+        if not 0 < rows <= ROWS or self._leases.take(lease, (0,)) is None:
+            return None
+        try:
+            plain, steps = self._begin_plain()
+            try:
+                found = plain.lists(
+                    steps, columns, (rows, longest), directory, texts, self._hand_on, self._asking(0, ask)
+                )
+            except FullError:
+                found = None
+            self._midway = False
+            return found
+        finally:
+            self._leases.give_back(0)
+
+    def _begin_plain(self) -> tuple[PlainBatches, Steps]:
+        """Begin a call with plain batches."""
+        steps = self._steps
+        if self._midway:  # an exception has ended the call before
+            steps.start_over()
+        self._midway = True
+        if self._plain is None:
+            self._plain = PlainBatches(self._asked, self._words, self._tags)
+        steps.limit = self._capacity
+        return self._plain, steps
+
+    def _asking(self, first: int, ask: Ask) -> Callable[[Int32s, Int32s, Int32s], None]:
+        """Return what asks stations for the rows of a plain batch, which are those of ``ask`` from ``first`` on."""
+        return lambda itineraries, rows, at: self._ask(itineraries, rows, at, first, ask)
+
+    def _skips(self, rows: int) -> bool:
+        """Tell whether so many rows do not even try whether they are plain, as others lately were not."""
+        if rows <= ROWS or self._skip <= 0:
+            return False
+        self._skip -= rows
+        return True
+
+    def _hand_on(self, keys: Keys, count: int, take: Take) -> bool:
+        """Hand the accept sets of the first keys on; few are matched with less ado, where the automaton can."""
+        match_few = self._match_few if count <= FEW else None
+        taken = None if match_few is None else match_few(keys, count, take)
+        if taken is not None:
+            return taken
+        column = KeyColumn(keys.offsets[: count + 1], keys.data, None)
+        return take(NumberedSets(*self._machine.match_batch([column]), None))
+
+    LENDING: ClassVar[tuple[CodeType, ...]] = (*Relay.LENDING, run_plain.__code__, name_plain.__code__)
+
+
+def _part(columns: Sequence[int], first: int, count: int, rows: int) -> list[int]:
+    """Return where ``count`` rows of columns lie, from ``first`` on, of ``rows`` in all."""
+    part: list[int] = []
+    for at in range(0, len(columns), 4):
+        offsets, number, data, size = columns[at : at + 4]
+        own = number == rows + 1  # else it is one place, that of all rows
+        part += (offsets + 4 * first, count + 1, data, size) if own else (offsets, number, data, size)
+    return part
