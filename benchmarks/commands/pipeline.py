@@ -21,6 +21,11 @@ __all__ = ["pipeline"]
     type=click.Path(file_okay=False, exists=True, path_type=Path),
     help="Where the log and results are made, and removed at the end; 200 bytes a message.  [default: the system's]",
 )
+@click.option(
+    "--before",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    help="A checkout of an older version, whose command takes part in the first round.",
+)
 @click.option("--recount/--no-recount", default=True, show_default=True, help="Compare the counts with DuckDB's.")
 @rounds_option(3)
 @plots_option
@@ -32,6 +37,7 @@ def pipeline(
     messages: int,
     cores: int,
     work: Path | None,
+    before: Path | None,
     recount: bool,
     rounds: int,
     plots: bool,
@@ -49,8 +55,13 @@ def pipeline(
 
     terminal = context.obj.terminal
     with TemporaryDirectory(prefix="dfa-router-pipeline-", dir=work) as folder:
-        runs = list(measuring.run(Path(folder), messages=messages, rounds=rounds, cores=cores, progress=terminal.show))
+        turns = measuring.run(
+            Path(folder), messages=messages, rounds=rounds, cores=cores, before=before, progress=terminal.show
+        )
+        runs = list(turns)
         counted = measuring.recount(Path(folder, "routed"), Path(folder, "log.counts")) if recount else None
     command = f"python -m benchmarks pipeline --messages {messages} --cores {cores} --rounds {rounds}"
+    if before is not None:
+        command += " --before CHECKOUT"
     for path in measuring.write(runs, out, command=command, recounted=counted, plots=plots):
         terminal.show(f"wrote {path}")

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.measure import machine
-from benchmarks.pipeline.runs import CONTESTANTS, Run
+from benchmarks.pipeline.runs import BEFORE, CONTESTANTS, Run
 from benchmarks.plotting import new_figure
 from benchmarks.result_files import write_result
 
@@ -18,6 +18,8 @@ WHAT = {
     "route": "`dfa-router route`, with counts",
     "loop": "the plain loop",
     "start": "`dfa-router route` of a few messages: starting Java, Spark and workers",
+    "before": "`dfa-router route` of another checkout, without counts, once",
+    "before start": "the same of a few messages",
 }
 METHOD = """\
 Parquet to Parquet, with the same columns, codec, row groups and number of files. The loop reads and writes, and adds lists that
@@ -45,7 +47,8 @@ def _median(runs: Sequence[Run], contestant: str, what: str) -> float:
 def _page(runs: Sequence[Run], command: str, recounted: int | None, *, plots: bool) -> str:
     messages = max(one.messages for one in runs)
     lines = ["| | seconds | processor seconds | largest process |", "|---|---:|---:|---:|"]
-    for name in CONTESTANTS:
+    also = BEFORE if any(one.contestant in BEFORE for one in runs) else ()
+    for name in (*CONTESTANTS, *also):
         seconds, cpu, largest = (_median(runs, name, what) for what in ("seconds", "cpu", "largest"))
         lines.append(f"| {WHAT[name]} | {seconds:.1f} | {cpu:.1f} | {largest / 2**20:,.0f} MiB |")
     starting, loop = _median(runs, "start", "cpu"), _median(runs, "loop", "cpu")
@@ -62,9 +65,16 @@ def _page(runs: Sequence[Run], command: str, recounted: int | None, *, plots: bo
             f"{loop / messages * 1e6:.2f}: {ratio(runs):.2f} times as much. The stages of the last run, in seconds: "
             f"{last.stages}."
         ),
+        *([_beside(runs, own, messages)] if also else []),
         *([f"DuckDB counted the last result once more: all {recounted:,} counts are equal."] if recounted else []),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _beside(runs: Sequence[Run], own: float, messages: int) -> str:
+    """Say what the other checkout takes."""
+    other = _median(runs, "before", "cpu") - _median(runs, "before start", "cpu")
+    return f"The other checkout takes {other / messages * 1e6:.1f} us a message without starting: {other / own:.0f} times as much."
 
 
 def _draw(runs: Sequence[Run], path: Path) -> Path:

@@ -6,6 +6,7 @@ The last tells what starting costs: Java, Spark, a worker for each core, and loa
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -16,14 +17,17 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.pipeline import tree
 from dfa_router.logs.planning import Plan, planned
 from dfa_router.logs.stores import place_of
 from dfa_router.rabbitmq import load_definitions
 from examples.demo.make_log import DEFINITIONS, make_log
 
-__all__ = ["CONTESTANTS", "Run", "run"]
+__all__ = ["BEFORE", "CONTESTANTS", "Run", "run"]
 
 CONTESTANTS = ("route", "loop", "start")
+BEFORE = ("before", "before start")
+"""The command of another checkout on both logs. It writes no counts, which older ones cannot."""
 FILE_ROWS = 1_000_000
 """Messages of a file of the log."""
 GROUP_ROWS = 100_000
@@ -54,9 +58,12 @@ def run(
     rounds: int,
     contestants: Sequence[str] = CONTESTANTS,
     cores: int = 2,
+    before: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Run]:
     """Make a log of so many messages in a folder, and yield each run; the last result stays in ``folder/routed``.
+
+    The checkout ``before``, if there is one, takes part in the first round.
 
     Raises ``CalledProcessError`` where a contestant fails, and ``AssertionError`` where one writes other rows.
     """
@@ -68,10 +75,10 @@ def run(
     assert source is not None
     plan = planned(source, pattern=False, cores=cores)
     _prepare(folder, plan)
-    for _ in range(rounds):
-        for contestant in contestants:
+    for number in range(rounds):
+        for contestant in (*contestants, *(BEFORE if before is not None and not number else ())):
             progress(f"pipeline: {contestant}")
-            yield _turn(folder, contestant, few if contestant == "start" else messages, cores)
+            yield _turn(folder, contestant, few if contestant.endswith("start") else messages, cores, before)
 
 
 def _make(log: Path, messages: int, seed: int, file_rows: int = FILE_ROWS) -> None:
@@ -99,30 +106,29 @@ def _prepare(folder: Path, plan: Plan) -> None:
     (folder / "job.json").write_text(json.dumps(job))
 
 
-def _turn(folder: Path, contestant: str, messages: int, cores: int) -> Run:
+def _turn(folder: Path, contestant: str, messages: int, cores: int, before: Path | None) -> Run:
     out = folder / {"route": "routed"}.get(contestant, "other")
     shutil.rmtree(out, ignore_errors=True)
-    log = "few" if contestant == "start" else "log"
-    paths = [
-        "--definitions",
-        DEFINITIONS,
-        "--messages",
-        folder / log,
-        "--out",
-        out,
-        "--counts",
-        folder / f"{log}.counts",
-    ]
-    command = ["-m", "dfa_router", "--quiet", "route", *paths, "--master", f"local[{cores}]", "--json"]
-    if contestant == "loop":
+    log = "few" if contestant.endswith("start") else "log"
+    environment = dict(os.environ)
+    command = ["-P", "-m", "dfa_router", "--quiet", "route", "--definitions", DEFINITIONS, "--messages", folder / log]
+    command += ["--out", out, "--master", f"local[{cores}]", "--json"]
+    if contestant in BEFORE:
+        environment["PYTHONPATH"] = str(before)
+    elif contestant == "loop":
         command = ["-m", "benchmarks.pipeline.loop", folder / "job.json", out]
-    line = [sys.executable, "-m", "benchmarks.pipeline.tree", sys.executable, *map(str, command)]
-    done = subprocess.run(line, stdout=subprocess.PIPE, check=True)
+    else:
+        command += ["--counts", folder / f"{log}.counts"]
+    line = [sys.executable, str(tree.__file__), sys.executable, *map(str, command)]
+    # Spark's workers look for modules in their folder first.
+    done = subprocess.run(
+        line, stdout=subprocess.PIPE, check=True, env=environment, cwd=before if contestant in BEFORE else None
+    )
     cost = json.loads(done.stdout)
     written = sum(pq.read_metadata(file).num_rows for file in out.glob("part-*.parquet"))
     assert written == messages, f"{contestant} wrote {written:,} rows of {messages:,}"
     said = json.loads(cost.pop("said") or "{}")
-    stages = {"starting": said["starting_seconds"], **said["stages"]} if said else {}
+    stages = {"starting": said["starting_seconds"], **said["stages"]} if "stages" in said else {}
     return Run(
         contestant=contestant,
         messages=messages,

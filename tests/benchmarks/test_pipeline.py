@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.pipeline import Run, recount, run, write
 from benchmarks.pipeline.page import ratio
-from benchmarks.pipeline.runs import CONTESTANTS
+from benchmarks.pipeline.runs import BEFORE, CONTESTANTS
 from dfa_router.rabbitmq import load_definitions
 from examples.demo.make_log import DEFINITIONS, make_log
 
@@ -63,8 +63,8 @@ def test_counts_are_recounted(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_small_log_is_measured_and_recounted(tmp_path: Path) -> None:
     """Each but the loop starts a Java."""
-    found = list(run(tmp_path, messages=20_000, rounds=1))
-    assert [one.contestant for one in found] == list(CONTESTANTS)
+    found = list(run(tmp_path, messages=20_000, rounds=1, before=Path(__file__).parents[2]))
+    assert [one.contestant for one in found] == [*CONTESTANTS, *BEFORE]
     assert "routing" in found[0].stages
     recounted(tmp_path / "routed", tmp_path / "log.counts")
 
@@ -79,3 +79,12 @@ def test_the_page_tells_starting_apart(tmp_path: Path) -> None:
     page = (tmp_path / "pipeline.md").read_text()
     assert "takes 3.00 us of processors a message, the loop 2.00: 1.50 times as much" in page
     assert "all 7 counts are equal" in page
+
+
+def test_the_page_tells_of_another_checkout(tmp_path: Path) -> None:
+    costs = {"route": 5.0, "loop": 2.0, "start": 2.0, "before": 34.0, "before start": 4.0}
+    runs = [
+        Run(contestant=name, messages=1_000_000, seconds=cpu, cpu=cpu, largest=2**20) for name, cpu in costs.items()
+    ]
+    write(runs, tmp_path, command="it", recounted=None, plots=False)
+    assert "takes 30.0 us a message without starting: 10 times as much" in (tmp_path / "pipeline.md").read_text()
