@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FEW", "FEW_BYTES", "CacheStats", "Int32s", "KeyColumn", "Memory", "NumberedSets", "SetBatch", "key_by_key"]
+__all__ = ["FEW", "FEW_BYTES", "CacheStats", "Int32s", "KeyColumn", "Lent", "Memory", "SetBatch", "key_by_key"]
 
 Int32s = npt.NDArray[np.int32]
 
@@ -63,15 +63,17 @@ class SetBatch(NamedTuple):
     """Positions of matching bindings, ascending within a set. They are the automaton's accept tags: pattern i has tag i."""
 
 
-class NumberedSets(NamedTuple):
-    """The same for a small batch, in arrays that the next batch will write: whoever takes it reads it at once."""
+class Lent(NamedTuple):
+    """What a machine lends to a kernel that walks small batches itself, until it returns."""
 
-    set_ids: Int32s
-    """With more entries than there are keys."""
-    offsets: Int32s
-    positions: Int32s
-    numbering: object | None
-    """Equal numbers stand for the same set as long as this is the same object; None stands for no other batch."""
+    tables: tuple[Any, ...]
+    """What :func:`compiler.kernels.walk.walk` takes before the keys: a program, a cache, and scratch space."""
+    ids: Int32s
+    """Where set numbers are written."""
+    sets: int
+    """How many sets there is room for."""
+    numbering: object
+    """A number stands for the same set as long as this is the same object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,8 +104,8 @@ class Scratch(NamedTuple):
 
 # --- Plain batches: see compiler.kernels.relay_batches ------------------------------------------------------------------------
 
-WRONG = 1
-"""What a kernel returns for a batch that must go another way."""
+WRONG, LEFT = 1, 2
+"""What a kernel returns for a batch that must go another way, and for one of which keys are left that it could not walk."""
 PLACE, NAME, KEY = 0, 4, 8
 """Slots of ``Room.columns``, four for each column: the address of its offsets, how many these are, the address of its bytes, and
 how many there are."""
@@ -122,7 +122,9 @@ BLOCK_BYTES = 18
 """The bytes of all that."""
 KEPT = 19
 """How many messages are to be kept."""
-ROOM_COUNTS = 20
+WALKED, PASSING = 20, 21
+"""How many keys were walked by :mod:`compiler.kernels.relay_walk`, and whether it was taking rows a step further when it stopped."""
+ROOM_COUNTS = 22
 """The length of ``Room.counts``."""
 LINE = 64
 """Each part of the lists begins at a multiple of so many bytes, as Arrow recommends."""

@@ -38,7 +38,7 @@ from compiler.machine.sealed_walker import SealedWalker
 from compiler.machine.seals import arrays_of, check, seal_of
 from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.walker import Halt
-from compiler.values import CacheStats, Int32s, KeyColumn, Memory, NumberedSets, SetBatch
+from compiler.values import CacheStats, Int32s, KeyColumn, Lent, Memory, SetBatch
 
 __all__ = ["LazyDfa"]
 
@@ -161,17 +161,14 @@ class LazyDfa:
         finally:
             self._leases.give_back(number)
 
-    def match_keys(self, keys: Keys, count: int, take: Callable[[NumberedSets], bool]) -> bool | None:
-        """Match the first ``count`` keys, at most FEW, and return what ``take`` says of the answer; None if they must go the way of columns.
-
-        The arrays must be such as kernels may read (:mod:`compiler.machine.columns`), and none of the keys null.
-        """
+    def lend(self, keys: Keys, use: Callable[[Lent], tuple[int, int]]) -> SetBatch | bool:
+        """Let ``use`` walk some of these keys itself; see :meth:`compiler.machine.small_batches.SmallBatchWalker.lend`. False where it may not."""
         lease: Lease = {}
         number = self._lent(lease)
         if number is None:
-            return None
+            return False
         try:
-            return self._walkers[number].run_keys(keys, count, take)
+            return self._walkers[number].lend(keys, use)
         finally:
             self._leases.give_back(number)
 
@@ -288,7 +285,7 @@ LENDING = tuple(
     for function in (
         LazyDfa.match,
         LazyDfa.match_joined,
-        LazyDfa.match_keys,
+        LazyDfa.lend,
         LazyDfa.match_memory,
         LazyDfa.snapshot,
         LazyDfa.seal,

@@ -11,7 +11,7 @@ grow by a megabyte. And where many keys are lost, the tables are left out for a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +32,7 @@ from compiler.machine.sealed_rows import SealedRows
 from compiler.machine.single_keys import ONE_BYTES, SingleKeys
 from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.walker import CHUNK, CHUNK_BYTES, Halt, HaltedError
-from compiler.values import CacheStats, Int32s, KeyColumn, SetBatch
+from compiler.values import CacheStats, Int32s, KeyColumn, Lent, SetBatch
 
 __all__ = ["SealedWalker"]
 
@@ -129,6 +129,10 @@ class SealedWalker(SmallBatchWalker):
         if table_bytes(self._key_room, policy.key_cache_share) > (capacity - rows) // 2:
             self._key_room = capacity - rows
         return rows + (0 if policy.key_cache == "off" else table_bytes(self._key_room, policy.key_cache_share))
+
+    def lend(self, keys: Keys, use: Callable[[Lent], tuple[int, int]]) -> SetBatch | bool:  # noqa: ARG002
+        """Lend nothing: the sealed tables come first."""
+        return False
 
     def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | None:
         from compiler.kernels.calling import direct  # as late as all kernels

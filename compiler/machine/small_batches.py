@@ -18,7 +18,7 @@ from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import NO_KEY_TABLE
 from compiler.machine.progress import Progress
 from compiler.machine.walker import Walker
-from compiler.values import Memory, NumberedSets, SetBatch
+from compiler.values import Lent, Memory, SetBatch
 
 __all__ = ["SmallBatchWalker"]
 
@@ -36,16 +36,23 @@ class SmallBatchWalker(Walker):
             return None
         return self._run_few(few, few.keys, count)
 
-    def run_keys(self, keys: Keys, count: int, take: Callable[[NumberedSets], bool]) -> bool | None:
-        """Match at most FEW keys, none of them null, where they lie, and return what ``take`` says; None if they must go another way."""
-        few = self._room()
-        if few is None:
-            return None
-        tables = self._walk_few(few, keys, count)
-        if tables is not None and tables is self._cache:
-            self._midway = False
-            return take(NumberedSets(few.ids, tables.set_end, tables.tags, self._numbering))
-        return take(NumberedSets(*self._answer(few, keys, count, tables), None))
+    def lend(self, keys: Keys, use: Callable[[Lent], tuple[int, int]]) -> SetBatch | bool:
+        """Let ``use`` walk some of these keys; False where these tables are not to be used now.
+
+        It returns how many keys it has walked in all, and how many of the present ones are left, as something was missing. For these the
+        answer is returned, else True.
+        """
+        few, cache = self._room(), self._cache
+        if few is None or cache is None:
+            return False
+        self._midway = True
+        meta = cache.meta
+        words, builds = int(meta[WORDS]), int(meta[BUILDS])
+        walked, left = use(Lent((self._program, cache, self._work), few.ids, len(cache.set_end) - 1, self._numbering))
+        self._count_walked(cache, walked, words, builds)
+        found = self._finished(few, keys, cache, left) if left else True
+        self._midway = False
+        return found
 
     def run_memory(self, offsets: Memory, data: Memory | None, first: int, count: int, width: int) -> SetBatch | None:
         """Match keys that lie in memory as Arrow has them; None where they must go another way."""
@@ -79,6 +86,12 @@ class SmallBatchWalker(Walker):
         words, builds = int(meta[WORDS]), int(meta[BUILDS])
         where = keys, 0, count, BLOCK, 0, few.ids, NO_KEY_TABLE
         status = direct(walk, self._program, cache, self._work, *where)
+        self._count_walked(cache, count, words, builds)
+        return cache if status == DONE and not meta[DEFERRED] else None
+
+    def _count_walked(self, cache: Cache, count: int, words: int, builds: int) -> None:
+        """Count keys that were walked; before, so many ``words`` had been read, and transitions built."""
+        meta = cache.meta
         self._keys += count
         built = int(meta[BUILDS]) - builds
         if built:
@@ -86,7 +99,6 @@ class SmallBatchWalker(Walker):
         if (built or self._pace.builds) and self._policy.simulate is None:
             members = float(meta[MEMBERS] / meta[STATES])
             self._pace.compare(keys=count, words=int(meta[WORDS]) - words, builds=built, members=members)
-        return cache if status == DONE and not meta[DEFERRED] else None
 
     def _answer(self, few: FewKeys, keys: Keys, count: int, tables: Cache | Seal | None) -> SetBatch:
         """Return the answer for keys that were walked by these tables, or walk on with those that are left."""

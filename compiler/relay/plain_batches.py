@@ -19,34 +19,37 @@ import numpy.typing as npt
 
 from compiler.kernels.relay_tables import (
     BLOCK_BYTES,
+    LEFT,
     LISTED,
     LISTS_AT,
     ROOM_COUNTS,
     ROUTES,
     SIZE,
+    WAITING,
+    WALKED,
+    WRONG,
     Directory,
     Room,
     Texts,
 )
 from compiler.kernels.tables import CONTEXT_SHIFT, Bools, Bytes, Keys, frozen
 from compiler.machine.key_cache import KeyCachePolicy
-from compiler.relay.steps import Steps
-from compiler.values import Int32s, NumberedSets, SetBatch
+from compiler.relay.steps import FullError, Steps
+from compiler.values import FEW, Int32s, KeyColumn, Lent, SetBatch
 
-__all__ = ["ROWS", "ListsOfNames", "PlainBatches"]
+__all__ = ["ROWS", "ListsOfNames", "Machine", "PlainBatches"]
 
 ROWS, KEY_BYTES, MOST_OUTPUTS = 1 << 14, 1 << 20, 1 << 16
 """The most rows of a plain batch, bytes of its keys behind words, and outputs of all its routes."""
 MOST_LIST_BYTES = 1 << 24
 """The most bytes of all lists of a batch."""
+NOT_SENT, FULL = -1, -2
 STEP = 30.0
 """The nanoseconds of a step that a message need not take where it is known, besides those of a key (`demo, keys recur` of
 ``python -m benchmarks topology``: 36 together in batches of 100,000)."""
 _COLUMNS = struct.Struct("12Q")
-_NOTHING = NumberedSets(np.empty(0, np.int32), np.zeros(1, np.int32), np.empty(0, np.int32), None)
+_NOTHING = SetBatch(np.empty(0, np.int32), np.zeros(1, np.int32), np.empty(0, np.int32))
 _NO_NULLS = frozen(np.empty(0, np.bool_))
-Match = Callable[[Keys, int, Callable[[NumberedSets], bool]], bool]
-"""What matches the first keys of so many, and hands on the answer."""
 
 
 class ListsOfNames(NamedTuple):
@@ -59,6 +62,14 @@ class ListsOfNames(NamedTuple):
     counts: list[int]
     """How many names there are of the first sort, and how many bytes these have; and the same of the second. Its lists are only there
     if it has names."""
+
+
+class Machine(NamedTuple):
+    """The automaton, as plain batches use it."""
+
+    match_batch: Callable[[list[KeyColumn]], SetBatch]
+    lend: Callable[[Keys, Callable[[Lent], tuple[int, int]]], SetBatch | bool] | None
+    """See :meth:`compiler.machine.lazy.LazyDfa.lend`; None where it has no tables to lend."""
 
 
 class PlainBatches:
@@ -102,16 +113,16 @@ class PlainBatches:
         columns: Sequence[int],
         numbers: tuple[int, int],
         directory: Directory,
-        match: Match,
+        machine: Machine,
         ask: Callable[[Int32s, Int32s, Int32s], None],
     ) -> SetBatch | None:
         """Send the rows of columns, whose places are as ``Room.columns`` has them; None if they must go the general way.
 
-        ``numbers`` are how many rows there are, and the most bytes of a key. ``match`` hands on the accept sets of keys, and ``ask`` takes
+        ``numbers`` are how many rows there are, and the most bytes of a key. ``machine`` is the automaton, and ``ask`` takes
         the rows of stations that are asked a step further, given all itineraries, the rows, and where they wait. Raises
         :class:`compiler.relay.steps.FullError`.
         """
-        if not self._send(steps, columns, numbers, directory, None, match, ask):
+        if not self._send(steps, columns, numbers, directory, None, machine, ask):
             return None
         rows = numbers[0]
         _, _, routes, outputs = self._room.counts[:LISTED].tolist()
@@ -125,11 +136,11 @@ class PlainBatches:
         numbers: tuple[int, int],
         directory: Directory,
         texts: tuple[Texts, Texts],
-        match: Match,
+        machine: Machine,
         ask: Callable[[Int32s, Int32s, Int32s], None],
     ) -> ListsOfNames | None:
         """Do the same, and return the names of the outputs that each row gets to; ``texts`` are those of two sorts of outputs."""
-        if not self._send(steps, columns, numbers, directory, texts, match, ask):
+        if not self._send(steps, columns, numbers, directory, texts, machine, ask):
             return None
         counts = self._room.counts.tolist()
         size = counts[BLOCK_BYTES]
@@ -146,25 +157,47 @@ class PlainBatches:
         numbers: tuple[int, int],
         directory: Directory,
         texts: tuple[Texts, Texts] | None,
-        match: Match,
+        machine: Machine,
         ask: Callable[[Int32s, Int32s, Int32s], None],
     ) -> bool:
         """Send the rows until none waits; False if they must go the general way."""
         room, rows, tags = self._room, numbers[0], self._tags
         _COLUMNS.pack_into(room.columns.data, 0, *columns)
         learns = self._messages.wanted and numbers[1] >> CONTEXT_SHIFT == 0
-        if not steps.publish(directory, room, texts, *numbers, self._word, learns=learns):
+        sizes = *numbers, self._word
+        status = NOT_SENT
+        found: SetBatch | bool = False
+        if rows <= FEW and machine.lend is not None:
+
+            def use(lent: Lent) -> tuple[int, int]:
+                nonlocal status
+                try:
+                    status = steps.send(
+                        lent, self._keys, directory, room, texts, *sizes, learns=learns, conditions=tags
+                    )
+                except FullError:  # this is no fault of the machine, which would begin with empty tables
+                    status = FULL
+                return int(room.counts[WALKED]), int(room.counts[WAITING]) if status == LEFT else 0
+
+            found = machine.lend(self._keys, use)
+        if status == NOT_SENT:
+            status = steps.publish(directory, room, texts, *sizes, learns=learns)
+        if status == FULL:
+            raise FullError
+        if status == WRONG:
             return False
         waiting, aside, *_, known, _, size = room.counts[: SIZE + 1].tolist()
         self._note(rows, known if learns else 0, size)
         while waiting or aside:
             if aside:
                 ask(room.itineraries, room.aside[:aside], room.aside_at[:aside])
-            if waiting:
-                passed = match(self._keys, waiting, lambda sets: steps.pass_on(room, rows, sets, tags, texts))
+            if not waiting:
+                sets = _NOTHING
+            elif isinstance(found, SetBatch):
+                sets, found = found, False
             else:
-                passed = steps.pass_on(room, rows, _NOTHING, tags, texts)
-            if not passed:
+                sets = machine.match_batch([KeyColumn(room.offsets[: waiting + 1], room.data, None)])
+            if not steps.pass_on(room, rows, sets, tags, texts):
                 return False
             waiting, aside = room.counts[:ROUTES].tolist()
         return True

@@ -11,13 +11,12 @@ from types import CodeType
 from typing import Any, ClassVar
 
 from compiler.kernels.relay_tables import Directory, Texts
-from compiler.kernels.tables import Keys
 from compiler.leases import Lease
-from compiler.relay.plain_batches import ROWS, ListsOfNames, PlainBatches
+from compiler.relay.plain_batches import ROWS, ListsOfNames, Machine, PlainBatches
 from compiler.relay.relay import Ask, Relay
 from compiler.relay.steps import FullError, Steps
 from compiler.relay.unions import joined
-from compiler.values import FEW, Int32s, KeyColumn, NumberedSets, SetBatch
+from compiler.values import Int32s, SetBatch
 
 __all__ = ["PlainRelay"]
 
@@ -25,17 +24,15 @@ MOST_ROWS = 1 << 26
 """The most rows that go the way of plain batches: their routes have under 2^31 outputs."""
 SKIPPED = 8
 """After a large batch that turned out not to be plain, so many times as many rows as that took do not try."""
-Take = Callable[[NumberedSets], bool]
-"""What takes the accept sets of a small batch; False if it cannot."""
 
 
 class PlainRelay(Relay):
     """A relay that sends plain batches with little ado."""
 
     def __init__(self, *arguments: Any) -> None:
-        """Take what :class:`compiler.relay.relay.Relay` does; a machine with ``match_keys`` is asked by that for few keys."""
+        """Take what :class:`compiler.relay.relay.Relay` does; a machine with ``lend`` lends its tables for few keys."""
         super().__init__(*arguments)
-        self._match_few: Callable[[Keys, int, Take], bool | None] | None = getattr(self._machine, "match_keys", None)
+        self._lender = Machine(self._machine.match_batch, getattr(self._machine, "lend", None))
         self._plain: PlainBatches | None = None
         """Made for the first plain batch. Nothing in it outlives a batch but counts, so a call that was broken off leaves nothing wrong."""
         self._skip = 0
@@ -61,7 +58,7 @@ class PlainRelay(Relay):
                 count = min(ROWS, rows - first)
                 where = _part(columns, first, count, rows), (count, longest), directory
                 try:
-                    found = plain.routes(steps, *where, self._hand_on, self._asking(first, ask))
+                    found = plain.routes(steps, *where, self._lender, self._asking(first, ask))
                 except FullError:
                     found = None
                 if found is None:
@@ -93,7 +90,7 @@ class PlainRelay(Relay):
             plain, steps = self._begin_plain()
             try:
                 found = plain.lists(
-                    steps, columns, (rows, longest), directory, texts, self._hand_on, self._asking(0, ask)
+                    steps, columns, (rows, longest), directory, texts, self._lender, self._asking(0, ask)
                 )
             except FullError:
                 found = None
@@ -123,15 +120,6 @@ class PlainRelay(Relay):
             return False
         self._skip -= rows
         return True
-
-    def _hand_on(self, keys: Keys, count: int, take: Take) -> bool:
-        """Hand the accept sets of the first keys on; few are matched with less ado, where the automaton can."""
-        match_few = self._match_few if count <= FEW else None
-        taken = None if match_few is None else match_few(keys, count, take)
-        if taken is not None:
-            return taken
-        column = KeyColumn(keys.offsets[: count + 1], keys.data, None)
-        return take(NumberedSets(*self._machine.match_batch([column]), None))
 
     LENDING: ClassVar[tuple[CodeType, ...]] = (*Relay.LENDING, run_plain.__code__, name_plain.__code__)
 

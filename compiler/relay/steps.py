@@ -14,6 +14,7 @@ from compiler.kernels.relay_tables import (
     FOUND,
     NEXT,
     NO_TEXTS,
+    PASSING,
     STATES,
     WRONG,
     Directory,
@@ -22,10 +23,10 @@ from compiler.kernels.relay_tables import (
     Room,
     Texts,
 )
-from compiler.kernels.tables import Bools, Bytes
+from compiler.kernels.tables import Bools, Bytes, Keys
 from compiler.machine.key_cache import NO_KEY_TABLE, key_table, table_bytes
 from compiler.relay.itineraries import empty_itineraries, grown, make_scratch, nbytes
-from compiler.values import Int32s, NumberedSets, SetBatch
+from compiler.values import Int32s, Lent, SetBatch
 
 __all__ = ["FullError", "Steps"]
 
@@ -36,13 +37,14 @@ MOST_MEMOS = 1 << 12
 
 
 @cache
-def _kernels() -> tuple[Any, Any, Any, Any]:
+def _kernels() -> tuple[Any, Any, Any, Any, Any]:
     """Import as late as all kernels: to ask for a module's names at each batch would take 2 us."""
     from compiler.kernels.calling import direct
     from compiler.kernels.relay_batches import pass_on, publish
     from compiler.kernels.relay_names import write_lists
+    from compiler.kernels.relay_walk import send
 
-    return direct, publish, pass_on, write_lists
+    return direct, publish, pass_on, write_lists, send
 
 
 class FullError(Exception):
@@ -99,11 +101,11 @@ class Steps:
 
     def publish(
         self, directory: Directory, room: Room, texts: tuple[Texts, Texts] | None, *numbers: int, learns: bool
-    ) -> bool:
+    ) -> int:
         """Begin a plain batch, and have it end as lists of names if there are ``texts``.
 
-        ``numbers`` are those of rows, the most bytes of a key, and those of a station's word. Returns False if the batch must go the
-        general way. See :mod:`compiler.kernels.relay_batches`.
+        ``numbers`` are those of rows, the most bytes of a key, and those of a station's word. Returns DONE, or WRONG if the batch must go
+        the general way. See :mod:`compiler.kernels.relay_batches`.
         """
         direct, publish, *_ = _kernels()
         self._count_epochs()
@@ -113,21 +115,51 @@ class Steps:
             known = directory, self._network, self._cache, self._scratch, room, self._marks, *_named(texts)
             status = int(direct(publish, *known, *numbers, int(learning and len(self._cache.messages) > 0)))
             if status >= 0:
-                return status != WRONG
+                return status
             self._grow(-status)
 
+    def send(
+        self,
+        lent: Lent,
+        keys: Keys,
+        directory: Directory,
+        room: Room,
+        texts: tuple[Texts, Texts] | None,
+        *numbers: int,
+        learns: bool,
+        conditions: Int32s,
+    ) -> int:
+        """Send a small plain batch as far as it goes, with what a machine has lent; the rest as for :meth:`publish`.
+
+        Returns DONE, WRONG or LEFT as :func:`compiler.kernels.relay_walk.send` does.
+        """
+        direct, *_, send = _kernels()
+        self._count_epochs()
+        learning = learns and self._has_messages()
+        first = -1
+        while True:
+            self._lengthen_marks()
+            memo = self._memo_for(lent)
+            known = directory, self._network, self._cache, self._scratch, room, self._marks, *_named(texts)
+            learn = int(learning and len(self._cache.messages) > 0)
+            walks = *lent.tables, keys, lent.ids, NO_KEY_TABLE
+            status = int(direct(send, *walks, *known, *numbers, learn, conditions, memo, first))
+            if status >= 0:
+                return status
+            self._grow(-status)
+            first = int(self._cache.counts[NEXT]) if room.counts[PASSING] else -1
+
     def pass_on(
-        self, room: Room, rows: int, sets: NumberedSets, conditions: Int32s, texts: tuple[Texts, Texts] | None
+        self, room: Room, rows: int, sets: SetBatch, conditions: Int32s, texts: tuple[Texts, Texts] | None
     ) -> bool:
         """Take the rows of a plain batch that wait one step further, given their accept sets; the rest as for :meth:`publish`."""
-        direct, _, pass_on, _ = _kernels()
-        set_ids, offsets, positions, numbering = sets
+        direct, _, pass_on, *_ = _kernels()
+        memo = _memo(len(sets.offsets) - 1)
         row = 0
         while True:
             self._lengthen_marks()
-            memo = self._memo_for(numbering, len(offsets) - 1)
             known = self._network, self._cache, self._scratch, room, self._marks, *_named(texts), rows
-            status = int(direct(pass_on, *known, set_ids, offsets, positions, conditions, memo, row))
+            status = int(direct(pass_on, *known, *sets, conditions, memo, row))
             if status >= 0:
                 return status != WRONG
             self._grow(-status)
@@ -135,7 +167,7 @@ class Steps:
 
     def write_lists(self, room: Room, texts: tuple[Texts, Texts], rows: int, block: Int32s, data: Bytes) -> None:
         """Write the lists of a plain batch; see :func:`compiler.kernels.relay_names.write_lists`."""
-        direct, *_, write_lists = _kernels()
+        direct, *_, write_lists, _ = _kernels()
         direct(write_lists, self._cache, room, texts, rows, block, data)
 
     def advance(self, itineraries: Int32s, rows: Int32s, sets: SetBatch, conditions: Int32s) -> None:
@@ -222,12 +254,10 @@ class Steps:
                 self._cache = self._cache._replace(messages=key_table(self.limit or 0))
         return len(self._cache.messages) > 0
 
-    def _memo_for(self, numbering: object | None, count: int) -> Int32s:
-        """Return where sets have led that a machine has numbered up to ``count``: what is known already, if numbers go on."""
-        if numbering is None:
-            return _memo(count)
-        if numbering is not self._numbering or min(count, MOST_MEMOS) > len(self._memo) >> 2:
-            self._memo, self._numbering = _memo(min(2 * count, MOST_MEMOS)), numbering
+    def _memo_for(self, lent: Lent) -> Int32s:
+        """Return where sets have led: what is known already, if the machine has not begun to number anew."""
+        if lent.numbering is not self._numbering or min(lent.sets, MOST_MEMOS) > len(self._memo) >> 2:
+            self._memo, self._numbering = _memo(min(2 * lent.sets, MOST_MEMOS)), lent.numbering
         return self._memo
 
     def _empty(self) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import compiler.relay
 import dfa_router.rabbitmq
 from compiler.kernels.relay_tables import KNOWN
+from compiler.machine import bounded_cache
 from compiler.prepare import jit_enabled
 from compiler.relay import plain_batches, plain_relay, relay, steps
 from compiler.values import SetBatch
@@ -316,6 +317,20 @@ def test_what_sets_led_to_holds_as_long_as_their_numbers_do(
         some = messages[first : first + rows]
         assert columns_of(router, some) == columns_of(reference, some)
     assert (router.stats().clears > 0) == (cache_bytes == 15_000)
+
+
+def test_keys_that_the_machine_leaves_to_the_simulation_get_their_routes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it does with what is asked for the first times where it has a doorkeeper."""
+    monkeypatch.setattr(bounded_cache, "FAR_BYTES", -1)
+    chance = random.Random(8)
+    bindings = [Binding(source="x", destination=f"q{number}", routing_key=f"*.w{number}.#") for number in range(40)]
+    topology = topology_of(exchanges=[Exchange(name="x", type="topic")], bindings=bindings)
+    messages = [("x", ".".join(f"w{chance.randrange(40)}" for _ in range(4))) for _ in range(600)]
+    router, reference = topology.compile(cache_bytes=4 << 20), topology.compile(engine="trie")
+    for first in range(0, 600, 60):
+        some = messages[first : first + 60]
+        assert columns_of(router, some) == columns_of(reference, some)
+    assert 0 < router.stats().fallbacks < router.stats().keys
 
 
 @pytest.mark.parametrize("headers", [False, True])

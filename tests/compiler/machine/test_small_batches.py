@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
-from compiler.kernels.tables import PADDING, Keys, frozen
+from compiler.kernels.tables import BLOCK, DEFERRED, DONE, PADDING, Keys, frozen
+from compiler.kernels.walk import walk
 from compiler.machine.columns import NO_NULLS
+from compiler.machine.key_cache import NO_KEY_TABLE
 from compiler.machine.lazy import LazyDfa
 from compiler.prepare import jit_enabled
-from compiler.values import FEW, FEW_BYTES, NumberedSets, SetBatch
+from compiler.values import FEW, FEW_BYTES, Lent, SetBatch
 from tests.compiler.guarded import guarded
 from tests.compiler.machines import KEYS, PATTERNS, answers, column, without_bits
 
@@ -51,19 +53,24 @@ def in_memory(machine: LazyDfa, keys: list[bytes], width: int, skipped: int = 0,
     return listed(machine.match_memory(place(at), place(behind), skipped, len(keys) - skipped, width))
 
 
-def in_column(machine: LazyDfa, keys: list[bytes], side: str = "before") -> Any:
-    """Match keys in arrays as kernels read them: with so much behind the last one, beside memory that nobody may read."""
+def in_lent_tables(machine: LazyDfa, keys: list[bytes], side: str = "before") -> Any:
+    """Match keys by the tables that a machine lends, in arrays as kernels read them, beside memory that nobody may read."""
     offsets, data, _ = column(keys)
-    padded = np.concatenate([data, np.zeros(PADDING, np.uint8)])
-    at = Keys(frozen(guarded(offsets, side)), frozen(guarded(padded, side)), frozen(NO_NULLS))
-    taken: list[SetBatch] = []
+    padded, count = np.concatenate([data, np.zeros(PADDING, np.uint8)]), len(keys)
+    own = Keys(frozen(guarded(offsets, side)), frozen(guarded(padded, side)), frozen(NO_NULLS))
+    walked: list[SetBatch] = []
 
-    def take(found: NumberedSets) -> bool:
-        number, parts = len(keys), [np.array(part) for part in found[:3]]
-        taken.append(SetBatch(parts[0][:number], *parts[1:]))
-        return True
+    def use(lent: Lent) -> tuple[int, int]:
+        program, cache, work = lent.tables
+        status = walk(program, cache, work, own, 0, count, BLOCK, 0, lent.ids, NO_KEY_TABLE)
+        if status != DONE or cache.meta[DEFERRED]:
+            return count, count
+        assert len(cache.set_end) == lent.sets + 1
+        walked.append(SetBatch(lent.ids[:count].copy(), cache.set_end.copy(), cache.tags.copy()))
+        return count, 0
 
-    return listed(taken[0] if machine.match_keys(at, len(keys), take) else None)
+    found = machine.lend(own, use)
+    return listed(found if isinstance(found, SetBatch) else walked[0] if walked else None)
 
 
 @given(PATTERNS, KEYS, st.sampled_from([1500, 3000, 20_000, 1 << 20]), st.booleans())
@@ -82,7 +89,7 @@ def test_few_keys_have_the_answers_of_columns(
         assert found is None or found == expected
         found = in_memory(machine, keys, 4 if turn % 2 else 8, skipped=min(turn, len(keys) - 1))
         assert found is None or found == expected[min(turn, len(keys) - 1) :]
-        found = in_column(machine, keys, side="behind" if turn % 2 else "before")
+        found = in_lent_tables(machine, keys, side="behind" if turn % 2 else "before")
         assert found is None or found == expected
         assert machine.stats().bytes <= capacity
 
@@ -92,7 +99,7 @@ def test_a_small_batch_is_answered_without_columns() -> None:
     machine = LazyDfa(build_nfa([[b"a", Wildcard.ONE], [Wildcard.MANY]]), b".", 1 << 20)
     assert listed(machine.match_joined(b"a.b\0b", 2)) == [[0, 1], [1]]
     assert in_memory(machine, [b"a.b", b"", b"a.c"], 4) == [[0, 1], [1], [0, 1]]
-    assert in_column(machine, [b"a.b", b""]) == [[0, 1], [1]]
+    assert in_lent_tables(machine, [b"a.b", b""]) == [[0, 1], [1]]
     assert machine.stats().keys == 7
 
 
