@@ -1,8 +1,8 @@
 """Whole messages that a relay has sent before: from where a key begins, and its bytes, to where it got to.
 
-The table is that of :mod:`compiler.kernels.key_cache`, with the itinerary that a key begins with as its mark and the one that it ends
+The table is that of :mod:`compiler.kernels.key_cache`, with the itinerary that a key begins with as its context and the one that it ends
 with in place of an accept set. A message that goes by more than its key, as it gets to a station that is asked, is never kept.
-:mod:`compiler.relay.known_messages` decides when it pays to look messages up.
+:mod:`compiler.relay.plain_batches` decides when it pays to look messages up.
 """
 
 from __future__ import annotations
