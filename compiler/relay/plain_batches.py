@@ -106,6 +106,8 @@ class PlainBatches:
         self._messages = KeyCachePolicy("auto")
         self._rows = self._known = self._size = 0
         """How many messages there were since that was decided, how many of them were known, and the bytes of their keys."""
+        self.known = 0
+        """How many messages were known whole, of all."""
 
     def routes(
         self,
@@ -206,6 +208,7 @@ class PlainBatches:
         """Count messages, and decide at the end of a stretch of them whether to look them up whole further."""
         self._rows += rows
         self._known += known
+        self.known += known
         self._size += size
         policy = self._messages
         policy.left -= rows

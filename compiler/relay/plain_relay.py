@@ -38,6 +38,11 @@ class PlainRelay(Relay):
         self._skip = 0
         """Rows of large batches that go the general way at once."""
 
+    @property
+    def known(self) -> int:
+        """How many messages were known whole, so that their keys were not matched."""
+        return 0 if self._plain is None else self._plain.known
+
     def run_plain(
         self, columns: Sequence[int], rows: int, longest: int, directory: Directory, ask: Ask
     ) -> SetBatch | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -165,8 +166,9 @@ class SharedAutomaton:
         return met
 
     def stats(self) -> CacheStats:
-        """Describe the automaton's cache."""
-        return self._machine.stats()
+        """Describe the automaton's cache; messages that were known whole count as keys that its key cache knew."""
+        found, known = self._machine.stats(), sum(one.known for one in (self._relay, self._blind) if one is not None)
+        return replace(found, keys=found.keys + known, key_cache_hits=found.key_cache_hits + known)
 
 
 def compile_shared(nodes: Sequence[Node], queues: int, engine: str, cache_bytes: int) -> SharedAutomaton:

@@ -229,6 +229,7 @@ def test_messages_that_recur_are_known_whole_and_others_are_not_asked_for() -> N
     # Of five messages two go by their headers, and one is too long to be kept.
     assert own._plain._room.counts[KNOWN] == 100
     assert own._plain._messages.wanted
+    assert router.stats().key_cache_hits >= own.known >= 100
     for first in range(0, 20_000, 200):
         different = pa.array([f"a.{number}" for number in range(first, first + 200)])
         router.route_columns(pa.array(["x"] * 200), different, headers=pa.array([[]] * 200, NUMBERS))

@@ -33,7 +33,6 @@ def keys_of_workers(session: SparkSession, topology: Topology, exchange: str) ->
         for _ in batches:
             pass
         router = _worker._routers.get(fingerprint)
-        matcher = router.matcher(router.node_numbers["/", exchange]) if router else None
-        yield pa.RecordBatch.from_pydict({"keys": [matcher.stats().keys if matcher else 0]})
+        yield pa.RecordBatch.from_pydict({"keys": [router.stats().keys if router else 0]})
 
     return [row.keys for row in session.range(8, numPartitions=8).mapInArrow(matched, "keys long").collect()]
