@@ -33,7 +33,7 @@ from dfa_router.rabbitmq.places import Places
 from dfa_router.rabbitmq.problems import Problems, check_keys
 from dfa_router.rabbitmq.routed_columns import CHOICE, RoutedColumns
 
-__all__ = ["CompiledTopology", "RoutedBatch", "RoutedColumns", "route_batch", "route_few"]
+__all__ = ["CompiledTopology", "RoutedBatch", "RoutedColumns", "route_batch", "route_columns"]
 
 
 _CHOICES = pa.list_(CHOICE)
@@ -195,17 +195,16 @@ class RoutedBatch:
         return pa.array(ends, pa.int32()), used, pa.array(places)
 
 
-def route_few(
+def route_columns(
     topology: CompiledTopology, exchanges: Any, keys: Any, vhosts: Any, *, vhost: str, attributes: Mapping[str, Any]
-) -> RoutedColumns | None:
-    """Route at most NAMED messages with less ado; None if they must go the way of :func:`route_batch`, as many must, and such as are
-    not plain.
-    """
-    if topology.chooses or not isinstance(keys, pa.Array | pa.ChunkedArray) or len(keys) > NAMED:
-        return None
-    found = topology.name_plain(exchanges, keys, vhosts, vhost, attributes)
-    if found is None:
-        return None
+) -> RoutedColumns:
+    """Route a batch as :func:`route_batch` does, and return a row per message: with less ado for at most NAMED messages that are plain."""
+    few = not topology.chooses and isinstance(keys, pa.Array | pa.ChunkedArray) and len(keys) <= NAMED
+    found = topology.name_plain(exchanges, keys, vhosts, vhost, attributes) if few else None
+    if found is None:  # few messages that are not plain are not tried once more
+        return route_batch(
+            topology, exchanges, keys, vhosts, vhost=vhost, attributes=attributes, plainly=not few
+        ).columns()
     lists, unknown, routed = written_lists(found)
     rows = found.rows
     return RoutedColumns(lists, routed, unknown, _no_problems(rows), _no_few_choices(rows), False)
@@ -219,21 +218,22 @@ def route_batch(
     *,
     vhost: str = "/",
     attributes: Mapping[str, Any] | None = None,
+    plainly: bool = True,
 ) -> RoutedBatch:
     """Route a batch of messages.
 
     ``exchanges``, ``keys`` and ``vhosts`` are of one length: Arrow columns of text or bytes, columns of polars, pandas or
     another library that has Arrow's PyCapsule interface, or lists; without ``vhosts`` all messages are of vhost ``vhost``.
     ``attributes`` are such columns, by name, of what else is known of the messages: ``headers``
-    (:mod:`dfa_router.rabbitmq.headers.columns`), and lists of text in ``cc`` and ``bcc``.
+    (:mod:`dfa_router.rabbitmq.headers.columns`), and lists of text in ``cc`` and ``bcc``. ``plainly`` says whether they may be plain.
 
     Raises :class:`MessagesError` for columns of different lengths, :class:`KeyTypeError` for a column of another type, and
     :class:`CapacityError` for one of over 2 GiB.
     """
     attributes = attributes or {}
-    plainly = topology.send_plain(exchanges, keys, vhosts, vhost, attributes)
-    if plainly is not None:
-        return RoutedBatch(topology=topology, routes=plainly, problem=_no_problems(len(plainly.set_ids)))
+    found = topology.send_plain(exchanges, keys, vhosts, vhost, attributes) if plainly else None
+    if found is not None:
+        return RoutedBatch(topology=topology, routes=found, problem=_no_problems(len(found.set_ids)))
     exchange_column, key_column = bytes_array(exchanges, "exchanges"), bytes_array(keys, "keys")
     vhost_column = None if vhosts is None else bytes_array(vhosts, "vhosts")
     given = {name: one if isinstance(one, list | tuple) else plain_array(one) for name, one in attributes.items()}

@@ -24,13 +24,12 @@ from typing import Any, cast
 from compiler.criteria.vocabulary import Vocabulary
 from compiler.kernels.relay_tables import Directory
 from compiler.prepare import jit_enabled
-from compiler.relay.plain_batches import ROWS, ListsOfNames
+from compiler.relay.plain_batches import ListsOfNames
 from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.build import DEFAULT_CACHE_BYTES, compile
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.errors import PublishRefusedError, UnknownNameError
-from dfa_router.rabbitmq.byte_columns import MOST
-from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns, route_batch, route_few
+from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns, route_batch, route_columns
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.exchange_types import SIMULATED, check_attributes
 from dfa_router.rabbitmq.fingerprint import fingerprint_of
@@ -234,10 +233,7 @@ class TopologyRouter:
         'routing_key is null'
         """
         check_attributes(attributes)
-        found = route_few(self, exchanges, keys, vhosts, vhost=vhost, attributes=attributes)
-        if found is None:
-            found = route_batch(self, exchanges, keys, vhosts, vhost=vhost, attributes=attributes).columns()
-        return found
+        return route_columns(self, exchanges, keys, vhosts, vhost=vhost, attributes=attributes)
 
     def route_batch(
         self, exchanges: Any, keys: Any, vhosts: Any = None, *, vhost: str = "/", **attributes: Any
@@ -277,21 +273,20 @@ class TopologyRouter:
         self, exchanges: Any, keys: Any, vhosts: Any, vhost: str, attributes: Mapping[str, Any]
     ) -> ListsOfNames | None:
         """Name who gets few such messages; see :class:`dfa_router.rabbitmq.columns.CompiledTopology`."""
-        found = self._plain(exchanges, keys, vhosts, vhost, attributes, ROWS)
-        texts = self.queue_texts, self.exchange_texts
-        return None if found is None else self._shared().name_plain(*found, texts, self._asked)
+        found = self._plain(exchanges, keys, vhosts, vhost, attributes)
+        if found is None:
+            return None
+        return self._shared().name_plain(*found, (self.queue_texts, self.exchange_texts), self._asked)
 
     def _plain(
-        self, exchanges: Any, keys: Any, vhosts: Any, vhost: str, attributes: Mapping[str, Any], most: int = MOST
+        self, exchanges: Any, keys: Any, vhosts: Any, vhost: str, attributes: Mapping[str, Any]
     ) -> tuple[PlainColumns, Columns, Directory] | None:
-        """Return where columns of at most ``most`` rows lie, what else is known of them, and where exchanges are found; None if these
-        are not plain.
-        """
+        """Return where columns lie, what else is known of them, and where exchanges are found; None if these are not plain."""
         directory = self.places.directory if self._is_automaton else None
         if directory is None or (attributes and attributes.keys() - {HEADERS}):
             return None
         found = plain_columns(exchanges, keys, vhosts, self.places.column_of(vhost))
-        if found is None or found.rows > most:
+        if found is None:
             return None
         if HEADERS not in attributes:
             return found, {}, directory
