@@ -120,7 +120,8 @@ def _compile_relay(column: KeyColumn) -> None:
     place = keys.offsets.ctypes.data, 2, keys.data.ctypes.data, keys.data.size
     plain = [*place, *place, *place], 1, 255, directory
     assert relay.run_plain(*plain, lambda _station, _rows: found) is not None
-    assert relay.name_plain(*plain, (names, names), lambda _station, _rows: found) is not None
+    blocks = (names, names), lambda size: np.empty(size, np.int32)
+    assert relay.name_plain(*plain, *blocks, lambda _station, _rows: found) is not None
 
 
 def _compile_criteria() -> None:

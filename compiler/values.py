@@ -68,8 +68,6 @@ class Lent(NamedTuple):
 
     tables: tuple[Any, ...]
     """What :func:`compiler.kernels.walk.walk` takes before the keys: a program, a cache, and scratch space."""
-    ids: Int32s
-    """Where set numbers are written."""
     sets: int
     """How many sets there is room for."""
     numbering: object

@@ -13,10 +13,10 @@ from numba.core import cgutils as untyped
 from numba.core import types
 from numba.extending import intrinsic
 
-from compiler.kernels._lanes import INT, LANES, NARROW, VECTOR, Lanes, opened
-from compiler.kernels.tables import CONTEXT_SHIFT, KEY_CACHE_BYTES, KEY_CACHE_FOLD, SCRAMBLE
+from compiler.kernels._lanes import INT, LANES, VECTOR, Lanes, opened
+from compiler.kernels.tables import KEY_CACHE_BYTES, KEY_CACHE_FOLD, SCRAMBLE
 
-__all__ = ["look_up_eight", "look_up_eight_in_contexts"]
+__all__ = ["look_up_eight"]
 
 cgutils: Any = untyped
 ROUNDS = KEY_CACHE_BYTES // 8
@@ -31,28 +31,14 @@ def _look_up_eight(
     ``out`` gets ``base`` + accept set - 1 of each row, and nothing that means anything for rows that are not in the cache. These
     are entered into a block behind its ``n`` keys, in order: their rows, where they begin and end, and their slots.
     """
-    return _look_up(offsets, data, row, table, shift, base, out, rows, begins, ends, slots, n)
-
-
-def _look_up_eight_in_contexts(
-    _: Any, offsets: Any, data: Any, row: Any, table: Any, shift: Any, base: Any, out: Any, rows: Any, begins: Any, ends: Any,
-    slots: Any, n: Any, contexts: Any,
-) -> Any:  # fmt: skip
-    """Do the same for keys of under 256 bytes, each of which has the context ``contexts[row]``."""
-    return _look_up(offsets, data, row, table, shift, base, out, rows, begins, ends, slots, n, contexts)
-
-
-def _look_up(*kinds: Any) -> Any:
-    """Return the signature and what writes the instructions, for either of these."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         of_all = opened(context, builder, signature, arguments)
-        offsets, data, row, table, shift, base, out, rows, begins, ends, slots, n, *contexts = of_all
+        offsets, data, row, table, shift, base, out, rows, begins, ends, slots, n = of_all
         v, b = Lanes(builder), builder
-        begin, end = (_numbers_at(v, offsets, at) for at in (row, b.add(row, INT(1))))
+        begin, end = (v.load_narrow(offsets, at) for at in (row, b.add(row, INT(1))))
         length = b.sub(end, begin)
         hashed = b.select(b.icmp_unsigned("<", length, v.all(KEY_CACHE_BYTES)), length, v.all(KEY_CACHE_BYTES))
-        named = b.or_(length, b.shl(_numbers_at(v, contexts[0], row), v.all(CONTEXT_SHIFT))) if contexts else length
         longest = b.call(v.function(ir.FunctionType(INT, [VECTOR]), "llvm.vector.reduce.umax.v8i64"), [hashed])
         rounds = b.lshr(b.add(longest, INT(7)), INT(3))
 
@@ -69,7 +55,9 @@ def _look_up(*kinds: Any) -> Any:
 
         words = cgutils.alloca_once(b, ir.ArrayType(VECTOR, ROUNDS))
         word = read(INT(0))
-        mixed = cgutils.alloca_once_value(b, b.select(b.icmp_unsigned("!=", length, v.all(0)), mix(named, word), named))
+        mixed = cgutils.alloca_once_value(
+            b, b.select(b.icmp_unsigned("!=", length, v.all(0)), mix(length, word), length)
+        )
         with cgutils.for_range_slice(b, INT(1), rounds, INT(1), intp=INT, inc=True) as (place, _):
             done = b.shl(place, INT(3))
             value, before = read(done), b.load(mixed)
@@ -77,23 +65,18 @@ def _look_up(*kinds: Any) -> Any:
             live = b.icmp_unsigned("<", v.spread(done), hashed)
             b.store(b.select(live, mix(before, value), before), mixed)
         slot = b.shl(v.home(b.load(mixed), shift), v.all(3))
-        # Taken apart by way of memory: that takes a third of the time of taking numbers out of a vector.
-        at = cgutils.alloca_once(b, VECTOR)
-        b.store(slot, at)
-        numbers = b.bitcast(at, INT.as_pointer())
-        each = [b.load(b.gep(numbers, [INT(lane)]), align=8) for lane in range(LANES)]
+        each = v.taken_apart(slot)
         entry, known = v.gather_pairs(table, [b.lshr(one, INT(1)) for one in each])
         accept = b.and_(entry, v.all(0xFFFFFFFF))
         equal = b.or_(b.icmp_unsigned("==", known, word), b.icmp_unsigned("==", length, v.all(0)))
-        first = b.and_(b.icmp_unsigned("==", b.lshr(entry, v.all(32)), named), equal)
+        first = b.and_(b.icmp_unsigned("==", b.lshr(entry, v.all(32)), length), equal)
         same = cgutils.alloca_once_value(b, b.and_(first, b.icmp_unsigned("!=", accept, v.all(0))))
         with cgutils.for_range_slice(b, INT(1), rounds, INT(1), intp=INT, inc=True) as (place, _):
             beyond = b.icmp_unsigned(">=", v.spread(b.shl(place, INT(3))), hashed)
             known = v.gather(table, [b.add(one, b.add(place, INT(1))) for one in each])
             equal = b.icmp_unsigned("==", known, b.load(b.gep(words, [INT(0), place])))
             b.store(b.and_(b.load(same), b.or_(beyond, equal)), same)
-        answer = b.trunc(b.add(accept, v.spread(b.sub(base, INT(1)))), ir.VectorType(NARROW, LANES))
-        b.store(answer, b.bitcast(b.gep(out.data, [row]), answer.type.as_pointer()), align=4)
+        v.store_narrow(b.add(accept, v.spread(b.sub(base, INT(1)))), out, row)
         missing = b.not_(b.load(same))
         found = v.mask(missing)
         with b.if_then(b.icmp_unsigned("!=", found, INT(0)), likely=False):
@@ -104,13 +87,8 @@ def _look_up(*kinds: Any) -> Any:
             v.store(v.packed(slot, missing), slots, n)
         return found
 
+    kinds = (offsets, data, row, table, shift, base, out, rows, begins, ends, slots, n)
     return types.uint64(*kinds), generate
-
-
-def _numbers_at(v: Lanes, numbers: Any, index: Any) -> Any:
-    """Load eight 32-bit numbers."""
-    b, kind = v.builder, ir.VectorType(NARROW, LANES)
-    return b.zext(b.load(b.bitcast(b.gep(numbers.data, [index]), kind.as_pointer()), align=4), VECTOR)
 
 
 def _each_offset(v: Lanes, offsets: Any, index: Any) -> list[Any]:
@@ -120,4 +98,3 @@ def _each_offset(v: Lanes, offsets: Any, index: Any) -> list[Any]:
 
 
 look_up_eight: Any = intrinsic(_look_up_eight)
-look_up_eight_in_contexts: Any = intrinsic(_look_up_eight_in_contexts)

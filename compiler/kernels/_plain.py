@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from compiler.kernels._jit import inlined, load64, ones, prefetch
+from compiler.kernels._jit import inlined, load64, prefetch
 from compiler.kernels.filters import may_be_literal
 from compiler.kernels.key_cache import look_up, slot_of
 from compiler.kernels.records import COMPLETE_BIT, OVERFLOW, REFERENCE_MASK, bucket_of, pair_of
@@ -36,7 +36,6 @@ __all__ = [
     "ask_eight_records",
     "look_eight",
     "look_up_eight",
-    "look_up_eight_in_contexts",
     "read_eight",
     "shift_eight",
     "step_eight",
@@ -99,60 +98,16 @@ def look_up_eight(
     """Answer those of eight keys that the key cache knows, and enter the others into a block; return the mask of these."""
     missing = ZERO
     for lane in range(EIGHT):
-        key = offsets, data, row + lane, ZERO
-        if _is_missing(key, table, shift, base, out, rows, begins, ends, slots, n + ones(missing)):
+        begin, end = np.uint64(offsets[row + lane]), np.uint64(offsets[row + lane + ONE])
+        slot = slot_of(data, begin, end - begin, shift)
+        accept = look_up(table, slot, data, begin, end - begin)
+        out[row + lane] = base + np.int64(accept) - 1
+        if accept == ZERO:
+            rows[n], ends[n], slots[n] = row + lane, end, slot
+            begins[n] = begin + np.uint64(begin == end)
+            n += ONE
             missing |= ONE << lane
     return missing
-
-
-@inlined
-def look_up_eight_in_contexts(
-    offsets: Int32s,
-    data: Bytes,
-    row: Unsigned,
-    table: Uint64s,
-    shift: Unsigned,
-    base: Signed,
-    out: Int32s,
-    rows: Uint64s,
-    begins: Uint64s,
-    ends: Uint64s,
-    slots: Uint64s,
-    n: Unsigned,
-    contexts: Int32s,
-) -> Unsigned:
-    """Do the same for keys of under 256 bytes, each of which has the context ``contexts[row]``."""
-    missing = ZERO
-    for lane in range(EIGHT):
-        key = offsets, data, row + lane, np.uint64(contexts[row + lane])
-        if _is_missing(key, table, shift, base, out, rows, begins, ends, slots, n + ones(missing)):
-            missing |= ONE << lane
-    return missing
-
-
-@inlined
-def _is_missing(
-    key: tuple[Int32s, Bytes, Unsigned, Unsigned],
-    table: Uint64s,
-    shift: Unsigned,
-    base: Signed,
-    out: Int32s,
-    rows: Uint64s,
-    begins: Uint64s,
-    ends: Uint64s,
-    slots: Uint64s,
-    n: Unsigned,
-) -> bool:
-    """Answer a key, or enter it as number ``n`` of a block and return True; ``key`` is a column, its row there, and its context."""
-    offsets, data, row, context = key
-    begin, end = np.uint64(offsets[row]), np.uint64(offsets[row + ONE])
-    slot = slot_of(data, begin, end - begin, context, shift)
-    accept = look_up(table, slot, data, begin, end - begin, context)
-    out[row] = base + np.int64(accept) - 1
-    if accept == ZERO:
-        rows[n], ends[n], slots[n] = row, end, slot
-        begins[n] = begin + np.uint64(begin == end)
-    return bool(accept == ZERO)
 
 
 @inlined

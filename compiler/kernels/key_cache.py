@@ -4,10 +4,6 @@ The table is direct-mapped: a hash of the key chooses its slot, and a new key ta
 is searched, and no order of use is kept. A slot is a line of the processor's cache, eight numbers: the key's length << 32 | its
 accept set, and then up to KEY_BYTES bytes of the key. Keys are compared whole, so a hit is exact. Longer keys never hit.
 
-Where the same key can mean several things, it has a *context*, a number below CONTEXTS that stands beside the length and is compared with
-it; keys have under 256 bytes then. So a relay keeps whole messages (:mod:`compiler.kernels.relay_messages`). A walker's keys all have the
-context 0.
-
 :mod:`compiler.machine.key_cache` decides when a stream of keys is worth it.
 """
 
@@ -18,7 +14,6 @@ import numpy as np
 from compiler.kernels._jit import inlined, load64, ones, trailing_zeros
 from compiler.kernels._key_vectors import look_up_eight
 from compiler.kernels.tables import (
-    CONTEXT_SHIFT,
     KEY_CACHE_BYTES,
     KEY_CACHE_FOLD,
     START,
@@ -36,21 +31,9 @@ from compiler.kernels.unsigned import BLOCK_ROW, EIGHT, GOLDEN, LOW_HALF, ONE, U
 from compiler.kernels.words import begins_with, below
 from compiler.kernels.work import Work
 
-__all__ = [
-    "CONTEXTS",
-    "KEY_BYTES",
-    "enter_unknown_keys",
-    "look_up",
-    "remember",
-    "remember_keys",
-    "slot_of",
-    "slot_shift",
-]
+__all__ = ["enter_unknown_keys", "look_up", "remember", "remember_keys", "slot_of", "slot_shift"]
 
 KEY_BYTES, FOLD = np.uint64(KEY_CACHE_BYTES), np.uint64(KEY_CACHE_FOLD)
-BESIDE_LENGTH = np.uint64(CONTEXT_SHIFT)
-CONTEXTS = ONE << (UPPER_HALF - BESIDE_LENGTH)
-"""How many contexts there can be."""
 SLOT = EIGHT
 """The numbers of a slot."""
 
@@ -62,9 +45,9 @@ def slot_shift(table: Uint64s) -> Unsigned:
 
 
 @inlined
-def slot_of(data: Bytes, begin: Unsigned, length: Unsigned, context: Unsigned, shift: Unsigned) -> Unsigned:
+def slot_of(data: Bytes, begin: Unsigned, length: Unsigned, shift: Unsigned) -> Unsigned:
     """Return where a key's slot begins in the table. A key that is too long gets a slot too, in which it never is."""
-    mixed = length | context << BESIDE_LENGTH
+    mixed = length
     i = ZERO
     stop = min(length, KEY_BYTES)
     while i < stop:
@@ -74,12 +57,10 @@ def slot_of(data: Bytes, begin: Unsigned, length: Unsigned, context: Unsigned, s
 
 
 @inlined
-def look_up(
-    table: Uint64s, slot: Unsigned, data: Bytes, begin: Unsigned, length: Unsigned, context: Unsigned
-) -> Unsigned:
+def look_up(table: Uint64s, slot: Unsigned, data: Bytes, begin: Unsigned, length: Unsigned) -> Unsigned:
     """Return the accept set of the key if it is in its slot, else 0."""
     entry = table[slot]
-    if entry >> UPPER_HALF != length | context << BESIDE_LENGTH:
+    if entry >> UPPER_HALF != length:
         return ZERO
     i = ZERO
     while i < length:
@@ -91,12 +72,10 @@ def look_up(
 
 
 @inlined
-def remember(
-    table: Uint64s, slot: Unsigned, data: Bytes, begin: Unsigned, length: Unsigned, context: Unsigned, accept: Unsigned
-) -> None:
+def remember(table: Uint64s, slot: Unsigned, data: Bytes, begin: Unsigned, length: Unsigned, accept: Unsigned) -> None:
     """Put a key and its accept set into its slot, unless the key is too long."""
     if length <= KEY_BYTES:
-        table[slot] = (length | context << BESIDE_LENGTH) << UPPER_HALF | accept
+        table[slot] = length << UPPER_HALF | accept
         i = ZERO
         while i < length:
             slot += ONE
@@ -138,8 +117,8 @@ def enter_unknown_keys(
             out[at] = -1
             nulls += ONE
         else:
-            slot = slot_of(data, begin, end - begin, ZERO, shift)
-            accept = look_up(key_table, slot, data, begin, end - begin, ZERO)
+            slot = slot_of(data, begin, end - begin, shift)
+            accept = look_up(key_table, slot, data, begin, end - begin)
             out[at] = base + np.int64(accept) - 1
             if accept == ZERO:
                 rows[n], ends[n], slots[n] = at, end, slot
@@ -167,7 +146,7 @@ def remember_keys(
         if accept > 0:
             begin = np.uint64(keys.offsets[at])
             length = np.uint64(keys.offsets[at + ONE]) - begin
-            remember(key_table, slots[j] // BLOCK_ROW, keys.data, begin, length, ZERO, np.uint64(accept))
+            remember(key_table, slots[j] // BLOCK_ROW, keys.data, begin, length, np.uint64(accept))
 
 
 @inlined

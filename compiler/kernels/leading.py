@@ -2,7 +2,7 @@
 
 A key ``a.b`` at the station with the word ``S`` becomes ``S.a.b``; the empty key, which has no words, becomes ``S``.
 
-Bytes are copied eight at a time, so whatever is copied from or to has SLACK bytes more than it needs.
+Bytes are copied 64 at a time, so whatever is copied from or to has SLACK bytes more than it needs.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, load64, store64
+from compiler.kernels._text_vectors import copy_eight_ends, copy_line
 from compiler.kernels.tables import Bytes, Int32s, Int64s, Keys, Signed, Unsigned
-from compiler.kernels.unsigned import EIGHT, ONE, TWO, ZERO
+from compiler.kernels.unsigned import ONE, TWO, ZERO
 
 __all__ = [
     "AT_ONCE",
+    "copy_ends",
     "copy_names",
     "copy_text",
     "lead",
@@ -24,9 +26,9 @@ __all__ = [
     "screened",
 ]
 
-THREE, SEVEN, SIXTEEN = np.uint64(3), np.uint64(7), np.uint64(16)
-AT_ONCE = 8
-"""Ends of names that are copied together."""
+THREE, SEVEN = np.uint64(3), np.uint64(7)
+AT_ONCE, LINE_BYTES = 8, np.uint64(64)
+"""Ends of names that are copied together, and bytes of text."""
 HIGH_BIT = np.uint8(0x80)
 
 
@@ -187,36 +189,32 @@ def repeat_names(
         count, length = np.uint64(sizes[THREE * route + ONE]), np.uint64(sizes[THREE * route + TWO])
         begin = np.uint64(route_starts[first])
         copy_text(route_texts, begin, begin + length, texts, at)
-        shift = np.int32(at - begin)
-        done = ZERO
-        while True:
-            for k in range(AT_ONCE):
-                place = np.uint64(k) + done + ONE
-                text_offsets[entry + place] = route_starts[first + place] + shift
-            done += np.uint64(AT_ONCE)
-            if done >= count:
-                break
+        copy_ends(route_starts, first + ONE, count, at - begin, text_offsets, entry + ONE)
         at += length
         entry += count
         list_offsets[row + ONE] = entry
 
 
 @inlined
+def copy_ends(source: Int32s, first: Unsigned, count: Unsigned, shift: Unsigned, target: Int32s, at: Unsigned) -> None:
+    """Copy ``count`` ends of names from ``source[first]`` on to ``target[at:]``, each plus ``shift``; and up to AT_ONCE more."""
+    done = ZERO
+    while True:
+        copy_eight_ends(source, first + done, target, at + done, shift)
+        done += np.uint64(AT_ONCE)
+        if done >= count:
+            break
+
+
+@inlined
 def copy_text(source: Bytes, begin: Unsigned, end: Unsigned, target: Bytes, at: Unsigned) -> None:
     """Copy ``source[begin:end]`` to ``target[at:]``, and up to SLACK bytes more.
 
-    The processor cannot predict how often a loop for a short text runs, so the first bytes are copied without one.
+    The processor cannot predict how often a loop for a short text runs, and most texts are done in one round.
     """
-    first, second = (
-        load64(source, begin),
-        load64(source, begin + EIGHT),
-    )  # all before a store: then they are one instruction
-    third, fourth = load64(source, begin + SIXTEEN), load64(source, begin + SIXTEEN + EIGHT)
-    store64(target, at, first)
-    store64(target, at + EIGHT, second)
-    store64(target, at + SIXTEEN, third)
-    store64(target, at + SIXTEEN + EIGHT, fourth)
-    done = SIXTEEN + SIXTEEN
-    while done < end - begin:
-        store64(target, at + done, load64(source, begin + done))
-        done += EIGHT
+    length, done = end - begin, ZERO
+    while True:
+        copy_line(source, begin + done, target, at + done)
+        done += LINE_BYTES
+        if done >= length:
+            break

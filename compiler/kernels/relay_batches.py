@@ -15,11 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import array_at, inlined, kernel, load64, store64
+from compiler.kernels._place_vectors import stations_of_eight
 from compiler.kernels.leading import copy_text, screened
 from compiler.kernels.places import ends_within, station_of
 from compiler.kernels.relay import take_steps
 from compiler.kernels.relay_messages import keep_messages, recall_messages
-from compiler.kernels.relay_names import TwoSorts, measure_lists
 from compiler.kernels.relay_steps import work_out
 from compiler.kernels.relay_tables import (
     ASIDE,
@@ -57,7 +57,6 @@ def publish(
     scratch: Scratch,
     room: Room,
     marks: Int32s,
-    texts: TwoSorts,
     named: Signed,
     rows: Signed,
     longest: Signed,
@@ -67,8 +66,8 @@ def publish(
     """Begin a batch of ``rows`` rows, whose columns are in ``room``; one text in the column of places is that of all rows.
 
     Keys may have ``longest`` bytes, and the words of stations have up to ``word``. Where it ``learns``, whole messages are looked up and
-    kept. The answer is put together as lists of names of ``texts`` if that is what ``named`` says, else as routes. Returns DONE, WRONG, or
-    minus the table that must grow: then it is called again.
+    kept. The answer is put together as routes, unless what rows get to is to be ``named``. Returns DONE, WRONG, or minus the table that must
+    grow: then it is called again.
     """
     for column in (PLACE, NAME, KEY):
         if not _lies_within(array_at(room.columns, column, np.int32), room.columns[column + 3]):
@@ -79,25 +78,56 @@ def publish(
     if screened(offsets, data) > longest:
         return np.int64(WRONG)
     room.counts[SIZE], room.counts[LEARNS] = offsets[rows] - offsets[0], learns
+    status = _begin(directory, network, cache, scratch, room, np.uint64(rows))
+    if status != DONE:
+        return np.int64(status)
+    if learns:
+        recall_messages(cache, room, offsets, data, rows)
+    return _what_comes_next(cache, room, marks, named, offsets, data, rows, np.uint64(rows), False)
+
+
+@inlined
+def _begin(
+    directory: Directory,
+    network: Network,
+    cache: Itineraries,
+    scratch: Scratch,
+    room: Room,
+    rows: Unsigned,
+) -> Signed:
+    """Find the itineraries that rows begin with; return DONE, WRONG, or minus the table that must grow."""
     place_offsets, places = array_at(room.columns, PLACE, np.int32), array_at(room.columns, PLACE + 2, np.uint8)
     name_offsets, names = array_at(room.columns, NAME, np.int32), array_at(room.columns, NAME + 2, np.uint8)
-    several = place_offsets.size > 2
-    for row in range(np.uint64(rows)):
-        place = ends_within(place_offsets, places, row if several else ZERO)
-        name = ends_within(name_offsets, names, row)
-        station = np.int64(station_of(place, name, places, names, directory))
-        if station < 0:
-            return np.int64(WRONG)
+    several, itineraries = place_offsets.size > 2, room.itineraries
+    size, place_size = np.uint64(names.size), np.uint64(places.size)
+    at = ZERO
+    while at + EIGHT <= rows:
+        last = at + EIGHT - ONE
+        place_end = np.uint64(place_offsets[last if several else ZERO]) + EIGHT
+        if np.uint64(name_offsets[last]) + EIGHT > size or place_end > place_size:
+            break
+        columns = several, place_offsets, places, name_offsets, names
+        stations_of_eight(*columns, at, directory.table, directory.multiplier, itineraries)
+        at += EIGHT
+    itineraries[at:rows] = -1
+    for row in range(rows):
+        number = itineraries[row]
+        if number >= 0:
+            station = np.int64(directory.stations[np.uint64(number)])
+        else:
+            place = ends_within(place_offsets, places, row if several else ZERO)
+            name = ends_within(name_offsets, names, row)
+            station = np.int64(station_of(place, name, places, names, directory))
+            if station < 0:
+                return np.int64(WRONG)
         itinerary = np.int64(cache.begins[station])
         if itinerary == 0:
             itinerary = work_out(network, cache, scratch, np.int64(0), np.int64(0), station)
             if itinerary < 0:
                 return itinerary
             cache.begins[station] = itinerary
-        room.itineraries[row] = itinerary
-    if learns:
-        recall_messages(cache, room, offsets, data, rows)
-    return _what_comes_next(cache, room, marks, texts, named, offsets, data, rows)
+        itineraries[row] = itinerary
+    return np.int64(DONE)
 
 
 @kernel
@@ -107,7 +137,6 @@ def pass_on(
     scratch: Scratch,
     room: Room,
     marks: Int32s,
-    texts: TwoSorts,
     named: Signed,
     rows: Signed,
     set_ids: Int32s,
@@ -128,7 +157,10 @@ def pass_on(
     if status != DONE:
         return np.int64(status)
     offsets, data = array_at(room.columns, KEY, np.int32), array_at(room.columns, KEY + 2, np.uint8)
-    return _what_comes_next(cache, room, marks, texts, named, offsets, data, rows)
+    # Where no row was at a station that is asked, none but these can wait.
+    listed = room.counts[ASIDE] == 0
+    count = np.uint64(waiting.size if listed else rows)
+    return _what_comes_next(cache, room, marks, named, offsets, data, rows, count, listed)
 
 
 @inlined
@@ -145,17 +177,21 @@ def _what_comes_next(
     cache: Itineraries,
     room: Room,
     marks: Int32s,
-    texts: TwoSorts,
     named: Signed,
     offsets: Int32s,
     data: Bytes,
     rows: Signed,
+    count: Unsigned,
+    listed: bool,
 ) -> Signed:
-    """Find the rows that wait, and write the keys of those that the automaton answers for; where none waits, put the answer together."""
+    """Find the rows that wait among all, or among the ``count`` ones that are ``listed`` as waiting, and write the keys of those that the
+    automaton answers for; where none waits, put the answer together, unless it is ``named``.
+    """
     waiting, aside, end = ZERO, ZERO, ZERO
     size = np.uint64(data.size)
     room.offsets[0] = 0
-    for row in range(np.uint64(rows)):
+    for place in range(count):
+        row = np.uint64(room.rows[place]) if listed else place
         at = cache.waits[np.uint64(room.itineraries[row])]
         if at < 0:
             continue
@@ -169,16 +205,16 @@ def _what_comes_next(
         word = np.uint64(room.word_offsets[station])
         store64(room.data, end, load64(room.words, word))
         end += np.uint64(room.word_offsets[station + ONE]) - word
-        begin, stop = np.uint64(offsets[row]), np.uint64(offsets[row + ONE])
-        if stop > begin:
+        begin, last = np.uint64(offsets[row]), np.uint64(offsets[row + ONE])
+        if last > begin:
             room.data[end] = DOT
             end += ONE
-            if max(begin + WIDE, stop + EIGHT) <= size:
-                copy_text(data, begin, stop, room.data, end)
+            if max(begin + WIDE, last + EIGHT) <= size:
+                copy_text(data, begin, last, room.data, end)
             else:  # near the end of the column, behind which nothing may be read
-                for i in range(stop - begin):
+                for i in range(last - begin):
                     room.data[end + i] = data[begin + i]
-            end += stop - begin
+            end += last - begin
         room.rows[waiting] = row
         waiting += ONE
         room.offsets[waiting] = end
@@ -187,10 +223,7 @@ def _what_comes_next(
         return np.int64(DONE)
     if room.counts[LEARNS] and cache.messages.size:  # the table may have made way since
         keep_messages(cache, room, offsets, data)
-    if named:
-        measure_lists(cache, room, texts, rows)
-        return np.int64(DONE)
-    return _put_together(cache, room, marks, rows)
+    return np.int64(DONE) if named else _put_together(cache, room, marks, rows)
 
 
 @inlined

@@ -16,7 +16,7 @@ from compiler.kernels.tables import Bools, Bytes, Int32s, Int64s, Keys, Uint64s,
 
 __all__ = ["NO_TEXTS", "SLACK", "Directory", "Itineraries", "Network", "Room", "Scratch", "Texts"]
 
-SLACK = 32
+SLACK = 64
 """How many bytes kernels may copy beyond the end of a text."""
 
 # --- Network.kinds -------------------------------------------------------------------------------------------------------
@@ -36,13 +36,15 @@ EPOCH = 7
 """The number of the last itinerary that was worked out: what a mark in ``Scratch`` must be equal to."""
 FOUND = 8
 """How many rows such a kernel had found to wait somewhere."""
-COUNTS = 9
+NAMES, NAME_BYTES = 9, 10
+"""How many entries of ``name_ends`` and ``name_texts`` are in use."""
+COUNTS = 11
 """The length of ``counts``."""
 
 # --- What a kernel returns when it stops -----------------------------------------------------------------------------------
 
 DONE = 0
-GROW_SETS, GROW_VALUES, GROW_STATES, GROW_MEMBERS, GROW_STEPS = 1, 2, 3, 4, 5
+GROW_SETS, GROW_VALUES, GROW_STATES, GROW_MEMBERS, GROW_STEPS, GROW_NAMES, GROW_NAME_BYTES = range(1, 8)
 """This table is full. Helpers that return the number of a set or of an itinerary otherwise return minus this."""
 
 
@@ -89,6 +91,11 @@ class Itineraries(NamedTuple):
     """The hash table of steps, with linear probing: pairs of (itinerary << 32 | set) and the next itinerary."""
     messages: Uint64s
     """Where whole messages lead, as :mod:`compiler.kernels.relay_messages` has them; no entries as long as nobody wants it."""
+    named: Int32s
+    """What :mod:`compiler.kernels.relay_names` has written of each itinerary; no entries as long as nobody wants names."""
+    name_ends: Int32s
+    """Where each name ends that was written, from where its itinerary's text begins."""
+    name_texts: Bytes
 
 
 class Scratch(NamedTuple):
@@ -109,23 +116,26 @@ WRONG, LEFT = 1, 2
 PLACE, NAME, KEY = 0, 4, 8
 """Slots of ``Room.columns``, four for each column: the address of its offsets, how many these are, the address of its bytes, and
 how many there are."""
-WAITING, ASIDE, ROUTES, OUTPUTS, LISTED, LETTERS, OTHERS, OTHER_LETTERS = range(8)
+WAITING, ASIDE, ROUTES, OUTPUTS = range(4)
 """Slots of ``Room.counts``: how many rows wait at stations that the automaton knows and at others; and, where none waits, how many
-distinct itineraries the rows have, and how many outputs these have; or instead how many outputs with a name of the first sort all rows have
-together, the bytes of these names, and the same of the second sort."""
-KNOWN, LEARNS, SIZE = 8, 9, 10
-"""How many rows were known as whole messages; whether those that were not are kept; and the bytes of all keys."""
-LISTS_AT = 11
+distinct itineraries the rows have, and how many outputs these have."""
+KNOWN, LEARNS, SIZE, KEPT = range(4, 8)
+"""How many rows were known as whole messages; whether those that were not are kept; the bytes of all keys; and how many were not known."""
+LISTED, LETTERS, OTHERS, OTHER_LETTERS = range(8, 12)
+"""How many outputs with a name of the first sort all rows have together, the bytes of these names, and the same of the second sort."""
+LISTS_AT = 12
 """Seven slots: where parts of the lists begin, in bytes. They are the ends of lists, the ends of names and the names of the first sort, the
 same of the second, and the bits."""
-BLOCK_BYTES = 18
+BLOCK_BYTES = 19
 """The bytes of all that."""
-KEPT = 19
-"""How many messages are to be kept."""
 WALKED, PASSING = 20, 21
 """How many keys were walked by :mod:`compiler.kernels.relay_walk`, and whether it was taking rows a step further when it stopped."""
+BEGIN, GO_ON = -2, -1
+"""Where that begins: with the batch, or with the keys that wait."""
 ROOM_COUNTS = 22
 """The length of ``Room.counts``."""
+LONGEST = 255
+"""The most bytes of a key of a batch in which whole messages are looked up."""
 LINE = 64
 """Each part of the lists begins at a multiple of so many bytes, as Arrow recommends."""
 
@@ -163,17 +173,15 @@ class Room(NamedTuple):
     begun: Int32s
     """The itinerary that each row has begun with, or 0 where it goes by more than its key."""
     unknown: Int32s
-    """Rows whose whole messages are not known, and are to be kept at ``slots``."""
+    """Rows whose whole messages are not known, and belong at ``slots``."""
     slots: Uint64s
-    missed: Uint64s
-    """Eight such rows, and where to keep them; ``unread`` is written beside these."""
-    missed_at: Uint64s
-    unread: Uint64s
     rows: Int32s
     """The rows that wait at stations that the automaton knows, ascending."""
     offsets: Int32s
     """The keys of these behind the words of their stations, in ``data``."""
     data: Bytes
+    ids: Int32s
+    """The numbers of the accept sets of these, where the relay walks itself."""
     aside: Int32s
     """The rows that wait at other stations, ascending."""
     aside_at: Int32s
@@ -183,3 +191,5 @@ class Room(NamedTuple):
     words: Bytes
     answer: Int32s
     """For each row the number of its route, then the offsets of the routes' outputs, then all outputs."""
+    block: Int32s
+    """Lists of names, if they are few."""

@@ -10,10 +10,11 @@ import numpy as np
 
 from compiler.kernels._jit import kernel
 from compiler.kernels.relay_batches import pass_on, publish
-from compiler.kernels.relay_names import TwoSorts
 from compiler.kernels.relay_tables import (
     ASIDE,
+    BEGIN,
     DONE,
+    GO_ON,
     LEFT,
     PASSING,
     WAITING,
@@ -45,7 +46,6 @@ def send(
     scratch: Scratch,
     room: Room,
     marks: Int32s,
-    texts: TwoSorts,
     named: Signed,
     rows: Signed,
     longest: Signed,
@@ -55,7 +55,7 @@ def send(
     memo: Int32s,
     first: Signed,
 ) -> Signed:
-    """Send a batch of ``rows`` rows as far as it goes; ``first`` is below 0, or the row at which to go on with a step.
+    """Send a batch of ``rows`` rows as far as it goes; ``first`` is BEGIN, GO_ON where it has begun, or the row at which to go on with a step.
 
     The first six arguments are those of :func:`compiler.kernels.walk.walk`, with ``ids`` for what it writes; the others are those of
     ``publish`` and ``pass_on``. Returns WRONG; minus the table that must grow, and ``room.counts`` has as PASSING whether rows were taking a
@@ -65,7 +65,8 @@ def send(
     counts = room.counts
     if first < 0:
         counts[WALKED] = counts[PASSING] = 0
-        status = publish(directory, network, cache, scratch, room, marks, texts, named, rows, longest, word, learns)
+    if first == BEGIN:
+        status = publish(directory, network, cache, scratch, room, marks, named, rows, longest, word, learns)
         if status != DONE:
             return np.int64(status)
     while True:
@@ -86,7 +87,6 @@ def send(
             scratch,
             room,
             marks,
-            texts,
             named,
             rows,
             ids,
@@ -99,4 +99,4 @@ def send(
         if status != DONE:
             return np.int64(status)
         counts[PASSING] = 0
-        first = np.int64(-1)
+        first = np.int64(GO_ON)

@@ -118,9 +118,6 @@ SCRAMBLE = 0x9E3779B97F4A7C15
 """The odd multiplier of hashing, 2^64 over the golden ratio (Knuth's multiplicative hashing); words may get another."""
 KEY_CACHE_FOLD = 29
 """By how many bits the hash of a whole key is folded into itself before it is multiplied."""
-CONTEXT_SHIFT = 8
-"""By how many bits a whole key's context is shifted, to stand beside its length, which is below 256 then: see
-:mod:`compiler.kernels.key_cache`."""
 PROBES = 16
 """An entry of the transition table lies in its home slot or one of the 15 behind it: 4 bits of displacement."""
 DISPLACEMENT_SHIFT = 28

@@ -161,14 +161,14 @@ class LazyDfa:
         finally:
             self._leases.give_back(number)
 
-    def lend(self, keys: Keys, use: Callable[[Lent], tuple[int, int]]) -> SetBatch | bool:
+    def lend(self, keys: Keys, ids: Int32s, use: Callable[[Lent], tuple[int, int]]) -> SetBatch | bool:
         """Let ``use`` walk some of these keys itself; see :meth:`compiler.machine.small_batches.SmallBatchWalker.lend`. False where it may not."""
         lease: Lease = {}
         number = self._lent(lease)
         if number is None:
             return False
         try:
-            return self._walkers[number].lend(keys, use)
+            return self._walkers[number].lend(keys, ids, use)
         finally:
             self._leases.give_back(number)
 

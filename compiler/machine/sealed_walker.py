@@ -130,7 +130,7 @@ class SealedWalker(SmallBatchWalker):
             self._key_room = capacity - rows
         return rows + (0 if policy.key_cache == "off" else table_bytes(self._key_room, policy.key_cache_share))
 
-    def lend(self, keys: Keys, use: Callable[[Lent], tuple[int, int]]) -> SetBatch | bool:  # noqa: ARG002
+    def lend(self, keys: Keys, ids: Int32s, use: Callable[[Lent], tuple[int, int]]) -> SetBatch | bool:  # noqa: ARG002
         """Lend nothing: the sealed tables come first."""
         return False
 

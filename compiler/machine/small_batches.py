@@ -18,7 +18,7 @@ from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import NO_KEY_TABLE
 from compiler.machine.progress import Progress
 from compiler.machine.walker import Walker
-from compiler.values import Lent, Memory, SetBatch
+from compiler.values import Int32s, Lent, Memory, SetBatch
 
 __all__ = ["SmallBatchWalker"]
 
@@ -36,8 +36,8 @@ class SmallBatchWalker(Walker):
             return None
         return self._run_few(few, few.keys, count)
 
-    def lend(self, keys: Keys, use: Callable[[Lent], tuple[int, int]]) -> SetBatch | bool:
-        """Let ``use`` walk some of these keys; False where these tables are not to be used now.
+    def lend(self, keys: Keys, ids: Int32s, use: Callable[[Lent], tuple[int, int]]) -> SetBatch | bool:
+        """Let ``use`` walk some of these keys, and write the numbers of their sets to ``ids``; False where these tables are not to be used now.
 
         It returns how many keys it has walked in all, and how many of the present ones are left, as something was missing. For these the
         answer is returned, else True.
@@ -48,9 +48,9 @@ class SmallBatchWalker(Walker):
         self._midway = True
         meta = cache.meta
         words, builds = int(meta[WORDS]), int(meta[BUILDS])
-        walked, left = use(Lent((self._program, cache, self._work), few.ids, len(cache.set_end) - 1, self._numbering))
+        walked, left = use(Lent((self._program, cache, self._work), len(cache.set_end) - 1, self._numbering))
         self._count_walked(cache, walked, words, builds)
-        found = self._finished(few, keys, cache, left) if left else True
+        found = self._finished(ids[:left].copy(), keys, cache) if left else True
         self._midway = False
         return found
 
@@ -109,17 +109,16 @@ class SmallBatchWalker(Walker):
             if tables is not None and tables is not cache:  # sealed ones, which have too many tags for a small batch
                 SmallBatchWalker._walk_few(self, few, keys, count)
                 self._keys -= count  # they are counted with the sealed ones
-            found = self._finished(few, keys, cache, count)
+            found = self._finished(few.ids[:count].copy(), keys, cache)
         self._midway = False
         return found
 
-    def _finished(self, few: FewKeys, keys: Keys, cache: Cache, count: int) -> SetBatch:
-        """Go on as in any batch, from the row at which the walk has ended."""
-        set_ids = few.ids[:count].copy()
+    def _finished(self, set_ids: Int32s, keys: Keys, cache: Cache) -> SetBatch:
+        """Go on as in any batch, from the row at which the walk has ended; the rows before it have their numbers in ``set_ids``."""
         column = Progress(keys, set_ids, Collector(set_ids), 0)
         column.row = int(cache.meta[ROW])
         self._fallbacks += self._simulation.deferred(keys, cache, column.found, set_ids)
         forget_seen(cache)
         self._match_column(column, [])
-        self._hand_over_sets(column.found, count)
+        self._hand_over_sets(column.found, len(set_ids))
         return column.found.batch()

@@ -12,10 +12,14 @@ import numpy as np
 from compiler.kernels.relay_tables import (
     COUNTS,
     GROW_MEMBERS,
+    GROW_NAME_BYTES,
+    GROW_NAMES,
     GROW_SETS,
     GROW_STATES,
     GROW_STEPS,
     GROW_VALUES,
+    NAME_BYTES,
+    NAMES,
     SETS,
     STATES,
     WANTED,
@@ -26,7 +30,13 @@ from compiler.kernels.relay_tables import (
 from compiler.kernels.tables import longer
 from compiler.machine.key_cache import NO_KEY_TABLE
 
-__all__ = ["empty_itineraries", "grown", "make_scratch", "nbytes"]
+__all__ = ["empty_itineraries", "grown", "make_scratch", "nbytes", "nothing_named", "with_names"]
+
+NOT_WRITTEN, ENTRY = -1, 8
+"""What an entry of ``named`` begins with before its names are written, and how many numbers it has."""
+NAMES_AT_FIRST = 64
+MOST = 2**31 - 1
+"""The most entries of a table: their numbers have 32 bits."""
 
 
 def empty_itineraries(network: Network) -> Itineraries:
@@ -45,7 +55,31 @@ def empty_itineraries(network: Network) -> Itineraries:
         members=np.empty(512, np.int32),
         steps=np.zeros(2 * 256, np.uint64),
         messages=NO_KEY_TABLE,
+        **_no_names(),
     )
+
+
+def nothing_named(cache: Itineraries) -> Itineraries:
+    """Return the cache without the names of any itinerary."""
+    cache.counts[[NAMES, NAME_BYTES]] = 0
+    return cache._replace(**_no_names())
+
+
+def with_names(cache: Itineraries, capacity: int | None) -> Itineraries | None:
+    """Return the cache with room to note of each itinerary where its names are, or None where it would take more than ``capacity`` bytes."""
+    size = ENTRY * len(cache.waits)
+    if len(cache.named) == size:
+        return cache
+    if capacity is not None and nbytes(cache) + 4 * size > capacity:
+        return None
+    named = np.full(size, NOT_WRITTEN, np.int32)
+    named[: len(cache.named)] = cache.named
+    return cache._replace(named=named)
+
+
+def _no_names() -> dict[str, Any]:
+    none = np.empty(0, np.int32)
+    return {"named": none, "name_ends": none, "name_texts": np.empty(0, np.uint8)}
 
 
 def nbytes(cache: Itineraries) -> int:
@@ -72,6 +106,8 @@ def grown(cache: Itineraries, table: int, capacity: int | None) -> Itineraries |
     Old and new arrays exist side by side while one is copied, and both are counted. No capacity is no bound.
     """
     wanted = int(cache.counts[WANTED])
+    if wanted > MOST:
+        return None
     new: dict[str, Any]
     if table == GROW_STEPS:
         new = {"steps": np.zeros(2 * len(cache.steps), np.uint64)}
@@ -79,6 +115,11 @@ def grown(cache: Itineraries, table: int, capacity: int | None) -> Itineraries |
         new = {"values": longer(cache.values, max(2 * len(cache.values), wanted))}
     elif table == GROW_MEMBERS:
         new = {"members": longer(cache.members, max(2 * len(cache.members), wanted))}
+    elif table == GROW_NAMES:
+        new = {"name_ends": longer(cache.name_ends, max(2 * len(cache.name_ends), wanted, NAMES_AT_FIRST))}
+    elif table == GROW_NAME_BYTES:
+        more = max(len(cache.name_texts), wanted - len(cache.name_texts), 16 * NAMES_AT_FIRST)
+        new = {"name_texts": np.concatenate((cache.name_texts, np.empty(more, np.uint8)))}
     elif table == GROW_SETS:
         slots = np.zeros(2 * len(cache.set_slots), np.uint64)
         new = {"set_ends": longer(cache.set_ends, 2 * len(cache.set_ends)), "set_slots": slots}

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
 
 from compiler.kernels.relay_tables import Directory, Texts
 from compiler.leases import Lease
@@ -19,6 +21,8 @@ from compiler.relay.unions import joined
 from compiler.values import Int32s, SetBatch
 
 __all__ = ["PlainRelay"]
+
+T = TypeVar("T")
 
 MOST_ROWS = 1 << 26
 """The most rows that go the way of plain batches: their routes have under 2^31 outputs."""
@@ -53,28 +57,12 @@ class PlainRelay(Relay):
         address of 32-bit offsets, how many these are, the address of the bytes, and how many there are. One place may be that of all
         rows. Nothing outside of these bytes is read, whatever the offsets are.
         """
-        lease: Lease = {}
-        if not 0 < rows <= MOST_ROWS or self._skips(rows) or self._leases.take(lease, (0,)) is None:
-            return None
-        try:
-            plain, steps = self._begin_plain()
-            parts: list[SetBatch] = []
-            for first in range(0, rows, ROWS):
-                count = min(ROWS, rows - first)
-                where = _part(columns, first, count, rows), (count, longest), directory
-                try:
-                    found = plain.routes(steps, *where, self._lender, self._asking(first, ask))
-                except FullError:
-                    found = None
-                if found is None:
-                    self._skip = SKIPPED * (first + count)
-                    parts = []
-                    break
-                parts.append(found)
-            self._midway = False
-            return joined(parts) if parts else None
-        finally:
-            self._leases.give_back(0)
+        parts: list[SetBatch] = []
+
+        def answer(plain: PlainBatches, _first: int, count: int) -> None:
+            parts.append(plain.routes(count))
+
+        return self._send(columns, rows, longest, directory, ask, answer, lambda _plain: joined(parts), named=False)
 
     def name_plain(
         self,
@@ -83,22 +71,58 @@ class PlainRelay(Relay):
         longest: int,
         directory: Directory,
         texts: tuple[Texts, Texts],
+        allocate: Callable[[int], Int32s],
         ask: Ask,
     ) -> ListsOfNames | None:
-        """Do the same with at most ROWS rows, and return the names of what each of them gets to; ``texts`` are those of two sorts of
-        outputs.
+        """Do the same, and return the names of what each row gets to; ``texts`` are those of two sorts of outputs.
+
+        ``allocate`` returns an array of at least so many bytes.
         """
+        itineraries = np.empty(rows if rows > ROWS else 0, np.int32)
+
+        def answer(plain: PlainBatches, first: int, count: int) -> None:
+            if rows > ROWS:
+                itineraries[first : first + count] = plain.itineraries[:count]
+
+        def whole(plain: PlainBatches) -> ListsOfNames | None:
+            ended = itineraries if rows > ROWS else plain.itineraries[:rows]
+            return plain.lists(self._steps, ended, texts, allocate)
+
+        return self._send(columns, rows, longest, directory, ask, answer, whole, named=True)
+
+    def _send(
+        self,
+        columns: Sequence[int],
+        rows: int,
+        longest: int,
+        directory: Directory,
+        ask: Ask,
+        answer: Callable[[PlainBatches, int, int], None],
+        whole: Callable[[PlainBatches], T | None],
+        *,
+        named: bool,
+    ) -> T | None:
+        """Send the rows in parts, have each part answered, and return what the ``whole`` is."""
         lease: Lease = {}
-        if not 0 < rows <= ROWS or self._leases.take(lease, (0,)) is None:
+        if not 0 < rows <= MOST_ROWS or self._skips(rows) or self._leases.take(lease, (0,)) is None:
             return None
         try:
             plain, steps = self._begin_plain()
+            sent, done = True, 0
+            found: T | None = None
             try:
-                found = plain.lists(
-                    steps, columns, (rows, longest), directory, texts, self._lender, self._asking(0, ask)
-                )
+                while sent and done < rows:
+                    first, count = done, min(ROWS, rows - done)
+                    done += count
+                    where = _part(columns, first, count, rows), (count, longest), directory
+                    sent = plain.send(steps, *where, self._lender, self._asking(first, ask), named=named)
+                    if sent:
+                        answer(plain, first, count)
+                found = whole(plain) if sent else None
             except FullError:
                 found = None
+            if found is None:
+                self._skip = SKIPPED * done
             self._midway = False
             return found
         finally:
@@ -126,7 +150,7 @@ class PlainRelay(Relay):
         self._skip -= rows
         return True
 
-    LENDING: ClassVar[tuple[CodeType, ...]] = (*Relay.LENDING, run_plain.__code__, name_plain.__code__)
+    LENDING: ClassVar[tuple[CodeType, ...]] = (*Relay.LENDING, _send.__code__)
 
 
 def _part(columns: Sequence[int], first: int, count: int, rows: int) -> list[int]:

@@ -12,6 +12,9 @@ from compiler.kernels.relay_tables import (
     DONE,
     EPOCH,
     FOUND,
+    GROW_NAME_BYTES,
+    GROW_NAMES,
+    NAMES,
     NEXT,
     NO_TEXTS,
     PASSING,
@@ -23,9 +26,9 @@ from compiler.kernels.relay_tables import (
     Room,
     Texts,
 )
-from compiler.kernels.tables import Bools, Bytes, Keys
+from compiler.kernels.tables import Bools, Int64s, Keys
 from compiler.machine.key_cache import NO_KEY_TABLE, key_table, table_bytes
-from compiler.relay.itineraries import empty_itineraries, grown, make_scratch, nbytes
+from compiler.relay.itineraries import empty_itineraries, grown, make_scratch, nbytes, nothing_named, with_names
 from compiler.values import Int32s, Lent, SetBatch
 
 __all__ = ["FullError", "Steps"]
@@ -41,10 +44,10 @@ def _kernels() -> tuple[Any, Any, Any, Any, Any]:
     """Import as late as all kernels: to ask for a module's names at each batch would take 2 us."""
     from compiler.kernels.calling import direct
     from compiler.kernels.relay_batches import pass_on, publish
-    from compiler.kernels.relay_names import write_lists
+    from compiler.kernels.relay_names import name_rows
     from compiler.kernels.relay_walk import send
 
-    return direct, publish, pass_on, write_lists, send
+    return direct, publish, pass_on, name_rows, send
 
 
 class FullError(Exception):
@@ -66,6 +69,8 @@ class Steps:
         self._memo: Int32s
         self._numbering: object
         """What the numbers of sets in the memo belong to."""
+        self._texts = NO_TEXTS, NO_TEXTS
+        """The names that were written last."""
         self.start_over()
 
     def start_over(self) -> None:
@@ -99,10 +104,8 @@ class Steps:
             self._grow(-status)
             row, found = int(self._cache.counts[NEXT]), int(self._cache.counts[FOUND])
 
-    def publish(
-        self, directory: Directory, room: Room, texts: tuple[Texts, Texts] | None, *numbers: int, learns: bool
-    ) -> int:
-        """Begin a plain batch, and have it end as lists of names if there are ``texts``.
+    def publish(self, directory: Directory, room: Room, *numbers: int, named: bool, learns: bool) -> int:
+        """Begin a plain batch, and have it end as routes unless what rows get to is to be ``named``.
 
         ``numbers`` are those of rows, the most bytes of a key, and those of a station's word. Returns DONE, or WRONG if the batch must go
         the general way. See :mod:`compiler.kernels.relay_batches`.
@@ -112,7 +115,7 @@ class Steps:
         learning = learns and self._has_messages()
         while True:
             self._lengthen_marks()
-            known = directory, self._network, self._cache, self._scratch, room, self._marks, *_named(texts)
+            known = directory, self._network, self._cache, self._scratch, room, self._marks, int(named)
             status = int(direct(publish, *known, *numbers, int(learning and len(self._cache.messages) > 0)))
             if status >= 0:
                 return status
@@ -124,51 +127,76 @@ class Steps:
         keys: Keys,
         directory: Directory,
         room: Room,
-        texts: tuple[Texts, Texts] | None,
         *numbers: int,
+        first: int,
+        named: bool,
         learns: bool,
         conditions: Int32s,
     ) -> int:
-        """Send a small plain batch as far as it goes, with what a machine has lent; the rest as for :meth:`publish`.
+        """Send a plain batch as far as it goes, with what a machine has lent, from its beginning (BEGIN) or from where it is (GO_ON); the rest
+        as for :meth:`publish`.
 
         Returns DONE, WRONG or LEFT as :func:`compiler.kernels.relay_walk.send` does.
         """
         direct, *_, send = _kernels()
         self._count_epochs()
         learning = learns and self._has_messages()
-        first = -1
         while True:
             self._lengthen_marks()
             memo = self._memo_for(lent)
-            known = directory, self._network, self._cache, self._scratch, room, self._marks, *_named(texts)
+            known = directory, self._network, self._cache, self._scratch, room, self._marks, int(named)
             learn = int(learning and len(self._cache.messages) > 0)
-            walks = *lent.tables, keys, lent.ids, NO_KEY_TABLE
+            walks = *lent.tables, keys, room.ids, NO_KEY_TABLE
             status = int(direct(send, *walks, *known, *numbers, learn, conditions, memo, first))
             if status >= 0:
                 return status
             self._grow(-status)
-            first = int(self._cache.counts[NEXT]) if room.counts[PASSING] else -1
+            first = int(self._cache.counts[NEXT]) if room.counts[PASSING] else first
 
-    def pass_on(
-        self, room: Room, rows: int, sets: SetBatch, conditions: Int32s, texts: tuple[Texts, Texts] | None
-    ) -> bool:
+    def pass_on(self, room: Room, rows: int, sets: SetBatch, conditions: Int32s, *, named: bool) -> bool:
         """Take the rows of a plain batch that wait one step further, given their accept sets; the rest as for :meth:`publish`."""
         direct, _, pass_on, *_ = _kernels()
         memo = _memo(len(sets.offsets) - 1)
         row = 0
         while True:
             self._lengthen_marks()
-            known = self._network, self._cache, self._scratch, room, self._marks, *_named(texts), rows
+            known = self._network, self._cache, self._scratch, room, self._marks, int(named), rows
             status = int(direct(pass_on, *known, *sets, conditions, memo, row))
             if status >= 0:
                 return status != WRONG
             self._grow(-status)
             row = int(self._cache.counts[NEXT])
 
-    def write_lists(self, room: Room, texts: tuple[Texts, Texts], rows: int, block: Int32s, data: Bytes) -> None:
-        """Write the lists of a plain batch; see :func:`compiler.kernels.relay_names.write_lists`."""
-        direct, *_, write_lists, _ = _kernels()
-        direct(write_lists, self._cache, room, texts, rows, block, data)
+    def name_rows(
+        self,
+        itineraries: Int32s,
+        rows: int,
+        texts: tuple[Texts, Texts],
+        counts: Int64s,
+        block: Int32s,
+        *,
+        measured: bool,
+    ) -> bool:
+        """Write the lists of rows if ``block`` has room for them; see :func:`compiler.kernels.relay_names.name_rows`.
+
+        ``texts`` are the names of two sorts of outputs. False if there are over 2^31 names.
+        """
+        direct, *_, name_rows, _ = _kernels()
+        if texts[0] is not self._texts[0] or texts[1] is not self._texts[1]:
+            self._cache, self._texts = nothing_named(self._cache), texts
+        data, others = block.view(np.uint8), int(self._cache.counts[NAMES])
+        while True:
+            self._have_names()
+            status = int(direct(name_rows, self._cache, texts, itineraries, rows, counts, int(measured), block, data))
+            if status >= 0:
+                return status != WRONG
+            try:
+                self._grow(-status)
+            except FullError:
+                if not others:
+                    raise
+                self._forget_names()  # those of other batches
+                others = 0
 
     def advance(self, itineraries: Int32s, rows: Int32s, sets: SetBatch, conditions: Int32s) -> None:
         """Take rows one step further, given the accept set of each and the condition that each accept tag stands for."""
@@ -266,19 +294,34 @@ class Steps:
         self._marks = np.full(len(self._cache.waits), -1, np.int32)
         self._numbered = []
 
+    def _have_names(self) -> None:
+        """Have room to note where the names of each itinerary are."""
+        larger = with_names(self._cache, self.limit)
+        if larger is None:
+            self._forget_messages()
+            larger = with_names(self._cache, self.limit)
+        if larger is None:
+            raise FullError
+        self._cache = larger
+
     def _grow(self, table: int) -> None:
+        """Have more room in a table; what whole messages and names take is room for itineraries first."""
         larger = grown(self._cache, table, self.limit)
-        if larger is None and len(self._cache.messages):  # what these take is room for itineraries first
-            self._cache = self._cache._replace(messages=NO_KEY_TABLE)
+        if larger is None:
+            self._forget_messages()
+            larger = grown(self._cache, table, self.limit)
+        if larger is None and table not in (GROW_NAMES, GROW_NAME_BYTES):
+            self._forget_names()
             larger = grown(self._cache, table, self.limit)
         if larger is None:
             raise FullError
         self._cache = larger
 
+    def _forget_messages(self) -> None:
+        self._cache = self._cache._replace(messages=NO_KEY_TABLE)
 
-def _named(texts: tuple[Texts, Texts] | None) -> tuple[tuple[Texts, Texts], int]:
-    """Return what kernels take for texts that may be missing."""
-    return ((NO_TEXTS, NO_TEXTS), 0) if texts is None else (texts, 1)
+    def _forget_names(self) -> None:
+        self._cache = nothing_named(self._cache)
 
 
 def _memo(count: int) -> Int32s:

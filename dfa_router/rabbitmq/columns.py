@@ -37,8 +37,6 @@ __all__ = ["CompiledTopology", "RoutedBatch", "RoutedColumns", "route_batch", "r
 
 
 _CHOICES = pa.list_(CHOICE)
-NAMED = 1 << 10
-"""The most messages of a batch each of whose names are written for it alone, and not for its route."""
 
 
 class CompiledTopology(Protocol):
@@ -94,7 +92,7 @@ class CompiledTopology(Protocol):
     def name_plain(
         self, exchanges: Any, keys: Any, vhosts: Any, vhost: str, attributes: Mapping[str, Any]
     ) -> ListsOfNames | None:
-        """Do the same with few messages, and name what each gets to; None for many, too."""
+        """Do the same, and name what each message gets to; None also for over 2^31 names."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -167,19 +165,14 @@ class RoutedBatch:
 
     def columns(self) -> RoutedColumns:
         """Return a row per message."""
-        topology = self.topology
+        topology, ids = self.topology, pa.array(self.route_ids)
         if jit_enabled():
             queues, unknown, routed = named_lists(self.routes, topology.queue_texts, topology.exchange_texts)
         else:
-            ids = pa.array(self.route_ids)
             queues, unknown, routed = self.queues.take(ids), self.not_simulated.take(ids), None
         if routed is None or topology.chooses:
             routed = pa.array(self.routed[self.route_ids])
-        if topology.chooses:
-            chosen = self.one_of.take(pa.array(self.route_ids))
-        else:  # as in most topologies
-            rows = len(self.route_ids)
-            chosen = _no_few_choices(rows) if rows <= FEW_ROWS else empty_lists(_CHOICES, rows)
+        chosen = self.one_of.take(ids) if topology.chooses else _no_choices(len(ids))  # most topologies have none
         return RoutedColumns(queues, routed, unknown, self.problem, chosen, topology.chooses)
 
     def _lists(self, which: npt.NDArray[np.bool_], name: Any) -> pa.ListArray:
@@ -198,16 +191,15 @@ class RoutedBatch:
 def route_columns(
     topology: CompiledTopology, exchanges: Any, keys: Any, vhosts: Any, *, vhost: str, attributes: Mapping[str, Any]
 ) -> RoutedColumns:
-    """Route a batch as :func:`route_batch` does, and return a row per message: with less ado for at most NAMED messages that are plain."""
-    few = not topology.chooses and isinstance(keys, pa.Array | pa.ChunkedArray) and len(keys) <= NAMED
-    found = topology.name_plain(exchanges, keys, vhosts, vhost, attributes) if few else None
-    if found is None:  # few messages that are not plain are not tried once more
-        return route_batch(
-            topology, exchanges, keys, vhosts, vhost=vhost, attributes=attributes, plainly=not few
-        ).columns()
+    """Route a batch as :func:`route_batch` does, and return a row per message: with less ado where messages are plain."""
+    named = not topology.chooses
+    found = topology.name_plain(exchanges, keys, vhosts, vhost, attributes) if named else None
+    if found is None:  # messages that are not plain are not tried once more
+        batch = route_batch(topology, exchanges, keys, vhosts, vhost=vhost, attributes=attributes, plainly=not named)
+        return batch.columns()
     lists, unknown, routed = written_lists(found)
     rows = found.rows
-    return RoutedColumns(lists, routed, unknown, _no_problems(rows), _no_few_choices(rows), False)
+    return RoutedColumns(lists, routed, unknown, _no_problems(rows), _no_choices(rows), False)
 
 
 def route_batch(
@@ -255,6 +247,10 @@ def route_batch(
 @lru_cache(maxsize=8)  # plain batches have few rows, and often as many as those before
 def _no_problems(rows: int) -> pa.StringArray:
     return pa.nulls(rows, pa.string())
+
+
+def _no_choices(rows: int) -> pa.ListArray:
+    return _no_few_choices(rows) if rows <= FEW_ROWS else empty_lists(_CHOICES, rows)
 
 
 @lru_cache(maxsize=8)

@@ -31,7 +31,7 @@ class Places:
         """Enter the exchanges; ``numbers`` has all of them, internal ones included."""
         self._nodes, self._numbers, self._names = nodes, numbers, names
         self._table = _Table(nodes) if jit else None
-        self._single: tuple[str, pa.Array] = ("/", pa.array([b"/"]))
+        self._single = "/", _single("/")
 
     @property
     def directory(self) -> Directory | None:
@@ -42,7 +42,7 @@ class Places:
         """Return a column of one row, with this vhost."""
         name, column = self._single
         if name != vhost:
-            column = pa.array([vhost.encode(errors="surrogatepass")])
+            column = _single(vhost)
             self._single = vhost, column
         return column
 
@@ -91,6 +91,13 @@ class Places:
         if self._nodes[number].internal:
             return -1, f"exchange {place[1]!r} is internal: the broker lets no client publish to it"
         return number, None
+
+
+def _single(text: str) -> pa.Array:
+    """Return a column of one text, with room behind it for kernels to read eight bytes at once."""
+    data = text.encode(errors="surrogatepass")
+    ends = np.array([0, len(data)], np.int32)
+    return pa.BinaryArray.from_buffers(pa.binary(), 1, [None, pa.py_buffer(ends), pa.py_buffer(data + bytes(8))])
 
 
 class _Table:

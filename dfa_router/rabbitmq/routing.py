@@ -37,7 +37,7 @@ from dfa_router.rabbitmq.headers.columns import HeaderRows, met_criteria, read_p
 from dfa_router.rabbitmq.headers.matching import HeadersMatcher
 from dfa_router.rabbitmq.hops import route_by_hops
 from dfa_router.rabbitmq.matching import HEADERS, Columns, Matcher
-from dfa_router.rabbitmq.name_lists import Texts, texts_of
+from dfa_router.rabbitmq.name_lists import Texts, new_block, texts_of
 from dfa_router.rabbitmq.names import Names, no_exchange
 from dfa_router.rabbitmq.nodes import Node, Numbering, make_nodes, queues_of
 from dfa_router.rabbitmq.one_message import message_of, way_of
@@ -272,11 +272,11 @@ class TopologyRouter:
     def name_plain(
         self, exchanges: Any, keys: Any, vhosts: Any, vhost: str, attributes: Mapping[str, Any]
     ) -> ListsOfNames | None:
-        """Name who gets few such messages; see :class:`dfa_router.rabbitmq.columns.CompiledTopology`."""
+        """Name who gets such messages; see :class:`dfa_router.rabbitmq.columns.CompiledTopology`."""
         found = self._plain(exchanges, keys, vhosts, vhost, attributes)
         if found is None:
             return None
-        return self._shared().name_plain(*found, (self.queue_texts, self.exchange_texts), self._asked)
+        return self._shared().name_plain(*found, (self.queue_texts, self.exchange_texts), new_block, self._asked)
 
     def _plain(
         self, exchanges: Any, keys: Any, vhosts: Any, vhost: str, attributes: Mapping[str, Any]

@@ -126,13 +126,14 @@ class SharedAutomaton:
         more: Columns,
         directory: Directory,
         texts: tuple[Texts, Texts],
+        allocate: Callable[[int], Int32s],
         ask: Callable[[int], Matcher],
     ) -> ListsOfNames | None:
-        """Do the same with few rows, and return the names of what they get to, among ``texts``."""
+        """Do the same, and return the names of what rows get to, among ``texts``, in what ``allocate`` returns for so many bytes."""
         if self._relay is None:
             return None
         columns = {ROUTING_KEY: plain.keys, **more}
-        where = plain.places, plain.rows, MAX_KEY_BYTES, directory, texts, self._asking(columns, ask)
+        where = plain.places, plain.rows, MAX_KEY_BYTES, directory, texts, allocate, self._asking(columns, ask)
         return self._relay_for(columns, ask).name_plain(*where)
 
     def _relay_for(self, columns: Columns, ask: Callable[[int], Matcher]) -> PlainRelay:

@@ -19,10 +19,10 @@ from compiler.prepare import jit_enabled
 from compiler.relay import plain_batches, plain_relay, relay, steps
 from compiler.values import SetBatch
 from dfa_router.errors import KeyTypeError, MessagesError
-from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, narrowing, topology_of
+from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, narrowing, routing, topology_of
 from dfa_router.rabbitmq.routing import TopologyRouter
 from tests.breaking_off import everywhere, folders
-from tests.compiler.guarded import guarded
+from tests.compiler.guarded import guarded, guarded_buffer
 from tests.rabbitmq.test_columns import KEYS, topologies
 from tests.strides import strides
 
@@ -237,20 +237,23 @@ def test_messages_that_recur_are_known_whole_and_others_are_not_asked_for() -> N
     assert own.nbytes <= own._capacity
 
 
-def test_keys_at_the_end_of_their_memory_are_read_to_the_end_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_at_the_end_of_their_memory_are_read_to_the_end_alone() -> None:
     """In vectors or not; a byte more ends the process."""
     router, reference = plain_topology().compile(), plain_topology().compile(engine="trie")
     for count, length in ((1, 1), (1, 8), (7, 3), (8, 56), (9, 9), (16, 57), (40, 30), (41, 1)):
         keys = [("a." + chr(98 + row % 3) * 60)[:length] for row in range(count)]
         names, offsets = ["x"] * count, np.arange(count + 1, dtype=np.int32)
-        data = [
-            pa.py_buffer(guarded(np.frombuffer("".join(some).encode(), np.uint8), "before")) for some in (names, keys)
-        ]
-        ends = [pa.py_buffer(guarded(offsets * size, "before")) for size in (1, length)]
-        one, other = (pa.StringArray.from_buffers(count, end, text) for end, text in zip(ends, data, strict=True))
-        for _ in range(4):
-            assert router.send_plain(one, other, None, "/", {}) is not None
-            assert router.route_columns(one, other) == reference.route_columns(names, keys)
+        one, other, vhosts = (
+            pa.StringArray.from_buffers(
+                count,
+                pa.py_buffer(guarded(offsets * len(texts[0]), "before")),
+                pa.py_buffer(guarded(np.frombuffer("".join(texts).encode(), np.uint8), "before")),
+            )
+            for texts in (names, keys, ["/"] * count)
+        )
+        for places in (None, vhosts, None):
+            assert router.send_plain(one, other, places, "/", {}) is not None
+            assert router.route_columns(one, other, places) == reference.route_columns(names, keys)
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -296,6 +299,84 @@ def test_a_cache_that_is_too_small_holds_its_bound(monkeypatch: pytest.MonkeyPat
         assert own.nbytes <= 20_000
     assert own is not None
     assert own.clears > 2
+
+
+@pytest.mark.parametrize(("room", "block"), [(4_000, 100), (20_000, 1 << 16), (1 << 20, 1 << 12)])
+def test_names_of_all_lengths_are_those_of_the_queues(monkeypatch: pytest.MonkeyPatch, room: int, block: int) -> None:
+    """However many names an itinerary has, whether they fit into the cache or into the room for few, and in the parts of a large batch."""
+    chance = random.Random(9)
+    monkeypatch.setattr(relay, "LEAST_BYTES", room)
+    monkeypatch.setattr(plain_batches, "FEW_BYTES", block)
+    monkeypatch.setattr(plain_batches, "ROWS", 64)
+    monkeypatch.setattr(plain_relay, "ROWS", 64)
+    names = [
+        "q",
+        "eight___",
+        "\u00fc" * 20,
+        *(chr(97 + size % 26) * size for size in (30, 31, 32, 33, 63, 64, 65, 128, 200)),
+    ]
+    names += [f"queue{number}" for number in range(20)]
+    exchanges = [
+        Exchange(name="x", type="topic"),
+        Exchange(name="odd", type="x-random"),
+        Exchange(name="y", type="topic"),
+    ]
+    bindings = [
+        Binding(source="x", destination=name, routing_key=key)
+        for name in names
+        for key in {f"{chance.choice('abcd')}.#", f"#.{chance.choice('efg')}", f"*.{chance.choice('abef')}.*"}
+    ]
+    bindings += [
+        Binding(source="x", destination=name, destination_type="exchange", routing_key=f"#.{word}")
+        for name, word in (("odd", "h"), ("y", "c"))
+    ]
+    bindings.append(Binding(source="y", destination=names[7], routing_key="#"))
+    topology = topology_of(exchanges=exchanges, bindings=bindings)
+    router, reference = topology.compile(cache_bytes=4 * room), topology.compile(engine="trie")
+    own = None
+    for rows in (1, 7, 8, 9, 63, 64, 65, 200, 500, 3, 200):
+        messages = [
+            (chance.choice("xxy"), ".".join(chance.choices("abcdefgh", k=chance.randrange(4)))) for _ in range(rows)
+        ]
+        assert columns_of(router, messages) == columns_of(reference, messages)
+        own = router._automata[0]._relay
+        assert own is not None
+        assert own.nbytes <= max(room, 12_000)
+    assert own is not None
+
+
+def test_names_that_do_not_fit_are_written_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And large batches of such messages do not try each time; small ones have theirs kept again."""
+    monkeypatch.setattr(relay, "LEAST_BYTES", 30_000)
+    bindings = [Binding(source="x", destination=f"{number}" * 40, routing_key="a.#") for number in range(400)]
+    bindings.append(Binding(source="x", destination="q", routing_key="b"))
+    topology = topology_of(exchanges=[Exchange(name="x", type="topic")], bindings=bindings)
+    router, reference = topology.compile(cache_bytes=80_000), topology.compile(engine="trie")
+    written = []
+    for messages in ([("x", "a.b")], [("x", "b"), ("x", "")], [("x", "b"), ("x", "a"), ("x", "b")], [("x", "b")] * 3):
+        assert columns_of(router, messages) == columns_of(reference, messages)
+        own = router._automata[0]._relay
+        assert own is not None
+        assert own.nbytes <= 30_000
+        written.append(len(own._steps._cache.name_texts) > 0)
+    assert written == [False, True, True, True]  # in the third batch those of one route, before the others do not fit
+
+
+def test_lists_are_written_to_the_end_of_their_memory_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte more ends the process."""
+    monkeypatch.setattr(plain_batches, "FEW_BYTES", 0)
+    monkeypatch.setattr(routing, "new_block", lambda size: guarded_buffer((size | 3) + 1, "before").view(np.int32))
+    names = [chr(97 + size % 26) * size for size in (1, 3, 40, 63, 64, 65, 130)]
+    bindings = [Binding(source="x", destination=name, routing_key=f"#.{name[0]}") for name in names]
+    bindings.append(Binding(source="x", destination="odd", destination_type="exchange", routing_key="#.o"))
+    topology = topology_of(
+        exchanges=[Exchange(name="x", type="topic"), Exchange(name="odd", type="x-random")], bindings=bindings
+    )
+    router, reference = topology.compile(), topology.compile(engine="trie")
+    for rows in (1, 2, 7, 8, 9, 64, 1100):
+        for others in ([], ["o"]):
+            messages = [("x", (names[row % 7][0], *others, "")[row % (2 + len(others))]) for row in range(rows)]
+            assert columns_of(router, messages) == columns_of(reference, messages)
 
 
 @pytest.mark.parametrize("memos", [1, 4, 1 << 12])

@@ -12,7 +12,7 @@ from compiler.kernels.key_cache import remember, slot_of, slot_shift
 from compiler.kernels.tables import BLOCK, PADDING
 from tests.borders import LENGTHS
 
-N, NO_CONTEXT = np.uint64(3), np.uint64(0)
+N = np.uint64(3)
 
 
 @kernel
@@ -31,46 +31,8 @@ def look_up_plainly(
 
 
 @kernel
-def look_up_in_contexts(
-    offsets: Any,
-    data: Any,
-    row: Any,
-    table: Any,
-    out: Any,
-    rows: Any,
-    begins: Any,
-    ends: Any,
-    slots: Any,
-    contexts: Any,
-) -> Any:
-    shift = slot_shift(table)
-    return _key_vectors.look_up_eight_in_contexts(
-        offsets, data, row, table, shift, 100, out, rows, begins, ends, slots, N, contexts
-    )
-
-
-@kernel
-def look_up_in_contexts_plainly(
-    offsets: Any,
-    data: Any,
-    row: Any,
-    table: Any,
-    out: Any,
-    rows: Any,
-    begins: Any,
-    ends: Any,
-    slots: Any,
-    contexts: Any,
-) -> Any:
-    shift = slot_shift(table)
-    return _plain.look_up_eight_in_contexts(
-        offsets, data, row, table, shift, 100, out, rows, begins, ends, slots, N, contexts
-    )
-
-
-@kernel
-def enter(table: Any, data: Any, begin: Any, length: Any, context: Any, accept: Any) -> None:
-    remember(table, slot_of(data, begin, length, context, slot_shift(table)), data, begin, length, context, accept)
+def enter(table: Any, data: Any, begin: Any, length: Any, accept: Any) -> None:
+    remember(table, slot_of(data, begin, length, slot_shift(table)), data, begin, length, accept)
 
 
 def column(keys: list[bytes], behind: bytes) -> tuple[Any, Any]:
@@ -98,7 +60,7 @@ def test_the_look_up_is_that_of_the_plain_twin() -> None:
             offsets, data = column(keys, bytes(PADDING))
             for i in range(9):
                 begin, end = (np.uint64(offset) for offset in offsets[i : i + 2])
-                enter(table, data, begin, end - begin, NO_CONTEXT, np.uint64(rng.integers(1, 2**31)))
+                enter(table, data, begin, end - begin, np.uint64(rng.integers(1, 2**31)))
         # Behind the last key stands what no key has, and must not count.
         asked = [*keys[:4], *drawn_keys(rng)[:5]]
         offsets, data = column(asked, bytes([rng.integers(1, 256)]) * PADDING)
@@ -112,40 +74,4 @@ def test_the_look_up_is_that_of_the_plain_twin() -> None:
             told.append((missing, known, [numbers[:filled].tolist() for numbers in block], out[0], out[9:].tolist()))
         assert told[0] == told[1]
         hits += 8 - told[0][0].bit_count()
-    assert 500 < hits < 9000
-
-
-def test_the_look_up_in_contexts_is_that_of_the_plain_twin() -> None:
-    """As above, and a key that is in the table in another context is not in this one: also a context that looks like a longer key."""
-    rng = np.random.default_rng(12)
-    hits = 0
-    for size in (2, 4, 16, 64) * 300:
-        table = np.zeros(8 * size, np.uint64)
-        contexts = rng.choice([1, 2, 3, 2**24 - 1], 9).astype(np.int32)
-        entered: set[tuple[bytes, int]] = set()
-        for keys in (drawn_keys(rng), drawn_keys(rng)):
-            offsets, data = column(keys, bytes(PADDING))
-            for i in range(9):
-                begin, end = (np.uint64(offset) for offset in offsets[i : i + 2])
-                entered.add((keys[i], int(contexts[i])))
-                enter(table, data, begin, end - begin, np.uint64(contexts[i]), np.uint64(rng.integers(1, 2**31)))
-        asked = [*keys[:4], *drawn_keys(rng)[:3], bytes(200), bytes(255)]
-        offsets, data = column(asked, bytes([rng.integers(1, 256)]) * PADDING)
-        told = []
-        functions: tuple[Any, ...] = look_up_in_contexts, look_up_in_contexts_plainly
-        for function in functions:
-            out = np.full(16, -7, np.int32)
-            block = [np.zeros(BLOCK + 8, np.uint64) for _ in range(4)]
-            missing = int(function(offsets, data, np.uint64(1), table, out, *block, contexts))
-            filled = int(N) + missing.bit_count()
-            known = [int(out[1 + lane]) for lane in range(8) if not missing >> lane & 1]
-            told.append((missing, known, [numbers[:filled].tolist() for numbers in block], out[0], out[9:].tolist()))
-        assert told[0] == told[1]
-        assert told[0][0] >> 6 == 3  # keys that are too long are never there
-        hits += 8 - told[0][0].bit_count()
-        others = np.where(contexts == 1, 2, 1).astype(np.int32)
-        out, block = np.full(16, -7, np.int32), [np.zeros(BLOCK + 8, np.uint64) for _ in range(4)]
-        missing = int(functions[0](offsets, data, np.uint64(1), table, out, *block, others))
-        known = [row for row in range(1, 9) if not missing >> (row - 1) & 1]
-        assert all((asked[row], int(others[row])) in entered for row in known)
     assert 500 < hits < 9000

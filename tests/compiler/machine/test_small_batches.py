@@ -59,17 +59,18 @@ def in_lent_tables(machine: LazyDfa, keys: list[bytes], side: str = "before") ->
     padded, count = np.concatenate([data, np.zeros(PADDING, np.uint8)]), len(keys)
     own = Keys(frozen(guarded(offsets, side)), frozen(guarded(padded, side)), frozen(NO_NULLS))
     walked: list[SetBatch] = []
+    ids = np.zeros(count, np.int32)
 
     def use(lent: Lent) -> tuple[int, int]:
         program, cache, work = lent.tables
-        status = walk(program, cache, work, own, 0, count, BLOCK, 0, lent.ids, NO_KEY_TABLE)
+        status = walk(program, cache, work, own, 0, count, BLOCK, 0, ids, NO_KEY_TABLE)
         if status != DONE or cache.meta[DEFERRED]:
             return count, count
         assert len(cache.set_end) == lent.sets + 1
-        walked.append(SetBatch(lent.ids[:count].copy(), cache.set_end.copy(), cache.tags.copy()))
+        walked.append(SetBatch(ids[:count].copy(), cache.set_end.copy(), cache.tags.copy()))
         return count, 0
 
-    found = machine.lend(own, use)
+    found = machine.lend(own, ids, use)
     return listed(found if isinstance(found, SetBatch) else walked[0] if walked else None)
 
 
