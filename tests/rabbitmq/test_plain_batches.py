@@ -20,6 +20,7 @@ from compiler.relay import plain_batches, plain_relay, relay, steps
 from compiler.values import SetBatch
 from dfa_router.errors import KeyTypeError, MessagesError
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, narrowing, routing, topology_of
+from dfa_router.rabbitmq.name_lists import texts_of
 from dfa_router.rabbitmq.routing import TopologyRouter
 from tests.breaking_off import everywhere, folders
 from tests.compiler.guarded import guarded, guarded_buffer
@@ -139,12 +140,16 @@ def test_headers_that_are_out_of_the_ordinary_go_the_general_way() -> None:
         router.route_columns(names, keys, headers=numbers[1:])
 
 
+LONG = "exchange-12"
+"""A name of over eight bytes."""
+
+
 def plain_topology() -> Topology:
-    exchanges = [Exchange(name="x", type="topic"), Exchange(name="inner", type="fanout", internal=True)]
+    exchanges = [Exchange(name=name, type="topic") for name in ("x", LONG)]
     return topology_of(
-        exchanges=exchanges,
+        exchanges=[*exchanges, Exchange(name="inner", type="fanout", internal=True)],
         queues=[Queue(name="q")],
-        bindings=[Binding(source="x", destination="q", routing_key="a.#")],
+        bindings=[Binding(source=name, destination="q", routing_key="a.#") for name in ("x", LONG)],
     )
 
 
@@ -240,9 +245,9 @@ def test_messages_that_recur_are_known_whole_and_others_are_not_asked_for() -> N
 def test_columns_at_the_end_of_their_memory_are_read_to_the_end_alone() -> None:
     """In vectors or not; a byte more ends the process."""
     router, reference = plain_topology().compile(), plain_topology().compile(engine="trie")
-    for count, length in ((1, 1), (1, 8), (7, 3), (8, 56), (9, 9), (16, 57), (40, 30), (41, 1)):
+    for count, length in ((1, 1), (1, 8), (7, 3), (8, 55), (8, 56), (9, 9), (16, 57), (40, 30), (41, 1)):
         keys = [("a." + chr(98 + row % 3) * 60)[:length] for row in range(count)]
-        names, offsets = ["x"] * count, np.arange(count + 1, dtype=np.int32)
+        names, offsets = [LONG if length % 2 else "x"] * count, np.arange(count + 1, dtype=np.int32)
         one, other, vhosts = (
             pa.StringArray.from_buffers(
                 count,
@@ -360,6 +365,13 @@ def test_names_that_do_not_fit_are_written_another_way(monkeypatch: pytest.Monke
         assert own.nbytes <= 30_000
         written.append(len(own._steps._cache.name_texts) > 0)
     assert written == [False, True, True, True]  # in the third batch those of one route, before the others do not fit
+
+
+def test_names_that_are_others_now_are_written_anew() -> None:
+    router = plain_topology().compile()
+    for name in ("q", "r", "q"):
+        router.__dict__["queue_texts"] = texts_of([name], 0)
+        assert columns_of(router, [("x", "a"), ("x", "b")])[0] == [[name], []]
 
 
 def test_lists_are_written_to_the_end_of_their_memory_alone(monkeypatch: pytest.MonkeyPatch) -> None:
