@@ -185,8 +185,10 @@ def test_slices_and_single_chunks_are_plain() -> None:
             assert found == [["q"] if key == "a.b" else [] for key in keys[first:last].to_pylist()]
 
 
-def test_large_batches_go_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And have the answers of the walk from exchange to exchange, in whatever part a row lies; few rows, too."""
+@pytest.mark.parametrize("lent", [0, 3, 10, 100])
+def test_large_batches_go_in_parts(monkeypatch: pytest.MonkeyPatch, lent: int) -> None:
+    """And have the answers of the walk from exchange to exchange, in whatever part a row lies, and whoever walks; few rows, too."""
+    monkeypatch.setattr(plain_batches, "LENT", lent)
     monkeypatch.setattr(plain_batches, "ROWS", 16)
     monkeypatch.setattr(plain_relay, "ROWS", 16)
     topology, chance = with_headers(), random.Random(3)
@@ -219,8 +221,12 @@ def test_large_batches_with_odd_rows_soon_go_the_general_way_at_once(monkeypatch
     assert router.route_columns(names, odd).queues.to_pylist()[49:52] == [["q"], [], ["q"]]
 
 
-def test_messages_that_recur_are_known_whole_and_others_are_not_asked_for() -> None:
+@pytest.mark.parametrize("lent", [100, 1 << 13])
+def test_messages_that_recur_are_known_whole_and_others_are_not_asked_for(
+    monkeypatch: pytest.MonkeyPatch, lent: int
+) -> None:
     """Whatever a message goes by besides its key is never taken for what it went by before."""
+    monkeypatch.setattr(plain_batches, "LENT", lent)
     topology = with_headers()
     router, reference = topology.compile(), topology.compile(engine="trie")
     names, keys = pa.array(["x", "x", "t", "x", "h"] * 50), pa.array(["a.b", "d", "z.b", "c" * 60, ""] * 50)
