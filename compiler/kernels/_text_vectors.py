@@ -16,18 +16,15 @@ from compiler.kernels._lanes import BYTES, EACH_BYTE, EIGHT_NARROW, INT, LANES, 
 
 __all__ = ["FACTORS", "copy_eight_ends", "copy_line", "hash_line", "same_line"]
 
-FACTORS = np.array(
-    [
-        0x7AB2851D20C8CBFD,
-        0xE828AAC8D5038755,
-        0x16317305C684C753,
-        0xB10478AF3AF475A7,
-        0x6E9A75DFB2347539,
-        0xA3634E0A10ADB333,
-        0x564DBE553878998F,
-        0x5D705F9B94666F3D,
-    ],
-    np.uint64,
+FACTORS = (
+    np.uint64(0x7AB2851D20C8CBFD),
+    np.uint64(0xE828AAC8D5038755),
+    np.uint64(0x16317305C684C753),
+    np.uint64(0xB10478AF3AF475A7),
+    np.uint64(0x6E9A75DFB2347539),
+    np.uint64(0xA3634E0A10ADB333),
+    np.uint64(0x564DBE553878998F),
+    np.uint64(0x5D705F9B94666F3D),
 )
 """What the eight numbers of a line are multiplied by: any odd numbers that have nothing to do with each other."""
 

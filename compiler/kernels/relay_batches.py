@@ -209,7 +209,7 @@ def _what_comes_next(
         if last > begin:
             room.data[end] = DOT
             end += ONE
-            if max(begin + WIDE, last + EIGHT) <= size:
+            if last + WIDE <= size:
                 copy_text(data, begin, last, room.data, end)
             else:  # near the end of the column, behind which nothing may be read
                 for i in range(last - begin):

@@ -251,13 +251,27 @@ def test_messages_that_recur_are_known_whole_and_others_are_not_asked_for(
 def test_columns_at_the_end_of_their_memory_are_read_to_the_end_alone() -> None:
     """In vectors or not; a byte more ends the process."""
     router, reference = plain_topology().compile(), plain_topology().compile(engine="trie")
-    for count, length in ((1, 1), (1, 8), (7, 3), (8, 55), (8, 56), (9, 9), (16, 57), (40, 30), (41, 1)):
-        keys = [("a." + chr(98 + row % 3) * 60)[:length] for row in range(count)]
-        names, offsets = [LONG if length % 2 else "x"] * count, np.arange(count + 1, dtype=np.int32)
+    for count, length in (
+        (1, 1),
+        (1, 8),
+        (7, 3),
+        (8, 55),
+        (8, 56),
+        (9, 9),
+        (16, 57),
+        (40, 30),
+        (41, 1),
+        (5, 70),
+        (9, 120),
+        (8, 200),
+    ):
+        lengths = [length if row % 2 else min(length, 10) for row in range(count)][::-1]
+        keys = [("a." + chr(98 + row % 3) * 250)[:size] for row, size in enumerate(lengths)]
+        names = [LONG if length % 2 else "x"] * count
         one, other, vhosts = (
             pa.StringArray.from_buffers(
                 count,
-                pa.py_buffer(guarded(offsets * len(texts[0]), "before")),
+                pa.py_buffer(guarded(np.cumsum([0, *map(len, texts)]).astype(np.int32), "before")),
                 pa.py_buffer(guarded(np.frombuffer("".join(texts).encode(), np.uint8), "before")),
             )
             for texts in (names, keys, ["/"] * count)
