@@ -69,9 +69,9 @@ def name_rows(
         if status != DONE:
             return np.int64(status)
     if counts[BLOCK_BYTES] <= np.int64(data.size):
-        _write_names(cache, itineraries, count, counts, block, data)
+        _write_names(cache, itineraries, count, counts, 0, block, data)
         if counts[OTHERS]:
-            _write_few_names(cache, itineraries, count, counts, block, data)
+            _write_names(cache, itineraries, count, counts, 1, block, data)
         _write_bits(count, counts, block, data)
     return np.int64(DONE)
 
@@ -164,36 +164,16 @@ def _place_of(names: Texts, output: Signed) -> tuple[Signed, Signed]:
 
 @inlined
 def _write_names(
-    cache: Itineraries, itineraries: Int32s, rows: Unsigned, counts: Int64s, block: Int32s, data: Bytes
+    cache: Itineraries, itineraries: Int32s, rows: Unsigned, counts: Int64s, sort: Signed, block: Int32s, data: Bytes
 ) -> None:
-    """Write the lists of the first sort, of which most rows have a name."""
-    lists, ends, text = _begins(counts, LISTS_AT)
+    """Write the lists of a sort, a constant: most rows have a name of the first one, and few of the second, which others skip."""
+    lists, ends, text = _begins(counts, LISTS_AT + 3 * sort)
     named = cache.named
     at, entry = ZERO, ZERO
     block[lists] = block[ends] = 0
     for row in range(rows):
-        own = EIGHT * np.uint64(itineraries[row])
-        count, length = np.uint64(named[own]), np.uint64(named[own + ONE])
-        first, begin = np.uint64(named[own + PLACES]), np.uint64(named[own + PLACES + ONE])
-        copy_text(cache.name_texts, begin, begin + length, data, text + at)
-        copy_ends(cache.name_ends, first, count, at, block, ends + entry + ONE)
-        at += length
-        entry += count
-        block[lists + row + ONE] = entry
-
-
-@inlined
-def _write_few_names(
-    cache: Itineraries, itineraries: Int32s, rows: Unsigned, counts: Int64s, block: Int32s, data: Bytes
-) -> None:
-    """Write the lists of the second sort, of which few rows have a name."""
-    lists, ends, text = _begins(counts, LISTS_AT + 3)
-    named = cache.named
-    at, entry = ZERO, ZERO
-    block[lists] = block[ends] = 0
-    for row in range(rows):
-        own = EIGHT * np.uint64(itineraries[row]) + TWO
-        if named[own] > 0:
+        own = EIGHT * np.uint64(itineraries[row]) + TWO * np.uint64(sort)
+        if sort == 0 or named[own] > 0:
             count, length = np.uint64(named[own]), np.uint64(named[own + ONE])
             first, begin = np.uint64(named[own + PLACES]), np.uint64(named[own + PLACES + ONE])
             copy_text(cache.name_texts, begin, begin + length, data, text + at)

@@ -121,7 +121,7 @@ class PlainRelay(Relay):
                 found = whole(plain) if sent else None
             except FullError:
                 found = None
-            if found is None:
+            if found is None and rows > ROWS:
                 self._skip = SKIPPED * done
             self._midway = False
             return found
