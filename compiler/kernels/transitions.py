@@ -19,6 +19,7 @@ from compiler.kernels.tables import (
     SCRAMBLE,
     TARGET,
     TRANSITIONS,
+    TRANSITIONS_FULL,
     Bools,
     Cache,
     Int32s,
@@ -52,6 +53,9 @@ PAYLOAD = np.uint64(TARGET | FINAL)
 """The mask of an entry's target with its FINAL bit; the other bits are the check and the displacement, its *tag*."""
 SPARSE = 32
 """Slots for each transition with which a table is sparse. Only transitions that were chosen for it meet in a sparse table."""
+HALF_EIGHTHS, FULL_EIGHTHS = 4, 5
+"""How many eighths of the slots may be in use; and how many in a table that cannot grow for less, and whose crowded places are no reason
+to: what finds no place there supplants another transition."""
 NEXT_SLOT = np.uint64(1 << DISPLACEMENT_SHIFT)
 """What a tag grows by from a slot to the next."""
 
@@ -134,11 +138,12 @@ def supplant(transitions: Uint64s, shift: Signed, mixed: Unsigned, target: Unsig
 def enter_transition(cache: Cache, mixed: Unsigned, target: Unsigned) -> Signed:
     """Enter the target of a scrambled key into the transition table; return DONE, or GROW_TRANSITIONS."""
     transitions, shift, meta = cache.transitions, cache.transition_shift, cache.meta
-    # At most half of the slots are in use.
-    if 2 * (meta[TRANSITIONS] + 1) > transitions.size - PROBES + 1:
+    full = meta[TRANSITIONS_FULL] != 0
+    most = FULL_EIGHTHS if full else HALF_EIGHTHS
+    if 8 * (meta[TRANSITIONS] + 1) > most * (transitions.size - PROBES + 1):
         return np.int64(GROW_TRANSITIONS)
     if not place(transitions, shift, mixed, target, meta):
-        if not is_sparse(transitions, meta):
+        if not (full or is_sparse(transitions, meta)):
             return np.int64(GROW_TRANSITIONS)
         supplant(transitions, shift, mixed, target)
     return np.int64(DONE)

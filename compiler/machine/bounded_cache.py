@@ -23,9 +23,10 @@ from compiler.kernels.tables import (
 )
 from compiler.kernels.work import make_work
 from compiler.machine.bit_program import BitProgram
-from compiler.machine.cache import DOORKEEPER_FROM, Snapshot, cleared, empty_cache, grown, nbytes, snapshot
+from compiler.machine.cache import DOORKEEPER_FROM, Snapshot, cleared, empty_cache, nbytes, snapshot
 from compiler.machine.collector import Collector
 from compiler.machine.dense_rows import DenseRows
+from compiler.machine.growing import grown
 from compiler.machine.key_cache import KeyCache
 from compiler.machine.policy import Policy
 from compiler.machine.seals import make_seal
@@ -133,11 +134,13 @@ class BoundedCache:
 
     def _grow(self, cache: Cache, table: int) -> bool:
         """Give a table of the cache more room; return False where the capacity does not allow it."""
-        larger = grown(cache, table, self._capacity - self._key_cache.table.nbytes)
+        key_cache = self._key_cache
+        spare = 0 if len(key_cache.table) else key_cache.wanted_bytes(self._capacity)
+        larger = grown(cache, table, self._capacity - key_cache.table.nbytes, spare)
         if larger is None:
-            if not len(self._key_cache.table):
+            if not len(key_cache.table):
                 return False
-            self._key_cache.drop()  # what it takes is room for the automaton first
+            key_cache.drop()  # what it takes is room for the automaton first
             return self._grow(cache, table)
         self._cache, self._single.cache = larger, None
         return True
@@ -159,6 +162,11 @@ class BoundedCache:
         self._single.forget()
         self._words_at_clear = int(cache.meta[WORDS])
         self._clears += 1
+
+    @property
+    def _may_open(self) -> bool:
+        """Whether the doorkeeper may let everybody in: not in a cache that was full, and not where it was asked for."""
+        return self._clears == 0 and self._policy.doorkeeper is None
 
     def _paid(self, cache: Cache) -> bool:
         return bool(cache.meta[WORDS] - self._words_at_clear >= WORDS_PER_STATE * (cache.meta[STATES] - 1))

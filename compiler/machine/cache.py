@@ -1,13 +1,11 @@
-"""The lazy DFA's cache as a value: made small, grown table by table, cleared, and accounted for in one function.
+"""The lazy DFA's cache as a value: made small, cleared, read, and accounted for in one function.
 
-A kernel cannot replace an array that it was given, so it stops when a table is full and says which; :func:`grown` then
-returns the cache with that table doubled, and the kernel goes on. A table doubles, so this happens a few dozen times in
-the life of a cache.
+How its tables grow is in :mod:`compiler.machine.growing`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,27 +16,19 @@ from compiler.kernels.tables import (
     COUNTS,
     DISPLACEMENT_SHIFT,
     FILTERS,
-    FILTERS_FULL,
     FINAL,
-    GROW_FILTERS,
-    GROW_MEMBERS,
-    GROW_STATES,
-    GROW_TAGS,
-    GROW_TRANSITIONS,
     META,
     PROBES,
     SCRAMBLE,
-    SEEN,
     SETS,
     START,
     STATES,
     TARGET,
-    WANTED,
     Cache,
     Program,
 )
 
-__all__ = ["DOORKEEPER_FROM", "Snapshot", "cleared", "empty_cache", "forget_seen", "grown", "nbytes", "snapshot"]
+__all__ = ["DOORKEEPER_FROM", "Snapshot", "cleared", "empty_cache", "nbytes", "snapshot"]
 
 DOORKEEPER_FROM, DOORKEEPER_MOST = 1 << 20, 1 << 21
 """The smallest capacity that has a doorkeeper, in bytes, and the largest doorkeeper: it should stay near the processor."""
@@ -69,7 +59,8 @@ def empty_cache(program: Program, capacity: int, *, doorkeeper: bool = False) ->
     counters = 0
     if doorkeeper and capacity >= DOORKEEPER_FROM:
         counters = (1 << min(capacity // 64, DOORKEEPER_MOST).bit_length()) // 2
-    # A state takes 36 bytes beside its members, so the capacity bounds their number, and that the bits to name one.
+    # A state takes 36 bytes beside its members, or 31 and a transition that leads to it; so the capacity bounds their number, and that the
+    # bits to name one.
     states = min(TARGET - 1, max(8, capacity // 36))
     symbol_bits = max(1, (len(program.word_offsets) - 1).bit_length())
     key_bits = symbol_bits + states.bit_length()
@@ -82,7 +73,7 @@ def empty_cache(program: Program, capacity: int, *, doorkeeper: bool = False) ->
         members=np.zeros(32, np.int32),
         set_end=np.zeros(8, np.int32),
         set_slots=np.zeros(16, np.uint64),
-        tags=np.zeros(22, np.int32),  # so that the smallest cache takes 1,200 bytes
+        tags=np.zeros(14, np.int32),  # so that the smallest cache takes 1,200 bytes
         transitions=np.zeros((1 << slot_bits) + PROBES - 1, np.uint64),
         transition_shift=np.int64(64 - slot_bits),
         symbol_bits=np.int64(symbol_bits),
@@ -109,30 +100,6 @@ def cleared(cache: Cache) -> Cache:
     cache.transitions[:] = 0
     cache.doorkeeper[:] = 0
     return cache
-
-
-def forget_seen(cache: Cache) -> None:
-    """Empty the doorkeeper when half of its counters are in use; what comes often will soon be counted again."""
-    if cache.meta[SEEN] > 16 * len(cache.doorkeeper):
-        cache.doorkeeper[:] = 0
-        cache.meta[SEEN] = 0
-
-
-def grown(cache: Cache, table: int, capacity: int) -> Cache | None:
-    """Return the cache with more room in one table, or None where that would take more than ``capacity`` bytes.
-
-    Old and new arrays exist side by side while one is copied, and both are counted: the bound holds at every moment.
-    """
-    room = capacity - nbytes(cache)
-    if table == GROW_TRANSITIONS:
-        return _more_transitions(cache, room)
-    if table == GROW_FILTERS:
-        return _more_filters(cache, min(room, capacity // 4))
-    if table in (GROW_MEMBERS, GROW_TAGS):
-        return _longer_pool(cache, "members" if table == GROW_MEMBERS else "tags", room)
-    if table == GROW_STATES:
-        return _more_entries(cache, ("state_end", "info"), "state_slots", room)
-    return _more_entries(cache, ("set_end",), "set_slots", room)
 
 
 def snapshot(cache: Cache) -> Snapshot:
@@ -170,62 +137,6 @@ def snapshot(cache: Cache) -> Snapshot:
         successors=successors,
         final=frozenset((target & TARGET) - 1 for target in known if target & FINAL),
     )
-
-
-def _longer_pool(cache: Cache, name: str, room: int) -> Cache | None:
-    """Lengthen the members of states or the tags of sets."""
-    old: npt.NDArray[np.int32] = getattr(cache, name)
-    wanted = int(cache.meta[WANTED])
-    size = min(max(2 * len(old), wanted), room // 4)  # the last growth takes what is left
-    if size < wanted:
-        return None
-    return _replaced(cache, {name: _longer(old, size)})
-
-
-def _more_filters(cache: Cache, room: int) -> Cache:
-    """Make room for another wide filter. Where there is none, the cache goes on with those that it has."""
-    size = max(2 * len(cache.filters), int(cache.meta[WANTED]))
-    if 8 * size > room:
-        cache.meta[FILTERS_FULL] = 1
-        return cache
-    return cache._replace(filters=_longer(cache.filters, size))
-
-
-def _more_transitions(cache: Cache, room: int) -> Cache | None:
-    """Double the transition table, more than once if it has a crowded place and is not sparse."""
-    from compiler.kernels.transitions import rehash_transitions
-
-    slots = 2 * (len(cache.transitions) - PROBES + 1)
-    while 8 * (slots + PROBES - 1) <= room:
-        transitions = np.zeros(slots + PROBES - 1, np.uint64)
-        shift = np.int64(64 - (slots.bit_length() - 1))
-        if rehash_transitions(cache.transitions, cache.transition_shift, transitions, shift, cache.meta):
-            return cache._replace(transitions=transitions, transition_shift=shift)
-        slots *= 2
-    return None
-
-
-def _more_entries(cache: Cache, names: tuple[str, ...], slots_name: str, room: int) -> Cache | None:
-    """Double the tables of states or of sets."""
-    from compiler.kernels.interning import rehash
-
-    size = 2 * len(getattr(cache, names[0]))
-    slots = np.zeros(2 * size, np.uint64)
-    if slots.nbytes + 2 * sum(getattr(cache, name).nbytes for name in names) > room or size > 2 * cache.state_limit:
-        return None
-    rehash(getattr(cache, slots_name), slots)
-    tables = {name: _longer(getattr(cache, name), 2 * len(getattr(cache, name))) for name in names}
-    return _replaced(cache, {**tables, slots_name: slots})
-
-
-def _longer(old: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    new = np.zeros(size, old.dtype)
-    new[: len(old)] = old
-    return new
-
-
-def _replaced(cache: Cache, tables: dict[str, Any]) -> Cache:
-    return cache._replace(**tables)
 
 
 def _meta() -> npt.NDArray[np.int64]:

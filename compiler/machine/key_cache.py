@@ -34,7 +34,7 @@ SLOTS = 1 << 14
 SHARE = 4
 """At most this part of a cache's capacity goes to the table."""
 NO_KEY_TABLE = np.empty(0, np.uint64)
-NOTHING = (0, 0, 0, 0)
+NOTHING = (0, 0, 0, 0, 0)
 SAMPLE, SIMILAR = 256, 0.9
 """Keys whose words are measured, and how similar the mean bytes of a key must be for that to hold further."""
 
@@ -102,10 +102,11 @@ class KeyCachePolicy:
     share: float = 0.0
     """Of the keys of the last stretch that was judged, how many the table knew."""
 
-    def judge(self, *, keys: int, hits: int, words: int, size: int, word: float) -> None:
+    def judge(self, *, keys: int, hits: int, words: int, size: int, word: float, deferred: int = 0) -> None:
         """Take note of a stretch of keys: how many the table knew, how many words the others had, and the bytes of them all.
 
-        ``word`` is what walking a word costs now.
+        ``word`` is what walking a word costs now. ``deferred`` keys were left to the simulation: the table has not got to know them, and
+        they say nothing of what it will know.
         """
         if self.mode != "auto":
             self.left = LONGEST
@@ -113,7 +114,7 @@ class KeyCachePolicy:
         if not self.wanted:  # a pause has ended
             self.wanted, self.left, self.walked = True, self.stretch, words / keys
             return
-        missed, share = keys - hits, hits / keys
+        missed, share = keys - hits, hits / max(keys - deferred, 1)
         # Keys that are known may have more words than those that are not: a stream of keys of 12 words, of which 0.56 came again,
         # missed 2.7 words a key, and had 7.8.
         spared = max(words / max(missed, 1) * hits, self.walked * keys - words)
@@ -148,6 +149,10 @@ class KeyCache:
         self.table[:] = 0
         self.policy.share = 0.0
 
+    def wanted_bytes(self, capacity: int) -> int:
+        """Return the bytes of a table for a cache of this capacity."""
+        return 0 if self.policy.mode == "off" else table_bytes(capacity, self._share)
+
     def wanted_table(self, capacity: int, used: int) -> npt.NDArray[np.uint64]:
         """Return the table, or one of no slots where it is not wanted now or does not fit beside ``used`` bytes."""
         if not self.policy.wanted:  # as it never is where the mode is "off"
@@ -162,20 +167,24 @@ class KeyCache:
         """Return the row, at most ``stop``, at which keys from ``row`` on are judged."""
         return stop if self.policy.mode == "off" else min(stop, row + max(self.policy.left, 1))
 
-    def judge(self, keys: Keys, first: int, last: int, hits: int, words: int, used: int, *, rows: bool) -> None:
+    def judge(
+        self, keys: Keys, first: int, last: int, hits: int, words: int, used: int, *, rows: bool, deferred: int = 0
+    ) -> None:
         """Note what a walk of the keys ``first`` to ``last`` did; at the end of a stretch of keys, decide about the next.
 
-        ``used`` are the bytes of the cache, and ``rows`` says whether it fits into rows.
+        ``used`` are the bytes of the cache, and ``rows`` says whether it fits into rows; so many keys were ``deferred``.
         """
         policy = self.policy
         if policy.mode == "off":
             return
         size = int(keys.offsets[last]) - int(keys.offsets[first])
-        self._counts = tuple(a + b for a, b in zip(self._counts, (last - first, hits, words, size), strict=True))
+        self._counts = tuple(
+            a + b for a, b in zip(self._counts, (last - first, hits, words, size, deferred), strict=True)
+        )
         policy.left -= last - first
         # After a call that was broken off nothing may be left of a stretch, though nothing of it was counted.
         if policy.left <= 0 < self._counts[0]:
-            count, hits, words, size = self._counts
+            count, hits, words, size, deferred = self._counts
             self._counts = NOTHING
             word = ROW_WORD if rows else word_cost(used)
             if policy.wanted:  # else nobody asks
@@ -184,7 +193,7 @@ class KeyCache:
                     self._looked_at = size / count
                     self._long = long_words(keys, first, min(last, first + SAMPLE), self._separator)
                 word += LONG_WORD * self._long
-            policy.judge(keys=count, hits=hits, words=words, size=size, word=word)
+            policy.judge(keys=count, hits=hits, words=words, size=size, word=word, deferred=deferred)
 
 
 def long_words(keys: Keys, first: int, last: int, separator: int) -> float:

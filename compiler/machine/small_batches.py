@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, MEMBERS, ROW, STATES, WORDS, Cache, Keys
-from compiler.machine.cache import forget_seen
 from compiler.machine.collector import Collector
+from compiler.machine.doorkeeper import tend_doorkeeper
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import NO_KEY_TABLE
 from compiler.machine.progress import Progress
@@ -118,7 +118,7 @@ class SmallBatchWalker(Walker):
         column = Progress(keys, set_ids, Collector(set_ids), 0)
         column.row = int(cache.meta[ROW])
         self._fallbacks += self._simulation.deferred(keys, cache, column.found, set_ids)
-        forget_seen(cache)
+        tend_doorkeeper(cache, may_open=self._may_open)
         self._match_column(column, [])
         self._hand_over_sets(column.found, len(set_ids))
         return column.found.batch()

@@ -13,10 +13,11 @@ import numpy as np
 
 from compiler.kernels.tables import BLOCK, BUILDS, DONE, KEY_CACHE_HITS, MEMBERS, ROW, SEEN, STATES, WORDS, Cache
 from compiler.machine.bounded_cache import BoundedCache
-from compiler.machine.cache import forget_seen, nbytes
+from compiler.machine.cache import nbytes
 from compiler.machine.collector import Collector
 from compiler.machine.columns import end_of_bytes, readable
 from compiler.machine.dense_rows import QUIET_KEYS
+from compiler.machine.doorkeeper import tend_doorkeeper
 from compiler.machine.progress import Progress
 from compiler.machine.single_keys import ONE_BYTES
 from compiler.values import Int32s, KeyColumn, SetBatch
@@ -140,11 +141,12 @@ class Walker(BoundedCache):
             status = int(direct(walk, self._program, cache, self._work, column.keys, *where, table))
             self._dense_rows.note(stop - start, built=status != DONE or meta[BUILDS] != builds)
         column.row = int(meta[ROW])
-        self._fallbacks += self._simulation.deferred(column.keys, cache, column.found, column.out)
+        deferred = self._simulation.deferred(column.keys, cache, column.found, column.out)
+        self._fallbacks += deferred
         column.stretch_fresh += int(meta[SEEN]) - seen
-        forget_seen(cache)
+        tend_doorkeeper(cache, may_open=self._may_open)
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
-        self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=fits)
+        self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=fits, deferred=deferred)
         return status
 
     def _end_of_chunk(self, column: Progress) -> int:

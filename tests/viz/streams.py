@@ -67,14 +67,21 @@ class Stream:
 def random_streams(seed: int, count: int) -> list[Stream]:
     """Return streams of all dialects: from one pattern to sixty, from two words to forty, from no cache to an ample one."""
     choose = random.Random(seed)
-    return [choose.choice([_mixed, _mixed, _mixed, _blow_up, _strays])(choose) for _ in range(count)]
+    return [choose.choice([_mixed, _mixed, _mixed, _blow_up, _tight, _strays])(choose) for _ in range(count)]
 
 
-def _blow_up(choose: random.Random) -> Stream:
+def _blow_up(
+    choose: random.Random, capacities: tuple[int, ...] = CAPACITIES, counts: tuple[int, ...] = (5, 60)
+) -> Stream:
     """Return a set with so many states that building them is paused, and keys that ask for them."""
     patterns = [".".join(["#", "a", *["*"] * choose.randint(2, 11)]) for _ in range(choose.randint(1, 2))]
-    keys = [".".join(choose.choices("abc", k=choose.randint(8, 40))) for _ in range(choose.choice([5, 60]))]
-    return Stream(patterns, dr.AMQP, choose.choice(CAPACITIES), keys)
+    keys = [".".join(choose.choices("abc", k=choose.randint(8, 40))) for _ in range(choose.choice(counts))]
+    return Stream(patterns, dr.AMQP, choose.choice(capacities), keys)
+
+
+def _tight(choose: random.Random) -> Stream:
+    """Return one of them whose cache has room for whole keys, until its tables near the bound."""
+    return _blow_up(choose, (16_384, 20_000, 30_000, 70_000), (60,))
 
 
 def _strays(choose: random.Random) -> Stream:

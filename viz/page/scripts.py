@@ -17,7 +17,7 @@ __all__ = ["AMQP", "DAGRE_SHA256", "ENGINE", "part", "script"]
 DAGRE_SHA256 = "54a503e346f93ca0bb10abe7999587e037262935687aca45eb4e4b0f64bbb578"
 """Of ``vendor/dagre.min.js``."""
 
-ENGINE = ("text", "language", "automaton", "cache", "machine")
+ENGINE = ("text", "language", "automaton", "growing", "cache", "machine")
 """The scripts that need no page: tests run them in Node.js as well."""
 _PAGE = ("picture", "stream", "pictures", "panels", "predict", "editor", "exports", "page")
 

@@ -142,3 +142,13 @@ def test_rows_and_keys_take_the_room_that_there_is() -> None:
         for count in (50_000, 3, 50_000):
             answers(machine, [b"a.b.%d" % (i % count) for i in range(20_000)])
             assert machine.stats().bytes <= capacity
+
+
+def test_keys_that_were_deferred_say_nothing_of_what_the_table_will_know() -> None:
+    """A doorkeeper leaves keys to the simulation until they have come often, and only then the table gets to know them."""
+    kept, put_away = KeyCachePolicy("auto"), KeyCachePolicy("auto")
+    kept.judge(keys=1024, hits=60, words=3000, size=30_000, word=5.0, deferred=900)
+    put_away.judge(keys=1024, hits=60, words=3000, size=30_000, word=5.0)
+    assert (kept.wanted, put_away.wanted) == (True, False)
+    kept.judge(keys=2048, hits=2, words=6000, size=60_000, word=5.0, deferred=1900)
+    assert not kept.wanted

@@ -5,7 +5,8 @@
 
 const CacheTables = (() => {
   const { OTHER, MANY } = Automaton;
-  const BITS = (1n << 64n) - 1n, SCRAMBLE = 0x9e3779b97f4a7c15n, PROBES = 16, SPARSE = 32, META = 19, MOST_STATES = 2 ** 27 - 1;
+  const BITS = (1n << 64n) - 1n, SCRAMBLE = 0x9e3779b97f4a7c15n, PROBES = 16, SPARSE = 32, META = 23, MOST_STATES = 2 ** 27 - 1;
+  const HALF_EIGHTHS = 4, FULL_EIGHTHS = 5;
   const DONE = null;
   const bitLength = (number) => 32 - Math.clz32(number);
   const floorDiv = (a, b) => Math.floor(a / b);
@@ -33,7 +34,7 @@ const CacheTables = (() => {
       const keyBits = this.symbolBits + bitLength(this.stateLimit);
       this.keyShift = 64 - keyBits;
       this.slotBits = Math.max(5, keyBits - 32);
-      this.room = { states: 8, members: 32, sets: 8, tags: 22, filters: 1 };
+      this.room = { states: 8, stateSlots: 16, members: 32, sets: 8, setSlots: 16, tags: 14, filters: 1 };
       this.counts = { words: 0, misses: 0, builds: 0 };
       this.clear();
     }
@@ -45,52 +46,15 @@ const CacheTables = (() => {
       this.sets = new Map();
       this.members = this.tags = this.transitions = this.defaults = this.strays = 0;
       this.filterCount = 1;
-      this.filtersFull = false;
+      this.filtersFull = this.transitionsFull = false;
       this.start = [];
       this.slots = new Array(2 ** this.slotBits + PROBES - 1).fill(null);
       this.filters = [0n];
     }
 
     get nbytes() {
-      const { states, members, sets, tags, filters } = this.room;
-      return 8 * META + 36 * states + 4 * members + 20 * sets + 4 * tags + 8 * this.slots.length + 8 * filters;
-    }
-
-    // --- growth: true, or false where it would take more than `capacity` bytes, the old array beside the new one ---------
-
-    grow(table, capacity) {
-      const room = capacity - this.nbytes;
-      if (table === "transitions") return this.#growTransitions(room);
-      if (table === "filters") {
-        const size = Math.max(2 * this.room.filters, this.wanted);
-        if (8 * size > Math.min(room, floorDiv(capacity, 4))) this.filtersFull = true;
-        else this.room.filters = size;
-        return true;
-      }
-      if (table === "members" || table === "tags") {
-        const size = Math.min(Math.max(2 * this.room[table], this.wanted), floorDiv(room, 4));
-        if (size < this.wanted) return false;
-        this.room[table] = size;
-        return true;
-      }
-      const old = this.room[table], size = 2 * old, entry = table === "states" ? 20 : 4;
-      if (16 * size + 2 * entry * old > room || size > 2 * this.stateLimit) return false;
-      this.room[table] = size;
-      return true;
-    }
-
-    #growTransitions(room) {
-      for (let bits = this.slotBits + 1; 8 * (2 ** bits + PROBES - 1) <= room; bits++) {
-        const slots = new Array(2 ** bits + PROBES - 1).fill(null), old = this.slots;
-        const sparse = SPARSE * (this.transitions + 1) < slots.length;
-        this.transitions = 0;
-        if (old.every((entry) => entry === null || this.#place(slots, bits, entry) || (sparse && this.#supplant(slots, bits, entry)))) {
-          this.slots = slots;
-          this.slotBits = bits;
-          return true;
-        }
-      }
-      return false;
+      const { states, stateSlots, members, sets, setSlots, tags, filters } = this.room;
+      return 8 * (META + stateSlots + setSlots + filters + this.slots.length) + 20 * states + 4 * (members + sets + tags);
     }
 
     // --- transitions --------------------------------------------------------------------------------------------------
@@ -114,16 +78,30 @@ const CacheTables = (() => {
       slots[Number(entry.mixed >> BigInt(64 - bits)) + PROBES - 1] = entry;
       return true;
     }
+    /** Move all transitions to a table of 2^bits slots; false if a place there is crowded and the table not sparse. */
+    rehash(bits) {
+      const slots = new Array(2 ** bits + PROBES - 1).fill(null), sparse = SPARSE * (this.transitions + 1) < slots.length;
+      this.transitions = 0;
+      for (const entry of this.slots) {
+        if (entry === null || this.#place(slots, bits, entry)) continue;
+        if (!sparse) return false;
+        this.#supplant(slots, bits, entry);
+      }
+      this.slots = slots;
+      this.slotBits = bits;
+      return true;
+    }
     find(state, symbol) {
       const mixed = this.#mix(state, symbol), home = Number(mixed >> BigInt(64 - this.slotBits));
       for (let at = home; at < home + PROBES && this.slots[at] !== null; at++) if (this.slots[at].mixed === mixed) return this.slots[at];
       return null;
     }
     #enter(state, symbol, target) {
-      if (2 * (this.transitions + 1) > this.slots.length - PROBES + 1) return "transitions";
+      const full = this.transitionsFull, most = full ? FULL_EIGHTHS : HALF_EIGHTHS;
+      if (8 * (this.transitions + 1) > most * (this.slots.length - PROBES + 1)) return "transitions";
       const entry = { mixed: this.#mix(state, symbol), state, symbol, target };
       if (this.#place(this.slots, this.slotBits, entry)) return DONE;
-      if (SPARSE * (this.transitions + 1) >= this.slots.length) return "transitions";
+      if (!full && SPARSE * (this.transitions + 1) >= this.slots.length) return "transitions";
       this.#supplant(this.slots, this.slotBits, entry);
       return DONE;
     }

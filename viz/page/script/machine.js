@@ -1,4 +1,4 @@
-// The lazy DFA as `Router.match` drives it, a key at a time: compiler/machine/{walker,pace,key_cache}.py in JavaScript, and the
+// The lazy DFA as `Router.match` drives it, a key at a time: compiler/machine/{walker,bounded_cache,pace,key_cache}.py in JavaScript, and the
 // answers that a router remembers. It records for each key the same frames as compiler/machine/trace.py, and tests hold the two
 // to each other frame by frame and counter by counter. What blocks of keys, threads and automata of over 4 MB add is not here.
 "use strict";
@@ -190,15 +190,17 @@ const Machine = (() => {
       return null;
     }
 
-    /** The table of whole keys is made when keys are walked, if its share of the capacity has room for 64 of them. */
-    #wantKeyTable() {
-      if (this.keyTable) return;
+    /** The bytes of a table of whole keys: its share of the capacity, if that has room for 64 of them. */
+    get #keyTableBytes() {
       const slots = Math.min(1 << 14, Math.floor(this.capacity / 256));
-      const bytes = slots >= 64 ? 64 * 2 ** (CacheTables.bitLength(slots) - 1) : 0;
-      if (this.cache.nbytes + bytes <= this.capacity) this.keyTable = bytes;
+      return slots >= 64 ? 64 * 2 ** (CacheTables.bitLength(slots) - 1) : 0;
+    }
+    /** That table is made when keys are walked, if it fits beside the others. */
+    #wantKeyTable() {
+      if (!this.keyTable && this.cache.nbytes + this.#keyTableBytes <= this.capacity) this.keyTable = this.#keyTableBytes;
     }
     #grow(table) {
-      if (this.cache.grow(table, this.capacity - this.keyTable)) return true;
+      if (Growing.grow(this.cache, table, this.capacity - this.keyTable, this.keyTable ? 0 : this.#keyTableBytes)) return true;
       if (!this.keyTable) return false;
       this.keyTable = 0;
       return this.#grow(table);

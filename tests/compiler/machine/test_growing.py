@@ -1,0 +1,177 @@
+"""Caches whose tables cannot double within the bound: they go on in smaller steps, hold the bound, and answer rightly."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from compiler import build_nfa
+from compiler.automata.nfa import Nfa
+from compiler.kernels.tables import (
+    GROW_MEMBERS,
+    GROW_SETS,
+    GROW_STATES,
+    GROW_TAGS,
+    GROW_TRANSITIONS,
+    PROBES,
+    STATES,
+    TRANSITIONS,
+    TRANSITIONS_FULL,
+    WANTED,
+    Cache,
+)
+from compiler.machine import bounded_cache, growing
+from compiler.machine.cache import nbytes
+from compiler.machine.lazy import LazyDfa
+from compiler.machine.policy import Policy
+from tests.compiler.machines import answers, assert_same_automaton
+
+SITES, DEVICES = 60, 200
+PATTERNS = [[b"s%d" % site, b"d%d" % device] for site in range(SITES) for device in range(DEVICES)]
+KEYS = [b".".join(pattern) for pattern in PATTERNS]
+EXPECTED = [[position] for position in range(len(PATTERNS))]
+
+
+@pytest.fixture(scope="module", name="nfa")
+def make_nfa() -> Nfa:
+    return build_nfa(PATTERNS)
+
+
+def machine_of(nfa: Nfa, capacity: int) -> LazyDfa:
+    return LazyDfa(nfa, b".", capacity, policy=Policy(simulate=False, row_bytes=0))
+
+
+def cache_of(machine: LazyDfa) -> Cache:
+    cache = machine._walkers[0]._cache
+    assert cache is not None
+    return cache
+
+
+def all_of_it(nfa: Nfa) -> int:
+    """The bytes of a cache that knows all keys and had room to double its tables."""
+    machine = machine_of(nfa, 1 << 26)
+    assert answers(machine, KEYS) == EXPECTED
+    return machine.stats().bytes
+
+
+def test_a_cache_that_fits_is_not_cleared_for_want_of_room_to_double(nfa: Nfa) -> None:
+    """Within twelve thirteenths of what doubled tables end with, where doubling the last of them takes half as much again."""
+    capacity = all_of_it(nfa) * 12 // 13
+    machine = machine_of(nfa, capacity)
+    assert answers(machine, KEYS) == EXPECTED
+    built = machine.stats().misses
+    assert answers(machine, KEYS) == EXPECTED
+    stats, cache = machine.stats(), cache_of(machine)
+    assert (stats.clears, stats.misses) == (0, built)
+    assert stats.bytes <= capacity
+    assert len(cache.state_end) < 2 * cache.meta[STATES]
+    with patch.object(growing, "STEPS", ()):
+        machine = machine_of(nfa, capacity)
+        assert answers(machine, KEYS) == EXPECTED
+        assert machine.stats().clears > 0
+
+
+def test_the_bound_holds_while_a_table_is_copied(nfa: Nfa) -> None:
+    """Old and new arrays together, for bounds at which each table is the one that does not fit."""
+    steps, refused = set(), 0
+    real = growing.grown
+
+    def watched(cache: Cache, table: int, capacity: int, spare: int = 0) -> Cache | None:
+        nonlocal refused
+        larger = real(cache, table, capacity, spare)
+        if larger is None:
+            refused += 1
+            return None
+        old = {id(array) for array in cache if isinstance(array, np.ndarray)}
+        new = sum(array.nbytes for array in larger if isinstance(array, np.ndarray) and id(array) not in old)
+        assert nbytes(cache) + new <= capacity
+        for slots in (larger.state_slots, larger.set_slots):
+            assert len(slots).bit_count() == 1
+        ratio = len(larger.state_end) / len(cache.state_end)
+        steps.add(round(ratio, 2))
+        return larger
+
+    rng = random.Random(3)
+    with patch.object(bounded_cache, "grown", watched):
+        for _ in range(12):
+            machine = machine_of(nfa, rng.randrange(20_000, 200_000))
+            keys = rng.sample(range(len(KEYS)), 4000)
+            assert answers(machine, [KEYS[i] for i in keys]) == [EXPECTED[i] for i in keys]
+            assert_same_automaton(nfa, machine)
+    assert refused > 10
+    assert {1.0, 2.0} <= steps
+    assert any(1 < step < 2 for step in steps)
+
+
+@pytest.mark.parametrize(("table", "slots"), [(GROW_STATES, "state_slots"), (GROW_SETS, "set_slots")])
+def test_hash_tables_stay_powers_of_two(nfa: Nfa, table: int, slots: str) -> None:
+    """Also where there is more room after a step than before it, as when whole keys give theirs back."""
+    machine = machine_of(nfa, 1 << 26)
+    assert answers(machine, KEYS[:900]) == EXPECTED[:900]
+    cache, rng = cache_of(machine), random.Random(5)
+    known = np.sort(getattr(cache, slots))
+    for _ in range(12):
+        more = rng.choice([0.2, 0.5, 4]) * nbytes(cache)
+        cache = growing.grown(cache, table, int(nbytes(cache) + more)) or cache
+        found = getattr(cache, slots)
+        assert len(found).bit_count() == 1
+        assert np.array_equal(np.sort(found)[-len(known) :], known)
+        assert np.count_nonzero(found) == np.count_nonzero(known)
+
+
+@pytest.mark.parametrize("table", [GROW_STATES, GROW_SETS, GROW_MEMBERS, GROW_TAGS])
+def test_steps_leave_room_for_whole_keys(nfa: Nfa, table: int) -> None:
+    machine = machine_of(nfa, 1 << 26)
+    assert answers(machine, KEYS) == EXPECTED
+    cache = cache_of(machine)
+    cache.meta[WANTED] = 1 + len(cache.members if table == GROW_MEMBERS else cache.tags)
+    doubled = growing.grown(cache, table, 1 << 26, 1 << 20)
+    assert doubled is not None
+    room = nbytes(doubled) - nbytes(cache)  # too little to double, as half of it must be left then
+    step = growing.grown(cache, table, nbytes(cache) + 3 * room)
+    assert step is not None
+    assert nbytes(cache) < nbytes(step) < nbytes(doubled)
+    assert growing.grown(cache, table, nbytes(cache) + 3 * room, 3 * room) is None
+
+
+def test_a_table_of_transitions_that_cannot_double_is_filled_further(nfa: Nfa) -> None:
+    """Up to five eighths. What has no place then supplants another transition, which is built again."""
+    machine, some, more = machine_of(nfa, 1 << 26), 7000, 10_000
+    assert answers(machine, KEYS[:some]) == EXPECTED[:some]
+    cache = cache_of(machine)
+    slots = len(cache.transitions) - PROBES + 1
+    cache.meta[TRANSITIONS_FULL] = 1  # as it is where there is no room to double
+    assert answers(machine, KEYS[:more]) == EXPECTED[:more]
+    known = machine.stats().misses
+    assert answers(machine, KEYS[:more]) == EXPECTED[:more]
+    cache = cache_of(machine)
+    assert len(cache.transitions) - PROBES + 1 == slots
+    assert slots / 2 < cache.meta[TRANSITIONS] <= 5 * slots / 8
+    assert 0 < machine.stats().misses - known < more / 20
+    assert_same_automaton(nfa, machine)
+    assert answers(machine, KEYS) == EXPECTED
+    cache = cache_of(machine)
+    assert len(cache.transitions) - PROBES + 1 == 2 * slots
+    assert cache.meta[TRANSITIONS_FULL] == 0
+    assert machine.stats().clears == 0
+
+
+def test_a_table_that_was_tried_in_vain_leaves_the_count_as_it_was(nfa: Nfa) -> None:
+    machine = machine_of(nfa, 1 << 26)
+    assert answers(machine, KEYS) == EXPECTED
+    cache = cache_of(machine)
+    count = int(cache.meta[TRANSITIONS])
+
+    def crowded(*arguments: Any) -> bool:
+        arguments[-1][TRANSITIONS] = 5
+        return False
+
+    with patch("compiler.kernels.transitions.rehash_transitions", crowded):
+        assert growing.grown(cache, GROW_TRANSITIONS, 1 << 26) is cache
+    assert (cache.meta[TRANSITIONS], cache.meta[TRANSITIONS_FULL]) == (count, 1)
+    with patch("compiler.kernels.transitions.rehash_transitions", crowded):
+        assert growing.grown(cache, GROW_TRANSITIONS, 1 << 26) is None
