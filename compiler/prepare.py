@@ -19,6 +19,7 @@ from compiler.kernels.tables import Keys, frozen
 from compiler.machine.columns import whole
 from compiler.machine.dense_rows import QUIET_KEYS
 from compiler.machine.lazy import LazyDfa
+from compiler.machine.policy import Policy
 from compiler.machine.screen import Screen
 from compiler.machine.simulator import Simulator
 from compiler.relay.plain_relay import PlainRelay
@@ -65,6 +66,14 @@ def compile_kernels() -> None:
         machine.match_joined(b"word1.x", 1)
         _compile_seals(machine, LazyDfa(nfa, b".", 1 << 20, key_cache="on"), column)
         Simulator(nfa, b".").match_batch([column])
+    _compile_store(LazyDfa(small, b".", 4 << 20, key_cache="auto", policy=Policy(key_store=True)), column)
+
+
+def _compile_store(machine: LazyDfa, column: KeyColumn) -> None:
+    from compiler.kernels.key_store import rehash_stored
+
+    machine.match_batch([column])
+    rehash_stored(np.zeros(1, np.uint64), np.zeros(2, np.uint64))
 
 
 def _compile_seals(machine: LazyDfa, with_keys: LazyDfa, column: KeyColumn) -> None:

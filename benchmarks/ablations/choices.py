@@ -130,8 +130,8 @@ ABLATIONS = (
         (
             Change(
                 "compiler/kernels/transitions.py",
-                "if 2 * (meta[TRANSITIONS] + 1) >",
-                "if 4 * (meta[TRANSITIONS] + 1) >",
+                "HALF_EIGHTHS, FULL_EIGHTHS = 4, 5",
+                "HALF_EIGHTHS, FULL_EIGHTHS = 2, 2",
             ),
         ),
     ),

@@ -55,7 +55,10 @@ def _copy_eight_ends(_: Any, source: Any, begin: Any, target: Any, at: Any, shif
 
 
 def _hash_line(_: Any, data: Any, begin: Any, length: Any) -> Any:
-    """Return the sum of the eight numbers that a text's first 64 bytes are, with zeros behind its end, each times its factor."""
+    """Return the sum of the eight numbers that a text's first 64 bytes are, with zeros behind its end, each times its factor.
+
+    Before, the upper half of each is folded into its lower half: else the last of eight bytes would count for the uppermost eight bits alone.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data, begin, length = opened(context, builder, signature, arguments)
@@ -63,7 +66,9 @@ def _hash_line(_: Any, data: Any, begin: Any, length: Any) -> Any:
         short = builder.icmp_unsigned("<", length, INT(64))
         mask = builder.select(short, _ones_below(builder, length), INT(-1))
         line = builder.select(builder.bitcast(mask, EACH_BYTE), line, BYTES([0] * 64))
-        products = builder.mul(builder.bitcast(line, VECTOR), VECTOR([int(one) for one in FACTORS]))
+        numbers = builder.bitcast(line, VECTOR)
+        folded = builder.xor(numbers, builder.lshr(numbers, VECTOR([32] * LANES)))
+        products = builder.mul(folded, VECTOR([int(one) for one in FACTORS]))
         add = Lanes(builder).function(ir.FunctionType(INT, [VECTOR]), "llvm.vector.reduce.add.v8i64")
         return builder.call(add, [products])
 

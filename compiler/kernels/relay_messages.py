@@ -83,7 +83,8 @@ def hash_plainly(data: Bytes, begin: Unsigned, length: Unsigned) -> Unsigned:
     """Do what :func:`compiler.kernels._text_vectors.hash_line` does, eight bytes after the other."""
     total, at = ZERO, ZERO
     while at < min(length, WINDOW):
-        total += _eight(data, begin, at, length) * FACTORS[at // EIGHT]
+        number = _eight(data, begin, at, length)
+        total += (number ^ (number >> UPPER_HALF)) * FACTORS[at // EIGHT]
         at += EIGHT
     return total
 

@@ -28,6 +28,7 @@ from compiler.machine.collector import Collector
 from compiler.machine.dense_rows import DenseRows
 from compiler.machine.growing import grown
 from compiler.machine.key_cache import KeyCache
+from compiler.machine.key_store import KeyStore
 from compiler.machine.policy import Policy
 from compiler.machine.seals import make_seal
 from compiler.machine.simulation import Simulation
@@ -77,7 +78,7 @@ class BoundedCache:
             states=int(meta[STATES]) - 1,
             transitions=int(meta[TRANSITIONS] + meta[DEFAULTS]),
             accept_sets=int(meta[SETS]) - 1,
-            bytes=nbytes(cache) + self._key_cache.table.nbytes + self._dense_rows.nbytes,
+            bytes=nbytes(cache) + self._dense_rows.nbytes + self._keys_bytes,
             capacity=self._capacity,
             keys=self._keys,
             words=int(meta[WORDS]),
@@ -105,6 +106,7 @@ class BoundedCache:
         self._begin()
         self._capacity = capacity
         self._key_cache.drop()
+        self._key_store = KeyStore(capacity, wanted=self._policy.stores_keys)
         self._dense_rows.note(0, built=True)
         if self._cache is None or nbytes(self._cache) > capacity:
             self._start_over()
@@ -126,6 +128,7 @@ class BoundedCache:
         self._simulation = Simulation(self._program, self._bits, self._work)
         self._dense_rows = DenseRows(self._program, self._policy.row_bytes)
         self._key_cache.drop()
+        self._key_store = KeyStore(self._capacity, wanted=self._policy.stores_keys)
         self._single = SingleKeys(self._program, self._capacity)
         self._words_at_clear = int(cache.meta[WORDS])
         self._cache = cache if nbytes(cache) <= self._capacity and self._policy.simulate is not True else None
@@ -134,13 +137,13 @@ class BoundedCache:
 
     def _grow(self, cache: Cache, table: int) -> bool:
         """Give a table of the cache more room; return False where the capacity does not allow it."""
-        key_cache = self._key_cache
+        key_cache, key_store = self._key_cache, self._key_store
         spare = 0 if len(key_cache.table) else key_cache.wanted_bytes(self._capacity)
-        larger = grown(cache, table, self._capacity - key_cache.table.nbytes, spare)
+        larger = grown(cache, table, self._capacity - self._keys_bytes, spare)
         if larger is None:
-            if not len(key_cache.table):
+            if not self._keys_bytes:
                 return False
-            key_cache.drop()  # what it takes is room for the automaton first
+            (key_store if key_store.nbytes else key_cache).drop()  # what they take is room for the automaton first
             return self._grow(cache, table)
         self._cache, self._single.cache = larger, None
         return True
@@ -159,9 +162,25 @@ class BoundedCache:
             self._cache, self._single.cache = smallest, None
         self._numbering = object()
         self._key_cache.forget()
+        self._key_store.drop()
         self._single.forget()
         self._words_at_clear = int(cache.meta[WORDS])
         self._clears += 1
+
+    @property
+    def _keys_bytes(self) -> int:
+        """The bytes of whole keys."""
+        return self._key_cache.table.nbytes + self._key_store.nbytes
+
+    @property
+    def _used_bytes(self) -> int:
+        """The bytes of the cache's tables."""
+        return 0 if self._cache is None else nbytes(self._cache)
+
+    @property
+    def _unused_bytes(self) -> int:
+        """The bytes of the capacity that nothing takes."""
+        return self._capacity - self._used_bytes - self._dense_rows.nbytes - self._keys_bytes
 
     @property
     def _may_open(self) -> bool:

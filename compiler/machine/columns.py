@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from compiler.kernels.tables import PADDING, Keys, frozen
+from compiler.kernels.tables import PADDING, Bytes, Int64s, Keys, frozen
 from compiler.values import Int32s, KeyColumn
 
-__all__ = ["end_of_bytes", "readable", "shares", "whole"]
+__all__ = ["end_of_bytes", "gathered", "readable", "shares", "whole"]
 
 NO_NULLS = np.empty(0, np.bool_)
 
@@ -56,6 +56,17 @@ def end_of_bytes(offsets: Int32s, first: int, stop: int, most: int) -> int:
         last = np.int32(min(int(offsets[first]) + most, 2**31 - 1))  # another type would have all offsets converted
         stop = max(first + 1, int(np.searchsorted(offsets, last)))
     return stop
+
+
+def gathered(offsets: Int32s, data: Bytes, rows: Int64s) -> KeyColumn:
+    """Return a copy of some keys of a column, none of which may be null; behind it kernels may read."""
+    from compiler.kernels.walk_sealed import gather_keys  # as late as all kernels
+
+    ends = np.zeros(len(rows) + 1, np.int32)
+    np.cumsum(offsets[rows + 1] - offsets[rows], out=ends[1:])
+    copied = np.empty(int(ends[-1]) + PADDING, np.uint8)
+    gather_keys(frozen(offsets), frozen(data), rows, ends, copied)
+    return KeyColumn(ends, copied, None)
 
 
 def whole(column: KeyColumn) -> Keys:

@@ -31,9 +31,6 @@ three passes together the same."""
 def tend_doorkeeper(cache: Cache, *, may_open: bool) -> None:
     """Open or close the door, and empty the doorkeeper when half of its counters are in use; what comes often will soon be counted again."""
     meta = cache.meta
-    if meta[SEEN] > 16 * len(cache.doorkeeper):
-        cache.doorkeeper[:] = 0
-        meta[SEEN] = 0
     first, requests = int(meta[ASKED_FIRST]), int(meta[ASKED_FIRST] + meta[ASKED_AGAIN])
     if requests >= WINDOW:
         # A counter in use is taken for an earlier request, though it may be another transition's.
@@ -41,3 +38,6 @@ def tend_doorkeeper(cache: Cache, *, may_open: bool) -> None:
         again = requests * free / max(first, 1) - 1
         meta[DOOR_OPEN] = may_open and again > (CLOSES if meta[DOOR_OPEN] else OPENS)
         meta[ASKED_FIRST] = meta[ASKED_AGAIN] = 0
+    if meta[SEEN] > 16 * len(cache.doorkeeper):
+        cache.doorkeeper[:] = 0
+        meta[SEEN] = 0

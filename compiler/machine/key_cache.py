@@ -186,14 +186,18 @@ class KeyCache:
         if policy.left <= 0 < self._counts[0]:
             count, hits, words, size, deferred = self._counts
             self._counts = NOTHING
-            word = ROW_WORD if rows else word_cost(used)
-            if policy.wanted:  # else nobody asks
-                # Looking takes 50 us, as long as a trial itself: so only where keys are longer or shorter than when it was done.
-                if not SIMILAR * self._looked_at < size / count < self._looked_at / SIMILAR:
-                    self._looked_at = size / count
-                    self._long = long_words(keys, first, min(last, first + SAMPLE), self._separator)
-                word += LONG_WORD * self._long
-            policy.judge(keys=count, hits=hits, words=words, size=size, word=word, deferred=deferred)
+            # Looking takes 50 us, as long as a trial itself: so only where keys are longer or shorter than when it was done. And without a
+            # trial nobody asks.
+            if policy.wanted and not SIMILAR * self._looked_at < size / count < self._looked_at / SIMILAR:
+                self._looked_at = size / count
+                self._long = long_words(keys, first, min(last, first + SAMPLE), self._separator)
+            policy.judge(
+                keys=count, hits=hits, words=words, size=size, word=self.word_cost(used, rows=rows), deferred=deferred
+            )
+
+    def word_cost(self, used: int, *, rows: bool = False) -> float:
+        """Return what walking a word takes, with the words of keys as they were when they were looked at."""
+        return (ROW_WORD if rows else word_cost(used)) + LONG_WORD * self._long
 
 
 def long_words(keys: Keys, first: int, last: int, separator: int) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from compiler.kernels.tables import PADDING, frozen
+from compiler.machine.columns import gathered
 from compiler.machine.walker import CHUNK, CHUNK_BYTES
 from compiler.values import Int32s, KeyColumn
 
@@ -38,13 +38,7 @@ class LeftKeys:
         rows = self.rows
         if isinstance(rows, slice):
             return KeyColumn(offsets[rows.start : rows.stop + 1], data, None if valid is None else valid[rows])
-        from compiler.kernels.walk_sealed import gather_keys  # as late as all kernels
-
-        ends = np.zeros(len(rows) + 1, np.int32)
-        np.cumsum(offsets[rows + 1] - offsets[rows], out=ends[1:])
-        copied = np.empty(int(ends[-1]) + PADDING, np.uint8)
-        gather_keys(frozen(offsets), frozen(data), rows, ends, copied)
-        return KeyColumn(ends, copied, None)
+        return gathered(offsets, data, rows)
 
 
 def cut(column: KeyColumn, rows: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.int64]]:

@@ -27,6 +27,8 @@ class Policy:
     """Whether whole keys are looked up before their words are read."""
     key_cache_share: int = SHARE
     """At most one part in so many of the cache's capacity goes to their table."""
+    key_store: bool | None = None
+    """Whether keys are stored by the hundred thousand, where the key cache's mode is not "off"."""
     doorkeeper: bool | None = None
     """Whether only transitions that are asked for several times are built; else the automaton's size decides, and whether the cache
     was full."""
@@ -38,6 +40,11 @@ class Policy:
     def pace(self, lanes: int | None) -> Pace:
         """Return the pace of a walker; where it is fixed, it is never judged, and stretches are long from the first one on."""
         return Pace(lanes=lanes) if self.simulate is None else Pace(lanes=lanes, stretch=LONGEST)
+
+    @property
+    def stores_keys(self) -> bool | None:
+        """The same, with the mode of the key cache minded: users who fix that want no other keys to be kept."""
+        return self.key_store if self.key_cache == "auto" else False
 
     def keeps_door(self, *, far: bool) -> bool:
         """Tell whether to have a doorkeeper, for an automaton that is ``far`` from the processor, or a cache that was full, or neither."""

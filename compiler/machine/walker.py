@@ -15,9 +15,10 @@ from compiler.kernels.tables import BLOCK, BUILDS, DONE, KEY_CACHE_HITS, MEMBERS
 from compiler.machine.bounded_cache import BoundedCache
 from compiler.machine.cache import nbytes
 from compiler.machine.collector import Collector
-from compiler.machine.columns import end_of_bytes, readable
+from compiler.machine.columns import end_of_bytes, gathered, readable, whole
 from compiler.machine.dense_rows import QUIET_KEYS
 from compiler.machine.doorkeeper import tend_doorkeeper
+from compiler.machine.key_store import Stretch
 from compiler.machine.progress import Progress
 from compiler.machine.single_keys import ONE_BYTES
 from compiler.values import Int32s, KeyColumn, SetBatch
@@ -80,8 +81,11 @@ class Walker(BoundedCache):
         self._hand_over_sets(found, end)
         self._midway = False
 
-    def _match_column(self, column: Progress, halt: Halt) -> None:
-        """Match the keys of a column: walk while that pays, and simulate where it does not."""
+    def _match_column(self, column: Progress, halt: Halt, *, may_clear: bool = True) -> bool:
+        """Match the keys of a column: walk while that pays, and simulate where it does not.
+
+        Returns False, with keys left, where the cache is full and must not be cleared.
+        """
         pace = self._pace
         while column.row < len(column):
             if halt:
@@ -92,13 +96,45 @@ class Walker(BoundedCache):
                 stop = min(len(column), column.row + pace.pause)
                 pace.pause -= stop - column.row
                 self._simulate(column, stop, halt)
+            elif may_clear and column.block > 1 and self._key_store.asks(len(column) - column.row):
+                if not self._look_up(column, self._cache, halt):
+                    self._make_room(column, self._cache)
             else:
                 table = self._walk(column, self._cache)
                 if table == DONE:
                     column.block = BLOCK
                     self._judge_pace(column, self._cache)
                 elif not self._grow(self._cache, table):
+                    if not may_clear:
+                        return False
                     self._make_room(column, self._cache)
+        return True
+
+    def _look_up(self, column: Progress, cache: Cache, halt: Halt) -> bool:
+        """Look keys up in the key store, and match and store those that are not known.
+
+        Returns False, with all of these keys left, where the cache is too full for them.
+        """
+        keys, meta, store, start = column.keys, cache.meta, self._key_store, column.row
+        if not store.ready(self._unused_bytes):
+            return True
+        base, words = column.found.base, int(meta[WORDS])
+        stop = end_of_bytes(keys.offsets, start, store.end_of_stretch(start, len(column)), CHUNK_BYTES)
+        lost = store.look_up(keys, start, stop, base, column.out)
+        if len(lost):
+            found = np.empty(len(lost), np.int32)
+            part = Progress(whole(gathered(keys.offsets, keys.data, lost)), found, column.found, 0)
+            if not self._match_column(part, halt, may_clear=False):
+                return False
+            column.out[lost] = found
+            store.keep(keys, found, base, self._unused_bytes)
+        asked = stop - start if not len(keys.valid) else int(np.count_nonzero(keys.valid[start:stop]))
+        meta[KEY_CACHE_HITS] += asked - len(lost)
+        column.row = column.stretch_end = stop
+        size = int(keys.offsets[stop]) - int(keys.offsets[start])
+        stretch = Stretch(keys=stop - start, hits=asked - len(lost), words=int(meta[WORDS]) - words, size=size)
+        store.judge(stretch, word=self._key_cache.word_cost(self._used_bytes), room=self._unused_bytes)
+        return True
 
     def _simulate(self, column: Progress, stop: int, halt: Halt) -> None:
         """Simulate the keys up to row ``stop``."""
@@ -121,8 +157,8 @@ class Walker(BoundedCache):
         seen = int(meta[SEEN])
         stop = self._end_of_chunk(column)
         used = nbytes(cache)
-        table = self._key_cache.wanted_table(self._capacity, used + self._dense_rows.nbytes)
-        fits = self._dense_rows.fits(cache, self._capacity - used - self._key_cache.table.nbytes)
+        table = self._key_cache.wanted_table(self._capacity, used + self._dense_rows.nbytes + self._key_store.nbytes)
+        fits = self._dense_rows.fits(cache, self._capacity - used - self._keys_bytes)
         dense = fits and not len(table) and column.block > 1
         if dense and self._dense_rows.long_enough:
             meta[ROW] = self._dense_rows.walk(
@@ -147,6 +183,10 @@ class Walker(BoundedCache):
         tend_doorkeeper(cache, may_open=self._may_open)
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
         self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=fits, deferred=deferred)
+        if column.row > start and self._key_store.due(column.row - start) and not fits:
+            size = int(column.keys.offsets[column.row]) - int(column.keys.offsets[start])
+            walked = Stretch(column.row - start, *counts, size)
+            self._key_store.policy.begin(walked, word=self._key_cache.word_cost(used))
         return status
 
     def _end_of_chunk(self, column: Progress) -> int:

@@ -1,0 +1,190 @@
+"""The look-up of whole keys in the key store, which may take as much memory as the automaton leaves.
+
+Unlike the key cache (:mod:`compiler.kernels.key_cache`), which should stay in the second-level cache and forgets a key for
+another one, the store holds keys by the hundred thousand, and is read from memory. So a block of keys goes through three passes: each
+key is hashed, and its slot of the index asked for; its record is found, and asked for; it is compared. The answers to what a pass asks for
+are there when the next one needs them.
+
+:mod:`compiler.machine.key_store` decides when a stream of keys is worth it. What is in the tables says
+:mod:`compiler.kernels.store_tables`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.kernels._jit import inlined, kernel, load64, prefetch, trailing_zeros
+from compiler.kernels._text_vectors import hash_line, same_line
+from compiler.kernels.store_tables import RECORDS_BEHIND, STORED, STORED_BYTES, STORED_NUMBERS, TOGETHER, Asked, Store
+from compiler.kernels.tables import Bytes, Int32s, Keys, Signed, Uint64s, Unsigned
+from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, UPPER_HALF, WINDOW, ZERO
+from compiler.kernels.words import below
+
+__all__ = ["look_up_stored", "rehash_stored", "store_keys"]
+
+MOST_BYTES, BEHIND = np.uint64(STORED_BYTES), np.uint64(RECORDS_BEHIND)
+LINE = np.uint64(56)
+"""A key of at most so many bytes is compared at once, as its record takes at most eight numbers then."""
+AHEAD = 8
+"""Keys before one that is stored, its slot is asked for."""
+
+
+@kernel
+def look_up_stored(
+    store: Store, asked: Asked, keys: Keys, row: Signed, stop: Signed, base: Signed, out: Int32s
+) -> Signed:
+    """Look up keys ``row`` to ``stop``, and write ``base`` + accept set - 1 into ``out``, -1 for a null key.
+
+    Returns how many keys are not stored. Their rows and hashes are in ``asked``, and ``out`` has nothing that means anything for them.
+    """
+    index, records, offsets, data = store.slots, store.records, keys.offsets, keys.data
+    mask = np.uint64(index.size) - ONE
+    shift = _shift(index)
+    rows, hashes, places = asked.rows, asked.hashes, asked.places
+    lost, first, last = ZERO, np.uint64(row), np.uint64(stop)
+    while first < last:
+        n = min(np.uint64(TOGETHER), last - first)
+        for j in range(n):
+            begin = np.uint64(offsets[first + j])
+            mixed = _hash(data, begin, np.uint64(offsets[first + j + ONE]) - begin)
+            hashes[lost + j] = mixed
+            prefetch(index, mixed >> shift)
+        for j in range(n):
+            mixed = hashes[lost + j]
+            place = _place(index, mask, shift, mixed)
+            places[j] = place
+            end = place + _numbers(np.uint64(offsets[first + j + ONE]) - np.uint64(offsets[first + j]))
+            prefetch(records, place)
+            prefetch(records, end)
+            place += EIGHT
+            while place < end:
+                prefetch(records, place)
+                place += EIGHT
+        left = lost
+        for j in range(n):
+            at, place = first + j, places[j]
+            begin = np.uint64(offsets[at])
+            known = _is_stored(records, place, data, begin, np.uint64(offsets[at + ONE]) - begin)
+            out[at] = base + np.int64(records[place] & LOW_HALF) - 1
+            rows[left], hashes[left] = at, hashes[lost + j]
+            if keys.valid.size > 0 and not keys.valid[at]:
+                out[at], known = -1, True
+            left += ZERO if known else ONE  # without a branch, as nobody can guess
+        lost = left
+        first += n
+    return np.int64(lost)
+
+
+@kernel
+def store_keys(
+    store: Store, asked: Asked, keys: Keys, first: Signed, count: Signed, base: Signed, ids: Int32s
+) -> Signed:
+    """Store the keys of ``asked`` from the one numbered ``first`` on, with their accept sets: ``ids`` minus ``base`` plus 1.
+
+    A key whose number is below ``base`` has none, and is left out, as one is that is too long. Returns the number of the first key
+    for which a table has no room, or ``count``.
+    """
+    index, records, counts = store.slots, store.records, store.counts
+    mask = np.uint64(index.size) - ONE
+    shift = _shift(index)
+    for j in range(np.uint64(first), np.uint64(count)):
+        if j + np.uint64(AHEAD) < np.uint64(count):
+            prefetch(index, asked.hashes[j + np.uint64(AHEAD)] >> shift)
+        row, accept = np.uint64(asked.rows[j]), np.int64(ids[j]) - base + 1
+        begin = np.uint64(keys.offsets[row])
+        length = np.uint64(keys.offsets[row + ONE]) - begin
+        if accept <= 0 or length > MOST_BYTES:
+            continue
+        at = np.uint64(counts[STORED_NUMBERS])
+        end = at + ONE + _numbers(length)
+        if end + BEHIND > np.uint64(records.size) or 2 * (counts[STORED] + 1) > index.size:
+            return np.int64(j)
+        mixed = asked.hashes[j]
+        slot = _slot(index, mask, shift, mixed)
+        if index[slot] != ZERO:  # it came twice since it was looked up, or is another one with such a hash
+            continue
+        index[slot] = mixed >> UPPER_HALF << UPPER_HALF | at
+        records[at] = length << UPPER_HALF | np.uint64(accept)
+        i = ZERO
+        while i < length:
+            at += ONE
+            records[at] = _eight(keys.data, begin + i, length - i)
+            i += EIGHT
+        counts[STORED] += 1
+        counts[STORED_NUMBERS] = np.int64(end)
+    return np.int64(count)
+
+
+@kernel
+def rehash_stored(old: Uint64s, new: Uint64s) -> None:
+    """Enter all entries of an index into an empty larger one."""
+    mask, shift = np.uint64(new.size) - ONE, _shift(new)
+    for i in range(np.uint64(old.size)):
+        if old[i] != ZERO:
+            new[_slot(new, mask, shift, old[i])] = old[i]
+
+
+@inlined
+def _place(index: Uint64s, mask: Unsigned, shift: Unsigned, mixed: Unsigned) -> Unsigned:
+    """Return where the record of a key with such a hash begins, or 0. Most are in the first two slots, which are asked without a branch."""
+    slot = mixed >> shift
+    first, second = index[slot], index[(slot + ONE) & mask]
+    is_first, is_second = (first ^ mixed) >> UPPER_HALF == ZERO, (second ^ mixed) >> UPPER_HALF == ZERO
+    entry = first if is_first else (second if is_second else ZERO)
+    if not (is_first | is_second) and (first != ZERO) & (second != ZERO):
+        entry = index[_slot(index, mask, shift, mixed)]
+    return entry & LOW_HALF
+
+
+@inlined
+def _slot(index: Uint64s, mask: Unsigned, shift: Unsigned, mixed: Unsigned) -> Unsigned:
+    """Return the slot of an entry with the upper half of this hash, or the empty one in which it would be."""
+    slot = mixed >> shift
+    while index[slot] != ZERO and (index[slot] ^ mixed) >> UPPER_HALF != ZERO:
+        slot = (slot + ONE) & mask
+    return slot
+
+
+@inlined
+def _shift(index: Uint64s) -> Unsigned:
+    """Return 64 minus the binary logarithm of the slots."""
+    return np.uint64(64) - trailing_zeros(np.uint64(index.size))
+
+
+@inlined
+def _is_stored(records: Uint64s, place: Unsigned, data: Bytes, begin: Unsigned, length: Unsigned) -> bool:
+    """Tell whether a record is that of a key."""
+    known: bool = (place != ZERO) & (records[place] >> UPPER_HALF == length)
+    if length <= LINE:
+        known &= same_line(records, place, data, begin, length)
+        return known
+    i = ZERO
+    while known and i < length:
+        place += ONE
+        known = records[place] == _eight(data, begin + i, length - i)
+        i += EIGHT
+    return known
+
+
+@inlined
+def _hash(data: Bytes, begin: Unsigned, length: Unsigned) -> Unsigned:
+    """Hash a key: its first 64 bytes at once, and what is behind them eight bytes at a time."""
+    mixed = hash_line(data, begin, length) + length * GOLDEN
+    i = WINDOW
+    while i < length:
+        mixed = (mixed ^ (mixed >> UPPER_HALF) ^ _eight(data, begin + i, length - i)) * GOLDEN
+        i += EIGHT
+    return (mixed ^ (mixed >> UPPER_HALF)) * GOLDEN
+
+
+@inlined
+def _numbers(length: Unsigned) -> Unsigned:
+    """Return how many numbers the bytes of a key take."""
+    return (length + np.uint64(7)) >> np.uint64(3)
+
+
+@inlined
+def _eight(data: Bytes, at: Unsigned, left: Unsigned) -> Unsigned:
+    """Load the next 8 bytes of a key that has ``left`` more, with zeros behind its end."""
+    value = load64(data, at)
+    return value if left >= EIGHT else value & below(EIGHT * left)

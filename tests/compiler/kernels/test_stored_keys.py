@@ -1,0 +1,126 @@
+"""The kernels of the key store, on tables and keys drawn at random, beside a dictionary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compiler.kernels.key_store import look_up_stored, rehash_stored, store_keys
+from compiler.kernels.store_tables import RECORDS_BEHIND, STORED, STORED_BYTES, STORED_NUMBERS, TOGETHER, Asked, Store
+from compiler.kernels.tables import PADDING, Keys, frozen
+from compiler.prepare import jit_enabled
+from tests.borders import LENGTHS
+
+pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled kernels")
+
+
+def column(keys: list[bytes | None], behind: int = 0) -> Keys:
+    offsets = np.cumsum([0, *(len(key or b"") for key in keys)]).astype(np.int32)
+    data = np.frombuffer(b"".join(key or b"" for key in keys) + bytes([behind]) * PADDING, np.uint8)
+    valid = np.array([key is not None for key in keys]) if None in keys else np.empty(0, np.bool_)
+    return Keys(frozen(offsets), frozen(data), frozen(valid))
+
+
+def empty(slots: int = 1 << 12, numbers: int = 1 << 15) -> Store:
+    counts = np.zeros(2, np.int64)
+    counts[STORED_NUMBERS] = 1
+    return Store(np.zeros(slots, np.uint64), np.zeros(numbers, np.uint64), counts)
+
+
+def scratch(rows: int) -> Asked:
+    return Asked(
+        np.empty(rows + TOGETHER, np.int64), np.empty(rows + TOGETHER, np.uint64), np.empty(TOGETHER, np.uint64)
+    )
+
+
+def asked_for(store: Store, keys: list[bytes | None], behind: int = 0) -> tuple[list[Any], Asked, Keys, list[int]]:
+    """Return what each key is answered, None for one that is not known; and what :func:`store_keys` needs."""
+    where, asked, out = column(keys, behind), scratch(len(keys)), np.full(len(keys), -7, np.int32)
+    count = look_up_stored(store, asked, where, 0, len(keys), 100, out)
+    lost = asked.rows[:count].tolist()
+    told: list[Any] = out.tolist()
+    for row in lost:
+        told[row] = None
+    return told, asked, where, lost
+
+
+def drawn_keys(rng: np.random.Generator, count: int) -> list[bytes | None]:
+    """Return keys of all lengths about eights, some of which differ in their last or first byte alone; and nulls."""
+    keys: list[bytes | None] = []
+    for length in rng.choice(
+        [*(size for size in LENGTHS if size < 300), 0, 5, 5, STORED_BYTES, STORED_BYTES + 1], count
+    ):
+        key = bytearray(b"abcdefgh" * 200)[:length]
+        if length:
+            key[int(rng.choice([0, length - 1]))] = int(rng.choice([97, 98, 0]))
+        keys.append(bytes(key) if rng.random() < 0.95 else None)
+    return keys
+
+
+def test_what_is_stored_is_found_and_nothing_else() -> None:
+    rng = np.random.default_rng(7)
+    hits = 0
+    for _ in range(60):
+        store = empty()
+        known: dict[bytes, int] = {}
+        for _ in range(4):
+            keys = drawn_keys(rng, int(rng.integers(1, 9 * TOGETHER)))
+            told, asked, where, lost = asked_for(store, keys, behind=int(rng.integers(0, 256)))
+            assert told == [-1 if key is None else known.get(key) for key in keys]
+            hits += sum(number is not None and number >= 0 for number in told)
+            ids = rng.integers(-4, 200, len(lost)).astype(np.int32)  # below 100, the number is no accept set's
+            assert store_keys(store, asked, where, 0, len(lost), 100, ids) == len(lost)
+            for row, number in zip(lost, ids.tolist(), strict=True):
+                key = keys[row]
+                assert key is not None
+                if number >= 100 and len(key) <= STORED_BYTES:
+                    known.setdefault(key, number)
+        assert store.counts[STORED] == len(known)
+    assert hits > 1000
+
+
+@pytest.mark.parametrize(("slots", "numbers", "stored"), [(16, 1 << 10, 8), (1 << 10, 1 + 2 * 20 + RECORDS_BEHIND, 20)])
+def test_a_full_table_stops_before_it_is_overrun(slots: int, numbers: int, stored: int) -> None:
+    keys: list[bytes | None] = [b"key%04d" % i for i in range(50)]
+    store = empty(slots, numbers)
+    _, asked, where, lost = asked_for(store, keys)
+    ids = np.arange(100, 150, dtype=np.int32)
+    assert store_keys(store, asked, where, 0, 50, 100, ids) == stored
+    told, *_ = asked_for(store, keys)
+    assert told == [*range(100, 100 + stored), *[None] * (50 - stored)]
+    larger = Store(np.zeros(128, np.uint64), np.append(store.records, np.zeros(200, np.uint64)), store.counts)
+    rehash_stored(store.slots, larger.slots)
+    assert store_keys(larger, asked, where, stored, 50, 100, ids) == 50
+    assert asked_for(larger, keys)[0] == list(range(100, 150))
+    assert lost == list(range(50))
+
+
+@pytest.mark.parametrize("behind", [b"", b"x" * 65])
+def test_of_two_keys_with_such_a_hash_only_the_first_is_found(behind: bytes) -> None:
+    keys: list[bytes | None] = [b"key%08d%s" % (i, behind) for i in range(300_000)]
+    store = empty()
+    _, asked, where, lost = asked_for(store, keys)
+    uppers = asked.hashes[: len(keys)] >> np.uint64(32)
+    order = np.argsort(uppers, kind="stable")
+    pairs = np.flatnonzero(np.diff(uppers[order]) == 0)
+    assert len(pairs)
+    one, other = order[pairs[0]], order[pairs[0] + 1]
+    for first, second in ((one, other), (other, one)):
+        store = empty()
+        two = [keys[first], keys[second]]
+        for expected in ([None, None], [100, None]):
+            told, asked, where, lost = asked_for(store, two)
+            assert told == expected
+            store_keys(store, asked, where, 0, len(lost), 100, np.arange(100, 102, dtype=np.int32))
+        assert store.counts[STORED] == 1
+
+
+def test_a_key_that_comes_twice_is_stored_once() -> None:
+    store = empty()
+    keys: list[bytes | None] = [b"a.b"] * 300
+    _, asked, where, lost = asked_for(store, keys)
+    store_keys(store, asked, where, 0, len(lost), 100, np.full(300, 105, np.int32))
+    assert store.counts[STORED] == 1
+    assert asked_for(store, keys)[0] == [105] * 300

@@ -1,0 +1,309 @@
+"""Keys stored by the hundred thousand: the same answers, the bound kept, and the choice made by what the stream does."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler import Token, Wildcard, build_nfa
+from compiler.automata.twin import Twin
+from compiler.kernels.store_tables import STORED, STORED_BYTES, STORED_NUMBERS
+from compiler.machine import key_store
+from compiler.machine.key_store import EARLIEST, PAUSE, TRIAL, KeyStore, StorePolicy, Stretch
+from compiler.machine.lazy import LazyDfa
+from compiler.machine.policy import Policy
+from compiler.prepare import jit_enabled
+from tests.borders import LENGTHS, between
+from tests.compiler.machines import PATTERNS, answers
+
+pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled machines")
+
+ALWAYS, WALKED = Policy(key_store=True), Policy(key_store=True, simulate=False)
+KEYS = st.lists(
+    st.sampled_from(
+        [
+            b"", b".", b"a", b"a.b", b"b.c", b"c.a.b", b"a.\0", b"a.\0\0", b"a." + b"y" * STORED_BYTES, None,
+            *(byte * length for byte in (b"a", b".") for length in between(LENGTHS, 7, 100)),
+        ]
+    ),
+    max_size=200,
+)  # fmt: skip
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have stores of any capacity and for any column, which begin small and are asked for a few rows at a time."""
+    for name, value in {"FEWEST": 1, "SMALLEST": 0, "SLOTS": 16, "NUMBERS": 32, "ROWS": 48}.items():
+        monkeypatch.setattr(key_store, name, value)
+
+
+def store_of(machine: LazyDfa) -> KeyStore:
+    return machine._walkers[0]._key_store
+
+
+@pytest.mark.usefixtures("small")
+def test_the_store_changes_no_answer() -> None:
+    hits = 0
+
+    @given(PATTERNS, KEYS, st.sampled_from([9000, 12_000, 30_000, 1 << 20]), st.sampled_from([ALWAYS, WALKED]))
+    @settings(max_examples=100, deadline=None)
+    def same(patterns: list[list[Token]], keys: list[bytes | None], capacity: int, policy: Policy) -> None:
+        nonlocal hits
+        nfa, keys = build_nfa(patterns), 3 * keys
+        expected = answers(Twin(nfa, b".", 1 << 20), keys)
+        machine = LazyDfa(nfa, b".", capacity, key_cache="auto", policy=policy)
+        assert answers(machine, keys) == expected
+        assert answers(machine, keys[::-1]) == expected[::-1]
+        assert answers(machine, keys) == expected
+        assert machine.stats().bytes <= capacity
+        assert machine.stats().keys == 3 * len(keys)
+        hits += machine.stats().key_cache_hits
+
+    same()
+    assert hits > 1000  # or it would show little
+
+
+@pytest.mark.usefixtures("small")
+def test_a_full_cache_forgets_the_keys_too() -> None:
+    """Accept sets get new numbers when the cache is cleared: an old number in the store would be another set."""
+    rng = random.Random(1)
+    words = [b"%d" % i for i in range(3000)]
+    patterns: list[list[Token]] = [[word, Wildcard.ONE, Wildcard.MANY] for word in words]
+    nfa = build_nfa([*patterns, [b"a"] * 64])  # too long a pattern to be simulated as bits
+    keys: list[bytes | None] = [b"%d.%d" % (rng.randrange(3000), rng.randrange(2)) for _ in range(20_000)]
+    machine = LazyDfa(nfa, b".", 150_000, key_cache="auto", policy=ALWAYS)
+    assert answers(machine, keys) == answers(LazyDfa(nfa, b".", 64 << 20), keys)
+    counters = machine.stats()
+    assert counters.clears
+    assert counters.key_cache_hits
+    assert counters.bytes <= 150_000
+
+
+def numbered(count: int, *, seed: int = 0, most: int | None = None) -> list[bytes | None]:
+    """Return keys of five words by number: all different, or drawn from the first ``most``."""
+    rng = np.random.default_rng(seed)
+    numbers = np.arange(count) if most is None else rng.integers(0, most, count)
+    mixed = (numbers * 0x9E3779B1 + 12345) % 2**32
+    words = (mixed // 4_000_000, mixed // 4000 % 1000, mixed % 1000, numbers % 997)
+    return [b"%d.%d.%d.%d.words" % row for row in zip(*(each.tolist() for each in words), strict=True)]
+
+
+CHOOSE = random.Random(3)
+
+
+def two_words() -> list[Token]:
+    return [b"%d" % CHOOSE.randrange(1000), b"%d" % CHOOSE.randrange(1000)]
+
+
+WORDS: list[list[Token]] = [
+    *([Wildcard.ONE, *two_words(), Wildcard.MANY] for _ in range(5000)),
+    [Wildcard.MANY, b"words"],
+]
+"""Patterns whose automaton is too large for rows, and reads keys to their ends."""
+
+
+@pytest.fixture
+def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What a store has taken whenever it had grown, or tried to."""
+    found = []
+    grow = KeyStore._grow
+
+    def watched(self: KeyStore, room: int) -> None:
+        before = self.nbytes
+        grow(self, room)
+        assert self.nbytes - before <= room
+        found.append(self.nbytes)
+
+    monkeypatch.setattr(KeyStore, "_grow", watched)
+    return found
+
+
+def test_keys_that_recur_are_stored() -> None:
+    machine = LazyDfa(build_nfa(WORDS), b".", 64 << 20, key_cache="auto")
+    keys = numbered(300_000, most=60_000)
+    for _ in range(2):
+        answers(machine, keys)
+    assert store_of(machine).policy.active
+    assert machine.stats().key_cache_hits > 500_000
+    assert answers(machine, keys[:5000]) == answers(LazyDfa(build_nfa(WORDS), b".", 1 << 20), keys[:5000])
+
+
+@pytest.mark.parametrize("size", [8, 200])  # the index is full first, and the records
+def test_a_full_store_keeps_what_it_has(sizes: list[int], size: int) -> None:
+    machine = LazyDfa(build_nfa(WORDS), b".", 4 << 20, key_cache="auto", policy=ALWAYS)
+    keys = [(key or b"").ljust(size, b"x")[:size] for key in numbered(100_000, seed=1, most=1 << 24)]
+    for first in range(0, len(keys), 10_000):
+        answers(machine, keys[first : first + 10_000])
+        assert machine.stats().bytes <= 4 << 20
+    assert 1 << 20 < max(sizes) <= 2 << 20
+    assert len(sizes) < 20
+    hits = machine.stats().key_cache_hits
+    answers(machine, keys[:5000])
+    assert machine.stats().key_cache_hits > hits + 4900
+
+
+def test_a_store_leaves_the_automaton_its_room(sizes: list[int]) -> None:
+    """Where little is left, the store is full early, and begins in no less than it needs at first."""
+    nfa = build_nfa(WORDS)
+    keys = numbered(50_000, most=20_000)
+    for left in (0, 1 << 19, 1 << 20):
+        machine = LazyDfa(nfa, b".", 4 << 20, key_cache="auto", policy=ALWAYS)
+        walker = machine._walkers[0]
+        walker._capacity = walker._used_bytes + left
+        answers(machine, keys)
+        assert machine.stats().bytes <= walker._capacity
+        assert bool(sizes) is (left == 1 << 20)
+
+
+def test_keys_that_do_not_recur_cost_a_trial_now_and_then() -> None:
+    machine = LazyDfa(build_nfa(WORDS), b".", 64 << 20, key_cache="auto")
+    answers(machine, numbered(300_000))
+    store = store_of(machine)
+    assert store.nbytes == 0
+    assert not store.policy.active
+    assert PAUSE - 300_000 < store.policy.left < PAUSE
+
+
+def test_keys_that_do_not_fit_are_not_stored() -> None:
+    """Half a million keys recur, and the store may take 4 MiB: a hundred thousand of them."""
+    machine = LazyDfa(build_nfa(WORDS), b".", 8 << 20, key_cache="auto")
+    answers(machine, numbered(200_000, most=500_000))
+    assert store_of(machine).nbytes == 0
+    assert machine.stats().clears == 0
+
+
+@pytest.mark.parametrize("options", [{"key_cache": "off"}, {"key_cache": "on"}, {"policy": Policy(key_store=False)}])
+def test_nothing_is_stored_where_that_is_fixed(options: dict[str, object]) -> None:
+    machine = LazyDfa(build_nfa(WORDS), b".", 64 << 20, **{"key_cache": "auto", **options})  # type: ignore[arg-type]
+    answers(machine, numbered(100_000, most=20_000))
+    assert store_of(machine).nbytes == 0
+
+
+def test_a_small_column_is_not_looked_up() -> None:
+    machine = LazyDfa(build_nfa(WORDS), b".", 64 << 20, key_cache="auto", policy=ALWAYS)
+    answers(machine, numbered(1023))
+    assert store_of(machine).nbytes == 0
+    answers(machine, numbered(1100))
+    assert store_of(machine).nbytes > 0
+
+
+def test_an_automaton_that_grows_gets_the_room_of_the_store() -> None:
+    """The keys are stored first, and then others need more states than there is room for beside them."""
+    nfa = build_nfa([[Wildcard.MANY, b"%d" % i, Wildcard.ONE, Wildcard.ONE, Wildcard.ONE] for i in range(1000)])
+    machine = LazyDfa(
+        nfa, b".", 4 << 20, key_cache="auto", policy=Policy(doorkeeper=False, simulate=False, key_store=True)
+    )
+    answers(machine, [b"x%d.y" % i for i in range(25_000)])
+    full = store_of(machine).nbytes
+    assert full > 1 << 20
+    others = numbered(40_000)
+    for first in range(0, len(others), 1000):
+        some = others[first : first + 1000]  # too few to be stored
+        assert answers(machine, some) == answers(LazyDfa(nfa, b".", 64 << 20), some)
+        assert machine.stats().bytes <= 4 << 20
+        if not store_of(machine).nbytes:
+            break
+    assert store_of(machine).nbytes == 0
+    assert machine.stats().clears == 0
+    assert machine.stats().bytes > (4 << 20) - full
+
+
+def test_a_store_that_is_broken_off_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    nfa = build_nfa(WORDS)
+    machine = LazyDfa(nfa, b".", 64 << 20, key_cache="auto", policy=ALWAYS)
+    keys = numbered(30_000, most=3000)
+    answers(machine, keys)
+
+    def broken(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KeyStore, "keep", broken)
+        with pytest.raises(KeyboardInterrupt):
+            answers(machine, numbered(30_000, seed=1, most=9000))
+    assert answers(machine, keys) == answers(LazyDfa(nfa, b".", 1 << 20), keys)
+
+
+# --- The policy alone ------------------------------------------------------------------------------------------------------
+
+
+def judged(
+    share: float, *, stored: int, room: int = 1 << 24, full: bool = False, keys: int = TRIAL // 2
+) -> StorePolicy:
+    """Return a policy in whose second stretch this share of the keys was known."""
+    policy = StorePolicy(active=True, left=TRIAL // 2)
+    policy.judge(Stretch(keys, 0, 5 * keys, 30 * keys), stored=stored // 3, word=9.0, room=room)
+    hits = int(share * keys)
+    policy.judge(Stretch(keys, hits, 5 * (keys - hits), 30 * keys), stored=stored, word=9.0, room=room, full=full)
+    return policy
+
+
+def test_the_first_stretch_decides_nothing() -> None:
+    policy = StorePolicy(active=True, left=TRIAL // 2)
+    policy.judge(Stretch(TRIAL // 2, 0, 5 * TRIAL, 15 * TRIAL), stored=0, word=9.0, room=0)
+    assert policy.active
+
+
+@pytest.mark.parametrize(
+    ("share", "stored", "room", "full", "active"),
+    [
+        (0.02, 6000, 1 << 24, False, True),  # 200,000 keys of 58 bytes
+        (0.02, 6000, 10 << 20, False, False),
+        (0.01, 6000, 1 << 24, False, False),
+        (0.0, 6000, 1 << 40, False, False),
+        (0.2, 6000, 1 << 24, True, False),  # it knows no more of them later
+        (0.8, 6000, 0, True, True),  # but pays as it is
+        (0.8, 6000, 0, False, True),
+    ],
+)
+def test_a_trial_goes_on_where_the_keys_fit_or_it_pays(
+    share: float, stored: int, room: int, full: bool, active: bool
+) -> None:
+    assert judged(share, stored=stored, room=room, full=full).active is active
+
+
+def test_a_share_that_does_not_rise_ends_the_trial() -> None:
+    policy = judged(0.2, stored=6000)
+    asked = Stretch(2 * TRIAL, TRIAL // 2, 5 * TRIAL, 60 * TRIAL)  # a quarter
+    policy.judge(asked, stored=12_000, word=9.0, room=1 << 24)
+    assert policy.active
+    policy.judge(asked, stored=24_000, word=9.0, room=1 << 24)
+    assert not policy.active
+
+
+@pytest.mark.parametrize(
+    ("walked", "word", "active"),
+    [
+        (Stretch(EARLIEST, 0, 5 * EARLIEST, 30 * EARLIEST), 9.0, True),
+        (
+            Stretch(EARLIEST, 0, 5 * EARLIEST, 30 * EARLIEST),
+            4.0,
+            False,
+        ),  # near tables: walking takes 26 ns, and looking up 30
+        (Stretch(EARLIEST, EARLIEST // 2, 5 * EARLIEST, 30 * EARLIEST), 9.0, True),  # 10 words a key that is walked
+        (Stretch(EARLIEST, EARLIEST - 999, 4995, 30 * EARLIEST), 9.0, False),  # the key cache knows nearly all
+    ],
+)
+def test_a_trial_begins_where_there_is_something_to_win(walked: Stretch, word: float, active: bool) -> None:
+    policy = StorePolicy()
+    policy.begin(walked, word=word)
+    assert policy.active is active
+    assert policy.left == (TRIAL // 2 if active else EARLIEST)
+
+
+def test_counts_of_the_tables_are_those_of_the_keys() -> None:
+    machine = LazyDfa(build_nfa(WORDS), b".", 64 << 20, key_cache="auto", policy=ALWAYS)
+    answers(machine, [*numbered(2000), *numbered(2000), b"x" * (STORED_BYTES + 1), None])
+    store = store_of(machine)._store
+    assert store is not None
+    assert store.counts[STORED] == 2000
+    assert store.counts[STORED_NUMBERS] == 1 + sum(1 + (len(key or b"") + 7) // 8 for key in numbered(2000))
+    assert np.count_nonzero(store.slots) == 2000
+    assert machine.stats().key_cache_hits == 0  # as all were looked up before the first was stored
+    answers(machine, [*[None] * 50, *numbered(2000)])
+    assert machine.stats().key_cache_hits > 1900  # the last of a column lie elsewhere, and are too few to be looked up
+    assert machine.stats().key_cache_hits <= 2000
