@@ -105,7 +105,7 @@ class CacheStats:
     needed had not been requested often enough to be built.
     """
     key_cache_hits: int = 0
-    """Keys that the key cache answered, without reading their words."""
+    """Keys that were kept whole, and answered without reading their words."""
     sealed_keys: int = 0
     """Keys that sealed tables answered."""
     sealed_states: int = 0
