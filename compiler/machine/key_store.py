@@ -31,8 +31,8 @@ FEWEST = 1024
 """Columns of fewer keys are not looked up: what that takes besides is spread over too few."""
 SMALLEST = 4 << 20
 """The smallest capacity with a store: walking by smaller tables waits for little."""
-SHARE = 2
-"""At most one part in so many of the capacity goes to the store."""
+SHARE, MOST = 2, 1 << 30
+"""At most one part in so many of the capacity goes to the store, and at most so many bytes: room for fifteen million keys."""
 SLOTS, NUMBERS = 1 << 13, 1 << 15
 """The size of a new index, and of new records."""
 STEP = 8
@@ -143,7 +143,7 @@ class KeyStore:
     def __init__(self, capacity: int, *, wanted: bool | None) -> None:
         """Begin without tables, which are never made if the store is not ``wanted``, and always if it is; None leaves that to the keys."""
         self._wanted = wanted
-        self._limit = capacity // SHARE if capacity >= SMALLEST and wanted is not False else 0
+        self._limit = min(capacity // SHARE, MOST) if capacity >= SMALLEST and wanted is not False else 0
         self.drop()
         self.policy = StorePolicy(active=bool(wanted))
 

@@ -176,6 +176,13 @@ def test_keys_that_do_not_fit_are_not_stored() -> None:
     assert machine.stats().clears == 0
 
 
+@pytest.mark.parametrize(
+    ("capacity", "most"), [((4 << 20) - 1, 0), (4 << 20, 2 << 20), (64 << 20, 32 << 20), (1 << 40, 1 << 30)]
+)
+def test_the_store_takes_a_share_of_the_capacity(capacity: int, most: int) -> None:
+    assert KeyStore(capacity, wanted=None)._limit == most
+
+
 @pytest.mark.parametrize("options", [{"key_cache": "off"}, {"key_cache": "on"}, {"policy": Policy(key_store=False)}])
 def test_nothing_is_stored_where_that_is_fixed(options: dict[str, object]) -> None:
     machine = LazyDfa(build_nfa(WORDS), b".", 64 << 20, **{"key_cache": "auto", **options})  # type: ignore[arg-type]
