@@ -210,6 +210,7 @@ def run(side: str, *, thorough: bool = False) -> None:
                             assert key is None or list(machine.match(key)) == right
                         match_few(machine, keys, expected, side)
                         match_sealed(machine, keys, expected, side)
+            match_stored(nfa, keys, expected, side)
             assert answers(Simulator(nfa, b"."), keys) == answers(without_bits(Simulator(nfa, b".")), keys) == expected
         for screen in (
             Screen(separator=b".", empty_words=False, wrong=b"*b", prefix=b"$x"),
@@ -261,6 +262,25 @@ def match_sealed(machine: Any, keys: list[bytes | None], expected: list[list[int
             for key, right in list(zip(keys, expected, strict=True))[:200]:
                 assert key is None or list(sealed.match(key)) == right
             match_few(sealed, keys, expected, side)
+
+
+def match_stored(nfa: Any, keys: list[bytes | None], expected: list[list[int] | None], side: str) -> None:
+    """Match with keys that are stored, in tables that are full at last: of all sizes, so that the records of some end where they do."""
+    from compiler.machine import key_store
+    from compiler.machine.lazy import LazyDfa
+    from compiler.machine.policy import Policy
+    from tests.compiler.machines import answers
+
+    small = {"FEWEST": 1, "SMALLEST": 0, "SLOTS": 16, "NUMBERS": 64, "ROWS": 80}
+    with contextlib.ExitStack() as stack:
+        for name, value in small.items():
+            stack.enter_context(patch.object(key_store, name, value))
+        for capacity, most in (*((1 << 20, most) for most in range(460, 500)), (40_000, 4000), (20_000, 4000)):
+            with patch.object(key_store, "reserved", lambda _, most=most: guarded(np.zeros(most, np.uint64), side)):
+                policy = Policy(key_store=True, simulate=False)
+                machine = LazyDfa(nfa, b".", capacity, key_cache="auto", policy=policy)
+                for _ in range(3):
+                    assert answers(machine, keys) == expected
 
 
 class Place:
