@@ -5,21 +5,32 @@ A *machine* here is any of `LazyDfa`, `Simulator` and their plain-Python `Twin`.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
 
-from compiler import Nfa, Wildcard
+from compiler import Nfa, Token, Wildcard, build_nfa
 from compiler.automata.powerset import default_successor, is_final, start, successor
 from compiler.automata.twin import Twin
+from compiler.machine.key_cache import KeyCacheMode
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.pace import Pace
+from compiler.machine.policy import AUTO, Policy
 from compiler.machine.simulator import Simulator
 from compiler.values import KeyColumn
 
-__all__ = ["KEYS", "PATTERNS", "answers", "assert_same_automaton", "column", "without_bits"]
+__all__ = [
+    "KEYS",
+    "PATTERNS",
+    "answers",
+    "assert_keys_are_forgotten",
+    "assert_same_automaton",
+    "column",
+    "without_bits",
+]
 
 M = TypeVar("M", LazyDfa, Simulator)
 
@@ -45,6 +56,21 @@ def answers(machine: LazyDfa | Simulator | Twin, keys: Sequence[bytes | None]) -
     found = machine.match_batch([column(keys)])
     sets = [found.positions[a:b].tolist() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
     return [None if number < 0 else sets[number] for number in found.set_ids.tolist()]
+
+
+def assert_keys_are_forgotten(key_cache: KeyCacheMode, policy: Policy = AUTO) -> None:
+    """Match keys that recur by a cache that is cleared. Accept sets get new numbers then: an old number kept with a key would be another set."""
+    rng = random.Random(1)
+    words = [b"%d" % i for i in range(3000)]
+    patterns: list[list[Token]] = [[word, Wildcard.ONE, Wildcard.MANY] for word in words]
+    nfa = build_nfa([*patterns, [b"a"] * 64])  # too long a pattern to be simulated as bits
+    keys = [b"%d.%d" % (rng.randrange(3000), rng.randrange(2)) for _ in range(20_000)]
+    machine = LazyDfa(nfa, b".", 150_000, key_cache=key_cache, policy=policy)
+    assert answers(machine, keys) == answers(LazyDfa(nfa, b".", 64 << 20), keys)
+    counters = machine.stats()
+    assert counters.clears
+    assert counters.key_cache_hits
+    assert counters.bytes <= 150_000
 
 
 def assert_same_automaton(nfa: Nfa, machine: LazyDfa) -> None:

@@ -14,6 +14,7 @@ from compiler.machine.key_cache import LONG_PAUSE, PAUSE, SLOTS, STRETCH, KeyCac
 from compiler.machine.lazy import LazyDfa
 from compiler.values import KeyColumn
 from tests.borders import LENGTHS, between
+from tests.compiler.machines import assert_keys_are_forgotten
 
 PATTERNS: list[list[Token]] = [
     [b"a", Wildcard.MANY],
@@ -58,19 +59,7 @@ def test_the_table_changes_no_answer(keys: list[bytes | None], capacity: int) ->
 
 
 def test_a_full_cache_forgets_the_keys_too() -> None:
-    """Accept sets get new numbers when the cache is cleared: an old number in the table would be another set."""
-    rng = random.Random(1)
-    words = [b"%d" % i for i in range(3000)]
-    patterns: list[list[Token]] = [[word, Wildcard.ONE, Wildcard.MANY] for word in words]
-    nfa = build_nfa([*patterns, [b"a"] * 64])  # too long a pattern to be simulated as bits
-    keys: list[bytes | None] = [b"%d.%d" % (rng.randrange(3000), rng.randrange(2)) for _ in range(20_000)]
-    machine = LazyDfa(nfa, b".", 150_000, key_cache="on")
-    expected = answers(LazyDfa(nfa, b".", 64 << 20), keys)
-    assert answers(machine, keys) == expected
-    counters = machine.stats()
-    assert counters.clears
-    assert counters.key_cache_hits
-    assert counters.bytes <= 150_000
+    assert_keys_are_forgotten("on")
 
 
 def test_keys_that_repeat_are_recalled() -> None:

@@ -18,7 +18,7 @@ from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.prepare import jit_enabled
 from tests.borders import LENGTHS, between
-from tests.compiler.machines import PATTERNS, answers
+from tests.compiler.machines import PATTERNS, answers, assert_keys_are_forgotten
 
 pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled machines")
 
@@ -69,18 +69,7 @@ def test_the_store_changes_no_answer() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_a_full_cache_forgets_the_keys_too() -> None:
-    """Accept sets get new numbers when the cache is cleared: an old number in the store would be another set."""
-    rng = random.Random(1)
-    words = [b"%d" % i for i in range(3000)]
-    patterns: list[list[Token]] = [[word, Wildcard.ONE, Wildcard.MANY] for word in words]
-    nfa = build_nfa([*patterns, [b"a"] * 64])  # too long a pattern to be simulated as bits
-    keys: list[bytes | None] = [b"%d.%d" % (rng.randrange(3000), rng.randrange(2)) for _ in range(20_000)]
-    machine = LazyDfa(nfa, b".", 150_000, key_cache="auto", policy=ALWAYS)
-    assert answers(machine, keys) == answers(LazyDfa(nfa, b".", 64 << 20), keys)
-    counters = machine.stats()
-    assert counters.clears
-    assert counters.key_cache_hits
-    assert counters.bytes <= 150_000
+    assert_keys_are_forgotten("auto", ALWAYS)
 
 
 def numbered(count: int, *, seed: int = 0, most: int | None = None) -> list[bytes | None]:

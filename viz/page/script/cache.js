@@ -9,7 +9,6 @@ const CacheTables = (() => {
   const HALF_EIGHTHS = 4, FULL_EIGHTHS = 5;
   const DONE = null;
   const bitLength = (number) => 32 - Math.clz32(number);
-  const floorDiv = (a, b) => Math.floor(a / b);
 
   /** The two bits that stand for a symbol in filters, and the number that chooses a word of a wide filter. */
   function marksOf(symbol) {
@@ -29,7 +28,7 @@ const CacheTables = (() => {
     constructor(source, capacity) {
       this.program = source;
       this.capacity = capacity;
-      this.stateLimit = Math.min(MOST_STATES, Math.max(8, floorDiv(capacity, 36)));
+      this.stateLimit = Math.min(MOST_STATES, Math.max(8, Math.floor(capacity / 36)));
       this.symbolBits = Math.max(1, bitLength(source.nfa.words.length));
       const keyBits = this.symbolBits + bitLength(this.stateLimit);
       this.keyShift = 64 - keyBits;
