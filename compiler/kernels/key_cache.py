@@ -31,7 +31,7 @@ from compiler.kernels.unsigned import BLOCK_ROW, EIGHT, GOLDEN, LOW_HALF, ONE, U
 from compiler.kernels.words import begins_with, below
 from compiler.kernels.work import Work
 
-__all__ = ["enter_unknown_keys", "look_up", "remember", "remember_keys", "slot_of", "slot_shift"]
+__all__ = ["eight_of", "enter_unknown_keys", "look_up", "remember", "remember_keys", "slot_of", "slot_shift"]
 
 KEY_BYTES, FOLD = np.uint64(KEY_CACHE_BYTES), np.uint64(KEY_CACHE_FOLD)
 SLOT = EIGHT
@@ -51,7 +51,7 @@ def slot_of(data: Bytes, begin: Unsigned, length: Unsigned, shift: Unsigned) -> 
     i = ZERO
     stop = min(length, KEY_BYTES)
     while i < stop:
-        mixed = (mixed ^ (mixed >> FOLD) ^ _eight(data, begin + i, length - i)) * GOLDEN
+        mixed = (mixed ^ (mixed >> FOLD) ^ eight_of(data, begin + i, length - i)) * GOLDEN
         i += EIGHT
     return (mixed >> shift) * SLOT
 
@@ -65,7 +65,7 @@ def look_up(table: Uint64s, slot: Unsigned, data: Bytes, begin: Unsigned, length
     i = ZERO
     while i < length:
         slot += ONE
-        if table[slot] != _eight(data, begin + i, length - i):
+        if table[slot] != eight_of(data, begin + i, length - i):
             return ZERO
         i += EIGHT
     return entry & LOW_HALF
@@ -79,7 +79,7 @@ def remember(table: Uint64s, slot: Unsigned, data: Bytes, begin: Unsigned, lengt
         i = ZERO
         while i < length:
             slot += ONE
-            table[slot] = _eight(data, begin + i, length - i)
+            table[slot] = eight_of(data, begin + i, length - i)
             i += EIGHT
 
 
@@ -150,7 +150,7 @@ def remember_keys(
 
 
 @inlined
-def _eight(data: Bytes, at: Unsigned, left: Unsigned) -> Unsigned:
+def eight_of(data: Bytes, at: Unsigned, left: Unsigned) -> Unsigned:
     """Load the next 8 bytes of a key that has ``left`` more, with zeros behind its end."""
     value = load64(data, at)
     return value if left >= EIGHT else value & below(EIGHT * left)

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import inlined, kernel, load64, prefetch, trailing_zeros
+from compiler.kernels._jit import inlined, kernel, prefetch, trailing_zeros
 from compiler.kernels._text_vectors import hash_line, same_line
+from compiler.kernels.key_cache import eight_of
 from compiler.kernels.store_tables import RECORDS_BEHIND, STORED, STORED_BYTES, STORED_NUMBERS, TOGETHER, Asked, Store
 from compiler.kernels.tables import Bytes, Int32s, Keys, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, UPPER_HALF, WINDOW, ZERO
-from compiler.kernels.words import below
 
 __all__ = ["look_up_stored", "rehash_stored", "store_keys"]
 
@@ -108,7 +108,7 @@ def store_keys(
         i = ZERO
         while i < length:
             at += ONE
-            records[at] = _eight(keys.data, begin + i, length - i)
+            records[at] = eight_of(keys.data, begin + i, length - i)
             i += EIGHT
         counts[STORED] += 1
         counts[STORED_NUMBERS] = np.int64(end)
@@ -161,7 +161,7 @@ def _is_stored(records: Uint64s, place: Unsigned, data: Bytes, begin: Unsigned, 
     i = ZERO
     while known and i < length:
         place += ONE
-        known = records[place] == _eight(data, begin + i, length - i)
+        known = records[place] == eight_of(data, begin + i, length - i)
         i += EIGHT
     return known
 
@@ -172,7 +172,7 @@ def _hash(data: Bytes, begin: Unsigned, length: Unsigned) -> Unsigned:
     mixed = hash_line(data, begin, length) + length * GOLDEN
     i = WINDOW
     while i < length:
-        mixed = (mixed ^ (mixed >> UPPER_HALF) ^ _eight(data, begin + i, length - i)) * GOLDEN
+        mixed = (mixed ^ (mixed >> UPPER_HALF) ^ eight_of(data, begin + i, length - i)) * GOLDEN
         i += EIGHT
     return (mixed ^ (mixed >> UPPER_HALF)) * GOLDEN
 
@@ -181,10 +181,3 @@ def _hash(data: Bytes, begin: Unsigned, length: Unsigned) -> Unsigned:
 def _numbers(length: Unsigned) -> Unsigned:
     """Return how many numbers the bytes of a key take."""
     return (length + np.uint64(7)) >> np.uint64(3)
-
-
-@inlined
-def _eight(data: Bytes, at: Unsigned, left: Unsigned) -> Unsigned:
-    """Load the next 8 bytes of a key that has ``left`` more, with zeros behind its end."""
-    value = load64(data, at)
-    return value if left >= EIGHT else value & below(EIGHT * left)
