@@ -23,8 +23,8 @@ from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, UPPER_HALF, 
 __all__ = ["look_up_stored", "rehash_stored", "store_keys"]
 
 MOST_BYTES, BEHIND = np.uint64(STORED_BYTES), np.uint64(RECORDS_BEHIND)
-LINE = np.uint64(56)
-"""A key of at most so many bytes is compared at once, as its record takes at most eight numbers then."""
+LINE, THREE = np.uint64(56), np.uint64(3)
+"""So many bytes of a key are compared at once: with what stands in front of them these are eight numbers of its record."""
 AHEAD = 8
 """Keys before one that is stored, its slot is asked for."""
 
@@ -160,24 +160,23 @@ def _is_stored(records: Uint64s, place: Unsigned, data: Bytes, begin: Unsigned, 
         return known
     i = ZERO
     while known and i < length:
-        place += ONE
-        known = records[place] == eight_of(data, begin + i, length - i)
-        i += EIGHT
+        known = same_line(records, place + (i >> THREE), data, begin + i, min(length - i, LINE))
+        i += LINE
     return known
 
 
 @inlined
 def _hash(data: Bytes, begin: Unsigned, length: Unsigned) -> Unsigned:
-    """Hash a key: its first 64 bytes at once, and what is behind them eight bytes at a time."""
+    """Hash a key, 64 bytes at a time."""
     mixed = hash_line(data, begin, length) + length * GOLDEN
     i = WINDOW
     while i < length:
-        mixed = (mixed ^ (mixed >> UPPER_HALF) ^ eight_of(data, begin + i, length - i)) * GOLDEN
-        i += EIGHT
+        mixed = (mixed ^ (mixed >> UPPER_HALF)) * GOLDEN + hash_line(data, begin + i, length - i)
+        i += WINDOW
     return (mixed ^ (mixed >> UPPER_HALF)) * GOLDEN
 
 
 @inlined
 def _numbers(length: Unsigned) -> Unsigned:
     """Return how many numbers the bytes of a key take."""
-    return (length + np.uint64(7)) >> np.uint64(3)
+    return (length + np.uint64(7)) >> THREE

@@ -1,140 +1,37 @@
-"""Keys that recur, kept whole by the hundred thousand: where they are kept, and when that is worth it.
+"""Keys that recur, kept whole by the hundred thousand: their tables, within their part of the bound.
 
-The key cache (:mod:`compiler.machine.key_cache`) knows some thousand keys, near the processor. A stream may have some hundred thousand
-that come again and again: walking them waits for memory several times a key, once the automaton's tables are large, and looking
-them up whole waits twice, and does little else. So a stream that is walked at some cost is tried: a first few thousand keys are stored, and from
-the share of those that come again it is guessed how many different keys there are. If these fit into what the automaton leaves of the
-bound, all are stored. Otherwise, and when too few of the keys are known, the store is dropped, and tried again after a pause.
-
-The guess takes all keys for equally likely. Where some are not, they come again sooner, which is why it is made again
-whenever twice as many keys have been asked for: the share of those that are known must have risen until then, or pay already.
-
-As in :mod:`compiler.machine.pace`, counting instead of timing makes the choice the same in every run.
+The key cache (:mod:`compiler.machine.key_cache`) knows some thousand keys of at most 56 bytes, near the processor. A stream may have some
+hundred thousand that come again and again: walking them waits for memory several times a key, once the automaton's tables are
+large, and looking them up whole waits twice, and does little else. Long keys, and long words, take long to be walked whatever the tables
+are. When it is worth it is decided in :mod:`compiler.machine.store_policy`.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from compiler.kernels.store_tables import STORED, STORED_NUMBERS, TOGETHER, Asked, Store
 from compiler.kernels.tables import Int64s, Keys
 from compiler.machine.memory import reserved
+from compiler.machine.store_policy import PAUSE, StorePolicy, Stretch
 from compiler.values import Int32s
 
-__all__ = ["ROWS", "KeyStore", "StorePolicy", "Stretch"]
+__all__ = ["ROWS", "KeyStore"]
 
 ROWS = 1 << 14
 """Rows that are looked up at once."""
 FEWEST = 1024
 """Columns of fewer keys are not looked up: what that takes besides is spread over too few."""
-SMALLEST = 4 << 20
-"""The smallest capacity with a store: walking by smaller tables waits for little."""
+SMALLEST = 1 << 20
+"""The smallest capacity with a store: half of a smaller one has hardly room to begin."""
 SHARE, MOST = 2, 1 << 30
 """At most one part in so many of the capacity goes to the store, and at most so many bytes: room for fifteen million keys."""
-SLOTS, NUMBERS = 1 << 13, 1 << 15
+SLOTS, NUMBERS = 1 << 13, 1 << 14
 """The size of a new index, and of new records."""
 STEP = 8
 """Records that can grow by less than one part in so many are full."""
 
-EARLIEST, TRIAL = 1 << 14, 1 << 13
-"""Keys that are walked before it is thought about a trial, or thought about it again; and keys of a trial, of which the latter half is
-judged."""
-PAUSE = 1 << 20
-"""Keys that are walked after a trial that was lost."""
-RISING = 1.05
-"""So many times as large must the share of known keys be when twice as many were asked for, unless it pays already."""
-
-# Nanoseconds.
-LOOKED_UP, BYTE = 18.0, 0.3
-"""Looking a key up, and what each of its bytes adds."""
-MISSED = 45.0
-"""What a key that is not known costs besides being walked: it is copied to a column of such keys, and stored."""
-WALKED = 6.0
-"""Walking a key, besides its words."""
-RECORD = 36
-"""The bytes that a key takes besides its own: those of its record, on average, and of the index."""
-
-
 NOTHING = np.empty(0, np.uint64)
-
-
-@dataclass(slots=True)
-class Stretch:
-    """What was counted of a stretch of keys."""
-
-    keys: int = 0
-    hits: int = 0
-    """Those that were answered without being walked."""
-    words: int = 0
-    """The words of the others that were read."""
-    size: int = 0
-    """The bytes of all of them."""
-
-    def add(self, other: Stretch) -> None:
-        """Count another one, too."""
-        self.keys += other.keys
-        self.hits += other.hits
-        self.words += other.words
-        self.size += other.size
-
-    def saves(self, word: float) -> float:
-        """Return the nanoseconds that knowing a key saves, where walking a word takes ``word`` of them."""
-        return WALKED + word * self.words / max(self.keys - self.hits, 1)
-
-    @property
-    def costs(self) -> float:
-        """The nanoseconds that looking a key up takes."""
-        return LOOKED_UP + BYTE * self.size / max(self.keys, 1)
-
-
-@dataclass(slots=True)
-class StorePolicy:
-    """The state of the comparison; it goes on from batch to batch.
-
-    >>> policy = StorePolicy()
-    >>> policy.begin(Stretch(keys=1024, words=5120, size=20480), word=9.0)
-    >>> policy.active, policy.left
-    (True, 4096)
-    >>> for hits in (20, 100):  # one in 41 was known: there are about 250,000
-    ...     policy.judge(Stretch(4096, hits, 20000, 81920), stored=6000, word=9.0, room=1 << 24)
-    >>> policy.active, policy.left
-    (True, 8192)
-    """
-
-    active: bool = False
-    """Whether keys are looked up now."""
-    left: int = EARLIEST
-    """Keys until that is thought about again."""
-    _asked: int = 0
-    """Keys of this trial that were looked up before the stretch that is counted."""
-    _share: float = 0.0
-    _stored: int = 0
-    """At the last judgement, the share of keys that were known, and how many were stored."""
-
-    def begin(self, walked: Stretch, *, word: float) -> None:
-        """Begin a trial if there is something to win, by keys that were walked last; else think about it again later."""
-        self.active = (walked.keys - walked.hits) * walked.saves(word) > walked.keys * walked.costs
-        self.left = TRIAL // 2 if self.active else EARLIEST
-
-    def judge(self, asked: Stretch, *, stored: int, word: float, room: int, full: bool = False) -> None:
-        """Take note of a stretch of keys that were looked up, as many as were ``left``.
-
-        So many keys are ``stored`` now, and ``room`` bytes are left for others.
-        """
-        first = self._asked == 0
-        self._asked += asked.keys
-        share, size = asked.hits / asked.keys, asked.size / asked.keys
-        pays = share * asked.saves(word) > asked.costs + (0 if full else (1 - share) * MISSED)
-        if not (first or pays):
-            # The share that was known is that of the keys that were stored in the middle of the stretch among all there are.
-            others = (self._stored + stored) / 2 / share - stored if share else float("inf")
-            if full or others * (size + RECORD) > room or share < RISING * self._share:
-                self.active = False
-                return
-        self._share, self._stored = share, stored
-        self.left = max(self._asked, TRIAL // 2)
 
 
 class KeyStore:
@@ -202,12 +99,12 @@ class KeyStore:
         """Store the keys that were not known, whose answers are ``ids``, as far as there is room: so many bytes more."""
         from compiler.kernels.key_store import store_keys
 
-        done = 0
+        done, most = 0, self.nbytes + room
         while not self._full and self._store is not None:
             done = int(store_keys(self._store, self._asked, keys, done, len(ids), base, ids))
             if done == len(ids):
                 return
-            self._grow(room)
+            self._grow(most - self.nbytes)  # it may have grown before
 
     def judge(self, asked: Stretch, *, word: float, room: int) -> None:
         """Take note of keys that were looked up; at the end of a stretch, decide about the next."""

@@ -18,9 +18,9 @@ from compiler.machine.collector import Collector
 from compiler.machine.columns import end_of_bytes, gathered, readable, whole
 from compiler.machine.dense_rows import QUIET_KEYS
 from compiler.machine.doorkeeper import tend_doorkeeper
-from compiler.machine.key_store import Stretch
 from compiler.machine.progress import Progress
 from compiler.machine.single_keys import ONE_BYTES
+from compiler.machine.store_policy import Stretch
 from compiler.values import Int32s, KeyColumn, SetBatch
 
 __all__ = ["Halt", "HaltedError", "Walker"]
@@ -133,7 +133,9 @@ class Walker(BoundedCache):
         column.row = column.stretch_end = stop
         size = int(keys.offsets[stop]) - int(keys.offsets[start])
         stretch = Stretch(keys=stop - start, hits=asked - len(lost), words=int(meta[WORDS]) - words, size=size)
-        store.judge(stretch, word=self._key_cache.word_cost(self._used_bytes), room=self._unused_bytes)
+        fits = self._dense_rows.fits(cache, self._capacity - self._used_bytes - self._keys_bytes)
+        word = self._key_cache.word_cost(self._used_bytes, rows=fits)
+        store.judge(stretch, word=word, room=self._unused_bytes)
         return True
 
     def _simulate(self, column: Progress, stop: int, halt: Halt) -> None:
@@ -183,10 +185,11 @@ class Walker(BoundedCache):
         tend_doorkeeper(cache, may_open=self._may_open)
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
         self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=fits, deferred=deferred)
-        if column.row > start and self._key_store.due(column.row - start) and not fits:
+        if column.row > start and self._key_store.due(column.row - start):
             size = int(column.keys.offsets[column.row]) - int(column.keys.offsets[start])
             walked = Stretch(column.row - start, *counts, size)
-            self._key_store.policy.begin(walked, word=self._key_cache.word_cost(used))
+            word = self._key_cache.word_cost(used, rows=fits)
+            self._key_store.policy.begin(walked, word=word, cached=len(table) > 0)
         return status
 
     def _end_of_chunk(self, column: Progress) -> int:

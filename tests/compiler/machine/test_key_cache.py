@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from compiler import Token, Wildcard, build_nfa
 from compiler.machine.key_cache import LONG_PAUSE, PAUSE, SLOTS, STRETCH, KeyCachePolicy, key_table
 from compiler.machine.lazy import LazyDfa
+from compiler.machine.policy import Policy
 from compiler.values import KeyColumn
 from tests.borders import LENGTHS, between
 from tests.compiler.machines import assert_keys_are_forgotten
@@ -70,7 +71,7 @@ def test_keys_that_repeat_are_recalled() -> None:
 
 def test_keys_that_do_not_repeat_cost_a_trial_now_and_then() -> None:
     """A table that loses is put away: of a million keys, all different, few are looked up."""
-    machine = LazyDfa(build_nfa(PATTERNS), b".", 1 << 20, key_cache="auto")
+    machine = LazyDfa(build_nfa(PATTERNS), b".", 1 << 20, key_cache="auto", policy=Policy(key_store=False))
     policy = machine._walkers[0]._key_cache.policy
     answers(machine, [b"a.b.%d" % i for i in range(2 * STRETCH)])
     assert not policy.wanted
