@@ -48,6 +48,8 @@ CONTESTANTS: dict[str, Policy] = {
     "doorkeeper": replace(_AS_USED, doorkeeper=True),
     "no doorkeeper": replace(_AS_USED, doorkeeper=False),
     "no doorkeeper, key cache off": replace(_AS_USED, doorkeeper=False, key_cache="off"),
+    "full caches closed": replace(_AS_USED, close=True),
+    "full caches cleared": replace(_AS_USED, close=False),
     "simulated always": replace(_AS_USED, simulate=True),
     "simulated never": replace(_AS_USED, simulate=False),
     "simulated never, key cache off": replace(_AS_USED, simulate=False, key_cache="off"),

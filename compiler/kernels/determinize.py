@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
+from compiler.kernels.accept_sets import intern_set
 from compiler.kernels.advance import advance, begin, close, enter
 from compiler.kernels.filters import may_be_literal
 from compiler.kernels.interning import hash_of, same
@@ -18,15 +19,11 @@ from compiler.kernels.tables import (
     DEFAULTS,
     DONE,
     GROW_MEMBERS,
-    GROW_SETS,
     GROW_STATES,
-    GROW_TAGS,
     MEMBERS,
-    SETS,
     START,
     START_RESERVED,
     STATES,
-    TAGS,
     WANTED,
     Cache,
     Program,
@@ -96,7 +93,7 @@ def _intern(cache: Cache, work: Work) -> Signed:
     """
     meta = cache.meta
     members, final = work.counts[MEMBER_COUNT], work.counts[FINAL_FLAG]
-    accept = _intern_set(cache, work, work.counts[TAG_COUNT])
+    accept = intern_set(cache, work, work.counts[TAG_COUNT])
     if accept < 0:
         return accept
     hashed = hash_of(work.members, 0, members) ^ np.int32(accept * 40503)  # 2^16 over the golden ratio
@@ -130,37 +127,3 @@ def _intern(cache: Cache, work: Work) -> Signed:
     meta[MEMBERS] = start + members
     meta[STATES] = state + 1
     return state | final
-
-
-@inlined
-def _intern_set(cache: Cache, work: Work, tags: Signed) -> Signed:
-    """Return the number of the accept set that was work, ``work.tags[:tags]``; it is added if it is new.
-
-    Returns minus the number of the table that must grow, if one must.
-    """
-    meta = cache.meta
-    hashed = hash_of(work.tags, 0, tags)
-    slots = cache.set_slots
-    mask = np.uint64(slots.size - 1)
-    slot = np.uint64(hashed) & mask
-    while slots[slot] != ZERO:
-        accept = np.int64(slots[slot] & LOW_HALF)
-        if slots[slot] >> UPPER_HALF == np.uint64(hashed) and same(
-            cache.tags, cache.set_end[accept - 1], cache.set_end[accept], work.tags, 0, tags
-        ):
-            return accept
-        slot = (slot + ONE) & mask
-    if meta[SETS] >= cache.set_end.size:
-        return np.int64(-GROW_SETS)
-    if meta[TAGS] + tags > cache.tags.size:
-        meta[WANTED] = meta[TAGS] + tags
-        return np.int64(-GROW_TAGS)
-    accept = meta[SETS]
-    start = meta[TAGS]
-    for i in range(tags):
-        cache.tags[start + i] = work.tags[i]
-    cache.set_end[accept] = start + tags
-    slots[slot] = np.uint64(hashed) << UPPER_HALF | np.uint64(accept)
-    meta[TAGS] = start + tags
-    meta[SETS] = accept + 1
-    return accept

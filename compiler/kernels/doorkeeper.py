@@ -11,39 +11,35 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined, prefetch
-from compiler.kernels.tables import ASKED_AGAIN, ASKED_FIRST, DOOR_OPEN, DOORKEEPER_ASKS, SEEN, Cache, Int64s, Unsigned
+from compiler.kernels.tables import CLOSED, CRAMPED, DOORKEEPER_ASKS, SEEN, Cache, Int64s, Unsigned
 from compiler.kernels.unsigned import ONE, TWO, ZERO
 
 __all__ = ["is_rare", "prefetch_counter"]
 
 LOG_COUNTERS, COUNTER, ASKS = np.uint64(5), np.uint64(3), np.uint64(DOORKEEPER_ASKS)
 """A number of the doorkeeper holds 2 to the power LOG_COUNTERS counters, each as wide as the mask COUNTER."""
-SAMPLED = np.uint64(7)
-"""Counters whose numbers have none of these bits are asked though the door is open."""
 
 
 @inlined
-def is_rare(cache: Cache, mixed: Unsigned, meta: Int64s) -> bool:
+def is_rare(cache: Cache, mixed: Unsigned, meta: Int64s, new: bool) -> bool:
     """Count a request for a transition that is not built; tell whether it is too early to build it.
 
-    Never, if the cache has no doorkeeper. A counter may stand for several transitions: one is then built too early. While the door is
-    open (:mod:`compiler.machine.doorkeeper`), only transitions with one of SAMPLED counters are turned away.
+    Always, if the cache is closed, and else never, if it has no doorkeeper or the state is ``new``, built for a key of this block: what led
+    there was asked for often, and the key would have to come as often again for each of its further words. Not so in a cache that was
+    full once: keys of 64 words would fill it again. A counter may stand for several transitions: one is then built too early.
     """
     doorkeeper = cache.doorkeeper
-    if doorkeeper.size == 0:
+    if meta[CLOSED] != 0:
+        return True
+    if (new and meta[CRAMPED] == 0) or doorkeeper.size == 0:
         return False
     counter = mixed >> np.uint64(cache.doorkeeper_shift)
-    if meta[DOOR_OPEN] != 0 and counter & SAMPLED != ZERO:
-        return False
     at, shift = counter >> LOG_COUNTERS, TWO * (counter & np.uint64(31))
     count = doorkeeper[at] >> shift & COUNTER
     if count == ASKS:
         return False
     doorkeeper[at] += ONE << shift
-    first = np.int64(count == ZERO)
-    meta[SEEN] += first
-    meta[ASKED_FIRST] += first
-    meta[ASKED_AGAIN] += 1 - first
+    meta[SEEN] += np.int64(count == ZERO)
     return True
 
 

@@ -17,6 +17,7 @@ from compiler.kernels._jit import inlined, kernel, prefetch
 from compiler.kernels.doorkeeper import prefetch_counter
 from compiler.kernels.filters import marks, word_of
 from compiler.kernels.tables import (
+    CLOSED,
     DONE,
     FILTERS,
     FILTERS_FULL,
@@ -70,7 +71,7 @@ def keep_stray(program: Program, cache: Cache, state: Unsigned, mixed: Unsigned,
     repeats exactly.
     """
     meta, info = cache.meta, cache.info
-    if info[TWO * state + ONE] & WIDE_FILTER != ZERO or meta[FILTERS_FULL] != 0:
+    if info[TWO * state + ONE] & WIDE_FILTER != ZERO or meta[FILTERS_FULL] != 0 or meta[CLOSED] != 0:
         return np.int64(DONE)
     far = cache.doorkeeper.size > 0
     chance = np.uint64(meta[STRAYS] + 1) * GOLDEN >> UPPER_HALF

@@ -81,12 +81,13 @@ FILTERS, FILTERS_FULL = 17, 18
 """How many numbers of ``Cache.filters`` are in use, the sentinel 0 among them; and 1 if there is no room for more of them."""
 TRANSITIONS_FULL = 19
 """1 if the table of transitions does not grow any more for a crowded place or for half of its slots being in use."""
-ASKED_FIRST, ASKED_AGAIN, DOOR_OPEN = 20, 21, 22
-"""Requests that the doorkeeper has turned away since that was judged: those for transitions that nobody had asked for, and the others; and
-1 if it lets most transitions in at the first request."""
+CRAMPED = 21
+"""1 in a cache that was full once: its doorkeeper asks for each transition by itself."""
+CLOSED = 20
+"""1 in a full cache to which nothing is added any more: a key that needs what is not there is deferred."""
 COUNTS = [WORDS, MISSES, BUILDS, KEY_CACHE_HITS]
 """The slots that survive a clear of the cache."""
-META = 23
+META = 22
 """The length of ``Cache.meta``."""
 
 # --- What a kernel returns when it stops -----------------------------------------------------------------------------------

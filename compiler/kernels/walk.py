@@ -52,6 +52,7 @@ from compiler.kernels.tables import (
     MOST_DEFERRED,
     ROW,
     START,
+    STATES,
     WORDS,
     Cache,
     Int32s,
@@ -114,6 +115,7 @@ def walk(
         else:
             n = enter_keys(program, meta, STATE_MASK, work, keys, first, n, out)
         entered = n
+        states = np.uint64(meta[STATES])
 
         while n > ZERO:
             # Look ahead.
@@ -140,7 +142,7 @@ def walk(
                         children = children_if_stray(program, cache.members, cache.state_end, state, symbol)
                     if children == ZERO:
                         missed += ONE
-                        if is_rare(cache, work.mixed[key], meta):
+                        if is_rare(cache, work.mixed[key], meta, state >= states):
                             _defer(work, deferred, level, key)
                             deferred += ONE
                             continue

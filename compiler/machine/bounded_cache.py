@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import (
+    CLOSED,
     COUNTS,
+    CRAMPED,
     DEFAULTS,
     KEY_CACHE_HITS,
     MISSES,
+    SEEN,
     SETS,
+    START,
     STATES,
     TAGS,
     TRANSITIONS,
@@ -24,6 +28,7 @@ from compiler.kernels.tables import (
 from compiler.kernels.work import make_work
 from compiler.machine.bit_program import BitProgram
 from compiler.machine.cache import DOORKEEPER_FROM, Snapshot, cleared, empty_cache, nbytes, snapshot
+from compiler.machine.closing import CLOSED_FROM, Closing
 from compiler.machine.collector import Collector
 from compiler.machine.dense_rows import DenseRows
 from compiler.machine.growing import grown
@@ -131,6 +136,7 @@ class BoundedCache:
         self._key_store = KeyStore(self._capacity, wanted=self._policy.stores_keys)
         self._single = SingleKeys(self._program, self._capacity)
         self._words_at_clear = int(cache.meta[WORDS])
+        self._closing = Closing()
         self._cache = cache if nbytes(cache) <= self._capacity and self._policy.simulate is not True else None
         self._numbering = object()
         self._midway = False  # whether a call was begun and has not ended: then an exception has ended it
@@ -138,12 +144,20 @@ class BoundedCache:
     def _grow(self, cache: Cache, table: int) -> bool:
         """Give a table of the cache more room; return False where the capacity does not allow it."""
         key_cache, key_store = self._key_cache, self._key_store
-        spare = 0 if len(key_cache.table) else key_cache.wanted_bytes(self._capacity)
+        spare = 0 if len(key_cache.table) or key_store.policy.active else key_cache.wanted_bytes(self._capacity)
         larger = grown(cache, table, self._capacity - self._keys_bytes, spare)
         if larger is None:
             if not self._keys_bytes:
                 return False
-            (key_store if key_store.nbytes else key_cache).drop()  # what they take is room for the automaton first
+            # What keys take is room for the automaton first, but for a store that is asked: nearly all keys may be there.
+            if not key_store.policy.active:
+                (key_store if key_store.nbytes else key_cache).drop()
+            elif len(key_cache.table):
+                key_cache.drop()
+            elif self._closes(cache):
+                return False
+            else:
+                key_store.drop()
             return self._grow(cache, table)
         self._cache, self._single.cache = larger, None
         return True
@@ -158,14 +172,40 @@ class BoundedCache:
         else:
             self._doorkeeper = self._was_full = True
             smallest = empty_cache(self._program, self._capacity, doorkeeper=True)
-            smallest.meta[COUNTS] = cache.meta[COUNTS]
+            smallest.meta[COUNTS], smallest.meta[CRAMPED] = cache.meta[COUNTS], 1
             self._cache, self._single.cache = smallest, None
         self._numbering = object()
         self._key_cache.forget()
         self._key_store.drop()
         self._single.forget()
         self._words_at_clear = int(cache.meta[WORDS])
+        self._closing = Closing()
         self._clears += 1
+
+    def _closes(self, cache: Cache) -> bool:
+        """Close the cache, which is full, if that is worth a try; return False if not.
+
+        Where keys are stored it is, whether or not the cache has paid: what is stored is asked for first.
+        """
+        if self._policy.close is None:
+            pays = self._key_store.policy.active or self._paid(cache)
+            closes = nbytes(cache) >= CLOSED_FROM and pays and not self._closing.spent and cache.meta[START] != 0
+        else:
+            closes = self._policy.close and cache.meta[START] != 0
+        cache.meta[CLOSED] = closes
+        return closes
+
+    def _note_deferred(self, cache: Cache, keys: int, deferred: int) -> None:
+        """Take note of keys that were walked, and of those among them that were simulated from some word on."""
+        self._fallbacks += deferred
+        judged = cache.meta[CLOSED] and self._policy.close is None and not self._key_store.policy.active
+        if judged and not self._closing.held(keys=keys, deferred=deferred):
+            cache.meta[CLOSED] = 0
+        if cache.meta[SEEN] > 16 * len(
+            cache.doorkeeper
+        ):  # half of its counters are in use; what comes often will soon be counted again
+            cache.doorkeeper[:] = 0
+            cache.meta[SEEN] = 0
 
     @property
     def _keys_bytes(self) -> int:
@@ -181,11 +221,6 @@ class BoundedCache:
     def _unused_bytes(self) -> int:
         """The bytes of the capacity that nothing takes."""
         return self._capacity - self._used_bytes - self._dense_rows.nbytes - self._keys_bytes
-
-    @property
-    def _may_open(self) -> bool:
-        """Whether the doorkeeper may let everybody in: not in a cache that was full, and not where it was asked for."""
-        return self._clears == 0 and self._policy.doorkeeper is None
 
     def _paid(self, cache: Cache) -> bool:
         return bool(cache.meta[WORDS] - self._words_at_clear >= WORDS_PER_STATE * (cache.meta[STATES] - 1))

@@ -14,6 +14,7 @@ from compiler.automata.powerset import State
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import (
     COUNTS,
+    CRAMPED,
     DISPLACEMENT_SHIFT,
     FILTERS,
     FINAL,
@@ -73,7 +74,7 @@ def empty_cache(program: Program, capacity: int, *, doorkeeper: bool = False) ->
         members=np.zeros(32, np.int32),
         set_end=np.zeros(8, np.int32),
         set_slots=np.zeros(16, np.uint64),
-        tags=np.zeros(14, np.int32),  # so that the smallest cache takes 1,200 bytes
+        tags=np.zeros(16, np.int32),  # so that the smallest cache takes 1,200 bytes
         transitions=np.zeros((1 << slot_bits) + PROBES - 1, np.uint64),
         transition_shift=np.int64(64 - slot_bits),
         symbol_bits=np.int64(symbol_bits),
@@ -94,6 +95,7 @@ def cleared(cache: Cache) -> Cache:
     """Empty a cache, keeping its arrays and what it has counted."""
     meta = _meta()
     meta[COUNTS] = cache.meta[COUNTS]
+    meta[CRAMPED] = 1
     cache.meta[:] = meta
     cache.state_slots[:] = 0
     cache.set_slots[:] = 0

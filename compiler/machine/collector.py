@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from compiler.errors import CapacityError
 from compiler.kernels.tables import BLOCK, longer
-from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SETS_SHARED, SHARED_FROM, TAGS_WANTED, FoundSets
+from compiler.kernels.work import EMPTY_SET, NEXT_KEY, SETS_FOUND, SETS_SHARED, SHARED_FROM, TAGS_WANTED, FoundSets
 from compiler.values import Int32s, SetBatch
 
 __all__ = ["Collector", "SimulatedSets", "joined"]
@@ -51,6 +51,17 @@ class SimulatedSets:
         wanted = int(found.counts[SETS_FOUND]) + keys
         if wanted > len(found.ends):
             self.found = found._replace(ends=longer(found.ends, max(wanted, 2 * len(found.ends))))
+
+    def mark(self) -> tuple[int, ...]:
+        """Return what :meth:`rewind` needs to forget the sets that come from now on."""
+        counts = self.found.counts
+        return int(counts[SETS_FOUND]), int(counts[EMPTY_SET]), int(counts[SETS_SHARED])
+
+    def rewind(self, mark: tuple[int, ...]) -> None:
+        """Forget the sets that came since, to which nothing refers; they stay if large ones are among them, which others may share."""
+        counts = self.found.counts
+        if counts[SETS_SHARED] == mark[2]:
+            counts[[SETS_FOUND, EMPTY_SET]] = mark[:2]
 
     @property
     def size(self) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from compiler.kernels.store_tables import STORED, STORED_NUMBERS, TOGETHER, Asked, Store
 from compiler.kernels.tables import Int64s, Keys
 from compiler.machine.memory import reserved
-from compiler.machine.store_policy import PAUSE, StorePolicy, Stretch
+from compiler.machine.store_policy import KEY_BYTES, PAUSE, SIMULATED_KEY, StorePolicy, Stretch
 from compiler.values import Int32s
 
 __all__ = ["ROWS", "KeyStore"]
@@ -41,8 +41,9 @@ class KeyStore:
         """Begin without tables, which are never made if the store is not ``wanted``, and always if it is; None leaves that to the keys."""
         self._wanted = wanted
         self._limit = min(capacity // SHARE, MOST) if capacity >= SMALLEST and wanted is not False else 0
-        self.drop()
+        self._store: Store | None = None
         self.policy = StorePolicy(active=bool(wanted))
+        self.drop()
 
     @property
     def nbytes(self) -> int:
@@ -51,13 +52,14 @@ class KeyStore:
         return sum(array.nbytes for array in tables)
 
     def drop(self) -> None:
-        """Give the memory back, and forget all keys."""
-        self._store: Store | None = None
+        """Give the memory back, and forget all keys; there is a pause if there were any."""
+        if self._store is not None or self.policy.active:
+            self.policy = StorePolicy(active=bool(self._wanted), left=PAUSE)
+        self._store = None
         self._reserved = NOTHING
         """What the records may take; what they take is the beginning of it."""
         self._stretch = Stretch()
         self._full = False
-        self.policy = StorePolicy(active=bool(self._wanted), left=PAUSE)
 
     def asks(self, keys: int) -> bool:
         """Tell whether a column of so many keys is to be looked up now."""
@@ -75,11 +77,18 @@ class KeyStore:
         """Return the row, at most ``stop``, up to which keys from ``row`` on may be looked up at once."""
         return min(stop, row + ROWS, row + max(self.policy.left, 1))
 
-    def due(self, keys: int) -> bool:
-        """Count keys that were walked without the store; tell whether it is time to think about a trial (:meth:`StorePolicy.begin`)."""
+    @property
+    def left_to_simulate(self) -> int:
+        """Keys that may be simulated until it is time to think about a trial: so that it does not depend on how many are at once."""
+        return MOST if self.policy.active or not self._limit else max(1, -(-self.policy.left // SIMULATED_KEY))
+
+    def due(self, done: Stretch) -> bool:
+        """Count keys that were matched without the store; tell whether it is time to think about a trial (:meth:`StorePolicy.begin`)."""
         if self.policy.active or not self._limit:
             return False
-        self.policy.left -= keys
+        self.policy.left -= (
+            SIMULATED_KEY * done.keys if done.simulated == done.keys else max(done.keys, done.size // KEY_BYTES)
+        )
         return self.policy.left <= 0
 
     def look_up(self, keys: Keys, row: int, stop: int, base: int, out: Int32s) -> Int64s:

@@ -32,6 +32,8 @@ class Policy:
     doorkeeper: bool | None = None
     """Whether only transitions that are asked for several times are built; else the automaton's size decides, and whether the cache
     was full."""
+    close: bool | None = None
+    """Whether a full cache is closed, and stays so, or is always cleared."""
     simulate: bool | None = None
     """Whether keys are simulated always or, but for one that alone outgrows the cache, never."""
     row_bytes: int = DENSE_BYTES

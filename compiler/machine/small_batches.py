@@ -13,7 +13,6 @@ from collections.abc import Callable
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, MEMBERS, ROW, STATES, WORDS, Cache, Keys
 from compiler.machine.collector import Collector
-from compiler.machine.doorkeeper import tend_doorkeeper
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import NO_KEY_TABLE
 from compiler.machine.progress import Progress
@@ -117,8 +116,7 @@ class SmallBatchWalker(Walker):
         """Go on as in any batch, from the row at which the walk has ended; the rows before it have their numbers in ``set_ids``."""
         column = Progress(keys, set_ids, Collector(set_ids), 0)
         column.row = int(cache.meta[ROW])
-        self._fallbacks += self._simulation.deferred(keys, cache, column.found, set_ids)
-        tend_doorkeeper(cache, may_open=self._may_open)
+        self._note_deferred(cache, column.row, self._simulation.deferred(keys, cache, column.found, set_ids))
         self._match_column(column, [])
         self._hand_over_sets(column.found, len(set_ids))
         return column.found.batch()

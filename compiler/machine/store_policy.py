@@ -18,13 +18,16 @@ from dataclasses import dataclass
 
 from compiler.machine import key_cache
 
-__all__ = ["EARLIEST", "PAUSE", "TRIAL", "StorePolicy", "Stretch"]
+__all__ = ["EARLIEST", "KEY_BYTES", "PAUSE", "SIMULATED_KEY", "TRIAL", "StorePolicy", "Stretch"]
 
 EARLIEST, TRIAL = 1 << 14, 1 << 13
 """Keys that are walked before it is thought about a trial, or thought about it again; and keys of a trial, of which the latter half is
 judged."""
 PAUSE = 1 << 20
 """Keys that are walked after a trial that was lost."""
+KEY_BYTES, SIMULATED_KEY = 16, 4
+"""Until there is a trial, a key of more bytes counts for several, and one that is simulated for so many: the sooner it is tried, the
+more can be won."""
 RISING = 1.05
 """So many times as large must the share of known keys be when twice as many were asked for, unless it pays already."""
 
@@ -40,6 +43,8 @@ WALKED = 3.0
 """Walking a key, besides its words."""
 WINDOW, BEYOND = 64, 0.4
 """The bytes of a key that are split by vectors, and what each byte behind them adds to walking it."""
+SIMULATED = 100.0
+"""Simulating a key takes that or more, besides what was read of it before."""
 RECORD = 36
 """The bytes that a key takes besides its own: those of its record, on average, and of the index."""
 
@@ -55,6 +60,8 @@ class Stretch:
     """The words of the others that were read."""
     size: int = 0
     """The bytes of all of them."""
+    simulated: int = 0
+    """Those that were simulated, from their first word on or from a later one."""
 
     def add(self, other: Stretch) -> None:
         """Count another one, too."""
@@ -62,6 +69,7 @@ class Stretch:
         self.hits += other.hits
         self.words += other.words
         self.size += other.size
+        self.simulated += other.simulated
 
 
 @dataclass(slots=True)
@@ -88,17 +96,18 @@ class StorePolicy:
     _stored: int = 0
     """At the last judgement, the share of keys that were known, and how many were stored."""
     _cached: bool = False
+    _simulated: float = 0.0
     _walked: float = 1.0
     _words: float = 0.0
-    """Before the trial, whether the key cache was asked, the share of keys that it left to be walked, and the words that were read, for each
-    key of all."""
+    """Before the trial, whether the key cache was asked, the share of keys that were simulated, that of keys which it left to be walked, and
+    the words that were read, for each key of all."""
 
     def begin(self, walked: Stretch, *, word: float, cached: bool = False) -> None:
         """Begin a trial if there is something to win, by keys that were walked last; else think about it again later.
 
         ``word`` is what walking a word costs now, and ``cached`` tells whether the key cache was asked before.
         """
-        self._cached = cached
+        self._cached, self._simulated = cached, walked.simulated / walked.keys
         self._walked, self._words = 1 - walked.hits / walked.keys, walked.words / walked.keys
         size = walked.size / walked.keys
         self.active = self._took(word, size) > _costs(size, stored=0)
@@ -112,7 +121,8 @@ class StorePolicy:
         first = self._asked == 0
         self._asked += asked.keys
         share, size = asked.hits / asked.keys, asked.size / asked.keys
-        missed = 0 if full else (1 - share) * MISSED
+        missed = 0.0 if full else (1 - share) * MISSED
+        missed += SIMULATED * asked.simulated / asked.keys
         pays = share * self._took(word, size) > _costs(size, stored=stored) + missed
         if not (first or pays):
             # The share that was known is that of the keys that were stored in the middle of the stretch among all there are.
@@ -126,6 +136,7 @@ class StorePolicy:
     def _took(self, word: float, size: float) -> float:
         """Return the nanoseconds that a key of ``size`` bytes takes without the store, as keys were before the trial."""
         asked = key_cache.LOOKED_UP + key_cache.BYTE * size if self._cached else 0.0
+        asked += SIMULATED * self._simulated
         return asked + self._walked * (WALKED + BEYOND * max(size - WINDOW, 0)) + word * self._words
 
 

@@ -11,13 +11,25 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from compiler.kernels.tables import BLOCK, BUILDS, DONE, KEY_CACHE_HITS, MEMBERS, ROW, SEEN, STATES, WORDS, Cache
+from compiler.kernels.tables import (
+    BLOCK,
+    BUILDS,
+    CLOSED,
+    DONE,
+    KEY_CACHE_HITS,
+    MEMBERS,
+    ROW,
+    SEEN,
+    STATES,
+    WORDS,
+    Cache,
+)
+from compiler.kernels.work import NEXT_KEY
 from compiler.machine.bounded_cache import BoundedCache
 from compiler.machine.cache import nbytes
-from compiler.machine.collector import Collector
+from compiler.machine.collector import FIRST_SIMULATED, Collector
 from compiler.machine.columns import end_of_bytes, gathered, readable, whole
 from compiler.machine.dense_rows import QUIET_KEYS
-from compiler.machine.doorkeeper import tend_doorkeeper
 from compiler.machine.progress import Progress
 from compiler.machine.single_keys import ONE_BYTES
 from compiler.machine.store_policy import Stretch
@@ -90,15 +102,17 @@ class Walker(BoundedCache):
         while column.row < len(column):
             if halt:
                 raise HaltedError
-            if self._cache is None or (column.unpaid >= UNPAID_CLEARS and self._policy.simulate is None):
+            if self._cache is None:
                 self._simulate(column, len(column), halt)
-            elif pace.pause:
-                stop = min(len(column), column.row + pace.pause)
-                pace.pause -= stop - column.row
-                self._simulate(column, stop, halt)
             elif may_clear and column.block > 1 and self._key_store.asks(len(column) - column.row):
                 if not self._look_up(column, self._cache, halt):
                     self._make_room(column, self._cache)
+            elif column.unpaid >= UNPAID_CLEARS and self._policy.simulate is None:
+                self._simulate(column, len(column), halt)
+            elif pace.pause:
+                row = column.row
+                self._simulate(column, min(len(column), row + pace.pause), halt)
+                pace.pause -= column.row - row
             else:
                 table = self._walk(column, self._cache)
                 if table == DONE:
@@ -118,14 +132,18 @@ class Walker(BoundedCache):
         keys, meta, store, start = column.keys, cache.meta, self._key_store, column.row
         if not store.ready(self._unused_bytes):
             return True
-        base, words = column.found.base, int(meta[WORDS])
+        base, words, simulated = column.found.base, int(meta[WORDS]), self._fallbacks
         stop = end_of_bytes(keys.offsets, start, store.end_of_stretch(start, len(column)), CHUNK_BYTES)
         lost = store.look_up(keys, start, stop, base, column.out)
         if len(lost):
             found = np.empty(len(lost), np.int32)
-            part = Progress(whole(gathered(keys.offsets, keys.data, lost)), found, column.found, 0)
+            part = Progress(
+                whole(gathered(keys.offsets, keys.data, lost)), found, column.found, 0, unpaid=column.unpaid
+            )
+            mark = column.found.simulated.mark()
             if not self._match_column(part, halt, may_clear=False):
                 return False
+            self._adopt(found, column.found, mark)
             column.out[lost] = found
             store.keep(keys, found, base, self._unused_bytes)
         asked = stop - start if not len(keys.valid) else int(np.count_nonzero(keys.valid[start:stop]))
@@ -133,20 +151,43 @@ class Walker(BoundedCache):
         column.row = column.stretch_end = stop
         size = int(keys.offsets[stop]) - int(keys.offsets[start])
         stretch = Stretch(keys=stop - start, hits=asked - len(lost), words=int(meta[WORDS]) - words, size=size)
+        if meta[CLOSED]:  # else they would be simulated without the store, too
+            stretch.simulated = self._fallbacks - simulated
         fits = self._dense_rows.fits(cache, self._capacity - self._used_bytes - self._keys_bytes)
         word = self._key_cache.word_cost(self._used_bytes, rows=fits)
         store.judge(stretch, word=word, room=self._unused_bytes)
         return True
 
+    def _adopt(self, ids: Int32s, found: Collector, mark: tuple[int, ...]) -> None:
+        """Make the sets of keys that were simulated since ``mark`` sets of the cache, as far as it has room, so that the keys can be stored."""
+        from compiler.kernels.accept_sets import adopt_sets
+
+        if not len(ids) or ids.min() > FIRST_SIMULATED:
+            return
+        simulated, row, table = found.simulated, 0, DONE + 1
+        while table != DONE:
+            assert self._cache is not None
+            table = int(adopt_sets(self._cache, self._work, simulated.found, ids, row, FIRST_SIMULATED, found.base))
+            row = int(simulated.found.counts[NEXT_KEY])
+            if table != DONE and not self._grow(self._cache, table):
+                return
+        simulated.rewind(mark)
+
     def _simulate(self, column: Progress, stop: int, halt: Halt) -> None:
-        """Simulate the keys up to row ``stop``."""
+        """Simulate the keys up to row ``stop``, or to where keys are to be stored."""
+        offsets = column.keys.offsets
         while column.row < stop:
             if halt:
                 raise HaltedError
-            end = min(stop, column.row + self._simulation.chunk)
-            self._simulation.rows(column.keys, column.row, end, column.found, column.out)
-            self._fallbacks += end - column.row
+            row = column.row
+            end = min(stop, row + self._simulation.chunk, row + self._key_store.left_to_simulate)
+            self._simulation.rows(column.keys, row, end, column.found, column.out)
+            self._fallbacks += end - row
             column.row = end
+            stretch = Stretch(end - row, size=int(offsets[end]) - int(offsets[row]), simulated=end - row)
+            if self._cache is not None and self._key_store.due(stretch):
+                self._key_store.policy.begin(stretch, word=0.0)
+                return
 
     def _walk(self, column: Progress, cache: Cache) -> int:
         """Walk some keys; return DONE, or the table of the cache that must grow before the walk goes on."""
@@ -180,14 +221,13 @@ class Walker(BoundedCache):
             self._dense_rows.note(stop - start, built=status != DONE or meta[BUILDS] != builds)
         column.row = int(meta[ROW])
         deferred = self._simulation.deferred(column.keys, cache, column.found, column.out)
-        self._fallbacks += deferred
         column.stretch_fresh += int(meta[SEEN]) - seen
-        tend_doorkeeper(cache, may_open=self._may_open)
+        self._note_deferred(cache, column.row - start, deferred)
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
         self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=fits, deferred=deferred)
-        if column.row > start and self._key_store.due(column.row - start):
-            size = int(column.keys.offsets[column.row]) - int(column.keys.offsets[start])
-            walked = Stretch(column.row - start, *counts, size)
+        size = int(column.keys.offsets[column.row]) - int(column.keys.offsets[start])
+        walked = Stretch(column.row - start, *counts, size, deferred)
+        if walked.keys and self._key_store.due(walked):
             word = self._key_cache.word_cost(used, rows=fits)
             self._key_store.policy.begin(walked, word=word, cached=len(table) > 0)
         return status
@@ -210,7 +250,9 @@ class Walker(BoundedCache):
             )
 
     def _make_room(self, column: Progress, cache: Cache) -> None:
-        """Clear the full cache; a key that alone outgrows it is simulated."""
+        """Close the full cache, or clear it; a key that alone outgrows it is simulated."""
+        if cache.meta[CLOSED] or self._closes(cache):
+            return
         column.unpaid = 0 if self._paid(cache) else column.unpaid + 1
         self._hand_over_sets(column.found, column.first + column.row)
         self._clear(cache)

@@ -5,7 +5,7 @@
 
 const CacheTables = (() => {
   const { OTHER, MANY } = Automaton;
-  const BITS = (1n << 64n) - 1n, SCRAMBLE = 0x9e3779b97f4a7c15n, PROBES = 16, SPARSE = 32, META = 23, MOST_STATES = 2 ** 27 - 1;
+  const BITS = (1n << 64n) - 1n, SCRAMBLE = 0x9e3779b97f4a7c15n, PROBES = 16, SPARSE = 32, META = 22, MOST_STATES = 2 ** 27 - 1;
   const HALF_EIGHTHS = 4, FULL_EIGHTHS = 5;
   const DONE = null;
   const bitLength = (number) => 32 - Math.clz32(number);
@@ -33,7 +33,7 @@ const CacheTables = (() => {
       const keyBits = this.symbolBits + bitLength(this.stateLimit);
       this.keyShift = 64 - keyBits;
       this.slotBits = Math.max(5, keyBits - 32);
-      this.room = { states: 8, stateSlots: 16, members: 32, sets: 8, setSlots: 16, tags: 14, filters: 1 };
+      this.room = { states: 8, stateSlots: 16, members: 32, sets: 8, setSlots: 16, tags: 16, filters: 1 };
       this.counts = { words: 0, misses: 0, builds: 0 };
       this.clear();
     }
