@@ -79,9 +79,14 @@ class Stretch:
         self.words += other.words
         self.size += other.size
 
-    def saves(self, word: float) -> float:
-        """Return the nanoseconds that knowing a key saves, where walking a word takes ``word`` of them."""
-        return WALKED + word * self.words / max(self.keys - self.hits, 1)
+    @property
+    def words_each(self) -> float:
+        """The words of a key that was walked."""
+        return self.words / max(self.keys - self.hits, 1)
+
+    def saves(self, word: float, most: float = 0.0) -> float:
+        """Return the nanoseconds that knowing a key saves, where walking a word takes ``word`` of them, and there were up to ``most``."""
+        return WALKED + word * max(self.words_each, most)
 
     @property
     def costs(self) -> float:
@@ -112,6 +117,8 @@ class StorePolicy:
     _share: float = 0.0
     _stored: int = 0
     """At the last judgement, the share of keys that were known, and how many were stored."""
+    _words: float = 0.0
+    """The words of a key in the first stretch, in which hardly any was known: once all are, nothing is said of what walking them would cost."""
 
     def begin(self, walked: Stretch, *, word: float) -> None:
         """Begin a trial if there is something to win, by keys that were walked last; else think about it again later."""
@@ -126,7 +133,9 @@ class StorePolicy:
         first = self._asked == 0
         self._asked += asked.keys
         share, size = asked.hits / asked.keys, asked.size / asked.keys
-        pays = share * asked.saves(word) > asked.costs + (0 if full else (1 - share) * MISSED)
+        if first:
+            self._words = asked.words_each
+        pays = share * asked.saves(word, self._words) > asked.costs + (0 if full else (1 - share) * MISSED)
         if not (first or pays):
             # The share that was known is that of the keys that were stored in the middle of the stretch among all there are.
             others = (self._stored + stored) / 2 / share - stored if share else float("inf")

@@ -271,6 +271,15 @@ def test_a_share_that_does_not_rise_ends_the_trial() -> None:
     assert not policy.active
 
 
+@pytest.mark.parametrize("nulls", [0, 10])
+def test_a_store_that_knows_all_keys_is_kept(nulls: int) -> None:
+    """Nothing is walked any more, so nobody knows what walking would cost; null keys count as walked."""
+    policy = judged(0.8, stored=6000)
+    for _ in range(3):
+        policy.judge(Stretch(TRIAL, TRIAL - nulls, 0, 30 * TRIAL), stored=6000, word=9.0, room=0)
+        assert policy.active
+
+
 @pytest.mark.parametrize(
     ("walked", "word", "active"),
     [
