@@ -36,11 +36,13 @@ def look_up_stored(
     """Look up keys ``row`` to ``stop``, and write ``base`` + accept set - 1 into ``out``, -1 for a null key.
 
     Returns how many keys are not stored. Their rows and hashes are in ``asked``, and ``out`` has nothing that means anything for them.
+    Another thread may store keys meanwhile, which may be read, but are not believed.
     """
     index, records, offsets, data = store.slots, store.records, keys.offsets, keys.data
     mask = np.uint64(index.size) - ONE
     shift = _shift(index)
     rows, hashes, places = asked.rows, asked.hashes, asked.places
+    behind = np.uint64(store.known)
     lost, first, last = ZERO, np.uint64(row), np.uint64(stop)
     while first < last:
         n = min(np.uint64(TOGETHER), last - first)
@@ -64,7 +66,7 @@ def look_up_stored(
         for j in range(n):
             at, place = first + j, places[j]
             begin = np.uint64(offsets[at])
-            known = _is_stored(records, place, data, begin, np.uint64(offsets[at + ONE]) - begin)
+            known = _is_stored(records, place, data, begin, np.uint64(offsets[at + ONE]) - begin) & (place < behind)
             out[at] = base + np.int64(records[place] & LOW_HALF) - 1
             rows[left], hashes[left] = at, hashes[lost + j]
             if keys.valid.size > 0 and not keys.valid[at]:

@@ -7,6 +7,11 @@ A *record* is the key's length << 32 | its accept set, and then its bytes, eight
 behind the other, in the order in which they came. Record 0 belongs to no key.
 
 Of two keys whose hashes have the same upper half only the first one is ever found: one in 10^4 of a million keys.
+
+Several threads may look keys up while one of them stores others, as kernels release the interpreter's lock. So a reader's tuple says
+how many numbers of records there were when it was made, and what lies behind these is unknown to him, whatever the index says of it
+meanwhile. Records are never changed, and an index only gets more entries: one that is outgrown stays as it is for those who still
+have it.
 """
 
 from __future__ import annotations
@@ -36,7 +41,9 @@ class Store(NamedTuple):
     """The index: 2^b slots, of which at most half are in use."""
     records: Uint64s
     counts: Int64s
-    """See STORED and the constant beside it."""
+    """See STORED and the constant beside it. Those who look keys up do not read them."""
+    known: int
+    """How many numbers the records take that are looked up: those of all calls of the storing kernel that had returned."""
 
 
 class Asked(NamedTuple):

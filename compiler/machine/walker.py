@@ -18,7 +18,7 @@ from compiler.machine.collector import Collector
 from compiler.machine.columns import end_of_bytes, gathered, readable, whole
 from compiler.machine.dense_rows import QUIET_KEYS
 from compiler.machine.doorkeeper import tend_doorkeeper
-from compiler.machine.key_store import Stretch
+from compiler.machine.key_store import Stretch, stretch_of
 from compiler.machine.progress import Progress
 from compiler.machine.single_keys import ONE_BYTES
 from compiler.values import Int32s, KeyColumn, SetBatch
@@ -128,11 +128,9 @@ class Walker(BoundedCache):
                 return False
             column.out[lost] = found
             store.keep(keys, found, base, self._unused_bytes)
-        asked = stop - start if not len(keys.valid) else int(np.count_nonzero(keys.valid[start:stop]))
-        meta[KEY_CACHE_HITS] += asked - len(lost)
+        stretch = stretch_of(keys, start, stop, len(lost), int(meta[WORDS]) - words)
+        meta[KEY_CACHE_HITS] += stretch.hits
         column.row = column.stretch_end = stop
-        size = int(keys.offsets[stop]) - int(keys.offsets[start])
-        stretch = Stretch(keys=stop - start, hits=asked - len(lost), words=int(meta[WORDS]) - words, size=size)
         store.judge(stretch, word=self._key_cache.word_cost(self._used_bytes), room=self._unused_bytes)
         return True
 

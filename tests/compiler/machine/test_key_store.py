@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
-from compiler.kernels.store_tables import STORED, STORED_BYTES, STORED_NUMBERS
-from compiler.machine import key_store
+from compiler.kernels.store_tables import STORED, STORED_BYTES, STORED_NUMBERS, Store
+from compiler.machine import key_store, stored_keys
 from compiler.machine.key_store import EARLIEST, PAUSE, TRIAL, KeyStore, StorePolicy, Stretch
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
+from compiler.machine.stored_keys import StoredKeys
 from compiler.prepare import jit_enabled
 from tests.borders import LENGTHS, between
 from tests.compiler.machines import PATTERNS, answers, assert_keys_are_forgotten
@@ -37,8 +38,10 @@ KEYS = st.lists(
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have stores of any capacity and for any column, which begin small and are asked for a few rows at a time."""
-    for name, value in {"FEWEST": 1, "SMALLEST": 0, "SLOTS": 16, "NUMBERS": 32, "ROWS": 48}.items():
+    for name, value in {"FEWEST": 1, "SMALLEST": 0, "ROWS": 48}.items():
         monkeypatch.setattr(key_store, name, value)
+    for name, value in {"SLOTS": 16, "NUMBERS": 32}.items():
+        monkeypatch.setattr(stored_keys, name, value)
 
 
 def store_of(machine: LazyDfa) -> KeyStore:
@@ -99,15 +102,15 @@ WORDS: list[list[Token]] = [
 def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """What a store has taken whenever it had grown, or tried to."""
     found = []
-    grow = KeyStore._grow
+    grow = StoredKeys._grow
 
-    def watched(self: KeyStore, room: int) -> None:
+    def watched(self: StoredKeys, tables: Store, room: int) -> None:
         before = self.nbytes
-        grow(self, room)
+        grow(self, tables, room)
         assert self.nbytes - before <= room
         found.append(self.nbytes)
 
-    monkeypatch.setattr(KeyStore, "_grow", watched)
+    monkeypatch.setattr(StoredKeys, "_grow", watched)
     return found
 
 
@@ -303,7 +306,7 @@ def test_a_trial_begins_where_there_is_something_to_win(walked: Stretch, word: f
 def test_counts_of_the_tables_are_those_of_the_keys() -> None:
     machine = LazyDfa(build_nfa(WORDS), b".", 64 << 20, key_cache="auto", policy=ALWAYS)
     answers(machine, [*numbered(2000), *numbered(2000), b"x" * (STORED_BYTES + 1), None])
-    store = store_of(machine)._store
+    store = store_of(machine)._stored._tables
     assert store is not None
     assert store.counts[STORED] == 2000
     assert store.counts[STORED_NUMBERS] == 1 + sum(1 + (len(key or b"") + 7) // 8 for key in numbered(2000))
