@@ -6,7 +6,8 @@ import os
 import random
 import signal
 import threading
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -158,6 +159,18 @@ def test_nothing_is_stored_where_that_is_fixed(options: dict[str, Any]) -> None:
     assert walker._sealed_store._stored.nbytes == walker._sealed_store.nbytes == walker._sealed_store.pledged == 0
 
 
+def test_tables_that_are_walked_by_rows_have_no_store() -> None:
+    nfa = build_nfa([[b"a", b"%d" % i] for i in range(300)])
+    keys: list[bytes | None] = [b"a.%d" % (i % 300) for i in range(40_000)]
+    machine = sealed_of(nfa, keys, policy=Policy())
+    (walker,) = walkers_of(machine)
+    walker._sealed_key_cache.policy.mode, walker._sealed_key_cache.policy.wanted = "off", False
+    with patch.object(SealedWalker, "_word_cost", 90.0):
+        answers(machine, keys)
+    assert walker._sealed_rows.nbytes > 0
+    assert not walker._sealed_store.policy.active
+
+
 # --- One copy ---------------------------------------------------------------------------------------------------------------
 
 
@@ -173,42 +186,88 @@ def test_what_one_thread_stores_the_others_know() -> None:
     words = machine.stats().words
     assert in_threads(machine, keys[::-1], 2) == expected[::-1]  # each has the other's keys now
     assert machine.stats().words < words + 4 * 2 * 1024  # those of the ends of two columns, which lie elsewhere
-    scratch = one._sealed_store.nbytes + other._sealed_store.nbytes
-    assert machine.stats().bytes >= stored.nbytes + scratch
+    for walker in (one, other):
+        assert walker._sealed_store.nbytes > 200_000
+        behind = walker._used_bytes + walker._dense_rows.nbytes + walker._keys_bytes
+        in_front = walker._sealed_rows.nbytes + walker._sealed_key_cache.table.nbytes + walker._sealed_store.nbytes
+        assert walker.stats().bytes == behind + in_front
     assert (
         sum(walker.stats().bytes for walker in (one, other)) + stored.nbytes + nbytes(one._seal) - machine.stats().bytes
         == 0
     )
 
 
-def test_who_finds_another_thread_storing_lets_his_keys_go() -> None:
-    stored = StoredKeys(1 << 22)
-    store = KeyStore(0, wanted=True, shared=stored)
-    assert store.ready(1 << 22)
-    keys = readable_keys([b"a.%d" % i for i in range(500)])
-    out = np.empty(500, np.int32)
-    assert len(store.look_up(keys, 0, 500, 0, out)) == 500
+@contextmanager
+def storing_meanwhile(store: KeyStore, keys: Any, ids: Any) -> Iterator[None]:
+    """Have another thread store these keys, and wait when they are written, and nobody has been told yet."""
     inside, go_on = threading.Event(), threading.Event()
-    begin = StoredKeys._begin
+    store_keys = kernels.store_keys
 
-    def waiting(self: StoredKeys) -> None:
-        begin(self)
-        inside.set()
-        assert go_on.wait(60)
+    def waiting(*arguments: Any) -> int:
+        done = int(store_keys(*arguments))
+        if threading.current_thread() is other:
+            inside.set()
+            assert go_on.wait(60)
+        return done
 
-    with patch.object(StoredKeys, "_begin", waiting):
-        other = threading.Thread(target=lambda: store.keep(keys, np.arange(500, dtype=np.int32), 0, 0))
+    with patch.object(kernels, "store_keys", waiting):
+        other = threading.Thread(target=lambda: store.keep(keys, ids, 0, 0))
         other.start()
         assert inside.wait(60)
-        second = KeyStore(0, wanted=True, shared=stored)
-        assert second.ready(1 << 22)
-        assert len(second.look_up(keys, 0, 500, 0, out)) == 500  # and this drops nothing of the other's
+        try:
+            yield
+        finally:
+            go_on.set()
+            other.join()
+
+
+def test_who_finds_another_thread_storing_lets_his_keys_go() -> None:
+    stored = StoredKeys(1 << 22, among=2)
+    store, second = (KeyStore(0, wanted=True, shared=stored) for _ in range(2))
+    assert store.ready(1 << 22)
+    assert second.ready(1 << 22)
+    keys, out = readable_keys([b"a.%d" % i for i in range(500)]), np.empty(500, np.int32)
+    assert len(store.look_up(keys, 0, 500, 0, out)) == 500
+    with storing_meanwhile(store, keys, np.arange(500, dtype=np.int32)):
+        assert len(second.look_up(keys, 0, 500, 0, out)) == 500  # nobody has been told yet
         second.keep(keys, np.full(500, 7, np.int32), 0, 0)
-        go_on.set()
-        other.join()
     assert stored.count == 500
     assert len(second.look_up(keys, 0, 500, 0, out)) == 0
     assert out.tolist() == list(range(500))
+
+
+def test_who_takes_back_waits_until_nobody_stores() -> None:
+    stored = StoredKeys(1 << 22)
+    store = KeyStore(0, wanted=True, shared=stored)
+    assert store.ready(1 << 23)
+    keys = readable_keys([b"a.%d" % i for i in range(500)])
+    store.look_up(keys, 0, 500, 0, np.empty(500, np.int32))
+    taking = threading.Thread(target=lambda: stored.take_back(store, needed=True))
+    with storing_meanwhile(store, keys, np.arange(500, dtype=np.int32)):
+        taking.start()
+        taking.join(0.05)
+        assert taking.is_alive()
+    taking.join(60)
+    assert not taking.is_alive()
+    assert stored.limit == stored.nbytes > 0
+
+
+def test_tables_of_a_call_that_has_ended_well_meanwhile_are_not_dropped() -> None:
+    stored = StoredKeys(1 << 22)
+    store = KeyStore(0, wanted=True, shared=stored)
+    assert store.ready(1 << 23)
+    keys, out = readable_keys([b"a.%d" % i for i in range(500)]), np.empty(500, np.int32)
+    store.keep(keys, store.look_up(keys, 0, 500, 0, out).astype(np.int32), 0, 0)
+    take = Leases.take
+
+    def ended(self: Leases, *arguments: Any, **options: Any) -> int | None:
+        stored._midway = False
+        return take(self, *arguments, **options)
+
+    stored._midway = True
+    with patch.object(Leases, "take", ended):
+        assert len(store.look_up(keys, 0, 500, 0, out)) == 0
+    assert stored.count == 500
 
 
 def readable_keys(keys: list[bytes]) -> Any:
@@ -291,7 +350,7 @@ def test_a_cache_that_grows_gets_back_what_it_pledged(monkeypatch: pytest.Monkey
     assert pledged > 2 << 20
     assert stored.count > 8900  # some lie at the end of the column, which is elsewhere
     others: list[bytes | None] = [b"%d.%d.%d.%d" % (i % 997, i % 11, i % 13, i) for i in range(40_000)]
-    seen = set()
+    seen, used = set(), [0]
     monkeypatch.setattr(SealedPace, "note", lambda *_, **__: None)  # lost keys are no reason to leave the store
     for first in range(0, len(others), 1000):
         some = others[first : first + 1000]
@@ -299,9 +358,12 @@ def test_a_cache_that_grows_gets_back_what_it_pledged(monkeypatch: pytest.Monkey
         assert machine.stats().bytes <= 6 << 20
         assert not (machine.stats().clears and store.pledged)
         seen.add((0 < store.pledged < pledged, stored.count > 0))
+        if store.pledged == pledged:
+            used.append(walker._used_bytes)
         if not store.pledged:
             break
     assert (True, True) in seen
+    assert 4 * max(used) <= walker._most - pledged
     assert store.pledged == stored.nbytes == store.nbytes == 0
     assert walker._used_bytes > walker._most - pledged
 
@@ -324,6 +386,36 @@ def test_tables_stay_as_long_as_somebody_looks_keys_up() -> None:
     assert other.take_back(needed=False)
     assert not other.take_back(needed=True)
     assert stored.limit == 0
+
+
+def test_tables_are_dropped_only_if_all_that_is_pledged_is_needed() -> None:
+    stored = StoredKeys(1 << 22)
+    store = KeyStore(0, wanted=True, shared=stored)
+    assert store.ready(1 << 23)
+    keys, out = readable_keys([b"a.%d" % i for i in range(3000)]), np.empty(3000, np.int32)
+    store.keep(keys, store.look_up(keys, 0, 3000, 0, out).astype(np.int32), 0, 0)
+    for _ in range(2):
+        assert store.take_back(needed=False)
+        assert (stored.count, stored.limit) == (3000, stored.nbytes)
+    stored.pledge(store, stored.limit + 1000)
+    assert store.take_back(needed=True)
+    assert (stored.count, stored.limit) == (3000, stored.nbytes)
+    assert store.take_back(needed=True)
+    assert stored.nbytes == stored.limit == store.nbytes == 0
+
+
+def test_more_threads_begin_with_pledges_of_their_own_alone() -> None:
+    keys = numbered(20_000, most=3000)
+    machine = sealed_of(NFA, keys)
+    answers(machine, keys)
+    stored = machine._stored_keys
+    assert stored.count > 2000
+    machine._share(3)
+    assert stored.nbytes == 0
+    assert not stored._users
+    assert set(stored._pledges) == {walker._sealed_store for walker in walkers_of(machine)}
+    assert len(stored._pledges) == 3
+    assert (64 << 20) // 2 - 3 * 300_000 < stored.limit <= (64 << 20) // 2
 
 
 def test_what_others_need_of_a_pledge_stays_pledged() -> None:
