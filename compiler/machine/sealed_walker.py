@@ -261,7 +261,7 @@ class SealedWalker(SmallBatchWalker):
             lost = direct(walk_sealed, self._program, self._seal, self._work, keys, row, stop, out)
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
         key_cache.judge(keys, start, stop, *counts, self._seal_bytes, rows=self._dense)
-        if self._sealed_store.due(stop - start) and not self._dense:
+        if self._sealed_store.due(stop - start):
             size = int(keys.offsets[stop]) - int(keys.offsets[start])
             self._sealed_store.policy.begin(Stretch(stop - start, *counts, size), word=self._word_cost)
         self._sealed_keys += stop - start - lost

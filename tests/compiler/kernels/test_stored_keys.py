@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from compiler.kernels.key_store import look_up_stored, rehash_stored, store_keys
-from compiler.kernels.store_tables import RECORDS_BEHIND, STORED, STORED_BYTES, STORED_NUMBERS, TOGETHER, Asked, Store
+from compiler.kernels.store_tables import (
+    RECORDS_BEHIND,
+    STORED,
+    STORED_BYTES,
+    STORED_NUMBERS,
+    TOGETHER,
+    Asked,
+    Store,
+    scratch,
+)
 from compiler.kernels.tables import PADDING, Keys, frozen
 from compiler.prepare import jit_enabled
 from tests.borders import LENGTHS
@@ -34,16 +43,12 @@ def now(store: Store) -> Store:
     return store._replace(known=int(store.counts[STORED_NUMBERS]))
 
 
-def scratch(rows: int) -> Asked:
-    return Asked(
-        np.empty(rows + TOGETHER, np.int64), np.empty(rows + TOGETHER, np.uint64), np.empty(TOGETHER, np.uint64)
-    )
-
-
-def asked_for(store: Store, keys: list[bytes | None], behind: int = 0) -> tuple[list[Any], Asked, Keys, list[int]]:
-    """Return what each key is answered, None for one that is not known; and what :func:`store_keys` needs."""
-    where, asked, out = column(keys, behind), scratch(len(keys)), np.full(len(keys), -7, np.int32)
-    count = look_up_stored(now(store), asked, where, 0, len(keys), 100, out)
+def asked_for(
+    store: Store, keys: list[bytes | None], behind: int = 0, first: int = 0
+) -> tuple[list[Any], Asked, Keys, list[int]]:
+    """Return what each key from ``first`` on is answered, None for one that is not known; and what :func:`store_keys` needs."""
+    where, asked, out = column(keys, behind), scratch(len(keys) - first), np.full(len(keys), -7, np.int32)
+    count = look_up_stored(now(store), asked, where, first, len(keys), 100, out)
     lost = asked.rows[:count].tolist()
     told: list[Any] = out.tolist()
     for row in lost:
@@ -72,8 +77,9 @@ def test_what_is_stored_is_found_and_nothing_else() -> None:
         known: dict[bytes, int] = {}
         for _ in range(4):
             keys = drawn_keys(rng, int(rng.integers(1, 9 * TOGETHER)))
-            told, asked, where, lost = asked_for(store, keys, behind=int(rng.integers(0, 256)))
-            assert told == [-1 if key is None else known.get(key) for key in keys]
+            first = int(rng.integers(0, len(keys)))
+            told, asked, where, lost = asked_for(store, keys, int(rng.integers(0, 256)), first)
+            assert told == [-7] * first + [-1 if key is None else known.get(key) for key in keys[first:]]
             hits += sum(number is not None and number >= 0 for number in told)
             ids = rng.integers(-4, 200, len(lost)).astype(np.int32)  # below 100, the number is no accept set's
             assert store_keys(store, asked, where, 0, len(lost), 100, ids) == len(lost)

@@ -160,6 +160,25 @@ def test_keys_that_do_not_recur_cost_a_trial_now_and_then() -> None:
     assert PAUSE - 300_000 < store.policy.left < PAUSE
 
 
+def test_each_trial_that_is_lost_doubles_the_pause() -> None:
+    store = KeyStore(64 << 20, wanted=None)
+
+    def stretch(hits: int) -> None:
+        store.policy.active, store.policy.left = True, 1
+        store.judge(Stretch(TRIAL, hits, 5 * TRIAL, 30 * TRIAL), word=9.0, room=1 << 24)
+
+    pauses = []
+    for turn in range(7):
+        stretch(TRIAL if turn == 5 else 0)
+        if turn == 5:  # it pays, and is lost later
+            stretch(TRIAL)
+            assert store.policy.active
+        stretch(0)
+        assert not store.policy.active
+        pauses.append(store.policy.left // PAUSE)
+    assert pauses == [1, 2, 4, 8, 8, 1, 2]
+
+
 def test_keys_that_do_not_fit_are_not_stored() -> None:
     """Half a million keys recur, and the store may take 4 MiB: a hundred thousand of them."""
     machine = LazyDfa(build_nfa(WORDS), b".", 8 << 20, key_cache="auto")
