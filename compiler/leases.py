@@ -43,8 +43,8 @@ class Leases:
         """What is lent now: its number and the lease. A call may try ``loans.setdefault(number, lease) is lease`` itself,
         which is what :meth:`take` does first, and gives back by ``loans.pop(number, None)``."""
 
-    def take(self, lease: Lease, numbers: Collection[int]) -> int | None:
-        """Take the first of these numbers that can be had, waiting until one can.
+    def take(self, lease: Lease, numbers: Collection[int], *, wait: bool = True) -> int | None:
+        """Take the first of these numbers that can be had, waiting until one can unless that is not wanted.
 
         Returns None if all are lent and one of them to a call further up in the stack of this thread, as when a signal
         handler asks the router that it has interrupted: waiting for that would never end.
@@ -59,10 +59,14 @@ class Leases:
                     thread = self._thread_of(holder)
                     if thread == get_ident():
                         return None
-                    # Of several who see that it has outlived its call, the first one is the heir.
-                    if thread is None and holder.setdefault("heir", lease) is lease:
+                    # Of several who see that it has outlived its call, the first one is the heir. If it came back while we looked, it
+                    # is somebody else's by now, or nobody's.
+                    outlived = thread is None and self.loans.get(number) is holder
+                    if outlived and holder.setdefault("heir", lease) is lease:
                         self.loans[number] = lease
                         return number
+            if not wait:
+                return None
             tries += 1
             time.sleep(min(LONGEST_WAIT, 1e-6 * tries * tries))
 

@@ -1,22 +1,22 @@
-"""Keys that recur, kept whole by the hundred thousand: their tables, within their part of the bound.
+"""Keys that recur, kept whole by the hundred thousand: one walker's part in that.
 
 The key cache (:mod:`compiler.machine.key_cache`) knows some thousand keys of at most 56 bytes, near the processor. A stream may have some
 hundred thousand that come again and again: walking them waits for memory several times a key, once the automaton's tables are
 large, and looking them up whole waits twice, and does little else. Long keys, and long words, take long to be walked whatever the tables
-are. When it is worth it is decided in :mod:`compiler.machine.store_policy`.
+are. When it is worth it is decided in :mod:`compiler.machine.store_policy`, and where keys are kept says :mod:`compiler.machine.stored_keys`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels.store_tables import STORED, STORED_NUMBERS, TOGETHER, Asked, Store
+from compiler.kernels.store_tables import Asked, scratch, scratch_bytes
 from compiler.kernels.tables import Int64s, Keys
-from compiler.machine.memory import reserved
-from compiler.machine.store_policy import KEY_BYTES, PAUSE, SIMULATED_KEY, StorePolicy, Stretch
+from compiler.machine.store_policy import KEY_BYTES, LONGEST_PAUSE, PAUSE, SIMULATED_KEY, StorePolicy, Stretch
+from compiler.machine.stored_keys import StoredKeys, first_bytes
 from compiler.values import Int32s
 
-__all__ = ["ROWS", "KeyStore"]
+__all__ = ["LEFT", "ROWS", "KeyStore", "room_for_keys", "stretch_of"]
 
 ROWS = 1 << 14
 """Rows that are looked up at once."""
@@ -26,40 +26,65 @@ SMALLEST = 1 << 20
 """The smallest capacity with a store: half of a smaller one has hardly room to begin."""
 SHARE, MOST = 2, 1 << 30
 """At most one part in so many of the capacity goes to the store, and at most so many bytes: room for fifteen million keys."""
-SLOTS, NUMBERS = 1 << 13, 1 << 14
-"""The size of a new index, and of new records."""
-STEP = 8
-"""Records that can grow by less than one part in so many are full."""
 
-NOTHING = np.empty(0, np.uint64)
+LEFT = 4
+"""One part in so many of the room that a walker has left when it pledges some stays with it."""
 
 
 class KeyStore:
-    """One walker's store: its tables, and what is decided about it."""
+    """One walker's store: its part in the tables, and what is decided about it."""
 
-    def __init__(self, capacity: int, *, wanted: bool | None) -> None:
-        """Begin without tables, which are never made if the store is not ``wanted``, and always if it is; None leaves that to the keys."""
+    def __init__(self, capacity: int, *, wanted: bool | None, shared: StoredKeys | None = None) -> None:
+        """Begin without keys; none are ever stored if the store is not ``wanted``, and always if it is; None leaves that to the keys.
+
+        The tables are part of the walker's ``capacity``; or they are ``shared``, and the walker pledges room for them.
+        """
         self._wanted = wanted
-        self._limit = min(capacity // SHARE, MOST) if capacity >= SMALLEST and wanted is not False else 0
-        self._store: Store | None = None
+        self._shared = shared is not None
+        limit = room_for_keys(capacity) if shared is None else shared.most // shared.among
+        self._limit = 0 if wanted is False else limit
+        self._stored = StoredKeys(self._limit) if shared is None else shared
+        self._asked: Asked | None = None
+        self._stretch = Stretch()
         self.policy = StorePolicy(active=bool(wanted))
-        self.drop()
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        tables = () if self._store is None else (*self._store, *self._asked)
-        return sum(array.nbytes for array in tables)
+        """Bytes of all arrays but those of shared tables."""
+        scratch = sum(array.nbytes for array in self._asked or ())
+        return scratch if self._shared else scratch + self._stored.nbytes
 
-    def drop(self) -> None:
-        """Give the memory back, and forget all keys; there is a pause if there were any."""
-        if self._store is not None or self.policy.active:
-            self.policy = StorePolicy(active=bool(self._wanted), left=PAUSE)
-        self._store = None
-        self._reserved = NOTHING
-        """What the records may take; what they take is the beginning of it."""
+    @property
+    def pledged(self) -> int:
+        """The bytes of the walker's room that it has no more because of shared tables: its pledge, and scratch space."""
+        pledged = self._stored.pledged(self) if self._shared else 0
+        return pledged + scratch_bytes(ROWS) if pledged else 0
+
+    def drop(self, *, lost: bool = False) -> None:
+        """Forget all keys, and give the memory back, as for example a trial is ``lost``; shared tables are left to the others.
+
+        A pause begins if there were any.
+        """
+        if lost or self.policy.active or self._asked is not None:
+            pause = self.policy.patience if lost else PAUSE
+            patience = min(2 * pause, LONGEST_PAUSE) if lost else PAUSE
+            self.policy = StorePolicy(active=bool(self._wanted), left=pause, patience=patience)
+        self._asked = None
+        self._stored.leave(self)
         self._stretch = Stretch()
-        self._full = False
+
+    def pledge(self, room: int) -> None:
+        """Let shared tables take most of ``room`` bytes that are the walker's own, and not more than its share."""
+        pledge = min(self._limit, room - room // LEFT) - scratch_bytes(ROWS)
+        if pledge >= first_bytes():
+            self._stored.pledge(self, pledge)
+
+    def take_back(self, *, needed: bool) -> bool:
+        """Have some of what is pledged be the walker's own again, as :meth:`compiler.machine.stored_keys.StoredKeys.take_back`."""
+        taken = self._stored.take_back(self, needed=needed)
+        if not self.pledged and self._asked is not None:
+            self.drop()
+        return taken
 
     def asks(self, keys: int) -> bool:
         """Tell whether a column of so many keys is to be looked up now."""
@@ -67,7 +92,16 @@ class KeyStore:
 
     def ready(self, room: int) -> bool:
         """Tell whether there are tables, or there is room for them, which is so many bytes; else a pause begins."""
-        if self._store is not None or min(room, self._limit) >= _first_bytes():
+        stored, aside = self._stored, scratch_bytes(ROWS)
+        if self._shared:
+            if not self.pledged:
+                self.pledge(room)
+            room = stored.limit if self.pledged else 0
+        else:
+            room = min(room, self._limit) - aside
+            stored.pledge(self, self._limit - aside)
+        if room >= first_bytes() or (stored.nbytes and not self._shared):
+            stored.join(self)
             return True
         self.drop()
         self.policy.active = False
@@ -96,24 +130,21 @@ class KeyStore:
 
         The others get ``base`` + accept set - 1 in ``out``, and null keys -1.
         """
-        from compiler.kernels.key_store import look_up_stored  # as late as all kernels
+        from compiler.kernels.calling import direct  # as late as all kernels
+        from compiler.kernels.key_store import look_up_stored
 
-        if self._store is None:
-            self._begin()
-        assert self._store is not None
-        count = int(look_up_stored(self._store, self._asked, keys, row, stop, base, out))
+        if self._asked is None:
+            self._asked = scratch(ROWS)
+        count = int(direct(look_up_stored, self._stored.readable(), self._asked, keys, row, stop, base, out))
         return self._asked.rows[:count]
 
     def keep(self, keys: Keys, ids: Int32s, base: int, room: int) -> None:
-        """Store the keys that were not known, whose answers are ``ids``, as far as there is room: so many bytes more."""
-        from compiler.kernels.key_store import store_keys
+        """Store the keys that were not known, whose answers are ``ids``, as far as there is room: so many bytes more.
 
-        done, most = 0, self.nbytes + room
-        while not self._full and self._store is not None:
-            done = int(store_keys(self._store, self._asked, keys, done, len(ids), base, ids))
-            if done == len(ids):
-                return
-            self._grow(most - self.nbytes)  # it may have grown before
+        Shared tables have what is pledged.
+        """
+        if self._asked is not None:  # else the tables had to go meanwhile
+            self._stored.keep(self._asked, keys, ids, base, self._stored.most if self._shared else room)
 
     def judge(self, asked: Stretch, *, word: float, room: int) -> None:
         """Take note of keys that were looked up; at the end of a stretch, decide about the next."""
@@ -127,42 +158,20 @@ class KeyStore:
         if self._wanted:
             self.policy.left = ROWS
             return
-        stored = 0 if self._store is None else int(self._store.counts[STORED])
-        room = min(room, self._limit - self.nbytes)
-        self.policy.judge(stretch, stored=stored, word=word, room=room, full=self._full)
+        stored = self._stored
+        left = stored.limit - stored.nbytes
+        room = left if self._shared else min(room, left)
+        self.policy.judge(stretch, stored=stored.count, word=word, room=room, full=stored.full)
         if not self.policy.active:
-            self.drop()
-
-    def _begin(self) -> None:
-        counts, self._reserved = np.zeros(2, np.int64), reserved(self._limit)
-        counts[STORED_NUMBERS] = 1
-        self._store = Store(np.zeros(SLOTS, np.uint64), self._reserved[:NUMBERS], counts)
-        room = ROWS + TOGETHER
-        self._asked = Asked(np.empty(room, np.int64), np.empty(room, np.uint64), np.empty(TOGETHER, np.uint64))
-
-    def _grow(self, room: int) -> None:
-        """Give the store more room, ``room`` bytes at most, or take note that it is full."""
-        from compiler.kernels.key_store import rehash_stored
-
-        store = self._store
-        assert store is not None
-        room = min(room, self._limit - self.nbytes)
-        index, records = store.slots, store.records
-        if 2 * (int(store.counts[STORED]) + 1) > len(index):
-            if 2 * index.nbytes > room:
-                self._full = True
-                return
-            larger = np.zeros(2 * len(index), np.uint64)
-            rehash_stored(index, larger)
-            self._store = store._replace(slots=larger)
-            return
-        size = min(2 * len(records), len(records) + room // 8, len(self._reserved))
-        if size - len(records) < len(records) // STEP:
-            self._full = True
-            return
-        self._store = store._replace(records=self._reserved[:size])
+            self.drop(lost=True)
 
 
-def _first_bytes() -> int:
-    """Return the bytes of a store without keys."""
-    return 8 * (SLOTS + NUMBERS + 2 + 2 * (ROWS + TOGETHER) + TOGETHER)
+def stretch_of(keys: Keys, start: int, stop: int, lost: int, words: int) -> Stretch:
+    """Count keys of which ``lost`` were not known: null keys are neither that nor hits."""
+    asked = stop - start if not len(keys.valid) else int(np.count_nonzero(keys.valid[start:stop]))
+    return Stretch(stop - start, asked - lost, words, int(keys.offsets[stop]) - int(keys.offsets[start]))
+
+
+def room_for_keys(capacity: int) -> int:
+    """Return the bytes that stored keys may take of a capacity."""
+    return min(capacity // SHARE, MOST) if capacity >= SMALLEST else 0

@@ -31,12 +31,14 @@ from compiler.machine.cache import Snapshot, nbytes
 from compiler.machine.collector import joined
 from compiler.machine.columns import shares
 from compiler.machine.key_cache import KeyCacheMode
+from compiler.machine.key_store import room_for_keys
 from compiler.machine.memory import default_capacity
 from compiler.machine.policy import AUTO, Policy
 from compiler.machine.program import make_program
 from compiler.machine.sealed_walker import SealedWalker
 from compiler.machine.seals import arrays_of, check, seal_of
 from compiler.machine.small_batches import SmallBatchWalker
+from compiler.machine.stored_keys import StoredKeys
 from compiler.machine.walker import Halt
 from compiler.values import CacheStats, Int32s, KeyColumn, Lent, Memory, SetBatch
 
@@ -83,6 +85,8 @@ class LazyDfa:
     def _begin(self) -> None:
         """Begin with an empty cache, beside the seal if there is one."""
         self._room = self._capacity - (0 if self._seal is None else nbytes(self._seal))
+        self._stored_keys = StoredKeys(0 if self._seal is None else room_for_keys(self._capacity))
+        """What all walkers of a sealed machine share."""
         self._walkers: tuple[SmallBatchWalker, ...] = (self._walker(self._room),)
         """Each is used by one call at a time, to which it is lent by its number."""
         self._leases = Leases(LENDING)
@@ -224,7 +228,7 @@ class LazyDfa:
         return replace(
             total,
             capacity=self._capacity,
-            bytes=total.bytes + nbytes(self._seal),
+            bytes=total.bytes + nbytes(self._seal) + self._stored_keys.nbytes,
             sealed_states=len(self._seal.state_end) - 1,
         )
 
@@ -241,7 +245,7 @@ class LazyDfa:
 
     def _walker(self, capacity: int) -> SmallBatchWalker:
         if self._seal is not None:
-            return SealedWalker(self._program, self._bits, capacity, self._policy, self._seal)
+            return SealedWalker(self._program, self._bits, capacity, self._policy, self._seal, self._stored_keys)
         return SmallBatchWalker(self._program, self._bits, capacity, self._policy)
 
     def _run_part(self, numbers: Iterable[int], columns: list[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
@@ -272,6 +276,7 @@ class LazyDfa:
                 held += 1
             if held < count:
                 share = self._room // count
+                self._stored_keys.divide(count)
                 for walker in self._walkers:
                     walker.bound(share)
                 self._walkers += tuple(self._walker(share) for _ in range(count - held))

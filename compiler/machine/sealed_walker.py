@@ -3,10 +3,12 @@
 All walkers of a machine read the same tables, which nobody writes. A key on known ground is answered from there, whichever
 thread asks. A key that is lost there is gathered with others like it, and matched from its beginning by the cache of the walker.
 
-Two things of each walker's own keep the tables from being slower than a cache alone. Keys that recur are kept whole in a table in
+Three things keep the tables from being slower than a cache alone. Keys that recur are kept whole in a table in
 front, with their accept sets: it is the key cache of :mod:`compiler.machine.key_cache`, but its numbers are those of sealed accept
 sets, which never change, so it is never emptied. To seal such a table was rejected: it fills within some thousand keys, and a file would
-grow by a megabyte. And where many keys are lost, the tables are left out for a while (:mod:`compiler.machine.sealed_pace`).
+grow by a megabyte. Keys that recur by the hundred thousand are stored, as in front of a cache (:mod:`compiler.machine.key_store`): and as the
+numbers are the same to all walkers, these have one copy. And where many keys are lost, the tables are left out for a while
+(:mod:`compiler.machine.sealed_pace`), and so are the keys that are stored.
 """
 
 from __future__ import annotations
@@ -22,15 +24,18 @@ from compiler.kernels.tables import BLOCK, KEY_CACHE_HITS, LOST, WORDS, Cache, K
 from compiler.machine.bit_program import BitProgram
 from compiler.machine.cache import nbytes
 from compiler.machine.collector import Collector
-from compiler.machine.columns import end_of_bytes, readable
+from compiler.machine.columns import end_of_bytes, gathered, readable, whole
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import KeyCache, table_bytes
+from compiler.machine.key_store import LEFT, KeyStore, stretch_of
 from compiler.machine.left_keys import LeftKeys, Rows, cut
 from compiler.machine.policy import Policy
 from compiler.machine.sealed_pace import SealedPace
 from compiler.machine.sealed_rows import SealedRows
 from compiler.machine.single_keys import ONE_BYTES, SingleKeys
 from compiler.machine.small_batches import SmallBatchWalker
+from compiler.machine.store_policy import Stretch
+from compiler.machine.stored_keys import StoredKeys
 from compiler.machine.walker import CHUNK, CHUNK_BYTES, Halt, HaltedError
 from compiler.values import CacheStats, Int32s, KeyColumn, Lent, SetBatch
 
@@ -40,13 +45,21 @@ __all__ = ["SealedWalker"]
 class SealedWalker(SmallBatchWalker):
     """A bounded cache behind sealed tables."""
 
-    def __init__(self, program: Program, bits: BitProgram | None, capacity: int, policy: Policy, seal: Seal) -> None:
-        """Read ``seal``, whose counters are replaced by this walker's own; the cache has ``capacity`` bytes beside it."""
+    def __init__(
+        self, program: Program, bits: BitProgram | None, capacity: int, policy: Policy, seal: Seal, stored: StoredKeys
+    ) -> None:
+        """Read ``seal``, whose counters are replaced by this walker's own; the cache has ``capacity`` bytes beside it.
+
+        Keys are ``stored`` together with the machine's other walkers, in what these pledge of their capacities.
+        """
         self._seal = seal._replace(meta=seal.meta.copy())
         self._seal_bytes = nbytes(seal)
         self._sealed_rows = SealedRows(program, seal, policy.row_bytes)
         self._sealed_key_cache = KeyCache(policy.key_cache, int(program.separator), policy.key_cache_share)
+        self._stored_keys = stored
+        self._sealed_store = KeyStore(capacity, wanted=policy.stores_keys, shared=stored)
         super().__init__(program, bits, capacity - self._kept_bytes(capacity, policy), policy)
+        self._sealed_store.pledge(self._unused_bytes)
         self._remembering = False
         """Whether a kernel was called that writes the key cache, and has not returned: a fork may copy a table in the middle of a key."""
         self._sealed_pace = SealedPace()
@@ -104,7 +117,10 @@ class SealedWalker(SmallBatchWalker):
             found,
             keys=found.keys + self._sealed_keys,
             sealed_keys=self._sealed_keys,
-            bytes=found.bytes + self._sealed_rows.nbytes + self._sealed_key_cache.table.nbytes,
+            bytes=found.bytes
+            + self._sealed_rows.nbytes
+            + self._sealed_key_cache.table.nbytes
+            + self._sealed_store.nbytes,
             words=found.words + words,
             hits=found.hits + words,
             key_cache_hits=found.key_cache_hits + int(self._seal.meta[KEY_CACHE_HITS]),
@@ -114,7 +130,27 @@ class SealedWalker(SmallBatchWalker):
         """Bound the cache anew, the rows that the sealed tables are written out as, and the keys that are kept in front of them."""
         self._sealed_rows.drop()
         self._sealed_key_cache.drop()
+        self._sealed_store = KeyStore(capacity, wanted=self._policy.stores_keys, shared=self._stored_keys)
         super().bound(capacity - self._kept_bytes(capacity, self._policy))
+        self._sealed_store.pledge(self._unused_bytes)
+
+    @property
+    def _capacity(self) -> int:
+        """The bytes of the cache for lost keys: what is pledged to the stored keys is missing as long as it is."""
+        return self._most - self._sealed_store.pledged
+
+    @_capacity.setter
+    def _capacity(self, capacity: int) -> None:
+        self._most = capacity
+
+    def _grow(self, cache: Cache, table: int) -> bool:
+        store = self._sealed_store
+        if LEFT * nbytes(cache) > self._capacity:
+            store.take_back(needed=False)
+        while not super()._grow(cache, table):
+            if not store.take_back(needed=True):
+                return False
+        return True
 
     def _kept_bytes(self, capacity: int, policy: Policy) -> int:
         """Decide whether to have rows, which may take half of a capacity; return their bytes and those of the key cache.
@@ -166,11 +202,40 @@ class SealedWalker(SmallBatchWalker):
                     out[start:row] = LOST
                     skipped.append(slice(rows.start + start, rows.start + row))
                 else:
-                    row, count = self._ask(keys, row, min(len(out), row + CHUNK, row + max(pace.left, 1)), out)
+                    ask = self._ask_store if self._sealed_store.asks(len(out) - row) else self._ask
+                    row, count = ask(keys, row, min(len(out), row + CHUNK, row + max(pace.left, 1)), out)
                     pace.note(answered=self._sealed_keys, lost=count)
+                    if pace.pause:
+                        self._sealed_store.drop()
+                        self._sealed_store.take_back(needed=False)
                     if count:
                         lost.append(rows.start + start + np.flatnonzero(out[start:row] == LOST))
         return [*skipped, *(cut(column, np.concatenate(lost)) if lost else ())]
+
+    def _ask_store(self, keys: Keys, row: int, stop: int, out: Int32s) -> tuple[int, int]:
+        """Do as :meth:`_ask`, but look keys up in the store first, and store those that only the tables know."""
+        store, meta, start = self._sealed_store, self._seal.meta, row
+        if not store.ready(self._unused_bytes):
+            return self._ask(keys, row, stop, out)
+        words, lost = int(meta[WORDS]), 0
+        stop = end_of_bytes(keys.offsets, row, store.end_of_stretch(row, stop), CHUNK_BYTES)
+        rows = store.look_up(keys, row, stop, 0, out)
+        self._sealed_keys += stop - start - len(rows)
+        if len(rows):
+            part, found, at = whole(gathered(keys.offsets, keys.data, rows)), np.empty(len(rows), np.int32), 0
+            while at < len(rows):
+                at, count = self._ask(part, at, len(rows), found)
+                lost += count
+            out[rows] = found
+            store.keep(keys, found, 0, 0)
+        asked = stretch_of(keys, start, stop, len(rows), int(meta[WORDS]) - words)
+        meta[KEY_CACHE_HITS] += asked.hits
+        store.judge(asked, word=self._word_cost, room=0)
+        return stop, lost
+
+    @property
+    def _word_cost(self) -> float:
+        return self._sealed_key_cache.word_cost(self._seal_bytes, rows=self._dense)
 
     def _ask(self, keys: Keys, row: int, stop: int, out: Int32s) -> tuple[int, int]:
         """Match keys from ``row`` to at most ``stop``; return the row to go on with, and how many keys before it are lost."""
@@ -197,5 +262,8 @@ class SealedWalker(SmallBatchWalker):
             lost = direct(walk_sealed, self._program, self._seal, self._work, keys, row, stop, out)
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
         key_cache.judge(keys, start, stop, *counts, self._seal_bytes, rows=self._dense)
+        walked = Stretch(stop - start, *counts, int(keys.offsets[stop]) - int(keys.offsets[start]))
+        if self._sealed_store.due(walked):
+            self._sealed_store.policy.begin(walked, word=self._word_cost, cached=len(table) > 0)
         self._sealed_keys += stop - start - lost
         return stop, lost

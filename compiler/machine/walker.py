@@ -30,6 +30,7 @@ from compiler.machine.cache import nbytes
 from compiler.machine.collector import FIRST_SIMULATED, Collector
 from compiler.machine.columns import end_of_bytes, gathered, readable, whole
 from compiler.machine.dense_rows import QUIET_KEYS
+from compiler.machine.key_store import stretch_of
 from compiler.machine.progress import Progress
 from compiler.machine.single_keys import ONE_BYTES
 from compiler.machine.store_policy import Stretch
@@ -146,11 +147,9 @@ class Walker(BoundedCache):
             self._adopt(found, column.found, mark)
             column.out[lost] = found
             store.keep(keys, found, base, self._unused_bytes)
-        asked = stop - start if not len(keys.valid) else int(np.count_nonzero(keys.valid[start:stop]))
-        meta[KEY_CACHE_HITS] += asked - len(lost)
+        stretch = stretch_of(keys, start, stop, len(lost), int(meta[WORDS]) - words)
+        meta[KEY_CACHE_HITS] += stretch.hits
         column.row = column.stretch_end = stop
-        size = int(keys.offsets[stop]) - int(keys.offsets[start])
-        stretch = Stretch(keys=stop - start, hits=asked - len(lost), words=int(meta[WORDS]) - words, size=size)
         if meta[CLOSED]:  # else they would be simulated without the store, too
             stretch.simulated = self._fallbacks - simulated
         fits = self._dense_rows.fits(cache, self._capacity - self._used_bytes - self._keys_bytes)

@@ -266,7 +266,7 @@ def match_sealed(machine: Any, keys: list[bytes | None], expected: list[list[int
 
 def match_stored(nfa: Any, keys: list[bytes | None], expected: list[list[int] | None], side: str) -> None:
     """Match with keys that are stored, in tables that are full at last: of all sizes, so that the records of some end where they do."""
-    from compiler.machine import key_store
+    from compiler.machine import key_store, stored_keys
     from compiler.machine.lazy import LazyDfa
     from compiler.machine.policy import Policy
     from tests.compiler.machines import answers
@@ -274,9 +274,9 @@ def match_stored(nfa: Any, keys: list[bytes | None], expected: list[list[int] | 
     small = {"FEWEST": 1, "SMALLEST": 0, "SLOTS": 16, "NUMBERS": 64, "ROWS": 80}
     with contextlib.ExitStack() as stack:
         for name, value in small.items():
-            stack.enter_context(patch.object(key_store, name, value))
+            stack.enter_context(patch.object(key_store if hasattr(key_store, name) else stored_keys, name, value))
         for capacity, most in (*((1 << 20, most) for most in range(460, 500)), (40_000, 4000), (20_000, 4000)):
-            with patch.object(key_store, "reserved", lambda _, most=most: guarded(np.zeros(most, np.uint64), side)):
+            with patch.object(stored_keys, "reserved", lambda _, most=most: guarded(np.zeros(most, np.uint64), side)):
                 policy = Policy(key_store=True, simulate=False)
                 machine = LazyDfa(nfa, b".", capacity, key_cache="auto", policy=policy)
                 for _ in range(3):

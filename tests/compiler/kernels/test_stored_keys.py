@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from compiler.kernels.key_store import look_up_stored, rehash_stored, store_keys
-from compiler.kernels.store_tables import RECORDS_BEHIND, STORED, STORED_BYTES, STORED_NUMBERS, TOGETHER, Asked, Store
+from compiler.kernels.store_tables import (
+    RECORDS_BEHIND,
+    STORED,
+    STORED_BYTES,
+    STORED_NUMBERS,
+    TOGETHER,
+    Asked,
+    Store,
+    scratch,
+)
 from compiler.kernels.tables import PADDING, Keys, frozen
 from compiler.prepare import jit_enabled
 from tests.borders import LENGTHS
@@ -26,19 +35,20 @@ def column(keys: list[bytes | None], behind: int = 0) -> Keys:
 def empty(slots: int = 1 << 12, numbers: int = 1 << 15) -> Store:
     counts = np.zeros(2, np.int64)
     counts[STORED_NUMBERS] = 1
-    return Store(np.zeros(slots, np.uint64), np.zeros(numbers, np.uint64), counts)
+    return Store(np.zeros(slots, np.uint64), np.zeros(numbers, np.uint64), counts, 1)
 
 
-def scratch(rows: int) -> Asked:
-    return Asked(
-        np.empty(rows + TOGETHER, np.int64), np.empty(rows + TOGETHER, np.uint64), np.empty(TOGETHER, np.uint64)
-    )
+def now(store: Store) -> Store:
+    """Return the tables as they are read from now on."""
+    return store._replace(known=int(store.counts[STORED_NUMBERS]))
 
 
-def asked_for(store: Store, keys: list[bytes | None], behind: int = 0) -> tuple[list[Any], Asked, Keys, list[int]]:
-    """Return what each key is answered, None for one that is not known; and what :func:`store_keys` needs."""
-    where, asked, out = column(keys, behind), scratch(len(keys)), np.full(len(keys), -7, np.int32)
-    count = look_up_stored(store, asked, where, 0, len(keys), 100, out)
+def asked_for(
+    store: Store, keys: list[bytes | None], behind: int = 0, first: int = 0
+) -> tuple[list[Any], Asked, Keys, list[int]]:
+    """Return what each key from ``first`` on is answered, None for one that is not known; and what :func:`store_keys` needs."""
+    where, asked, out = column(keys, behind), scratch(len(keys) - first), np.full(len(keys), -7, np.int32)
+    count = look_up_stored(now(store), asked, where, first, len(keys), 100, out)
     lost = asked.rows[:count].tolist()
     told: list[Any] = out.tolist()
     for row in lost:
@@ -67,8 +77,9 @@ def test_what_is_stored_is_found_and_nothing_else() -> None:
         known: dict[bytes, int] = {}
         for _ in range(4):
             keys = drawn_keys(rng, int(rng.integers(1, 9 * TOGETHER)))
-            told, asked, where, lost = asked_for(store, keys, behind=int(rng.integers(0, 256)))
-            assert told == [-1 if key is None else known.get(key) for key in keys]
+            first = int(rng.integers(0, len(keys)))
+            told, asked, where, lost = asked_for(store, keys, int(rng.integers(0, 256)), first)
+            assert told == [-7] * first + [-1 if key is None else known.get(key) for key in keys[first:]]
             hits += sum(number is not None and number >= 0 for number in told)
             ids = rng.integers(-4, 200, len(lost)).astype(np.int32)  # below 100, the number is no accept set's
             assert store_keys(store, asked, where, 0, len(lost), 100, ids) == len(lost)
@@ -90,7 +101,7 @@ def test_a_full_table_stops_before_it_is_overrun(slots: int, numbers: int, store
     assert store_keys(store, asked, where, 0, 50, 100, ids) == stored
     told, *_ = asked_for(store, keys)
     assert told == [*range(100, 100 + stored), *[None] * (50 - stored)]
-    larger = Store(np.zeros(128, np.uint64), np.append(store.records, np.zeros(200, np.uint64)), store.counts)
+    larger = Store(np.zeros(128, np.uint64), np.append(store.records, np.zeros(200, np.uint64)), store.counts, 1)
     rehash_stored(store.slots, larger.slots)
     assert store_keys(larger, asked, where, stored, 50, 100, ids) == 50
     assert asked_for(larger, keys)[0] == list(range(100, 150))
@@ -124,3 +135,23 @@ def test_a_key_that_comes_twice_is_stored_once() -> None:
     store_keys(store, asked, where, 0, len(lost), 100, np.full(300, 105, np.int32))
     assert store.counts[STORED] == 1
     assert asked_for(store, keys)[0] == [105] * 300
+
+
+@pytest.mark.parametrize("key", [b"", b"a.b", b"y" * 100])
+def test_what_is_stored_after_tables_were_read_is_not_believed(key: bytes) -> None:
+    """The index may lead to a record of which another thread has written nothing yet, or only the length."""
+    store = empty()
+    _, asked, where, _ = asked_for(store, [b"other"])
+    store_keys(store, asked, where, 0, 1, 100, np.array([107], np.int32))
+    before = now(store)
+    at = int(store.counts[STORED_NUMBERS])
+    _, asked, where, lost = asked_for(store, [key])
+    store_keys(store, asked, where, 0, len(lost), 100, np.array([105], np.int32))
+    complete = store.records.copy()
+    for written in range(len(complete[at : at + 20])):
+        store.records[at + written :] = 0
+        out = np.full(2, -7, np.int32)
+        assert look_up_stored(before, scratch(2), column([key, b"other"]), 0, 2, 100, out) == 1
+        assert out[1] == 107
+        store.records[:] = complete
+    assert asked_for(store, [key, b"other"])[0] == [105, 107]

@@ -19,7 +19,10 @@ import pytest
 import compiler
 from compiler import Wildcard, build_nfa
 from compiler.automata.twin import Twin
+from compiler.machine import key_store, stored_keys
 from compiler.machine.lazy import LENDING, LazyDfa
+from compiler.machine.policy import Policy
+from compiler.machine.sealed_pace import SealedPace
 from compiler.machine.sealed_walker import SealedWalker
 from compiler.values import KeyColumn
 from tests import breaking_off
@@ -183,6 +186,45 @@ def test_a_sealed_machine_may_be_broken_off_at_every_step(capacity: int, key_cac
     assert everywhere(make, lambda machine: machine.match_batch([column(keys)]), stride=stride) > 100
     assert everywhere(make, lambda machine: machine.match(b"d.a.d.b.c.a"), stride=stride) > 30
     assert everywhere(make, lambda machine: machine.seal(), stride=stride) > 5
+
+
+@steps
+@pytest.mark.parametrize("capacity", [9000, 1 << 17])
+def test_a_sealed_machine_that_stores_keys_may_be_broken_off_at_every_step(
+    monkeypatch: pytest.MonkeyPatch, capacity: int, stride: int
+) -> None:
+    """Where tables are begun, grow, are full, and are given up for lost keys, by two walkers in turn."""
+    for module, name, value in (
+        (key_store, "FEWEST", 1),
+        (key_store, "SMALLEST", 0),
+        (key_store, "ROWS", 16),
+        (stored_keys, "SLOTS", 4),
+        (stored_keys, "NUMBERS", 16),
+    ):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(SealedPace, "note", lambda *_, **__: None)
+    keys = keys_of(2, 40)
+
+    def make() -> LazyDfa:
+        machine = LazyDfa(NFA, b".", 1 << 17)
+        machine.match_batch([column(keys[:12])])
+        seal = machine.seal()
+        assert seal is not None
+        machine = LazyDfa(NFA, b".", capacity, key_cache="auto", policy=Policy(key_store=True))
+        machine = machine.with_seal(seal.sealed, checked=True)
+        machine._share(2)
+        return machine
+
+    def call(machine: LazyDfa) -> None:
+        for walker in machine._walkers:
+            walker.run([column(keys)], np.empty(40, np.int32), [])
+
+    machine = make()
+    call(machine)
+    call(machine)
+    assert machine.stats().key_cache_hits
+    assert bool(machine._stored_keys.count) is (capacity > 9000)  # else the cache for lost keys needed the room at last
+    assert everywhere(make, call, stride=2 * stride) > 100
 
 
 @steps

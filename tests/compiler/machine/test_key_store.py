@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
-from compiler.kernels.store_tables import STORED, STORED_BYTES, STORED_NUMBERS
-from compiler.machine import key_store
+from compiler.kernels.store_tables import STORED, STORED_BYTES, STORED_NUMBERS, Store
+from compiler.machine import key_store, stored_keys
 from compiler.machine.columns import whole
 from compiler.machine.key_store import KeyStore
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.simulator import Simulator
 from compiler.machine.store_policy import EARLIEST, PAUSE, TRIAL, StorePolicy, Stretch
+from compiler.machine.stored_keys import StoredKeys
 from compiler.prepare import jit_enabled
 from tests.borders import LENGTHS, between
 from tests.compiler.machines import PATTERNS, answers, assert_keys_are_forgotten, column
@@ -40,8 +41,10 @@ KEYS = st.lists(
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have stores of any capacity and for any column, which begin small and are asked for a few rows at a time."""
-    for name, value in {"FEWEST": 1, "SMALLEST": 0, "SLOTS": 16, "NUMBERS": 32, "ROWS": 48}.items():
+    for name, value in {"FEWEST": 1, "SMALLEST": 0, "ROWS": 48}.items():
         monkeypatch.setattr(key_store, name, value)
+    for name, value in {"SLOTS": 16, "NUMBERS": 32}.items():
+        monkeypatch.setattr(stored_keys, name, value)
 
 
 def store_of(machine: LazyDfa) -> KeyStore:
@@ -102,15 +105,15 @@ WORDS: list[list[Token]] = [
 def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """What a store has taken whenever it had grown, or tried to."""
     found = []
-    grow = KeyStore._grow
+    grow = StoredKeys._grow
 
-    def watched(self: KeyStore, room: int) -> None:
+    def watched(self: StoredKeys, tables: Store, room: int) -> None:
         before = self.nbytes
-        grow(self, room)
+        grow(self, tables, room)
         assert self.nbytes - before <= room
         found.append(self.nbytes)
 
-    monkeypatch.setattr(KeyStore, "_grow", watched)
+    monkeypatch.setattr(StoredKeys, "_grow", watched)
     return found
 
 
@@ -171,6 +174,27 @@ def test_keys_that_do_not_recur_cost_a_trial_now_and_then() -> None:
     assert store.nbytes == 0
     assert not store.policy.active
     assert PAUSE - 2 * 300_000 < store.policy.left < PAUSE  # keys of over 16 bytes count for more
+
+
+def test_each_trial_that_is_lost_doubles_the_pause() -> None:
+    store = KeyStore(64 << 20, wanted=None)
+
+    def stretch(hits: int) -> None:
+        if not store.policy.active:
+            store.policy.begin(Stretch(EARLIEST, 0, 5 * EARLIEST, 30 * EARLIEST), word=9.0)
+        store.policy.left = 1
+        store.judge(Stretch(TRIAL, hits, 5 * TRIAL, 30 * TRIAL), word=9.0, room=1 << 24)
+
+    pauses = []
+    for turn in range(7):
+        stretch(TRIAL if turn == 5 else 0)
+        if turn == 5:  # it pays, and is lost later
+            stretch(TRIAL)
+            assert store.policy.active
+        stretch(0)
+        assert not store.policy.active
+        pauses.append(store.policy.left // PAUSE)
+    assert pauses == [1, 2, 4, 8, 8, 1, 2]
 
 
 def test_keys_that_do_not_fit_are_not_stored() -> None:
@@ -326,6 +350,15 @@ def test_a_share_that_does_not_rise_ends_the_trial() -> None:
     assert not policy.active
 
 
+@pytest.mark.parametrize("nulls", [0, 10])
+def test_a_store_that_knows_all_keys_is_kept(nulls: int) -> None:
+    """Nothing is walked any more, so nobody knows what walking would cost; null keys count as walked."""
+    policy = judged(0.8, stored=6000)
+    for _ in range(3):
+        policy.judge(Stretch(TRIAL, TRIAL - nulls, 0, 30 * TRIAL), stored=6000, word=9.0, room=0)
+        assert policy.active
+
+
 @pytest.mark.parametrize(
     ("walked", "word", "active"),
     [
@@ -377,7 +410,7 @@ def test_few_long_keys_stay_in_the_store() -> None:
 def test_counts_of_the_tables_are_those_of_the_keys() -> None:
     machine = LazyDfa(build_nfa(WORDS), b".", 64 << 20, key_cache="auto", policy=ALWAYS)
     answers(machine, [*numbered(2000), *numbered(2000), b"x" * (STORED_BYTES + 1), None])
-    store = store_of(machine)._store
+    store = store_of(machine)._stored._tables
     assert store is not None
     assert store.counts[STORED] == 2000
     assert store.counts[STORED_NUMBERS] == 1 + sum(1 + (len(key or b"") + 7) // 8 for key in numbered(2000))
