@@ -297,7 +297,8 @@ class Router:
         if matcher.sealed is not None:
             return self._with(matcher.with_seal(None)).seal(keys)
         if keys is not None:
-            learn(lambda: self.match_batch(keys), self.stats)
+            with matcher.learning():
+                learn(lambda: self.match_batch(keys), self.stats)
         sealed = matcher.seal()
         if sealed is None:
             raise OptionError("the cache knows nothing that could be sealed: give keys, or match some first")

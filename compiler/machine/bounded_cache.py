@@ -67,6 +67,8 @@ class BoundedCache:
         """Whether it has a doorkeeper because it was full."""
         self._key_cache = KeyCache(policy.key_cache, int(program.separator), policy.key_cache_share)
         self._pace = policy.pace(None if bits is None else len(bits.loops))
+        self.stores = True
+        """Whether keys may be looked up in the key store, and put there."""
         self._keys = self._clears = self._fallbacks = 0
         self._cache: Cache | None = None
         self._numbering: object

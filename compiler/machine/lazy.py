@@ -14,8 +14,9 @@ is the same machine in plain Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -105,6 +106,18 @@ class LazyDfa:
     def __reduce__(self) -> tuple[Any, ...]:
         make = partial(_restored, key_cache=self._key_cache, policy=self._policy)
         return make, (self._nfa, self._separator, self._asked, None if self._seal is None else arrays_of(self._seal))
+
+    @contextmanager
+    def learning(self) -> Iterator[None]:
+        """Have the automaton get to know the keys that are matched meanwhile: none is looked up in the key store, or put there."""
+        walkers = self._walkers
+        try:
+            for walker in walkers:
+                walker.stores = False
+            yield
+        finally:
+            for walker in walkers:
+                walker.stores = True
 
     def seal(self) -> LazyDfa | None:
         """Return a machine that has what the cache knows now in sealed tables, which all threads read; None if that is nothing.

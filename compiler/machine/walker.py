@@ -105,7 +105,7 @@ class Walker(BoundedCache):
                 raise HaltedError
             if self._cache is None:
                 self._simulate(column, len(column), halt)
-            elif may_clear and column.block > 1 and self._key_store.asks(len(column) - column.row):
+            elif may_clear and self.stores and column.block > 1 and self._key_store.asks(len(column) - column.row):
                 if not self._look_up(column, self._cache, halt):
                     self._make_room(column, self._cache)
             elif column.unpaid >= UNPAID_CLEARS and self._policy.simulate is None:

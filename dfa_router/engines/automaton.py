@@ -8,6 +8,7 @@ the machine, which gives these keys the empty answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, get_args, runtime_checkable
 
@@ -53,6 +54,9 @@ class Sealable(Automaton, Protocol):
     @property
     def sealed(self) -> Seal | None:
         """These tables, or None if nothing is sealed."""
+
+    def learning(self) -> AbstractContextManager[None]:
+        """Have the automaton itself get to know the keys that are matched meanwhile, rather than keep them whole."""
 
     def seal(self) -> Automaton | None:
         """Return an engine with sealed tables of what this one knows now; None if that is nothing."""
@@ -101,6 +105,10 @@ class Screened:
     def sealed(self) -> Seal | None:
         """The machine's sealed tables."""
         return self.machine.sealed if isinstance(self.machine, Sealable) else None
+
+    def learning(self) -> AbstractContextManager[None]:
+        """Have the machine's automaton get to know keys."""
+        return self.machine.learning() if isinstance(self.machine, Sealable) else nullcontext()
 
     def seal(self) -> Screened | None:
         """Return the screen around a machine that is sealed."""

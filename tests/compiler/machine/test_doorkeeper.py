@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from unittest.mock import patch
 
 import numpy as np
@@ -123,6 +123,25 @@ def test_a_cache_that_was_full_asks_for_each_transition() -> None:
         for _ in range(6):
             answers(machine, [b"site.3.dev.100.temp"])
         assert machine.stats().fallbacks == 6  # two of five words are built by now
+
+
+def test_what_is_to_be_sealed_is_learnt_though_keys_are_stored() -> None:
+    """Keys that recur are simulated once each, and then known whole: the automaton would never get to know them."""
+    nfa = build_nfa(list(_sites(6000)))
+    keys = 7 * [b"site.%d.dev.%d.temp" % (i % 97, i) for i in range(6000)]
+    with far_automata():
+        lost = []
+        for learns in (False, True):
+            machine = LazyDfa(nfa, b".", 64 << 20, key_cache="auto", policy=Policy(key_store=True))
+            with machine.learning() if learns else nullcontext():
+                for _ in range(4):
+                    answers(machine, keys)
+            sealed = machine.seal()
+            assert sealed is not None
+            assert answers(sealed, keys) == answers(machine, keys)
+            lost.append(len(keys) - sealed.stats().sealed_keys)
+    assert lost[0] > 0
+    assert lost[1] == 0
 
 
 @pytest.mark.parametrize("loops", [1, 63, 64, 65, 700])
