@@ -191,8 +191,8 @@ def test_each_trial_that_is_lost_doubles_the_pause() -> None:
         if turn == 5:  # it pays, and is lost later
             stretch(TRIAL)
             assert store.policy.active
-        stretch(0)
-        assert not store.policy.active
+        while store.policy.active:  # one that paid is tried anew before it is lost
+            stretch(0)
         pauses.append(store.policy.left // PAUSE)
     assert pauses == [1, 2, 4, 8, 8, 1, 2]
 
@@ -384,6 +384,21 @@ def test_what_the_key_cache_takes_can_be_won_too(size: int, active: bool) -> Non
     """It knows nearly all keys, in 5 ns if they are short and in 15 if they are long."""
     policy = StorePolicy()
     policy.begin(Stretch(EARLIEST, EARLIEST - 999, 4995, size * EARLIEST), word=9.0, cached=True)
+    assert policy.active is active
+
+
+@pytest.mark.parametrize(("share", "active"), [(0.0, False), (0.04, True)])
+def test_other_keys_are_tried_anew(share: float, active: bool) -> None:
+    """A store that paid knows none of them: what it has of old is no sign of how many there are."""
+    policy = judged(0.9, stored=6000)
+    assert policy.left <= 1 << 15
+    before = policy.left
+    policy.judge(Stretch(before, 0, 5 * before, 30 * before), stored=6000 + before, word=9.0, room=1 << 24)
+    assert (policy.active, policy.left) == (True, TRIAL // 2)
+    stored, keys = 6000 + before, TRIAL // 2
+    for hits in (0, int(share * keys)):
+        stored += keys - hits
+        policy.judge(Stretch(keys, hits, 5 * keys, 30 * keys), stored=stored, word=9.0, room=1 << 24)
     assert policy.active is active
 
 
