@@ -190,8 +190,8 @@ class BoundedCache:
         Where keys are stored it is, whether or not the cache has paid: what is stored is asked for first.
         """
         if self._policy.close is None:
-            pays = self._key_store.policy.active or self._paid(cache)
-            closes = nbytes(cache) >= CLOSED_FROM and pays and not self._closing.spent and cache.meta[START] != 0
+            pays = self._key_store.policy.active or (nbytes(cache) >= CLOSED_FROM and self._paid(cache))
+            closes = pays and not self._closing.spent and cache.meta[START] != 0
         else:
             closes = self._policy.close and cache.meta[START] != 0
         cache.meta[CLOSED] = closes
@@ -201,7 +201,7 @@ class BoundedCache:
         """Take note of keys that were walked, and of those among them that were simulated from some word on."""
         self._fallbacks += deferred
         judged = cache.meta[CLOSED] and self._policy.close is None and not self._key_store.policy.active
-        if judged and not self._closing.held(keys=keys, deferred=deferred):
+        if judged and not self._closing.held(keys=keys, deferred=deferred, guarded=cache.doorkeeper.size > 0):
             cache.meta[CLOSED] = 0
         if cache.meta[SEEN] > 16 * len(
             cache.doorkeeper
