@@ -117,12 +117,14 @@ class StorePolicy:
     _stored: int = 0
     """At the last judgement, the share of keys that were known, and how many were stored."""
     _words: float = 0.0
-    """The words of a key in the first stretch, in which hardly any was known: once all are, nothing is said of what walking them would cost."""
+    """The words of a key before the trial, and in its first stretch: once all keys are known, as those are that another thread has stored,
+    nothing is said of what walking them would cost."""
 
     def begin(self, walked: Stretch, *, word: float) -> None:
         """Begin a trial if there is something to win, by keys that were walked last; else think about it again later."""
         self.active = (walked.keys - walked.hits) * walked.saves(word) > walked.keys * walked.costs
         self.left = TRIAL // 2 if self.active else EARLIEST
+        self._words = walked.words_each
 
     def judge(self, asked: Stretch, *, stored: int, word: float, room: int, full: bool = False) -> None:
         """Take note of a stretch of keys that were looked up, as many as were ``left``.
@@ -133,7 +135,7 @@ class StorePolicy:
         self._asked += asked.keys
         share, size = asked.hits / asked.keys, asked.size / asked.keys
         if first:
-            self._words = asked.words_each
+            self._words = max(self._words, asked.words_each)
         pays = share * asked.saves(word, self._words) > asked.costs + (0 if full else (1 - share) * MISSED)
         if not (first or pays):
             # The share that was known is that of the keys that were stored in the middle of the stretch among all there are.

@@ -302,6 +302,14 @@ def test_a_store_that_knows_all_keys_is_kept(nulls: int) -> None:
         assert policy.active
 
 
+def test_a_trial_goes_on_whose_keys_another_thread_has_stored() -> None:
+    policy = StorePolicy()
+    policy.begin(Stretch(EARLIEST, 0, 5 * EARLIEST, 30 * EARLIEST), word=9.0)
+    for _ in range(3):
+        policy.judge(Stretch(TRIAL, TRIAL, 0, 30 * TRIAL), stored=250_000, word=9.0, room=0)
+        assert policy.active
+
+
 @pytest.mark.parametrize(
     ("walked", "word", "active"),
     [
