@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,7 +76,7 @@ def test_the_store_changes_no_answer() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_a_full_cache_forgets_the_keys_too() -> None:
-    assert_keys_are_forgotten("auto", ALWAYS)
+    assert_keys_are_forgotten("auto", replace(ALWAYS, close=False))
 
 
 def numbered(count: int, *, seed: int = 0, most: int | None = None) -> list[bytes | None]:
@@ -356,6 +357,14 @@ def test_a_store_that_knows_all_keys_is_kept(nulls: int) -> None:
     policy = judged(0.8, stored=6000)
     for _ in range(3):
         policy.judge(Stretch(TRIAL, TRIAL - nulls, 0, 30 * TRIAL), stored=6000, word=9.0, room=0)
+        assert policy.active
+
+
+def test_a_trial_goes_on_whose_keys_another_thread_has_stored() -> None:
+    policy = StorePolicy()
+    policy.begin(Stretch(EARLIEST, 0, 5 * EARLIEST, 30 * EARLIEST), word=9.0)
+    for _ in range(3):
+        policy.judge(Stretch(TRIAL, TRIAL, 0, 30 * TRIAL), stored=250_000, word=9.0, room=0)
         assert policy.active
 
 
