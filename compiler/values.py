@@ -98,11 +98,13 @@ class CacheStats:
     """Words whose transition was not in the cache: it was built, or the key was simulated from there on."""
     clears: int = 0
     """How often the cache was full and was emptied."""
+    closed: int = 0
+    """Caches, one for each thread, that are full now and kept as they are: what they do not know is not built, but simulated."""
     fallbacks: int = 0
     """Keys that were simulated on the NFA, wholly or from some word on.
 
-    Reasons: clearing or building cost more than simulating, the key alone did not fit the cache, or a transition that it
-    needed had not been requested often enough to be built.
+    Reasons: clearing or building cost more than simulating, the key alone did not fit the cache, the cache is closed, or a transition
+    that it needed had not been requested often enough to be built.
     """
     key_cache_hits: int = 0
     """Keys that were kept whole, and answered without reading their words."""

@@ -92,6 +92,7 @@ class BoundedCache:
             hits=int(meta[WORDS] - meta[MISSES]),
             misses=int(meta[MISSES]),
             clears=self._clears,
+            closed=int(meta[CLOSED]),
             fallbacks=self._fallbacks,
             key_cache_hits=int(meta[KEY_CACHE_HITS]),
         )

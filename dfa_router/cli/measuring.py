@@ -90,6 +90,8 @@ class Measurement:
     """Passes until nothing was built any more, the cold one included."""
     settled: bool
     """Whether there was such a pass."""
+    closed: bool = False
+    """Whether the cache is full and kept as it is, at the end."""
     cold: Pass
     warm: Pass
     """The medians of the times; the counters of the last pass."""
@@ -136,6 +138,7 @@ def measure(
         pairs=matches.pair_count,
         passes=passes,
         settled=not last.misses,
+        closed=stats.closed > 0,
         cold=cold,
         warm=replace(
             rounds[-1],
@@ -181,6 +184,11 @@ def in_words(measured: Measurement, keys: int) -> str:
         often = "once" if clears == 1 else f"{clears:,} times"
         sentences.append(
             f"the cache of {bound:,} bytes was full and was cleared {often} in a pass: give --cache-bytes {4 * bound}."
+        )
+    elif measured.closed and warm.fallbacks:
+        sentences.append(
+            f"the cache of {bound:,} bytes is full, and is kept, as it knows most: {warm.fallbacks / keys:.1%} of the keys need more, and "
+            f"are simulated; give --cache-bytes {4 * bound} if that is too many."
         )
     elif warm.fallbacks > keys // 100:
         sentences.append(

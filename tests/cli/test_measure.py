@@ -104,6 +104,10 @@ def measurement(cold: dict[str, int], warm: dict[str, int], **changed: Any) -> M
         (measurement({}, {}), "fits into the cache, 500 of 1,000 bytes; .* take 0.50 times"),
         (measurement({"clears": 1}, {}), "was cleared once in a pass: give --cache-bytes 4000"),
         (measurement({"clears": 1}, {"clears": 7}), "was cleared 7 times in a pass"),
+        (
+            measurement({}, {"fallbacks": 3}, closed=True),
+            "is full, and is kept, as it knows most: 0.0% of the keys need more",
+        ),
         (measurement({}, {"fallbacks": 30_000}), "30% of the keys are simulated even in a warm pass"),
         (measurement({}, {"fallbacks": 100_000}, states=0), "1,000 bytes have no room for a cache"),
         (
@@ -113,7 +117,7 @@ def measurement(cold: dict[str, int], warm: dict[str, int], **changed: Any) -> M
         (measurement({}, {"key_cache_hits": 90_000}), "the key cache answers 90% of them"),
         (measurement({}, {}, cache_bound=0), "this engine has no cache"),
     ],
-    ids=["fits", "cleared", "often", "simulated", "no room", "not settled", "recurring", "no cache"],
+    ids=["fits", "cleared", "often", "closed", "simulated", "no room", "not settled", "recurring", "no cache"],
 )
 def test_what_the_figures_mean(measured: Measurement, said: str) -> None:
     assert re.search(said, in_words(measured, 100_000))

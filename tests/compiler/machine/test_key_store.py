@@ -411,14 +411,6 @@ def test_other_keys_are_tried_anew(share: float, active: bool) -> None:
     assert policy.active is active
 
 
-def test_a_store_that_knows_all_keys_stays() -> None:
-    """Nothing is walked any more, which is no sign that walking would cost nothing."""
-    policy = judged(1.0, stored=2000)
-    for _ in range(3):
-        assert policy.active
-        policy.judge(Stretch(TRIAL, TRIAL, 0, 30 * TRIAL), stored=2000, word=9.0, room=1 << 24)
-
-
 def test_few_long_keys_stay_in_the_store() -> None:
     """They are too long for the key cache."""
     machine = LazyDfa(build_nfa(WORDS), b".", 4 << 20, key_cache="auto")
