@@ -206,7 +206,7 @@ class BoundedCache:
             cache.meta[CLOSED] = 0
         if cache.meta[SEEN] > 16 * len(
             cache.doorkeeper
-        ):  # half of its counters are in use; what comes often will soon be counted again
+        ):  # half are in use; what comes often will soon be counted again
             cache.doorkeeper[:] = 0
             cache.meta[SEEN] = 0
 
