@@ -76,7 +76,7 @@ const Machine = (() => {
 
     get stats() {
       const { keys, clears, fallbacks, capacity, cache } = this;
-      const none = { states: 0, transitions: 0, accept_sets: 0, bytes: 0, capacity, keys, words: 0, hits: 0, misses: 0, clears, fallbacks, key_cache_hits: 0, sealed_keys: 0, sealed_states: 0 };
+      const none = { states: 0, transitions: 0, accept_sets: 0, bytes: 0, capacity, keys, words: 0, hits: 0, misses: 0, clears, closed: 0, fallbacks, key_cache_hits: 0, sealed_keys: 0, sealed_states: 0 };
       if (!cache) return none;
       const { words, misses } = cache.counts;
       return {
