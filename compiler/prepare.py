@@ -73,6 +73,8 @@ def _compile_store(machine: LazyDfa, column: KeyColumn) -> None:
     from compiler.kernels.key_store import rehash_stored
 
     machine.match_batch([column])
+    simulated_first = Policy(key_store=True, doorkeeper=True)
+    LazyDfa(machine.nfa, b".", 4 << 20, key_cache="auto", policy=simulated_first).match_batch([column])
     rehash_stored(np.zeros(1, np.uint64), np.zeros(2, np.uint64))
 
 
