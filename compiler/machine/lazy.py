@@ -1,7 +1,8 @@
 """The lazy DFA: subset construction driven by the keys, its cache bounded in bytes and cleared when full.
 
 States and transitions are built when a key first needs them and kept; a key that stays on known ground costs one table
-look-up per word. When a table cannot grow within the capacity, everything is thrown away and begun again, as regex
+look-up per word. When a table cannot grow within the capacity, the cache is kept as it is, if it has paid and few keys need more
+(:mod:`compiler.machine.closing`), or everything is thrown away and begun again, as regex
 engines do (RE2, Rust's regex-automata): clearing is cheap to be right about, and keys are short. Where clearing does
 not pay, because states are made about as fast as words are read, the rest of the batch is simulated on the NFA, and
 the next batch tries the DFA again. A small set can be simulated so fast that building states is not worth while long

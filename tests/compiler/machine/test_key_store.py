@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.kernels.store_tables import STORED, STORED_BYTES, STORED_NUMBERS, Store
-from compiler.machine import key_store, stored_keys
 from compiler.machine.columns import whole
 from compiler.machine.key_store import KeyStore
 from compiler.machine.lazy import LazyDfa
@@ -37,15 +36,6 @@ KEYS = st.lists(
     ),
     max_size=200,
 )  # fmt: skip
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have stores of any capacity and for any column, which begin small and are asked for a few rows at a time."""
-    for name, value in {"FEWEST": 1, "SMALLEST": 0, "ROWS": 48}.items():
-        monkeypatch.setattr(key_store, name, value)
-    for name, value in {"SLOTS": 16, "NUMBERS": 32}.items():
-        monkeypatch.setattr(stored_keys, name, value)
 
 
 def store_of(machine: LazyDfa) -> KeyStore:

@@ -21,7 +21,7 @@ from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.kernels.store_tables import STORED_NUMBERS, scratch_bytes
 from compiler.leases import Leases
-from compiler.machine import key_store, stored_keys
+from compiler.machine import key_store
 from compiler.machine.cache import nbytes
 from compiler.machine.key_store import KeyStore
 from compiler.machine.lazy import SMALLEST_SHARE, LazyDfa
@@ -43,15 +43,6 @@ KEYS = st.lists(
 )
 NFA = build_nfa([[Wildcard.ONE] * 3 + [b"%d" % i] for i in range(60_000)])
 """Keys of four words, most of which are strays."""
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have stores of any capacity and for any column, which begin small and are asked for a few rows at a time."""
-    for name, value in {"FEWEST": 1, "SMALLEST": 0, "ROWS": 48}.items():
-        monkeypatch.setattr(key_store, name, value)
-    for name, value in {"SLOTS": 16, "NUMBERS": 32}.items():
-        monkeypatch.setattr(stored_keys, name, value)
 
 
 def numbered(count: int, *, seed: int = 0, most: int = 1 << 30) -> list[bytes | None]:
