@@ -45,19 +45,39 @@ LONG = np.uint64(0xFF)
 
 @inlined
 def enter_keys(
-    program: Program, meta: Int64s, mask: Unsigned, work: Work, keys: Keys, row: Unsigned, n: Unsigned, out: Int32s
-) -> Unsigned:
-    """Put the keys of ``n`` rows from ``row`` on into an empty block; a null key is left out, and its answer is -1.
+    program: Program,
+    meta: Int64s,
+    mask: Unsigned,
+    work: Work,
+    keys: Keys,
+    row: Unsigned,
+    stop: Unsigned,
+    most: Unsigned,
+    out: Int32s,
+) -> tuple[Unsigned, Unsigned]:
+    """Put keys from ``row`` on into an empty block, at most so many; a null key is left out, and its answer is -1.
 
-    Returns how many keys are in the block. ``meta`` is the cache's, in which the start states must be built; ``mask`` has the bits of
-    these that the walk wants.
+    Returns how many keys are in the block, and the row of the next one, at most ``stop``. ``meta`` is the cache's, in which the start states
+    must be built; ``mask`` has the bits of these that the walk wants.
     """
     start, start_reserved = np.uint64(meta[START]) & mask, np.uint64(meta[START_RESERVED]) & mask
     offsets, data, valid = keys.offsets, keys.data, keys.valid
     rows, begins, ends, states = work.rows, work.begins, work.ends, work.states
+    n, at = min(most, stop - row), row
+    if valid.size > 0:
+        m = ZERO
+        # A block is filled up, as it takes as long with fewer keys; and without a branch that nobody can guess.
+        while m < n and at < stop:
+            rows[m], out[at] = at, -1  # written over if the key is not null
+            m += np.uint64(valid[at])
+            at += ONE
+        n = m
+    else:
+        for i in range(n):
+            rows[i] = row + i
+        at += n
     for i in range(n):
-        begin, end = np.uint64(offsets[row + i]), np.uint64(offsets[row + i + ONE])
-        rows[i] = row + i
+        begin, end = np.uint64(offsets[rows[i]]), np.uint64(offsets[rows[i] + ONE])
         begins[i] = begin + np.uint64(begin == end)  # an empty key has no words, any other has one at its beginning
         ends[i] = end
         states[i] = start
@@ -65,16 +85,7 @@ def enter_keys(
         for i in range(n):
             if begins_with(data, begins[i], ends[i], program.reserved):
                 states[i] = start_reserved
-    if valid.size > 0:
-        m = ZERO
-        for i in range(n):
-            if valid[rows[i]]:
-                rows[m], begins[m], ends[m], states[m] = rows[i], begins[i], ends[i], states[i]
-                m += ONE
-            else:
-                out[rows[i]] = -1
-        return m
-    return n
+    return n, at
 
 
 @inlined

@@ -103,17 +103,17 @@ def walk(
         meta[ROW], meta[DEFERRED] = row, np.int64(deferred)
         if row >= stop or deferred >= np.uint64(MOST_DEFERRED):
             return DONE
-        n = np.uint64(min(block_size, stop - row))
         read = missed = key_cache_hits = ZERO
 
         # Enter.
-        first = np.uint64(row)
+        first, most = np.uint64(row), np.uint64(block_size)
         if key_table.size > 0:
+            following = min(first + most, np.uint64(stop))
             n, key_cache_hits = enter_unknown_keys(
-                program, meta, STATE_MASK, work, keys, first, n, base, out, key_table
+                program, meta, STATE_MASK, work, keys, first, following - first, base, out, key_table
             )
         else:
-            n = enter_keys(program, meta, STATE_MASK, work, keys, first, n, out)
+            n, following = enter_keys(program, meta, STATE_MASK, work, keys, first, np.uint64(stop), most, out)
         entered = n
         states = np.uint64(meta[STATES])
 
@@ -169,7 +169,7 @@ def walk(
         meta[WORDS] += np.int64(read)
         meta[MISSES] += np.int64(missed)
         meta[KEY_CACHE_HITS] += np.int64(key_cache_hits)
-        row = min(row + block_size, stop)
+        row = np.int64(following)
 
 
 @inlined

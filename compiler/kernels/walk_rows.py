@@ -86,8 +86,8 @@ def walk_dense_rows(
     Returns ``stop``, or the first row of a block in which a successor is missing.
     """
     while row < stop:
-        n = np.uint64(min(BLOCK, stop - row))
-        n = enter_keys(program, meta, STATE_MASK, work, keys, np.uint64(row), n, out)
+        where = np.uint64(row), np.uint64(stop), np.uint64(BLOCK)
+        n, following = enter_keys(program, meta, STATE_MASK, work, keys, *where, out)
         read = missing = ZERO
         while n > ZERO:
             clear_behind(work.states, n)
@@ -106,5 +106,5 @@ def walk_dense_rows(
                 return np.int64(row)
             n = leave(info, work, n, base, out)
         meta[WORDS] += np.int64(read)
-        row = min(row + BLOCK, stop)
+        row = np.int64(following)
     return np.int64(row)

@@ -45,10 +45,10 @@ def walk_sealed(program: Program, seal: Seal, work: Work, keys: Keys, row: Signe
     """
     all_lost = ZERO
     while row < stop:
-        n = np.uint64(min(BLOCK, stop - row))
-        n = enter_keys(program, seal.meta, NONE, work, keys, np.uint64(row), n, out)
+        where = np.uint64(row), np.uint64(stop), np.uint64(BLOCK)
+        n, following = enter_keys(program, seal.meta, NONE, work, keys, *where, out)
         all_lost += _walk_block(program, seal, work, keys, n, out)
-        row = min(row + BLOCK, stop)
+        row = np.int64(following)
     return np.int64(all_lost)
 
 
