@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.automata.nfa import build_nfa
+from compiler.automata.nfa import Nfa, build_nfa
 from compiler.automata.pattern import Wildcard
 from compiler.criteria.counting import Demands
 from compiler.criteria.demands import Demand
@@ -66,7 +66,14 @@ def compile_kernels() -> None:
         machine.match_joined(b"word1.x", 1)
         _compile_seals(machine, LazyDfa(nfa, b".", 1 << 20, key_cache="on"), column)
         Simulator(nfa, b".").match_batch([column])
+    _compile_exact(large, column)
     _compile_store(LazyDfa(small, b".", 4 << 20, key_cache="auto", policy=Policy(key_store=True)), column)
+
+
+def _compile_exact(nfa: Nfa, column: KeyColumn) -> None:
+    machine = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True))
+    machine.match_batch([column])
+    machine.match(b"word1.a-rather-long-word")
 
 
 def _compile_store(machine: LazyDfa, column: KeyColumn) -> None:

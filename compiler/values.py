@@ -107,7 +107,7 @@ class CacheStats:
     that it needed had not been requested often enough to be built.
     """
     key_cache_hits: int = 0
-    """Keys that were kept whole, and answered without reading their words."""
+    """Keys that were answered without reading their words: they recur and were kept whole, or a pattern without wildcards spells them."""
     sealed_keys: int = 0
     """Keys that sealed tables answered."""
     sealed_states: int = 0

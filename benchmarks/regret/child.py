@@ -42,6 +42,8 @@ CONTESTANTS: dict[str, Policy] = {
     "key cache of a 64th": replace(_AS_USED, key_cache="on", key_cache_share=64),
     "keys stored": replace(_AS_USED, key_store=True),
     "keys not stored": replace(_AS_USED, key_store=False),
+    "exact keys looked up": replace(_AS_USED, exact=True),
+    "all patterns in the automaton": replace(_AS_USED, exact=False),
     "rows always": replace(_AS_USED, row_bytes=1 << 30),
     "rows never": replace(_AS_USED, row_bytes=0),
     "rows never, key cache off": replace(_AS_USED, row_bytes=0, key_cache="off"),

@@ -29,6 +29,7 @@ __all__ = [
     "STORED_NUMBERS",
     "TOGETHER",
     "Asked",
+    "Exact",
     "Store",
     "scratch",
     "scratch_bytes",
@@ -56,6 +57,17 @@ class Store(NamedTuple):
     """See STORED and the constant beside it. Those who look keys up do not read them."""
     known: int
     """How many numbers the records take that are looked up: those of all calls of the storing kernel that had returned."""
+
+
+class Exact(NamedTuple):
+    """Keys that patterns without wildcards spell, each with the accept tags of all that matches it; nobody writes it."""
+
+    slots: Uint64s
+    """The index, as that of a :class:`Store`."""
+    records: Uint64s
+    """A record is a key's length << 32 | how many tags it has, then its bytes, as in a :class:`Store`, and then the tags, two in a number."""
+    marks: Uint64s
+    """A filter of all keys (:mod:`compiler.kernels.exact_keys`); a power of two of numbers, two at least."""
 
 
 class Asked(NamedTuple):

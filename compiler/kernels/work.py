@@ -81,7 +81,7 @@ class Work(NamedTuple):
     members: Int32s
     """The live positions of the new set."""
     tags: Int32s
-    """Its accept tags."""
+    """Its accept tags; or those of a key that is looked up whole, which may be more than the automaton has."""
     counts: Int64s
     """How many entries are in these arrays (MEMBER_COUNT and the constants below it)."""
 
@@ -197,7 +197,7 @@ def make_work(program: Program) -> Work:
         entered=np.empty(positions, np.int32),
         epsilon=np.empty(positions, np.int32),
         members=np.empty(positions, np.int32),
-        tags=np.empty(len(program.tags) + 1, np.int32),
+        tags=np.empty(max(len(program.tags), SHARED_FROM) + 1, np.int32),
         counts=np.zeros(4, np.int64),
         pairs=pairs(),
         next_pairs=pairs(),

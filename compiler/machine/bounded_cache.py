@@ -14,6 +14,7 @@ from compiler.kernels.tables import (
     CRAMPED,
     DEFAULTS,
     KEY_CACHE_HITS,
+    MEMBERS,
     MISSES,
     SEEN,
     SETS,
@@ -23,17 +24,17 @@ from compiler.kernels.tables import (
     TRANSITIONS,
     WORDS,
     Cache,
-    Program,
 )
 from compiler.kernels.work import make_work
-from compiler.machine.bit_program import BitProgram
 from compiler.machine.cache import DOORKEEPER_FROM, Snapshot, cleared, empty_cache, nbytes, snapshot
 from compiler.machine.closing import CLOSED_FROM, Closing
 from compiler.machine.collector import Collector
 from compiler.machine.dense_rows import DenseRows
+from compiler.machine.exact_keys import ExactFinder
 from compiler.machine.growing import grown
 from compiler.machine.key_cache import KeyCache
 from compiler.machine.key_store import KeyStore
+from compiler.machine.parts import Parts
 from compiler.machine.policy import Policy
 from compiler.machine.seals import make_seal
 from compiler.machine.simulation import Simulation
@@ -53,13 +54,14 @@ transitions come again soon (``python -m benchmarks ablations``); with one, that
 class BoundedCache:
     """The tables of one walker, and what was counted with them."""
 
-    def __init__(self, program: Program, bits: BitProgram | None, capacity: int, policy: Policy) -> None:
+    def __init__(self, parts: Parts, capacity: int, policy: Policy) -> None:
         """Begin with an empty cache, or with none where not even an empty one fits into ``capacity`` bytes.
 
         The key cache takes its room from the same capacity.
         """
-        self._program = program
-        self._bits = bits
+        self._program = program = parts.program
+        self._bits = bits = parts.bits
+        self._exact = None if parts.exact is None else ExactFinder(parts.exact)
         self._capacity = capacity
         self._policy = policy
         self._doorkeeper = policy.keeps_door(far=program.nodes.nbytes + program.edges.nbytes > FAR_BYTES)
@@ -79,7 +81,9 @@ class BoundedCache:
         """Describe the cache."""
         cache = self._cache
         if cache is None:
-            return CacheStats(capacity=self._capacity, keys=self._keys, fallbacks=self._fallbacks)
+            return CacheStats(
+                capacity=self._capacity, keys=self._keys, fallbacks=self._fallbacks, key_cache_hits=self._found
+            )
         meta = cache.meta
         return CacheStats(
             states=int(meta[STATES]) - 1,
@@ -94,7 +98,7 @@ class BoundedCache:
             clears=self._clears,
             closed=int(meta[CLOSED]),
             fallbacks=self._fallbacks,
-            key_cache_hits=int(meta[KEY_CACHE_HITS]),
+            key_cache_hits=int(meta[KEY_CACHE_HITS]) + self._found,
         )
 
     def snapshot(self) -> Snapshot | None:
@@ -209,6 +213,16 @@ class BoundedCache:
         ):  # half are in use; what comes often will soon be counted again
             cache.doorkeeper[:] = 0
             cache.meta[SEEN] = 0
+
+    @property
+    def _found(self) -> int:
+        """The keys that patterns without wildcards spell, and that were answered by looking them up."""
+        return 0 if self._exact is None else self._exact.answered
+
+    @property
+    def live_positions(self) -> float:
+        """The positions of the NFA that a state stands for, on average."""
+        return 0.0 if self._cache is None else float(self._cache.meta[MEMBERS] / self._cache.meta[STATES])
 
     @property
     def _keys_bytes(self) -> int:

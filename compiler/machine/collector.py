@@ -45,8 +45,10 @@ class SimulatedSets:
         """Begin without any."""
         self.found = _none_found()
 
-    def reserve(self, keys: int) -> None:
-        """Make room for a set for each of so many further keys."""
+    def reserve(self, keys: int, tags: int = 0) -> None:
+        """Make room for a set for each of so many further keys, and for so many tags in all."""
+        if tags > len(self.found.tags):
+            self.found = self.found._replace(tags=longer(self.found.tags, tags))
         found = self.found
         wanted = int(found.counts[SETS_FOUND]) + keys
         if wanted > len(found.ends):
@@ -221,12 +223,13 @@ class Collector:
         if self.simulated.found.counts[SETS_FOUND]:
             if self._count + self.simulated.size > MOST_TAGS:
                 raise CapacityError(_TOO_MANY)
+            from compiler.kernels.calling import direct  # as late as all kernels
+            from compiler.kernels.interning import number_anew
+
             first, found = self.simulated.take(len(tags))
             found[len(found) - len(tags) :] = tags
             # The sets of simulated keys become the first ones: there are most often far more of them, and they stay where they are.
-            ids, cached = self._ids, self._ids >= 0
-            np.add(ids, np.int32(len(first)), out=ids, where=cached)
-            np.subtract(FIRST_SIMULATED, ids, out=ids, where=ids <= FIRST_SIMULATED)
+            direct(number_anew, self._ids, len(first), FIRST_SIMULATED)
             offsets, tags = np.concatenate((offsets[:1], first, offsets[1:] + first[-1])), found
         return SetBatch(self._ids, offsets, tags)
 

@@ -28,15 +28,14 @@ from compiler.automata.nfa import Nfa
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import Keys
 from compiler.leases import Lease, Leases
-from compiler.machine.bit_program import bit_program
 from compiler.machine.cache import Snapshot, nbytes
 from compiler.machine.collector import joined
 from compiler.machine.columns import shares
+from compiler.machine.dividing import parts_of
 from compiler.machine.key_cache import KeyCacheMode
 from compiler.machine.key_store import room_for_keys
 from compiler.machine.memory import default_capacity
 from compiler.machine.policy import AUTO, Policy
-from compiler.machine.program import make_program
 from compiler.machine.sealed_walker import SealedWalker
 from compiler.machine.seals import arrays_of, check, seal_of
 from compiler.machine.small_batches import SmallBatchWalker
@@ -76,9 +75,8 @@ class LazyDfa:
         self._nfa = nfa
         self._separator = separator
         self._asked = capacity
-        self._program = make_program(nfa, separator)
-        self._capacity = default_capacity(self._program.nbytes) if capacity is None else capacity
-        self._bits = bit_program(nfa)
+        self._parts = parts_of(nfa, separator, policy)
+        self._capacity = default_capacity(self._parts.nbytes) if capacity is None else capacity
         self._key_cache: KeyCacheMode = key_cache
         self._policy = replace(policy, key_cache=key_cache)
         self._seal: Seal | None = None
@@ -142,7 +140,7 @@ class LazyDfa:
         Raises :class:`compiler.machine.seals.SealError` if they are not an equal automaton's, unless they were ``checked``.
         """
         if seal is not None and not checked:
-            check(seal, self._program)
+            check(seal, self._parts.program, len(self._nfa.tags))
         machine = object.__new__(LazyDfa)
         machine.__dict__.update(self.__dict__)
         fits = seal is not None and nbytes(seal) <= self._capacity
@@ -253,14 +251,15 @@ class LazyDfa:
         if number is None:
             return None
         try:
-            return self._walkers[number].snapshot()
+            found = self._walkers[number].snapshot()
         finally:
             self._leases.give_back(number)
+        return found if found is None else self._parts.in_whole(found, self._nfa)
 
     def _walker(self, capacity: int) -> SmallBatchWalker:
         if self._seal is not None:
-            return SealedWalker(self._program, self._bits, capacity, self._policy, self._seal, self._stored_keys)
-        return SmallBatchWalker(self._program, self._bits, capacity, self._policy)
+            return SealedWalker(self._parts, capacity, self._policy, self._seal, self._stored_keys)
+        return SmallBatchWalker(self._parts, capacity, self._policy)
 
     def _run_part(self, numbers: Iterable[int], columns: list[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
         """Match columns with one of these walkers; with a cacheless one where waiting for them would never end."""

@@ -14,6 +14,11 @@ from compiler.machine.pace import LONGEST, Pace
 
 __all__ = ["AUTO", "Policy"]
 
+MANY_POSITIONS = 1 << 17
+"""An automaton that has so many is far from the processor: with a doorkeeper (see :mod:`compiler.machine.bounded_cache`), three passes
+over fleets of 100,000 to a million bindings took twice the time that they take when keys are looked up whole. One of half as
+many is built at once."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
@@ -27,6 +32,8 @@ class Policy:
     """Whether whole keys are looked up before their words are read."""
     key_cache_share: int = SHARE
     """At most one part in so many of the cache's capacity goes to their table."""
+    exact: bool | None = None
+    """Whether the keys of patterns without wildcards are looked up whole, where most patterns are such; else the automaton's size decides."""
     key_store: bool | None = None
     """Whether keys are stored by the hundred thousand, where the key cache's mode is not "off"."""
     doorkeeper: bool | None = None
@@ -38,6 +45,10 @@ class Policy:
     """Whether keys are simulated always or, but for one that alone outgrows the cache, never."""
     row_bytes: int = DENSE_BYTES
     """The most bytes of a cache that is written out as rows; 0 for never."""
+
+    def looks_up(self, positions: int) -> bool:
+        """Tell whether to look up whole what patterns without wildcards match, where an automaton of all has so many positions."""
+        return positions >= MANY_POSITIONS if self.exact is None else self.exact
 
     def pace(self, lanes: int | None) -> Pace:
         """Return the pace of a walker; where it is fixed, it is never judged, and stretches are long from the first one on."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.kernels.tables import BLOCK, Keys
+import numpy as np
+
+from compiler.kernels.tables import BLOCK, Bools, Keys, frozen
 from compiler.machine.collector import Collector
+from compiler.machine.exact_keys import ExactFinder, FoundKeys
 from compiler.values import Int32s
 
 __all__ = ["Progress"]
@@ -37,6 +40,29 @@ class Progress:
     """What the counters said when that stretch began."""
     stretch_fresh: int = 0
     """The keys of that stretch that were deferred for a transition that nobody had asked for."""
+
+    known: FoundKeys | None = None
+    """Keys from this row on that were found by looking them up whole, and are not answered yet."""
+    known_to: int = 0
+    """The row up to which keys were looked up so."""
+
+    _others: Keys | None = None
+    _valid: Bools | None = None
+
+    @property
+    def others(self) -> Keys:
+        """The keys, with nulls in place of those that were found."""
+        return self.keys if self._others is None else self._others
+
+    def find(self, finder: ExactFinder, stop: int) -> None:
+        """Look keys up to row ``stop`` up whole; what was found before has been answered."""
+        self.known, self.known_to = finder.find(self.keys, self.row, stop, self.found.simulated), stop
+        if len(self.known.rows):
+            if self._valid is None:
+                valid = self.keys.valid
+                self._valid = valid.copy() if len(valid) else np.ones(len(self), np.bool_)
+                self._others = self.keys._replace(valid=frozen(self._valid))
+            self._valid[self.known.rows] = False
 
     def __len__(self) -> int:
         return len(self.out)

@@ -20,15 +20,16 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.tables import BLOCK, KEY_CACHE_HITS, LOST, WORDS, Cache, Keys, Program
-from compiler.machine.bit_program import BitProgram
+from compiler.kernels.tables import BLOCK, KEY_CACHE_HITS, LOST, WORDS, Cache, Keys
 from compiler.machine.cache import nbytes
-from compiler.machine.collector import Collector
+from compiler.machine.collector import Collector, SimulatedSets
 from compiler.machine.columns import end_of_bytes, gathered, readable, whole
+from compiler.machine.exact_keys import put_in
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import KeyCache, table_bytes
 from compiler.machine.key_store import LEFT, KeyStore, stretch_of
 from compiler.machine.left_keys import LeftKeys, Rows, cut
+from compiler.machine.parts import Parts
 from compiler.machine.policy import Policy
 from compiler.machine.sealed_pace import SealedPace
 from compiler.machine.sealed_rows import SealedRows
@@ -45,20 +46,19 @@ __all__ = ["SealedWalker"]
 class SealedWalker(SmallBatchWalker):
     """A bounded cache behind sealed tables."""
 
-    def __init__(
-        self, program: Program, bits: BitProgram | None, capacity: int, policy: Policy, seal: Seal, stored: StoredKeys
-    ) -> None:
+    def __init__(self, parts: Parts, capacity: int, policy: Policy, seal: Seal, stored: StoredKeys) -> None:
         """Read ``seal``, whose counters are replaced by this walker's own; the cache has ``capacity`` bytes beside it.
 
         Keys are ``stored`` together with the machine's other walkers, in what these pledge of their capacities.
         """
+        program = parts.program
         self._seal = seal._replace(meta=seal.meta.copy())
         self._seal_bytes = nbytes(seal)
         self._sealed_rows = SealedRows(program, seal, policy.row_bytes)
         self._sealed_key_cache = KeyCache(policy.key_cache, int(program.separator), policy.key_cache_share)
         self._stored_keys = stored
         self._sealed_store = KeyStore(capacity, wanted=policy.stores_keys, shared=stored)
-        super().__init__(program, bits, capacity - self._kept_bytes(capacity, policy), policy)
+        super().__init__(parts, capacity - self._kept_bytes(capacity, policy), policy)
         self._sealed_store.pledge(self._unused_bytes)
         self._remembering = False
         """Whether a kernel was called that writes the key cache, and has not returned: a fork may copy a table in the middle of a key."""
@@ -68,7 +68,14 @@ class SealedWalker(SmallBatchWalker):
 
     def run(self, columns: Iterable[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
         """Match every key of every column, as :meth:`compiler.machine.walker.Walker.run` does."""
-        columns, pace, count = list(columns), self._sealed_pace, len(set_ids)
+        if self._exact is None:
+            return self._run_all(list(columns), set_ids, halt)
+        sets = SimulatedSets()
+        rows, others = self._exact.take_out(columns, sets)
+        return put_in(rows, sets, self._run_all(others, set_ids, halt))
+
+    def _run_all(self, columns: list[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
+        pace, count = self._sealed_pace, len(set_ids)
         if pace.pause >= count > 0:
             pace.skip(count)
             return super().run(columns, set_ids, halt)
@@ -97,6 +104,10 @@ class SealedWalker(SmallBatchWalker):
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
+        known = None if self._exact is None else self._exact.match(key)
+        if known is not None:
+            self._keys += 1
+            return known
         single = self._sealed_single
         if single.seal is None:
             single.prepare_sealed(self._seal)
@@ -220,7 +231,7 @@ class SealedWalker(SmallBatchWalker):
         words, lost = int(meta[WORDS]), 0
         stop = end_of_bytes(keys.offsets, row, store.end_of_stretch(row, stop), CHUNK_BYTES)
         rows = store.look_up(keys, row, stop, 0, out)
-        self._sealed_keys += stop - start - len(rows)
+        self._count_answered(keys, start, stop, len(rows))
         if len(rows):
             part, found, at = whole(gathered(keys.offsets, keys.data, rows)), np.empty(len(rows), np.int32), 0
             while at < len(rows):
@@ -265,5 +276,11 @@ class SealedWalker(SmallBatchWalker):
         walked = Stretch(stop - start, *counts, int(keys.offsets[stop]) - int(keys.offsets[start]))
         if self._sealed_store.due(walked):
             self._sealed_store.policy.begin(walked, word=self._word_cost, cached=len(table) > 0)
-        self._sealed_keys += stop - start - lost
+        self._count_answered(keys, start, stop, lost)
         return stop, lost
+
+    def _count_answered(self, keys: Keys, start: int, stop: int, lost: int) -> None:
+        """Count keys of which all but so many were answered; null ones are nobody's."""
+        nulls = stop - start - int(np.count_nonzero(keys.valid[start:stop])) if len(keys.valid) else 0
+        self._sealed_keys += stop - start - nulls - lost
+        self._keys += nulls

@@ -52,14 +52,14 @@ class SealError(ValueError):
         self.array = array
 
 
-def check(seal: Seal, program: Program) -> None:
+def check(seal: Seal, program: Program, bindings: int) -> None:
     """Check tables that anybody may have made: whether kernels may read them, and whether they say what the patterns say.
 
-    Raises :class:`SealError`. Each transition is made once more and compared, which takes 0.1 to 0.3 us; several threads share them.
+    There are so many ``bindings`` in all: accept sets that no state has may be of keys that were stored. Raises :class:`SealError`. Each transition is made once more and compared, which takes 0.1 to 0.3 us; several threads share them.
     """
     from compiler.kernels.proving import RIGHT, first_wrong, malformed  # as late as all kernels
 
-    found = _flaw(seal, program)
+    found = _flaw(seal, program, bindings)
     if found:
         raise SealError(*found)
     shares = min(os.cpu_count() or 1, 1 + len(seal.records) // SMALLEST_PROOF)
@@ -159,7 +159,7 @@ def _lines_of(count: int) -> Uint64s:
     return room[first : first + count]
 
 
-def _flaw(seal: Seal, program: Program) -> tuple[str, str] | None:
+def _flaw(seal: Seal, program: Program, bindings: int) -> tuple[str, str] | None:
     """Return what is wrong with the lengths and the offsets of tables, as an array's name and a text, or None.
 
     Whether what records say of other tables is right, a kernel tells then.
@@ -182,7 +182,7 @@ def _flaw(seal: Seal, program: Program) -> tuple[str, str] | None:
         return "filters", "expected the sentinel at least"
     for name, ends, pool, most in (
         ("state_end", seal.state_end, seal.members, len(program.labels)),
-        ("set_end", seal.set_end, seal.tags, len(program.tags)),
+        ("set_end", seal.set_end, seal.tags, bindings),
     ):
         found = _run_flaw(ends, pool, most)
         if found:

@@ -7,6 +7,7 @@ from typing import Any
 
 from compiler.automata.nfa import Nfa
 from compiler.machine.lazy import LazyDfa
+from compiler.machine.policy import Policy
 from compiler.values import CacheStats, KeyColumn, SetBatch
 
 __all__ = ["Simulator"]
@@ -18,7 +19,7 @@ class Simulator:
     def __init__(self, nfa: Nfa, separator: bytes) -> None:
         """Lay the NFA out for the kernel."""
         self._separator = separator
-        self._machine = LazyDfa(nfa, separator, 0)
+        self._machine = LazyDfa(nfa, separator, 0, policy=Policy(exact=False))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._machine.nfa, self._separator)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, MEMBERS, ROW, STATES, WORDS, Cache, Keys
+from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, ROW, WORDS, Cache, Keys
 from compiler.machine.collector import Collector
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import NO_KEY_TABLE
@@ -42,7 +42,7 @@ class SmallBatchWalker(Walker):
         answer is returned, else True.
         """
         few, cache = self._room(), self._cache
-        if few is None or cache is None:
+        if few is None or cache is None or self._exact is not None:
             return False
         self._midway = True
         meta = cache.meta
@@ -71,7 +71,8 @@ class SmallBatchWalker(Walker):
         return self._few
 
     def _run_few(self, few: FewKeys, keys: Keys, count: int) -> SetBatch:
-        return self._answer(few, keys, count, self._walk_few(few, keys, count))
+        found = self._answer(few, keys, count, self._walk_few(few, keys, count))
+        return found if self._exact is None else self._exact.put_few(keys, count, found)
 
     def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | None:
         """Walk keys; return the tables by which ``few.ids`` are numbered, or None where some keys are left."""
@@ -96,8 +97,8 @@ class SmallBatchWalker(Walker):
         if built:
             self._dense_rows.note(0, built=True)
         if (built or self._pace.builds) and self._policy.simulate is None:
-            members = float(meta[MEMBERS] / meta[STATES])
-            self._pace.compare(keys=count, words=int(meta[WORDS]) - words, builds=built, members=members)
+            words = int(meta[WORDS]) - words
+            self._pace.compare(keys=count, words=words, builds=built, members=self.live_positions)
 
     def _answer(self, few: FewKeys, keys: Keys, count: int, tables: Cache | Seal | None) -> SetBatch:
         """Return the answer for keys that were walked by these tables, or walk on with those that are left."""

@@ -109,17 +109,19 @@ class StorePolicy:
     """Whether the store paid at the last judgement."""
     _cached: bool = False
     _simulated: float = 0.0
+    _first: float = 0.0
     _walked: float = 1.0
     _words: float = 0.0
-    """Before the trial, whether the key cache was asked, the share of keys that were simulated, that of keys which it left to be walked, and
-    the words that were read, for each key of all."""
+    """Before the trial, whether the key cache was asked, the share of keys that were simulated, the nanoseconds that something else took
+    first, the share of keys which were left to be walked, and the words that were read, for each key of all."""
 
-    def begin(self, walked: Stretch, *, word: float, cached: bool = False) -> None:
+    def begin(self, walked: Stretch, *, word: float, cached: bool = False, first: float = 0.0) -> None:
         """Begin a trial if there is something to win, by keys that were walked last; else think about it again later.
 
-        ``word`` is what walking a word costs now, and ``cached`` tells whether the key cache was asked before.
+        ``word`` is what walking a word costs now, ``cached`` tells whether the key cache was asked before, and ``first`` is what is done
+        with each key before it is walked.
         """
-        self._cached, self._simulated = cached, walked.simulated / walked.keys
+        self._cached, self._simulated, self._first = cached, walked.simulated / walked.keys, first
         self._walked, self._words = 1 - walked.hits / walked.keys, walked.words / walked.keys
         size = walked.size / walked.keys
         self.active = self._took(word, size) > _costs(size, stored=0)
@@ -157,7 +159,7 @@ class StorePolicy:
     def _took(self, word: float, size: float) -> float:
         """Return the nanoseconds that a key of ``size`` bytes takes without the store, as keys were before the trial."""
         asked = key_cache.LOOKED_UP + key_cache.BYTE * size if self._cached else 0.0
-        asked += SIMULATED * self._simulated
+        asked += SIMULATED * self._simulated + self._first
         return asked + self._walked * (WALKED + BEYOND * max(size - WINDOW, 0)) + word * self._words
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from compiler.automata.nfa import OTHER
@@ -33,6 +33,7 @@ from compiler.kernels.tables import (
 from compiler.machine.cache import snapshot
 from compiler.machine.frames import Entry, Frame, Pass, frames_of
 from compiler.machine.lazy import LazyDfa
+from compiler.machine.policy import AUTO
 from compiler.machine.progress import Progress
 from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.walker import Halt
@@ -89,7 +90,8 @@ class TracedDfa(LazyDfa):
     """The key that was matched last."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Take what :class:`LazyDfa` takes."""
+        """Take what :class:`LazyDfa` takes; no pattern is left out of the automaton."""
+        options["policy"] = replace(options.get("policy", AUTO), exact=False)
         super().__init__(*arguments, **options)
         self.visits: Counter[int] = Counter()
         """How often a key was in each state of the cache as it is now."""
@@ -134,7 +136,7 @@ class TracedDfa(LazyDfa):
             before = frame.state
 
     def _walker(self, capacity: int) -> SmallBatchWalker:
-        return _TracedWalker(self._program, self._bits, capacity, self._policy)
+        return _TracedWalker(self._parts, capacity, self._policy)
 
 
 class _TracedWalker(SmallBatchWalker):

@@ -17,10 +17,8 @@ from compiler.kernels.tables import (
     CLOSED,
     DONE,
     KEY_CACHE_HITS,
-    MEMBERS,
     ROW,
     SEEN,
-    STATES,
     WORDS,
     Cache,
 )
@@ -30,6 +28,7 @@ from compiler.machine.cache import nbytes
 from compiler.machine.collector import FIRST_SIMULATED, Collector
 from compiler.machine.columns import end_of_bytes, gathered, readable, whole
 from compiler.machine.dense_rows import QUIET_KEYS
+from compiler.machine.exact_keys import FOUND, ROWS
 from compiler.machine.key_store import stretch_of
 from compiler.machine.progress import Progress
 from compiler.machine.single_keys import ONE_BYTES
@@ -65,6 +64,10 @@ class Walker(BoundedCache):
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
+        known = None if self._exact is None else self._exact.match(key)
+        if known is not None:
+            self._keys += 1
+            return known
         if self._midway:
             self._start_over()
         cache, single = self._cache, self._single
@@ -157,6 +160,19 @@ class Walker(BoundedCache):
         store.judge(stretch, word=word, room=self._unused_bytes)
         return True
 
+    def _known_to(self, column: Progress) -> int:
+        """Look the next keys up whole, if patterns without wildcards are apart; return the row up to which that is done."""
+        if self._exact is None:
+            return len(column)
+        row, offsets = column.row, column.keys.offsets
+        if row >= column.known_to:
+            column.find(self._exact, end_of_bytes(offsets, row, min(len(column), row + ROWS), CHUNK_BYTES))
+        return column.known_to
+
+    def _answer_known(self, column: Progress) -> int:
+        """Answer the keys up to the next row that were found by looking them up whole; return how many these are."""
+        return 0 if column.known is None else column.known.write(column.row, column.out)
+
     def _adopt(self, ids: Int32s, found: Collector, mark: tuple[int, ...]) -> None:
         """Make the sets of keys that were simulated since ``mark`` sets of the cache, as far as it has room, so that the keys can be stored."""
         from compiler.kernels.accept_sets import adopt_sets
@@ -179,10 +195,12 @@ class Walker(BoundedCache):
             if halt:
                 raise HaltedError
             row = column.row
-            end = min(stop, row + self._simulation.chunk, row + self._key_store.left_to_simulate)
-            self._simulation.rows(column.keys, row, end, column.found, column.out)
-            self._fallbacks += end - row
+            end = min(
+                stop, row + self._simulation.chunk, row + self._key_store.left_to_simulate, self._known_to(column)
+            )
+            self._simulation.rows(column.others, row, end, column.found, column.out)
             column.row = end
+            self._fallbacks += end - row - self._answer_known(column)
             stretch = Stretch(end - row, size=int(offsets[end]) - int(offsets[row]), simulated=end - row)
             if self._cache is not None and self._key_store.due(stretch):
                 self._key_store.policy.begin(stretch, word=0.0)
@@ -204,7 +222,7 @@ class Walker(BoundedCache):
         dense = fits and not len(table) and column.block > 1
         if dense and self._dense_rows.long_enough:
             meta[ROW] = self._dense_rows.walk(
-                cache, self._work, column.keys, start, stop, column.found.base, column.out
+                cache, self._work, column.others, start, stop, column.found.base, column.out
             )
             if meta[ROW] < stop:
                 self._dense_rows.note(0, built=True)  # or it is about to be
@@ -216,11 +234,13 @@ class Walker(BoundedCache):
             if dense:
                 stop = min(stop, start + QUIET_KEYS)
             where = start, stop, column.block, column.found.base, column.out
-            status = int(direct(walk, self._program, cache, self._work, column.keys, *where, table))
+            keys = column.keys if len(table) else column.others
+            status = int(direct(walk, self._program, cache, self._work, keys, *where, table))
             self._dense_rows.note(stop - start, built=status != DONE or meta[BUILDS] != builds)
         column.row = int(meta[ROW])
         deferred = self._simulation.deferred(column.keys, cache, column.found, column.out)
         column.stretch_fresh += int(meta[SEEN]) - seen
+        self._answer_known(column)
         self._note_deferred(cache, column.row - start, deferred)
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
         self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=fits, deferred=deferred)
@@ -228,13 +248,14 @@ class Walker(BoundedCache):
         walked = Stretch(column.row - start, *counts, size, deferred)
         if walked.keys and self._key_store.due(walked):
             word = self._key_cache.word_cost(used, rows=fits)
-            self._key_store.policy.begin(walked, word=word, cached=len(table) > 0)
+            first = 0.0 if self._exact is None else FOUND
+            self._key_store.policy.begin(walked, word=word, cached=len(table) > 0, first=first)
         return status
 
     def _end_of_chunk(self, column: Progress) -> int:
         """Return the row at which the next call of a kernel ends: where something is judged, or a signal may wait."""
         row, offsets = column.row, column.keys.offsets
-        stop = min(column.stretch_end, row + (CHUNK if column.block > 1 else BLOCK))
+        stop = min(column.stretch_end, self._known_to(column), row + (CHUNK if column.block > 1 else BLOCK))
         return end_of_bytes(offsets, row, self._key_cache.end_of_stretch(row, stop), CHUNK_BYTES)
 
     def _judge_pace(self, column: Progress, cache: Cache) -> None:
@@ -244,7 +265,7 @@ class Walker(BoundedCache):
                 keys=column.row - column.stretch_row,
                 words=int(cache.meta[WORDS]) - column.stretch_words,
                 builds=int(cache.meta[BUILDS]) - column.stretch_builds,
-                members=float(cache.meta[MEMBERS] / cache.meta[STATES]),
+                members=self.live_positions,
                 fresh=column.stretch_fresh if self._was_full else None,
             )
 

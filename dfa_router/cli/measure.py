@@ -215,7 +215,7 @@ def _rows(threads: int) -> Iterator[tuple[str, Callable[[Measurement], str]]]:
         yield "  misses (transition not there)", _of_pass(name, "misses")
         yield "  clears of the cache", _of_pass(name, "clears")
         yield "  fallbacks (keys simulated)", _of_pass(name, "fallbacks")
-        yield "  key cache hits", _of_pass(name, "key_cache_hits")
+        yield "  keys known whole", _of_pass(name, "key_cache_hits")
 
 
 def _of_pass(name: str, field: str, spec: str = ",") -> Callable[[Measurement], str]:

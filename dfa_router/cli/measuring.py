@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 import dfa_router as dr
-from compiler.machine.program import make_program
+from compiler.machine.dividing import parts_of
+from compiler.machine.policy import Policy
 
 __all__ = ["Measurement", "Pass", "Request", "canonical_answers", "in_words", "measure"]
 
@@ -66,7 +67,7 @@ class Pass:
     fallbacks: int
     """Keys that were simulated on the NFA, at least in part."""
     key_cache_hits: int
-    """Keys that the key cache answered whole."""
+    """Keys that were answered whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +202,8 @@ def in_words(measured: Measurement, keys: int) -> str:
         )
     elif warm.key_cache_hits > keys // 2:
         sentences.append(
-            f"the keys recur: the key cache answers {warm.key_cache_hits / keys:.0%} of them without reading their words."
+            f"{warm.key_cache_hits / keys:.0%} of the keys are answered without reading their words: they recur, or patterns "
+            "without wildcards spell them."
         )
     else:
         sentences.append(
@@ -231,9 +233,9 @@ def _automaton_bytes(router: dr.Router) -> int | None:
     if router.engine.name not in {"dfa", "nfa"}:
         return None
     nfa = router.compiled().nfa
-    program = make_program(nfa, router.dialect.separator)
+    parts = parts_of(nfa, router.dialect.separator, Policy(exact=None if router.engine.name == "dfa" else False))
     arrays = [getattr(nfa, field.name, None) for field in fields(nfa)]
-    arrays += [*program, nfa.symbols.data, nfa.symbols.offsets]
+    arrays += [*parts.program, *(parts.exact or ()), nfa.symbols.data, nfa.symbols.offsets]
     distinct = {
         array.__array_interface__["data"][0]: array.nbytes
         for array in arrays

@@ -114,7 +114,7 @@ def measurement(cold: dict[str, int], warm: dict[str, int], **changed: Any) -> M
             measurement({}, {"misses": 5}, settled=False, passes=16),
             "after 16 passes transitions were still being built",
         ),
-        (measurement({}, {"key_cache_hits": 90_000}), "the key cache answers 90% of them"),
+        (measurement({}, {"key_cache_hits": 90_000}), "90% of the keys are answered without reading their words"),
         (measurement({}, {}, cache_bound=0), "this engine has no cache"),
     ],
     ids=["fits", "cleared", "often", "closed", "simulated", "no room", "not settled", "recurring", "no cache"],

@@ -90,13 +90,14 @@ def everything_guarded(side: str) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         wings = compiler.criteria, compiler.machine, compiler.relay, dfa_router.rabbitmq
         names = [f"{wing.__name__}.{one.name}" for wing in wings for one in pkgutil.iter_modules(wing.__path__)]
-        for name in [*names, "compiler.kernels.work", "compiler.kernels.tables"]:
+        for name in [*names, "compiler.kernels.store_tables", "compiler.kernels.work", "compiler.kernels.tables"]:
             module = importlib.import_module(name)
             if hasattr(module, "np"):
                 stack.enter_context(patch.object(module, "np", GuardedNumpy(side)))
             if hasattr(module, "frozen"):
                 stack.enter_context(patch.object(module, "frozen", frozen))
-        stack.enter_context(patch("compiler.machine.walker.bytearray", key_room, create=True))
+        for name in ("exact_keys", "single_keys"):
+            stack.enter_context(patch(f"compiler.machine.{name}.bytearray", key_room, create=True))
         yield
 
 
@@ -211,6 +212,7 @@ def run(side: str, *, thorough: bool = False) -> None:
                         match_few(machine, keys, expected, side)
                         match_sealed(machine, keys, expected, side)
             match_stored(nfa, keys, expected, side)
+            match_exact([*patterns[-5:], *spelled_by(keys)], reserved, keys, side)
             assert answers(Simulator(nfa, b"."), keys) == answers(without_bits(Simulator(nfa, b".")), keys) == expected
         for screen in (
             Screen(separator=b".", empty_words=False, wrong=b"*b", prefix=b"$x"),
@@ -249,9 +251,10 @@ def match_few(machine: Any, keys: list[bytes | None], expected: list[list[int] |
 def match_sealed(machine: Any, keys: list[bytes | None], expected: list[list[int] | None], side: str) -> None:
     """Match with sealed tables that know half of the keys, or all, and have them checked."""
     from compiler.machine.lazy import LazyDfa
+    from compiler.machine.policy import Policy
     from tests.compiler.machines import answers
 
-    half = LazyDfa(machine.nfa, b".", 1 << 20)
+    half = LazyDfa(machine.nfa, b".", 1 << 20, policy=Policy(exact=machine._parts.exact is not None))
     answers(half, keys[::2])
     for known in (half, machine):
         sealed = known.seal()
@@ -281,6 +284,44 @@ def match_stored(nfa: Any, keys: list[bytes | None], expected: list[list[int] | 
                 machine = LazyDfa(nfa, b".", capacity, key_cache="auto", policy=policy)
                 for _ in range(3):
                     assert answers(machine, keys) == expected
+
+
+def spelled_by(keys: list[bytes | None]) -> list[list[Any]]:
+    """Return patterns without wildcards that spell every third key, of whatever length, and one that many of them spell."""
+    return [key.split(b".") for key in keys[::3] if key] + 40 * [[b"w7"]]
+
+
+def match_exact(patterns: list[list[Any]], reserved: bytes, keys: list[bytes | None], side: str) -> None:
+    """Match keys that are looked up whole: in a column, one by one, in small batches, and in front of sealed tables."""
+    from compiler import build_nfa
+    from compiler.automata.twin import Twin
+    from compiler.machine import key_store
+    from compiler.machine.lazy import LazyDfa
+    from compiler.machine.policy import Policy
+    from tests.compiler.machines import answers
+
+    nfa = build_nfa(patterns, reserved=reserved)
+    expected = answers(Twin(nfa, b".", 1 << 22), keys)
+
+    def room(size: int) -> npt.NDArray[np.uint64]:
+        return guarded(np.zeros(size // 8, np.uint64), side)
+
+    with patch("compiler.machine.dividing.reserved", room):
+        for capacity in (0, 3000, 1 << 20):
+            machine = LazyDfa(nfa, b".", capacity, key_cache="auto", policy=Policy(exact=True))
+            assert machine._parts.exact is not None
+            for _ in range(2):
+                assert answers(machine, keys) == expected
+            for key, right in zip(keys, expected, strict=True):
+                assert key is None or list(machine.match(key)) == right
+            match_few(machine, keys, expected, side)
+            match_sealed(machine, keys, expected, side)
+    with patch.object(key_store, "FEWEST", 1), patch.object(key_store, "SMALLEST", 0):
+        policy = Policy(exact=True, key_store=True, simulate=False)
+        machine = LazyDfa(nfa, b".", 16 << 20, key_cache="auto", policy=policy)
+        for _ in range(3):  # sets of found keys become the cache's
+            assert answers(machine, keys) == expected
+        assert machine._walkers[0]._key_store._stored.count
 
 
 class Place:

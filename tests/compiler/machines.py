@@ -93,7 +93,7 @@ def assert_same_automaton(nfa: Nfa, machine: LazyDfa) -> None:
 def without_bits(machine: M) -> M:
     """Switch the bit-parallel simulation off, as it is for sets that are too large for it."""
     inner = machine._machine if isinstance(machine, Simulator) else machine
-    inner._bits = None
+    inner._parts = inner._parts._replace(bits=None)
     for walker in inner._walkers:
         walker._simulation.bits, walker._pace = None, Pace(lanes=None)
     return machine

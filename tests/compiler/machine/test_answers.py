@@ -54,7 +54,7 @@ def test_a_set_of_many_keys_is_in_the_answer_once(capacity: int, bits: bool) -> 
     every, keys = (2000, 3000) if bits else (5000, 20_000)
     nfa = build_nfa([[Wildcard.MANY]] * every + [[b"a", b"%d" % word] for word in range(10)])
     machine = LazyDfa(nfa, b".", capacity)
-    assert (machine._bits is not None) is bits
+    assert (machine._parts.bits is not None) is bits
     found = machine.match_batch([column([b"a.%d" % (number % 20) for number in range(keys)])])
     assert len(found.positions) <= 2 * 11 * (every + 1) + collector.FEW * keys
     for key in range(20):

@@ -29,7 +29,7 @@ def far_automata() -> Iterator[None]:
     with (
         patch("compiler.machine.bounded_cache.FAR_BYTES", -1),
         patch("compiler.machine.cache.DOORKEEPER_FROM", 0),
-        patch("compiler.machine.lazy.bit_program", return_value=None),
+        patch("compiler.machine.dividing.bit_program", return_value=None),
     ):
         yield
 
@@ -191,7 +191,7 @@ def test_a_cache_that_was_full_keeps_what_comes_again() -> None:
     with (
         patch("compiler.machine.cache.DOORKEEPER_FROM", 0),
         patch("compiler.machine.bounded_cache.DOORKEEPER_FROM", 0),
-        patch("compiler.machine.lazy.bit_program", return_value=None),
+        patch("compiler.machine.dividing.bit_program", return_value=None),
     ):
         machines = [LazyDfa(nfa, b".", capacity, policy=Policy(doorkeeper=door)) for door in (None, False)]
         for turn in range(20):

@@ -1,0 +1,148 @@
+"""Keys that patterns without wildcards spell: looked up whole, and answered with all that matches them.
+
+Of a million bindings of devices nearly all may be of that kind. Each of their keys is read once or twice, so to build states and
+transitions for it takes longer than it spares, and to keep them takes all memory there is. A table of these keys needs neither. A
+key that is not found there matches no pattern without wildcards, so an automaton of the other patterns answers it
+(:mod:`compiler.machine.parts`).
+
+Nobody writes these tables once they are made, so all threads read one copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.kernels.store_tables import STORED_BYTES, Exact, scratch
+from compiler.kernels.tables import PADDING, Int64s, Keys
+from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SHARED_FROM
+from compiler.machine.collector import FIRST_SIMULATED, Collector, SimulatedSets
+from compiler.machine.columns import readable
+from compiler.values import FEW, Int32s, KeyColumn, SetBatch
+
+__all__ = ["FOUND", "ROWS", "ExactFinder", "FoundKeys", "put_in"]
+
+ROWS, TOGETHER = 1 << 15, 256
+"""Keys that are looked up at once, and those of them that are hashed before the first one is looked for, as in
+:mod:`compiler.kernels.exact_keys`."""
+FOUND = 20.0
+"""The nanoseconds that looking a key up takes, in the proportions of :mod:`compiler.machine.store_policy`."""
+
+
+@dataclass(slots=True)
+class FoundKeys:
+    """Keys of some rows that were found, each with a set among those of simulated keys, one behind the other."""
+
+    rows: Int64s
+    number: int
+    """The number of the first one's set, counted from 0."""
+
+    def write(self, row: int, out: Int32s) -> int:
+        """Write the numbers of those in rows before this one to ``out``, and forget them; return how many these are."""
+        count = int(np.searchsorted(self.rows, row))
+        first = FIRST_SIMULATED - self.number
+        out[self.rows[:count]] = np.arange(first, first - count, -1, dtype=np.int32)
+        self.rows, self.number = self.rows[count:], self.number + count
+        return count
+
+
+class ExactFinder:
+    """One walker's scratch space to find keys."""
+
+    def __init__(self, exact: Exact) -> None:
+        """Look keys up in these tables."""
+        self._exact = exact
+        self._asked, self._rows = scratch(TOGETHER), np.empty(ROWS, np.int64)
+        self._key = memoryview(bytearray(STORED_BYTES + PADDING))
+        self._frame: Any = None
+        self._find_one: Any = None
+        self._few: SimulatedSets | None = None
+        """Room for the sets of a small batch."""
+        self.answered = 0
+        """The keys that were found."""
+
+    def match(self, key: bytes) -> tuple[int, ...] | None:
+        """Return the accept tags of a key, ascending; None if it is not found."""
+        length = len(key)
+        if length > STORED_BYTES:
+            return None
+        if self._find_one is None:
+            from compiler.kernels.calling import entry  # as late as all kernels
+            from compiler.kernels.exact_keys import find_one, frame_of
+
+            self._frame = frame_of(self._exact, np.frombuffer(self._key, np.uint8))
+            self._find_one = entry(find_one, self._frame, 0)
+        self._key[:length] = key
+        place = self._find_one(self._frame, length)
+        if not place:
+            return None
+        self.answered += 1
+        records = self._exact.records
+        first, count = 2 * (place + 1 + (length + 7 >> 3)), int(records[place]) & 0xFFFFFFFF
+        return tuple(records.view(np.int32)[first : first + count].tolist())
+
+    def find(self, keys: Keys, row: int, stop: int, sets: SimulatedSets) -> FoundKeys:
+        """Find keys from ``row`` to ``stop``, at most ROWS, and add their sets."""
+        from compiler.kernels.calling import direct
+        from compiler.kernels.exact_keys import find_exact
+
+        sets.reserve(stop - row)
+        number, count = int(sets.found.counts[SETS_FOUND]), 0
+        while row < stop:
+            rows = self._rows[count:]
+            count += int(direct(find_exact, self._exact, self._asked, keys, row, stop, rows, sets.found))
+            row = int(sets.found.counts[NEXT_KEY])
+            if row < stop:
+                sets.grow()
+        self.answered += count
+        return FoundKeys(self._rows[:count].copy(), number)
+
+    def put_few(self, keys: Keys, count: int, batch: SetBatch) -> SetBatch:
+        """Return the answer for a small batch in which the keys that are found have their sets, whatever ``batch`` gives them."""
+        from compiler.kernels.calling import direct
+        from compiler.kernels.exact_keys import find_exact
+
+        if self._few is None:
+            few = SimulatedSets()
+            few.reserve(FEW, FEW * SHARED_FROM + 1)
+            self._few = few  # the last step, as this may be broken off
+        sets = self._few.found
+        sets.counts[SETS_FOUND] = 0
+        found = int(direct(find_exact, self._exact, self._asked, keys, 0, count, self._rows, sets))
+        if not found:
+            return batch
+        self.answered += found
+        set_ids, offsets, positions = batch
+        first, ends = len(offsets) - 1, sets.ends[:found]
+        set_ids[self._rows[:found]] = np.arange(first, first + found, dtype=np.int32)
+        tags = sets.tags[: ends[-1]]
+        return SetBatch(set_ids, np.concatenate((offsets, offsets[-1] + ends)), np.concatenate((positions, tags)))
+
+    def take_out(self, columns: Iterable[KeyColumn], sets: SimulatedSets) -> tuple[Int64s, list[KeyColumn]]:
+        """Find the keys of columns, and add their sets; return their rows in all columns together, and the columns with nulls in their places."""
+        found, others, first = [np.empty(0, np.int64)], [], 0
+        for column in columns:
+            valid = np.ones(len(column.offsets) - 1, np.bool_) if column.valid is None else column.valid.copy()
+            for rows, keys in readable(column):
+                for row in range(0, rows.stop - rows.start, ROWS):
+                    part = self.find(keys, row, min(row + ROWS, rows.stop - rows.start), sets).rows + rows.start
+                    valid[part] = False
+                    found.append(part + first)
+            others.append(column._replace(valid=valid))
+            first += len(valid)
+        return np.concatenate(found), others
+
+
+def put_in(rows: Int64s, sets: SimulatedSets, batch: SetBatch) -> SetBatch:
+    """Return an answer in which these rows have these sets. Raises :class:`compiler.errors.CapacityError`."""
+    if not len(rows):
+        return batch
+    ends, tags = sets.take(0)
+    answer = Collector(batch.set_ids)
+    answer.extend(batch.offsets, batch.positions)
+    first = answer.extend(np.append(np.int32(0), ends), tags)
+    batch.set_ids[rows] = np.arange(first, first + len(rows), dtype=np.int32)
+    return answer.batch()

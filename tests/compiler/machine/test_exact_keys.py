@@ -1,0 +1,750 @@
+"""Keys of patterns without wildcards, looked up whole: the same answers, whatever else the machine does with its keys."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import compiler.machine
+from compiler import Nfa, Token, Wildcard, build_nfa
+from compiler.automata.exact import exact_ends, without
+from compiler.automata.nfa import OTHER
+from compiler.automata.paths import parents_of, path_to
+from compiler.automata.powerset import State, default_successor, start, successor
+from compiler.automata.twin import Twin
+from compiler.kernels._jit import kernel
+from compiler.kernels.key_store import hash_key
+from compiler.kernels.store_tables import STORED_BYTES
+from compiler.kernels.tables import Bytes, Int32s, Uint64s
+from compiler.kernels.unsigned import ONE
+from compiler.kernels.work import SHARED_FROM
+from compiler.machine import exact_keys
+from compiler.machine.columns import whole
+from compiler.machine.lazy import LazyDfa
+from compiler.machine.parts import Parts
+from compiler.machine.policy import MANY_POSITIONS, Policy
+from compiler.machine.seals import SealError
+from compiler.machine.simulator import Simulator
+from compiler.machine.trace import TracedDfa
+from compiler.prepare import jit_enabled
+from compiler.values import FEW, KeyColumn, SetBatch
+from tests import breaking_off
+from tests.borders import KEY_COUNTS, LENGTHS
+from tests.compiler.machines import answers, column
+from tests.strides import strides
+
+pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled machines")
+
+MANY, ANY = Wildcard.MANY, Wildcard.ONE
+WORDS = (b"a", b"b", b"", b"$x", b"longer-than-8", b"y" * 64, b"a\0")
+PLAIN = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4)
+TOKENS: st.SearchStrategy[Token] = st.sampled_from([*WORDS, b"a.b", ANY, MANY])
+
+
+@st.composite
+def _sets(draw: st.DrawFn) -> tuple[list[list[Token]], list[bytes | None]]:
+    plain = draw(st.lists(PLAIN, min_size=2, max_size=25))
+    others: list[list[Token]] = draw(st.lists(st.lists(TOKENS, max_size=4), max_size=max(1, len(plain) // 2)))
+    patterns: list[list[Token]] = [[*words] for words in (*plain, *plain[::4])]  # some come twice
+    patterns += others
+    spelled = st.sampled_from([b".".join(words) for words in plain])
+    drawn = st.lists(st.sampled_from([*WORDS, b"other"]), max_size=5).map(b".".join)
+    return draw(st.permutations(patterns)), draw(st.lists(spelled | drawn | st.none(), min_size=10, max_size=80))
+
+
+SETS = _sets()
+"""Patterns half of which have no wildcards, if not by chance, and keys that some of them spell."""
+RESERVED = st.sampled_from([b"", b"$"])
+CAPACITIES = st.sampled_from([0, 1500, 3000, 12_000, 4 << 20])
+POLICIES = {
+    "auto": Policy(exact=True),
+    "simulate": Policy(exact=True, simulate=True),
+    "walk": Policy(exact=True, simulate=False),
+    "doorkeeper": Policy(exact=True, doorkeeper=True),
+    "store": Policy(exact=True, key_store=True),
+    "store, walk": Policy(exact=True, key_store=True, simulate=False),
+    "close": Policy(exact=True, close=True),
+    "clear": Policy(exact=True, close=False, simulate=False),
+    "no rows": Policy(exact=True, row_bytes=0),
+}
+
+Drawn = tuple[list[list[Token]], list[bytes | None]]
+Answer = list[list[int] | None]
+
+
+def expected_of(nfa: Nfa, keys: Sequence[bytes | None]) -> Answer:
+    return answers(Twin(nfa, b".", 1 << 22), keys)
+
+
+def told(batch: SetBatch) -> Answer:
+    """Return the accept tags of each key, and None for a null key."""
+    sets = [batch.positions[a:b].tolist() for a, b in zip(batch.offsets[:-1], batch.offsets[1:], strict=True)]
+    return [None if number < 0 else sets[number] for number in batch.set_ids.tolist()]
+
+
+def singly(machine: LazyDfa, keys: Sequence[bytes | None]) -> Answer:
+    return [None if key is None else list(machine.match(key)) for key in keys]
+
+
+def divided(machine: LazyDfa) -> bool:
+    return machine._parts.exact is not None
+
+
+def found_keys(machine: LazyDfa) -> int:
+    """Return how many keys were found by looking them up whole."""
+    finders = [walker._exact for walker in machine._walkers]
+    return sum(0 if finder is None else finder.answered for finder in finders)
+
+
+class Place:
+    """Where an array lies."""
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        self.array = array
+        self.address, self.size = array.ctypes.data, array.nbytes
+
+
+def assert_small_batches(machine: LazyDfa, keys: Sequence[bytes | None], expected: Sequence[list[int] | None]) -> None:
+    """Match keys that are joined, and keys where they lie; either may be told to go the way of columns."""
+    pairs = [(key, right) for key, right in zip(keys, expected, strict=True) if key is not None and b"\0" not in key]
+    some, rights = [key for key, _ in pairs[:FEW]], [right for _, right in pairs[:FEW]]
+    if not some:
+        return
+    batches = [machine.match_joined(b"\0".join(some), len(some))]
+    offsets = np.cumsum([0, *map(len, some)]).astype(np.int32)
+    data = np.frombuffer(b"".join(some), np.uint8)
+    batches.append(machine.match_memory(Place(offsets), Place(data), 0, len(some), 4))
+    for batch in batches:
+        assert batch is None or told(batch) == rights
+
+
+@pytest.mark.parametrize("key_cache", ["auto", "on", "off"])
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.usefixtures("small")
+def test_same_answers(policy: str, key_cache: Any) -> None:
+    """Of a batch, of single keys and of small batches, in turn, so that each meets what the others have left."""
+    found = apart = 0
+
+    @given(SETS, RESERVED, CAPACITIES)
+    @settings(max_examples=40, deadline=None)
+    def same(drawn: Drawn, reserved: bytes, capacity: int) -> None:
+        nonlocal found, apart
+        patterns, keys = drawn
+        nfa = build_nfa(patterns, reserved=reserved)
+        expected = expected_of(nfa, keys)
+        machine = LazyDfa(nfa, b".", capacity, policy=POLICIES[policy], key_cache=key_cache)
+        for _ in range(2):
+            assert answers(machine, keys) == expected
+            assert singly(machine, keys) == expected
+            assert_small_batches(machine, keys, expected)
+        assert answers(machine, keys[::-1]) == expected[::-1]
+        assert machine.stats().bytes <= machine.stats().capacity
+        found, apart = found + found_keys(machine), apart + divided(machine)
+
+    same()
+    assert apart > 20  # or it would show little
+    assert found > 100
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.usefixtures("small")
+def test_same_answers_of_sealed_tables(policy: str) -> None:
+    """They know nothing of some keys, which are left to a cache that may be small."""
+    found = 0
+
+    @given(SETS, RESERVED, st.sampled_from([0, 3000, 4 << 20]))
+    @settings(max_examples=40, deadline=None)
+    def same(drawn: Drawn, reserved: bytes, room: int) -> None:
+        nonlocal found
+        patterns, keys = drawn
+        nfa = build_nfa(patterns, reserved=reserved)
+        expected = expected_of(nfa, keys)
+        known = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True, simulate=False))
+        answers(known, [*keys[::2], b"a.no-word"])
+        seal = known.seal()
+        if seal is None:
+            return
+        assert seal.sealed is not None
+        capacity = seal.stats().bytes + room
+        machine = LazyDfa(nfa, b".", capacity, policy=POLICIES[policy], key_cache="auto").with_seal(seal.sealed)
+        assert machine.sealed is not None
+        for _ in range(2):
+            assert answers(machine, keys) == expected
+            assert singly(machine, keys) == expected
+            assert_small_batches(machine, keys, expected)
+        assert machine.stats().bytes <= capacity
+        assert told(machine.match_batch([column(keys[:9]), column(keys[9:])])) == expected
+        found += found_keys(machine)
+
+    same()
+    assert found > 100
+
+
+@given(SETS, CAPACITIES, st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_several_columns(drawn: Drawn, capacity: int, nulls: bool) -> None:
+    """One that begins in the middle of its bytes, and one behind which nobody may read; with nulls and without."""
+    nfa, keys = build_nfa(drawn[0]), [key for key in drawn[1] if nulls or key is not None]
+    long, apart = column([b"before", *keys, *[b"behind"] * 30]), column(keys)
+    assert long.valid is not None
+    cut = KeyColumn(long.offsets[1 : len(keys) + 2], long.data, long.valid[1:-30] if nulls else None)
+    expected = expected_of(nfa, keys)
+    machine = LazyDfa(nfa, b".", capacity, policy=Policy(exact=True), key_cache="auto")
+    answers(machine, keys[::2])
+    for one in (machine, machine.seal()):
+        if one is not None:
+            assert told(one.match_batch([cut])) == expected
+            assert told(one.match_batch([cut, column([]), cut])) == 2 * expected
+            assert told(one.match_batch([apart, cut, apart])) == 3 * expected
+
+
+def test_a_null_key_that_has_bytes_is_not_found() -> None:
+    """Arrow may have any bytes where a key is null."""
+    nfa = build_nfa([[b"a", b"b"], [b"a", b"c"], [ANY, b"b"]])
+    keys = [b"a.b", b"a.c", b"x.b", b"x.c"] * 50
+    valid = np.arange(200) % 3 != 0
+    expected = [right if there else None for right, there in zip([[0, 2], [1], [2], []] * 50, valid, strict=True)]
+    machine = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True))
+    answers(machine, [b"x"])
+    for one in (machine, machine.seal()):
+        assert one is not None
+        assert told(one.match_batch([column(keys)._replace(valid=valid)])) == expected
+        assert (
+            one.stats().key_cache_hits
+            == found_keys(one)
+            == np.count_nonzero(valid[::4]) + np.count_nonzero(valid[1::4])
+        )
+
+
+LARGE: list[list[Token]] = [[b"a", b"%d" % (i % 50), b"%d" % i] for i in range(6000)]
+LARGE += [[ANY, b"%d" % i, MANY] for i in range(0, 50, 7)]
+LARGE += [[b"a", ANY, b"%d" % i] for i in range(0, 6000, 11)]
+LARGE += [[b"b", MANY]]
+SPELLED = {b"a.%d.%d" % (i % 50, i) for i in range(6000)}
+LARGE_KEYS: list[bytes | None] = [
+    (b"a.%d.%d", b"b.%d.%d", b"c.%d.%d", b"a.%d.x%d")[0 if i % 5 < 3 else i % 4]
+    % (i % 50, i * 7919 % 9000 // 50 * 50 + i % 50)
+    for i in range(20_000)
+]
+LARGE_KEYS[77] = LARGE_KEYS[12_345] = None
+
+
+@cache
+def large() -> tuple[Nfa, Answer]:
+    nfa = build_nfa(LARGE)
+    return nfa, answers(LazyDfa(nfa, b".", 64 << 20, policy=Policy(exact=False)), LARGE_KEYS)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("capacity", [6000, 60_000, 4 << 20])
+def test_same_answers_of_many_keys(capacity: int, policy: str) -> None:
+    """In more than one look-up, in one thread and two, with tables that grow, are full and are cleared meanwhile."""
+    nfa, expected = large()
+    machine = LazyDfa(nfa, b".", capacity, policy=POLICIES[policy], key_cache="auto")
+    assert divided(machine)
+    for threads in (1, 2, 1):
+        assert told(machine.match_batch([column(LARGE_KEYS)], threads=threads)) == expected
+        assert machine.stats().bytes <= capacity
+    assert machine.stats().keys == 3 * len(LARGE_KEYS)
+    sealed = machine.seal()
+    assert (sealed is None) is (policy == "simulate")
+    if sealed is not None:
+        for threads in (1, 2, 1):
+            assert told(sealed.match_batch([column(LARGE_KEYS)], threads=threads)) == expected
+        assert sealed.stats().keys == 3 * len(LARGE_KEYS)
+
+
+@pytest.mark.parametrize("room", [64, 256, 1000])
+def test_keys_that_are_looked_up_in_turn_with_others(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    """A look-up ends in the middle of a block of keys that are walked, or where others begin, or tables must grow."""
+    monkeypatch.setattr("compiler.machine.walker.ROWS", room)
+    monkeypatch.setattr(exact_keys, "ROWS", room)
+    nfa, expected = large()
+    for capacity in (0, 3000, 20_000, 4 << 20):
+        machine = LazyDfa(nfa, b".", capacity, policy=Policy(exact=True), key_cache="auto")
+        assert answers(machine, LARGE_KEYS) == expected
+        found = sum(key in SPELLED for key in LARGE_KEYS)
+        assert found_keys(machine) == machine.stats().key_cache_hits == found > 4000
+        sealed = machine.seal()
+        assert sealed is None or answers(sealed, LARGE_KEYS) == expected
+
+
+@pytest.mark.parametrize("count", [one for one in KEY_COUNTS if one])
+def test_counts_of_keys(count: int) -> None:
+    """With all of them found, none, and each second one: the counters say how many."""
+    nfa = build_nfa([[b"k", b"%d" % i] for i in range(600)] + [[b"k", ANY, MANY]])
+    known: list[bytes | None] = [b"k.%d" % (i % 600) for i in range(count)]
+    others: list[bytes | None] = [b"o.%d" % i for i in range(count)]
+    mixed = [key for pair in zip(known, others, strict=True) for key in pair][:count]
+    for keys, found in ((known, count), (others, 0), (mixed, (count + 1) // 2)):
+        machine = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True))
+        expected = [[int(bytes(key or b"")[2:]), 600] if bytes(key or b"").startswith(b"k") else [] for key in keys]
+        assert answers(machine, keys) == expected
+        assert (machine.stats().keys, machine.stats().key_cache_hits) == (count, found)
+        assert singly(machine, keys) == expected
+        assert (machine.stats().keys, machine.stats().key_cache_hits) == (2 * count, 2 * found)
+        assert_small_batches(machine, keys, expected)
+        sealed = machine.seal()
+        if sealed is not None:
+            for turn in (1, 2, 3):
+                assert (answers, singly, answers)[turn - 1](sealed, keys) == expected
+                assert (sealed.stats().keys, sealed.stats().key_cache_hits) == (turn * count, turn * found)
+            assert_small_batches(sealed, keys, expected)
+
+
+def test_small_batches_are_counted() -> None:
+    nfa = build_nfa([[b"k", b"%d" % i] for i in range(600)] + [[b"k", ANY, MANY]])
+    machine = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True))
+    answers(machine, [b"x", b"k.z"])
+    sealed = machine.seal()
+    assert sealed is not None
+    for one in (machine, sealed):
+        before = one.stats()
+        batch = one.match_joined(b"k.1\0k.z\0k.2\0x", 4)
+        assert batch is not None
+        assert told(batch) == [[1, 600], [600], [2, 600], []]
+        assert (one.stats().keys - before.keys, one.stats().key_cache_hits - before.key_cache_hits) == (4, 2)
+
+
+def test_keys_of_all_lengths() -> None:
+    """Those that are too long to be stored stay in the automaton, and keys that only begin like another one are not found."""
+    lengths = sorted({*LENGTHS, STORED_BYTES - 1, STORED_BYTES, STORED_BYTES + 1} - {0})
+    patterns: list[list[Token]] = [[b"x" * length] for length in lengths]
+    nfa = build_nfa([*patterns, *([b"y", b"z" * length] for length in lengths), [b"y", MANY]])
+    keys: list[bytes | None] = [b"x" * length for length in lengths]
+    keys += [b"y." + b"z" * length for length in lengths]
+    keys += [b"x" * length + b"\0" for length in lengths] + [b"w" + b"x" * (length - 1) for length in lengths]
+    keys += [b"x" * (length - 1) + b"w" for length in lengths] + [
+        b"y." + b"z" * (length - 1) + b"\0" for length in lengths
+    ]
+    expected = expected_of(nfa, keys)
+    assert max(len(key or b"") for key in keys) > STORED_BYTES
+    machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True))
+    for _ in range(2):
+        assert answers(machine, keys) == expected
+        assert singly(machine, keys) == expected
+        assert singly(machine, keys[::-1]) == expected[::-1]  # a long key, and then a short one
+    looked_up = sum(length <= STORED_BYTES for length in lengths) + sum(
+        length + 2 <= STORED_BYTES for length in lengths
+    )
+    machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True))
+    answers(machine, keys)
+    assert found_keys(machine) == looked_up
+    singly(machine, keys)
+    assert found_keys(machine) == 2 * looked_up
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, SHARED_FROM - 1, SHARED_FROM, SHARED_FROM + 1, 3 * SHARED_FROM])
+def test_keys_that_many_patterns_match(count: int) -> None:
+    """A set that is too large to be written for each of its keys is that of an automaton, which has it once."""
+    nfa = build_nfa(
+        [[b"a", b"%d" % i] for i in range(40)] + [[b"b", b"%d" % i] for i in range(45)] + [[b"a", ANY]] * count
+    )
+    keys: list[bytes | None] = [b"%b.%d" % (b"ab"[i % 2 : i % 2 + 1], i % 45) for i in range(300)]
+    expected = expected_of(nfa, keys)
+    machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True))
+    assert divided(machine)
+    for _ in range(2):
+        assert answers(machine, keys) == expected
+        assert singly(machine, keys) == expected
+        assert_small_batches(machine, keys[:200], expected[:200])
+    looked_up = {b"b.%d" % i for i in range(45)} | {b"a.%d" % i for i in range(40) if count < SHARED_FROM}
+    machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True))
+    answers(machine, keys)
+    assert found_keys(machine) == sum(key in looked_up for key in keys)
+
+
+def test_tags_are_ascending_wherever_the_others_stand() -> None:
+    """Repeated patterns, and wildcards before, between and behind them."""
+    patterns: list[list[Token]] = [
+        [MANY],
+        [b"a", b"b"],
+        [ANY, b"b"],
+        [b"a", b"b"],
+        [b"a", MANY],
+        [b"a", b"c"],
+        [b"a", b"b"],
+        [b"a"],
+    ]
+    machine = LazyDfa(build_nfa(patterns), b".", 1 << 20, policy=Policy(exact=True))
+    assert divided(machine)
+    keys: list[bytes | None] = [b"a.b", b"a.c", b"a", b"a.d", b"b.b", b""]
+    expected = [[0, 1, 2, 3, 4, 6], [0, 4, 5], [0, 4, 7], [0, 4], [0, 2], [0]]
+    assert answers(machine, keys) == singly(machine, keys) == expected
+    assert found_keys(machine) == 6
+
+
+def test_the_reserved_root() -> None:
+    """Keys that begin with the byte match no pattern that begins with a wildcard, and are found like others."""
+    patterns: list[list[Token]] = [[b"$x", b"a"], [MANY, b"a"], [b"$x", ANY], [b"b", b"a"], [ANY, b"a"], [b"$"], [MANY]]
+    keys: list[bytes | None] = [b"$x.a", b"b.a", b"$x.b", b"$y.a", b"$", b"b", b"c.a"]
+    expected = [[0, 2], [1, 3, 4, 6], [2], [], [5], [6], [1, 4, 6]]
+    nfa = build_nfa([*patterns, [b"$x", b"c"]], reserved=b"$")
+    assert expected_of(nfa, keys) == expected
+    machine = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True))
+    assert divided(machine)
+    assert answers(machine, keys) == singly(machine, keys) == expected
+    assert found_keys(machine) == 6
+
+
+@pytest.mark.parametrize("patterns", [[], [[b"a"]], [[b"a", b"b"]] * 3, [[b"a"], []], [[b"a"], [b""], [b""]]])
+@pytest.mark.parametrize("capacity", [0, 1 << 20])
+def test_sets_of_hardly_any_pattern(patterns: list[list[Token]], capacity: int) -> None:
+    nfa = build_nfa(patterns)
+    keys: list[bytes | None] = [b"", b"a", b"a.b", b".", b"b", None, b"a.", b"a" * 2000]
+    machine = LazyDfa(nfa, b".", capacity, policy=Policy(exact=True), key_cache="auto")
+    for one in (machine, machine.seal()):
+        if one is not None:
+            for _ in range(2):
+                assert answers(one, keys) == singly(one, keys) == expected_of(nfa, keys)
+            assert_small_batches(one, keys, expected_of(nfa, keys))
+
+
+@kernel
+def hash_all(data: Bytes, offsets: Int32s, hashes: Uint64s) -> None:
+    for i in range(np.uint64(hashes.size)):
+        begin = np.uint64(offsets[i])
+        hashes[i] = hash_key(data, begin, np.uint64(offsets[i + ONE]) - begin)
+
+
+@cache
+def alike() -> list[tuple[bytes, bytes]]:
+    """Return pairs of keys whose hashes have the same upper half: some of all pairs of 200,000 keys."""
+    keys: list[bytes | None] = [b"k.%d" % number for number in range(200_000)]
+    laid, hashes = column(keys), np.empty(len(keys), np.uint64)
+    hash_all(np.append(laid.data, np.zeros(128, np.uint8)), laid.offsets, hashes)
+    upper = hashes >> np.uint64(32)
+    order = np.argsort(upper, kind="stable")
+    same = np.flatnonzero(upper[order][1:] == upper[order][:-1])
+    return [(bytes(keys[a] or b""), bytes(keys[b] or b"")) for a, b in zip(order[same], order[same + 1], strict=True)]
+
+
+def test_one_of_two_keys_with_the_same_hash_stays_in_the_automaton() -> None:
+    pairs = alike()[:4]
+    assert pairs
+    spare = [b"s.%d" % number for number in range(20)]
+    for first, second in (*pairs, *((second, first) for first, second in pairs)):
+        nfa = build_nfa([[*key.split(b".")] for key in (first, second, *spare)] + [[b"k", ANY], [MANY]])
+        machine = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True))
+        kept = machine._parts.kept
+        assert kept is not None
+        assert len(kept) == 5  # a root, "k", one of the two, and two wildcards
+        keys: list[bytes | None] = [first, second, *spare, b"k.x"]
+        for _ in range(2):
+            assert answers(machine, keys) == singly(machine, keys) == expected_of(nfa, keys)
+        assert found_keys(machine) == 4 * (1 + len(spare))
+        # Of two such keys one may be no pattern's: it is not taken for the other.
+        machine = LazyDfa(build_nfa([[*first.split(b".")]]), b".", 1 << 20, policy=Policy(exact=True))
+        assert answers(machine, [second, first]) == singly(machine, [second, first]) == [[], [0]]
+
+
+def fleet(count: int) -> Nfa:
+    return build_nfa(
+        [[b"a", b"%d" % (i % 500), b"%d" % i] for i in range(count)] + [[b"a", b"%d" % i, ANY] for i in range(50)]
+    )
+
+
+def test_a_large_set_is_divided() -> None:
+    nfa = fleet(150_000)
+    assert len(nfa) >= MANY_POSITIONS
+    machine = LazyDfa(nfa, b".", 64 << 20)
+    assert divided(machine)
+    assert machine._parts.nbytes > machine._parts.program.nbytes
+    keys: list[bytes | None] = [b"a.%d.%d" % (i % 500, i) for i in range(0, 150_000, 3)]
+    found = told(machine.match_batch([column([*keys, b"a.7.x", b"a.499.1", None])]))
+    assert found == [
+        *([i, *([150_000 + i % 500] if i % 500 < 50 else [])] for i in range(0, 150_000, 3)),
+        [150_007],
+        [],
+        None,
+    ]
+    counters = machine.stats()
+    assert (counters.keys, counters.key_cache_hits) == (50_003, 50_000)
+    assert counters.states < 60
+    assert counters.words < 60
+    assert counters.bytes <= counters.capacity
+    for other in (LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=False)), TracedDfa(nfa, b".", 1 << 20)):
+        assert not divided(other)
+        assert answers(other, keys[:500]) == found[:500]
+    simulator = Simulator(nfa, b".")
+    assert not divided(simulator._machine)
+    assert answers(simulator, keys[:500]) == found[:500]
+
+
+def test_the_automatons_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    nfa = fleet(3000)
+    assert not divided(LazyDfa(nfa, b".", 1 << 20))
+    for most, apart in ((len(nfa), True), (len(nfa) + 1, False)):
+        monkeypatch.setattr("compiler.machine.policy.MANY_POSITIONS", most)
+        assert divided(LazyDfa(nfa, b".", 1 << 20)) is apart
+        assert not divided(TracedDfa(nfa, b".", 1 << 20))
+        assert not divided(Simulator(nfa, b".")._machine)
+
+
+@pytest.mark.parametrize(("plain", "others", "apart"), [(10, 10, True), (10, 11, False), (10, 0, True), (0, 10, False)])
+def test_half_of_the_patterns_must_be_without_wildcards(plain: int, others: int, apart: bool) -> None:
+    patterns: list[list[Token]] = [[b"a", b"%d" % i] for i in range(plain)]
+    patterns += [[b"%d" % i, ANY] for i in range(others)]
+    machine = LazyDfa(build_nfa(patterns), b".", 1 << 20, policy=Policy(exact=True))
+    assert divided(machine) is apart
+    keys: list[bytes | None] = [b"a.3", b"3.a", b"a.12", b"a"]
+    assert answers(machine, keys) == expected_of(machine.nfa, keys)
+
+
+def test_half_of_them_must_have_a_place() -> None:
+    """Those that are left to the automaton, as their sets are too large, do not count."""
+    for count, apart in ((20, True), (21, False)):
+        patterns: list[list[Token]] = [[b"a", b"%d" % i] for i in range(20)]
+        patterns += [[b"b", b"%d" % i] for i in range(count - 1)]
+        patterns += [[b"b", ANY]] * (SHARED_FROM + 1)
+        machine = LazyDfa(build_nfa(patterns), b".", 1 << 20, policy=Policy(exact=True))
+        assert divided(machine) is apart
+        keys: list[bytes | None] = [b"a.3", b"b.3", b"b.x"]
+        assert answers(machine, keys) == expected_of(machine.nfa, keys)
+
+
+def names_of(nfa: Nfa) -> list[tuple[int | bytes, ...]]:
+    """Return a name for each position that it has in the automaton of fewer patterns, too."""
+    parents = parents_of(nfa)
+    return [
+        (path[0], *(nfa.symbols.word(label) if (label := nfa.label(one)) > OTHER else label for one in path[1:]))
+        for path in (path_to(parents, position) for position in range(len(nfa)))
+    ]
+
+
+@given(SETS, RESERVED)
+@settings(max_examples=60, deadline=None)
+def test_a_snapshot_has_the_numbers_of_the_whole_automaton(drawn: Drawn, reserved: bytes) -> None:
+    """Its states are those of the automaton of the other patterns, which is built here without the machine's help."""
+    patterns, keys = drawn
+    nfa = build_nfa(patterns, reserved=reserved)
+    machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True, simulate=False))
+    answers(machine, [*keys, b"a.b.other.a", b"other"])
+    known = machine.snapshot()
+    assert known is not None
+    rest = without(nfa, exact_ends(nfa, b"."))[0] if divided(machine) else nfa
+    there = {name: position for position, name in enumerate(names_of(rest))}
+    names, symbols = names_of(nfa), rest.symbol_of
+
+    def in_rest(state: State) -> State:
+        return State(tuple(there[names[position]] for position in state.positions), state.tags)
+
+    states = [in_rest(state) for state in known.states]
+    assert known.start is not None
+    assert states[known.start] == start(rest)
+    assert len(known.defaults) + len(known.successors) > 0
+    for state, target in known.defaults.items():
+        assert states[target] == default_successor(rest, states[state])
+    for (state, symbol), target in known.successors.items():
+        assert states[target] == successor(rest, states[state], symbols[nfa.symbols.word(symbol)])
+
+
+def test_a_snapshot_of_a_divided_set() -> None:
+    """Position 1 is "z", which comes first only among the patterns without wildcards; so does the symbol of "z"."""
+    nfa = build_nfa([[b"z", b"y"], [b"z"], [b"a", ANY], [b"a", b"q"]])
+    machine = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True, simulate=False))
+    assert divided(machine)
+    answers(machine, [b"a.x", b"z.x"])
+    known = machine.snapshot()
+    assert known is not None
+    assert known.start is not None
+    root = known.states[known.start]
+    assert root.positions == (0,)
+    word = nfa.symbol_of[b"a"]
+    target = known.successors[known.start, word]
+    assert known.states[target] == successor(nfa, start(nfa), word)
+    assert known.states[known.defaults[target]] == default_successor(nfa, known.states[target]) == State((), (2,))
+    assert (known.start, nfa.symbol_of[b"z"]) not in known.successors
+
+
+def test_found_keys_are_no_part_of_what_is_sealed() -> None:
+    """Tables of a machine that is not divided have other positions, and are not taken for those of one that is."""
+    nfa = fleet(2000)
+    keys: list[bytes | None] = [b"a.%d.%d" % (i % 500, i + i % 2 * 5000) for i in range(2000)]
+    all_in_one, apart = (
+        LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=exact, simulate=False)) for exact in (False, True)
+    )
+    expected = expected_of(nfa, keys)
+    for machine, other in ((all_in_one, apart), (apart, all_in_one)):
+        assert answers(machine, keys) == expected
+        sealed = machine.seal()
+        assert sealed is not None
+        assert sealed.sealed is not None
+        with pytest.raises(SealError):
+            other.with_seal(sealed.sealed)
+        again = machine.with_seal(sealed.sealed)
+        assert answers(again, keys) == expected
+        assert divided(again) is divided(machine)
+    assert apart.stats().states < 60 < all_in_one.stats().states
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_copy_is_divided_as_well(sealed: bool) -> None:
+    nfa, expected = large()
+    machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True), key_cache="auto")
+    assert answers(machine, LARGE_KEYS) == expected
+    if sealed:
+        made = machine.seal()
+        assert made is not None
+        machine = made
+    copy = pickle.loads(pickle.dumps(machine))
+    assert divided(copy)
+    assert (copy.sealed is not None) is sealed
+    assert copy.stats().keys == 0
+    assert answers(copy, LARGE_KEYS) == expected
+    assert singly(copy, LARGE_KEYS[:300]) == expected[:300]
+
+
+def test_recurring_keys_of_a_divided_set_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are found, too: what is stored is all that matches them. Then others come, and these again."""
+    monkeypatch.setattr("compiler.machine.key_store.ROWS", 1500)
+    nfa, known = large()
+    machine = LazyDfa(nfa, b".", 4 << 20, key_cache="auto", policy=Policy(exact=True, key_store=True))
+    for seed in (1, 2, 1):
+        numbers = np.random.default_rng(seed).integers(0, 20_000, 3000).tolist() * 4
+        keys, expected = [LARGE_KEYS[i] for i in numbers], [known[i] for i in numbers]
+        assert answers(machine, keys) == expected
+        hits, found = machine.stats().key_cache_hits, found_keys(machine)
+        assert answers(machine, keys) == expected
+        # The last keys of a column may be too few to be stored.
+        assert machine.stats().key_cache_hits - hits >= len(keys) - keys.count(None) - 1024
+        assert found_keys(machine) - found < 1024
+        store = machine._walkers[0]._key_store
+        assert store._stored.count > 2000
+        assert machine.stats().bytes <= 4 << 20
+    assert machine._walkers[0]._key_store._stored.count > 4000
+
+
+@pytest.mark.parametrize("simulate", [None, False])
+def test_found_keys_are_right_where_their_sets_find_no_room(simulate: bool | None) -> None:
+    """Sets of found keys become the cache's, so that the keys can be stored. Where it is full it is cleared, and they begin again."""
+    nfa, expected = large()
+    for capacity in (1 << 20, (1 << 20) + 70_000, (1 << 20) + 200_000):
+        machine = LazyDfa(
+            nfa,
+            b".",
+            capacity,
+            key_cache="auto",
+            policy=Policy(exact=True, key_store=True, simulate=simulate, close=False),
+        )
+        walker = machine._walkers[0]
+        walker._key_store._limit = (1 << 20) - 1
+        for first in (0, 7000, 0):
+            keys = LARGE_KEYS[first:] + LARGE_KEYS[:first]
+            assert answers(machine, keys) == expected[first:] + expected[:first]
+            assert machine.stats().bytes <= capacity
+
+
+def test_sets_of_keys_that_are_not_stored_stay() -> None:
+    """A column of few keys has sets of its own, which are not forgotten with those of the next column that the cache gets."""
+    nfa, expected = large()
+    for simulate in (None, False):
+        policy = Policy(exact=True, key_store=True, simulate=simulate)
+        machine = LazyDfa(nfa, b".", 4 << 20, key_cache="auto", policy=policy)
+        for _ in range(2):
+            columns = [
+                column(LARGE_KEYS[first:stop]) for first, stop in ((0, 500), (500, 4000), (4000, 4300), (4300, 9000))
+            ]
+            assert told(machine.match_batch(columns)) == expected[:9000]
+        assert machine._walkers[0]._key_store._stored.count > 5000
+
+
+def test_found_sets_may_be_larger_than_all_that_the_automaton_has() -> None:
+    """They become the cache's where keys are stored, so what is written on the way must have room for them."""
+    nfa = build_nfa([[b"a"]] * (SHARED_FROM - 1) + [[b"b"]] * SHARED_FROM + [[b"c"], [ANY]])
+    machine = LazyDfa(nfa, b".", 4 << 20, key_cache="auto", policy=Policy(exact=True, key_store=True, simulate=False))
+    assert divided(machine)
+    assert len(machine._walkers[0]._work.tags) >= SHARED_FROM
+    keys: list[bytes | None] = [b"a", b"b", b"c", b"d"] * 1000
+    for _ in range(3):
+        assert answers(machine, keys) == expected_of(nfa, keys)
+    assert machine._walkers[0]._key_store._stored.count == 4
+
+
+def test_one_key_that_comes_often_takes_little() -> None:
+    """Its set is written once for each time, which is bounded as sets are small."""
+    nfa = build_nfa([[b"a", b"b"]] * 3 + [[b"a", b"%d" % i] for i in range(30)] + [[b"a", ANY]] * (SHARED_FROM - 3))
+    machine = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True))
+    assert divided(machine)
+    keys: list[bytes | None] = [b"a.b"] * 100_000
+    found = machine.match_batch([column(keys)])
+    assert found_keys(machine) == 100_000
+    assert found.set_ids.min() >= 0
+    assert len(found.positions) <= 100_000 * SHARED_FROM
+    sizes = np.diff(found.offsets)[found.set_ids]
+    assert (sizes == SHARED_FROM).all()
+    right = [0, 1, 2, *range(33, 30 + SHARED_FROM)]
+    assert found.positions[: SHARED_FROM * 100_000].reshape(-1, SHARED_FROM).tolist() == 100_000 * [right]
+
+
+PATTERNS: list[list[Token]] = [[b"a", b"%d" % i] for i in range(30)]
+PATTERNS += [[b"a", MANY], [ANY, b"b", MANY], [b"1", MANY, b"6"], [MANY]]
+WITHIN = breaking_off.folders(compiler.machine)
+
+
+@strides(29)
+@pytest.mark.parametrize("capacity", [1700, 1 << 17])
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_call_may_be_broken_off_at_every_step(sealed: bool, capacity: int, stride: int) -> None:
+    """Also where keys have been found, and their sets written, and no row has been answered."""
+    nfa = build_nfa(PATTERNS)
+    keys: list[bytes | None] = [b"a.%d" % i if i % 3 else b"%d.b.%d" % (i % 4, i) for i in range(40)]
+    expected = expected_of(nfa, keys)
+
+    def make() -> LazyDfa:
+        machine = LazyDfa(nfa, b".", capacity, policy=Policy(exact=True), key_cache="auto")
+        if sealed:
+            answers(machine, keys[:3])
+            made = machine.seal()
+            assert made is not None
+            machine = made
+        assert divided(machine)
+        return machine
+
+    machines = [make()]
+    calls = (
+        lambda: answers(machines[0], keys),
+        lambda: [machines[0].match(b"a.7"), machines[0].match(b"3.b")],
+        lambda: machines[0].match_joined(b"a.7\0a.8\x003.b.1", 3),
+    )
+
+    def check(step: int) -> None:
+        assert singly(machines[0], keys[step % 30 : step % 30 + 4]) == expected[step % 30 : step % 30 + 4]
+        assert answers(machines[0], keys) == expected
+        if step % 7 == 0:
+            machines[0] = make()
+
+    for call in calls:
+        assert breaking_off.everywhere(call, check, WITHIN, stride=stride) > 20
+
+
+def test_all_walkers_have_one_copy() -> None:
+    nfa, _ = large()
+    machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True))
+    machine.match_batch([column(LARGE_KEYS)], threads=2)
+    parts: list[Parts] = [machine._parts]
+    assert parts[0].exact is not None
+    assert len(machine._walkers) == 2
+    for walker in machine._walkers:
+        assert walker._exact is not None
+        assert walker._exact._exact is parts[0].exact
+    for array in parts[0].exact:
+        assert not array.flags.writeable
+
+
+def test_nothing_is_lent() -> None:
+    """A borrower reads the tables itself, and would know nothing of the keys that are not in them."""
+    nfa = fleet(2000)
+    for exact in (False, True):
+        machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=exact))
+        answers(machine, [b"a.1.1"])
+        keys = whole(column([b"a.1.1"])._replace(valid=None))
+        assert machine.lend(keys, np.empty(1, np.int32), lambda _: (0, 0)) is not exact
