@@ -16,7 +16,7 @@ from compiler.kernels.store_tables import RECORDS_BEHIND, STORED_BYTES, Exact
 from compiler.kernels.tables import PADDING, Keys, Program, frozen
 from compiler.kernels.work import SHARED_FROM
 from compiler.machine.bit_program import bit_program
-from compiler.machine.memory import reserved
+from compiler.machine.memory import LEAST, reserved
 from compiler.machine.parts import Parts
 from compiler.machine.policy import AUTO, Policy
 from compiler.machine.program import make_program
@@ -35,9 +35,12 @@ MOST_BYTES = 2**31 - 1
 """Of all keys together: their offsets have 32 bits."""
 
 
-def parts_of(nfa: Nfa, separator: bytes, policy: Policy) -> Parts:
-    """Lay an NFA out for kernels; in two parts if the policy says so, and at least half of the patterns are to be looked up."""
-    if policy.looks_up(len(nfa)):
+def parts_of(nfa: Nfa, separator: bytes, policy: Policy, capacity: int | None = None) -> Parts:
+    """Lay an NFA out for kernels; in two parts if the policy says so, and at least half of the patterns are to be looked up.
+
+    ``capacity`` is that of the cache, in bytes; None for the default.
+    """
+    if policy.divides(len(nfa), LEAST if capacity is None else capacity):
         ends = exact_ends(nfa, separator)
         patterns = int(np.count_nonzero(np.diff(nfa.tag_offsets)))
         sizes = key_sizes(nfa)[ends]

@@ -75,7 +75,7 @@ class LazyDfa:
         self._nfa = nfa
         self._separator = separator
         self._asked = capacity
-        self._parts = parts_of(nfa, separator, policy)
+        self._parts = parts_of(nfa, separator, policy, capacity)
         self._capacity = default_capacity(self._parts.nbytes) if capacity is None else capacity
         self._key_cache: KeyCacheMode = key_cache
         self._policy = replace(policy, key_cache=key_cache)

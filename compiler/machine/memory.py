@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["available_memory", "default_capacity", "reserved"]
+__all__ = ["LEAST", "available_memory", "default_capacity", "reserved"]
 
 LEAST = 64 << 20
 """The default where the automaton is small and memory is not: room for about a million transitions."""

@@ -14,10 +14,10 @@ from compiler.machine.pace import LONGEST, Pace
 
 __all__ = ["AUTO", "Policy"]
 
-MANY_POSITIONS = 1 << 17
-"""An automaton that has so many is far from the processor: with a doorkeeper (see :mod:`compiler.machine.bounded_cache`), three passes
-over fleets of 100,000 to a million bindings took twice the time that they take when keys are looked up whole. One of half as
-many is built at once."""
+MANY_POSITIONS, ROOMY = 1 << 12, 640
+"""An automaton of fewer positions is never divided; another one is where its cache has at most so many bytes for each position. Of 40 drawn
+families, the 12 of that kind took 0.26 to 1.05 of the time, once 1.13, and 0.77 in the median; the others 0.54 to 5.12, and 1.06
+(``python -m benchmarks regret``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,8 @@ class Policy:
     key_cache_share: int = SHARE
     """At most one part in so many of the cache's capacity goes to their table."""
     exact: bool | None = None
-    """Whether the keys of patterns without wildcards are looked up whole, where most patterns are such; else the automaton's size decides."""
+    """Whether the keys of patterns without wildcards are looked up whole, where most patterns are such; else the automaton's size and
+    the cache's decide."""
     key_store: bool | None = None
     """Whether keys are stored by the hundred thousand, where the key cache's mode is not "off"."""
     doorkeeper: bool | None = None
@@ -46,9 +47,11 @@ class Policy:
     row_bytes: int = DENSE_BYTES
     """The most bytes of a cache that is written out as rows; 0 for never."""
 
-    def looks_up(self, positions: int) -> bool:
-        """Tell whether to look up whole what patterns without wildcards match, where an automaton of all has so many positions."""
-        return positions >= MANY_POSITIONS if self.exact is None else self.exact
+    def divides(self, positions: int, capacity: int) -> bool:
+        """Tell whether to look up whole what patterns without wildcards match, as an automaton of all would be large for its cache."""
+        if self.exact is None:
+            return positions >= MANY_POSITIONS and capacity <= ROOMY * positions
+        return self.exact
 
     def pace(self, lanes: int | None) -> Pace:
         """Return the pace of a walker; where it is fixed, it is never judged, and stretches are long from the first one on."""

@@ -232,8 +232,10 @@ def _automaton_bytes(router: dr.Router) -> int | None:
     """Add up the arrays of the NFA and of its tables; those that both hold count once."""
     if router.engine.name not in {"dfa", "nfa"}:
         return None
-    nfa = router.compiled().nfa
-    parts = parts_of(nfa, router.dialect.separator, Policy(exact=None if router.engine.name == "dfa" else False))
+    compiled = router.compiled()
+    nfa, capacity = compiled.nfa, getattr(compiled.options, "cache_bytes", None)
+    policy = Policy(exact=None if router.engine.name == "dfa" else False)
+    parts = parts_of(nfa, router.dialect.separator, policy, capacity)
     arrays = [getattr(nfa, field.name, None) for field in fields(nfa)]
     arrays += [*parts.program, *(parts.exact or ()), nfa.symbols.data, nfa.symbols.offsets]
     distinct = {

@@ -9,6 +9,7 @@ import pytest
 from compiler import Nfa, build_nfa
 from compiler.kernels.tables import BUILDS
 from compiler.machine.lazy import LazyDfa
+from compiler.machine.policy import Policy
 from compiler.values import CacheStats
 from tests.compiler.machine.test_doorkeeper import far_automata
 from tests.compiler.machines import answers
@@ -57,7 +58,7 @@ def test_each_word_is_a_hit_or_a_miss(match: Callable[[LazyDfa], None]) -> None:
 @pytest.mark.parametrize("capacity", [0, 1500, 5000, 20_000, 60_000])
 def test_also_in_a_cache_that_is_too_small(match: Callable[[LazyDfa], None], capacity: int) -> None:
     """Keys that are simulated from their first word on have no words, and a clear keeps what was counted."""
-    machine = LazyDfa(literal_patterns(), b".", capacity)
+    machine = LazyDfa(literal_patterns(), b".", capacity, policy=Policy(exact=False))
     for _ in range(2):
         match(machine)
         stats = machine.stats()
@@ -83,7 +84,7 @@ def test_also_with_a_doorkeeper(match: Callable[[LazyDfa], None]) -> None:
 def test_transitions_that_are_built_are_counted_by_themselves() -> None:
     """A word may need two: the default successor of its state, and its own. A clear keeps the count."""
     for capacity in (20_000, 64 << 20):
-        machine = LazyDfa(literal_patterns(), b".", capacity)
+        machine = LazyDfa(literal_patterns(), b".", capacity, policy=Policy(exact=False))
         match_one_by_one(machine)
         stats, cache = machine.stats(), machine._walkers[0]._cache
         assert cache is not None

@@ -30,7 +30,7 @@ from compiler.machine import exact_keys
 from compiler.machine.columns import whole
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.parts import Parts
-from compiler.machine.policy import MANY_POSITIONS, Policy
+from compiler.machine.policy import MANY_POSITIONS, ROOMY, Policy
 from compiler.machine.seals import SealError
 from compiler.machine.simulator import Simulator
 from compiler.machine.trace import TracedDfa
@@ -455,7 +455,7 @@ def fleet(count: int) -> Nfa:
 def test_a_large_set_is_divided() -> None:
     nfa = fleet(150_000)
     assert len(nfa) >= MANY_POSITIONS
-    machine = LazyDfa(nfa, b".", 64 << 20)
+    machine = LazyDfa(nfa, b".", None)
     assert divided(machine)
     assert machine._parts.nbytes > machine._parts.program.nbytes
     keys: list[bytes | None] = [b"a.%d.%d" % (i % 500, i) for i in range(0, 150_000, 3)]
@@ -479,14 +479,15 @@ def test_a_large_set_is_divided() -> None:
     assert answers(simulator, keys[:500]) == found[:500]
 
 
-def test_the_automatons_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    nfa = fleet(3000)
-    assert not divided(LazyDfa(nfa, b".", 1 << 20))
-    for most, apart in ((len(nfa), True), (len(nfa) + 1, False)):
-        monkeypatch.setattr("compiler.machine.policy.MANY_POSITIONS", most)
-        assert divided(LazyDfa(nfa, b".", 1 << 20)) is apart
-        assert not divided(TracedDfa(nfa, b".", 1 << 20))
+def test_the_sizes_of_automaton_and_cache_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    nfa = fleet(5000)
+    assert not divided(LazyDfa(nfa, b".", None))
+    for capacity, apart in ((ROOMY * len(nfa), True), (ROOMY * len(nfa) + 1, False), (0, True)):
+        assert divided(LazyDfa(nfa, b".", capacity)) is apart
+        assert not divided(TracedDfa(nfa, b".", capacity))
         assert not divided(Simulator(nfa, b".")._machine)
+    monkeypatch.setattr("compiler.machine.policy.MANY_POSITIONS", len(nfa) + 1)
+    assert not divided(LazyDfa(nfa, b".", 1 << 20))
 
 
 @pytest.mark.parametrize(("plain", "others", "apart"), [(10, 10, True), (10, 11, False), (10, 0, True), (0, 10, False)])

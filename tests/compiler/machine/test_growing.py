@@ -42,7 +42,7 @@ def make_nfa() -> Nfa:
 
 
 def machine_of(nfa: Nfa, capacity: int) -> LazyDfa:
-    return LazyDfa(nfa, b".", capacity, policy=Policy(simulate=False, row_bytes=0))
+    return LazyDfa(nfa, b".", capacity, policy=Policy(simulate=False, row_bytes=0, exact=False))
 
 
 def cache_of(machine: LazyDfa) -> Cache:
