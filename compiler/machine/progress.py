@@ -42,7 +42,7 @@ class Progress:
     """The keys of that stretch that were deferred for a transition that nobody had asked for."""
 
     known: FoundKeys | None = None
-    """Keys from this row on that were found by looking them up whole, and are not answered yet."""
+    """Keys that were found by looking them up whole, and are not answered yet."""
     known_to: int = 0
     """The row up to which keys were looked up so."""
 

@@ -55,7 +55,8 @@ class SealError(ValueError):
 def check(seal: Seal, program: Program, bindings: int) -> None:
     """Check tables that anybody may have made: whether kernels may read them, and whether they say what the patterns say.
 
-    There are so many ``bindings`` in all: accept sets that no state has may be of keys that were stored. Raises :class:`SealError`. Each transition is made once more and compared, which takes 0.1 to 0.3 us; several threads share them.
+    There are so many ``bindings`` in all: accept sets that no state has may be of keys that were stored. Raises :class:`SealError`.
+    Each transition is made once more and compared, which takes 0.1 to 0.3 us; several threads share them.
     """
     from compiler.kernels.proving import RIGHT, first_wrong, malformed  # as late as all kernels
 
