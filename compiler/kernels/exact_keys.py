@@ -6,12 +6,9 @@ of each key. It takes 8 to 16 bits for each key, so that of a million keys lies 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from compiler.kernels._jit import array_at, brief, inlined, kernel, prefetch
+from compiler.kernels._jit import inlined, kernel, prefetch
 from compiler.kernels.key_cache import eight_of
 from compiler.kernels.key_store import MOST_BYTES, SEVEN, hash_key, is_stored, numbers_of, place_of, shift_of, slot_of
 from compiler.kernels.store_tables import Asked, Exact
@@ -19,12 +16,10 @@ from compiler.kernels.tables import Bools, Bytes, Int32s, Int64s, Keys, Signed, 
 from compiler.kernels.unsigned import EIGHT, LOW_HALF, ONE, TWO, UPPER_HALF, ZERO
 from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SHARED_FROM, TAGS_WANTED, FoundSets
 
-__all__ = ["enter_exact", "find_exact", "find_one", "frame_of", "spell_keys", "unite_tags"]
+__all__ = ["enter_exact", "find_exact", "find_one", "spell_keys", "unite_tags"]
 
 TOGETHER = np.uint64(256)
 """Keys that are hashed before the first of them is looked for."""
-KEY, SLOTS, RECORDS, MARKS = range(0, 8, 2)
-"""Slots of a frame that are addresses of arrays; each is followed by the array's size."""
 MOST_AT_ONCE = 256 * SHARED_FROM + 1
 """The tags of TOGETHER keys, and one that may be written behind them."""
 SIX, TWELVE, EIGHTEEN, BIT = np.uint64(6), np.uint64(12), np.uint64(18), np.uint64(63)
@@ -132,32 +127,17 @@ def enter_exact(exact: Exact, keys: Keys, offsets: Int32s, tags: Int32s, left: B
             j += TWO
 
 
-def frame_of(exact: Exact, key: Bytes) -> Uint64s:
-    """Return a frame for :func:`find_one`; keys will be put into the buffer ``key``, with PADDING behind them.
-
-    It has the addresses and sizes of arrays, which the caller keeps alive.
-    """
-    arrays: list[npt.NDArray[Any]] = [key, exact.slots, exact.records, exact.marks]
-    for array, kind in zip(arrays, (np.uint8, np.uint64, np.uint64, np.uint64), strict=True):
-        assert array.dtype == kind
-        assert array.flags.c_contiguous
-    return np.array([number for array in arrays for number in (array.ctypes.data, len(array))], np.uint64)
-
-
-@brief
-def find_one(frame: Uint64s, length: Signed) -> Signed:
-    """Return where the record of the key in the buffer begins, which has ``length`` bytes, or 0 if it is not stored."""
-    data, size = array_at(frame, KEY, np.uint8), np.uint64(length)
-    index, records = array_at(frame, SLOTS, np.uint64), array_at(frame, RECORDS, np.uint64)
-    marks = array_at(frame, MARKS, np.uint64)
-    mixed = hash_key(data, ZERO, size)
+@inlined
+def find_one(slots: Uint64s, records: Uint64s, marks: Uint64s, data: Bytes, length: Unsigned) -> Unsigned:
+    """Return where the record of the key that ``data`` begins with, which has ``length`` bytes, begins, or 0 if it is not stored."""
+    mixed = hash_key(data, ZERO, length)
     wanted = _marks_of(mixed)
-    if marks[mixed >> shift_of(marks)] & wanted != wanted:
-        return 0
-    place = place_of(index, np.uint64(index.size) - ONE, shift_of(index), mixed)
-    if not is_stored(records, place, data, ZERO, size):
-        return 0
-    return np.int64(place)
+    place = ZERO
+    if marks[mixed >> shift_of(marks)] & wanted == wanted:
+        place = place_of(slots, np.uint64(slots.size) - ONE, shift_of(slots), mixed)
+        if not is_stored(records, place, data, ZERO, length):
+            place = ZERO
+    return place
 
 
 @inlined

@@ -23,11 +23,14 @@ from compiler.kernels.single_frame import (
     WORD_OFFSETS,
     WORD_SHIFT,
     WORD_TABLE,
+    find_whole,
     frame_of,
     is_stray,
     next_word,
 )
+from compiler.kernels.store_tables import Exact
 from compiler.kernels.tables import (
+    MISSING,
     START,
     START_RESERVED,
     WORDS,
@@ -43,10 +46,7 @@ from compiler.kernels.transitions import find, mix
 from compiler.kernels.unsigned import FINAL_BIT, LOW_HALF, ONE, STATE_MASK, TWO, UPPER_HALF, ZERO
 from compiler.kernels.words import begins_with, find_symbol, name_word
 
-__all__ = ["MISSING", "make_frame", "walk_one"]
-
-MISSING = -1
-"""In place of an accept set: a transition is missing."""
+__all__ = ["make_frame", "walk_one"]
 
 INFO, TRANSITIONS = range(OWN, OWN + 4, 2)
 """Slots of a frame that are addresses of arrays; each is followed by the array's size."""
@@ -54,16 +54,19 @@ SHIFT, SYMBOL_BITS, KEY_SHIFT = range(OWN + 4, OWN + 7)
 """Slots that are numbers."""
 
 
-def make_frame(program: Program, cache: Cache, key: Bytes) -> Uint64s:
+def make_frame(program: Program, cache: Cache, exact: Exact | None, key: Bytes) -> Uint64s:
     """Return the frame for :func:`walk_one`, as :func:`compiler.kernels.single_frame.frame_of` does."""
     numbers = cache.transition_shift, cache.symbol_bits, cache.key_shift
-    return frame_of(program, cache, key, {"info": np.uint64, "transitions": np.uint64}, numbers)
+    return frame_of(program, cache, exact, key, {"info": np.uint64, "transitions": np.uint64}, numbers)
 
 
 @brief
 def walk_one(frame: Uint64s, length: Signed) -> Signed:
-    """Return the accept set of the key in the buffer, which has ``length`` bytes, or MISSING."""
+    """Return the accept set of the key in the buffer, which has ``length`` bytes, or MISSING; for one that is found whole, see :func:`find_whole`."""
     data = array_at(frame, KEY, np.uint8)
+    known = find_whole(frame, data, np.uint64(length))
+    if known < MISSING:
+        return known
     info = array_at(frame, INFO, np.uint64)
     meta = array_at(frame, META, np.int64)
     first, end = ZERO, np.uint64(length)

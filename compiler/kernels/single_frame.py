@@ -12,9 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels._jit import array_at, equal64, inlined, trailing_zeros
+from compiler.kernels.exact_keys import find_one
 from compiler.kernels.seal_tables import Seal
+from compiler.kernels.store_tables import Exact
 from compiler.kernels.strays import children_if_stray
-from compiler.kernels.tables import Bytes, Cache, Int32s, Program, Signed, Uint64s, Unsigned
+from compiler.kernels.tables import (
+    KEY_CACHE_HITS,
+    MISSING,
+    Bytes,
+    Cache,
+    Int32s,
+    Int64s,
+    Program,
+    Signed,
+    Uint64s,
+    Unsigned,
+)
 from compiler.kernels.unsigned import ONE, WINDOW, ZERO
 from compiler.kernels.words import below
 
@@ -30,6 +43,7 @@ __all__ = [
     "WORD_OFFSETS",
     "WORD_SHIFT",
     "WORD_TABLE",
+    "find_whole",
     "frame_of",
     "is_stray",
     "next_word",
@@ -41,13 +55,17 @@ KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, FILTERS, META = range(7, 19, 2)
 """Slots of a frame that are addresses of arrays; each is followed by the array's size."""
 STATE_END, MEMBERS, NODES, LABELS, EDGES = range(19, 29, 2)
 """Those that are read only for a word that passes a filter and has no transition."""
-OWN = 29
+EXACT_SLOTS, EXACT_RECORDS, EXACT_MARKS = range(29, 35, 2)
+"""Those of keys that are looked up whole, of no numbers where none are."""
+OWN = 35
 """The first slot of the kernel's own."""
 KINDS: tuple[type, ...] = (
     *(np.uint8, np.uint64, np.uint8, np.int32, np.uint64, np.int64),
     *(np.int32, np.int32, np.uint64, np.int32, np.uint64),
+    *(np.uint64, np.uint64, np.uint64),
 )
 """The types of the numbers in these arrays, as kernels read them."""
+NO_EXACT = Exact(*[np.empty(0, np.uint64)] * 3)
 NO_BYTE = 256
 """RESERVED where no byte is reserved."""
 
@@ -64,7 +82,12 @@ class Children(NamedTuple):
 
 
 def frame_of(
-    program: Program, tables: Cache | Seal, key: Bytes, own: dict[str, type], numbers: tuple[Signed, ...] = ()
+    program: Program,
+    tables: Cache | Seal,
+    exact: Exact | None,
+    key: Bytes,
+    own: dict[str, type],
+    numbers: tuple[Signed, ...] = (),
 ) -> Uint64s:
     """Return a frame; keys will be put into the buffer ``key``, with PADDING behind them.
 
@@ -77,6 +100,7 @@ def frame_of(
     words = program.words, program.word_data, program.word_offsets
     states = tables.filters, tables.meta, tables.state_end, tables.members
     arrays: list[npt.NDArray[Any]] = [key, *words, *states, program.nodes, program.labels, program.edges]
+    arrays += exact or NO_EXACT
     arrays += [getattr(tables, name) for name in own]
     for array, kind in zip(
         arrays, (*KINDS, *own.values()), strict=True
@@ -86,6 +110,20 @@ def frame_of(
     places = [number for array in arrays for number in (array.ctypes.data, len(array))]
     first = program.separator, reserved, program.word_shift, program.word_multiplier, *edges
     return np.array([*first, *places, *numbers], np.uint64)
+
+
+@inlined
+def find_whole(frame: Uint64s, data: Bytes, length: Unsigned) -> Signed:
+    """Return MISSING minus where the record of a key begins that a pattern without wildcards spells, and count it; MISSING for another key."""
+    slots = array_at(frame, EXACT_SLOTS, np.uint64)
+    if slots.size == 0:
+        return MISSING
+    records, marks = array_at(frame, EXACT_RECORDS, np.uint64), array_at(frame, EXACT_MARKS, np.uint64)
+    place = find_one(slots, records, marks, data, length)
+    if place != ZERO:
+        meta: Int64s = array_at(frame, META, np.int64)
+        meta[KEY_CACHE_HITS] += 1
+    return MISSING - np.int64(place)
 
 
 @inlined

@@ -10,7 +10,6 @@ from compiler.kernels._jit import array_at, brief
 from compiler.kernels.filters import may_be_literal
 from compiler.kernels.records import COMPLETE_BIT, REFERENCE_MASK, accept_of, find_entry, pair_of, state_of
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.single import MISSING
 from compiler.kernels.single_frame import (
     FILTERS,
     KEY,
@@ -23,11 +22,13 @@ from compiler.kernels.single_frame import (
     WORD_OFFSETS,
     WORD_SHIFT,
     WORD_TABLE,
+    find_whole,
     frame_of,
     is_stray,
     next_word,
 )
-from compiler.kernels.tables import START, START_RESERVED, WORDS, Bytes, Int32s, Program, Signed, Uint64s
+from compiler.kernels.store_tables import Exact
+from compiler.kernels.tables import MISSING, START, START_RESERVED, WORDS, Bytes, Int32s, Program, Signed, Uint64s
 from compiler.kernels.unsigned import FINAL_BIT, NONE, ONE, TWO, ZERO
 from compiler.kernels.words import begins_with, find_symbol, name_word
 
@@ -44,15 +45,18 @@ class _Starts(NamedTuple):
     before: Int32s
 
 
-def make_frame(program: Program, seal: Seal, key: Bytes) -> Uint64s:
+def make_frame(program: Program, seal: Seal, exact: Exact | None, key: Bytes) -> Uint64s:
     """Return the frame for :func:`walk_one_sealed`, as :func:`compiler.kernels.single_frame.frame_of` does."""
-    return frame_of(program, seal, key, {"records": np.uint64, "starts": np.uint64, "before": np.int32})
+    return frame_of(program, seal, exact, key, {"records": np.uint64, "starts": np.uint64, "before": np.int32})
 
 
 @brief
 def walk_one_sealed(frame: Uint64s, length: Signed) -> Signed:
-    """Return the accept set of the key in the buffer, which has ``length`` bytes, or MISSING."""
+    """Return the accept set of the key in the buffer, which has ``length`` bytes, or MISSING; for one that is found whole, see :func:`find_whole`."""
     data, meta = array_at(frame, KEY, np.uint8), array_at(frame, META, np.int64)
+    known = find_whole(frame, data, np.uint64(length))
+    if known < MISSING:
+        return known
     records = array_at(frame, RECORDS, np.uint64)
     at, end = ZERO, np.uint64(length)
     separator, multiplier = np.uint8(frame[SEPARATOR]), frame[WORD_MULTIPLIER]

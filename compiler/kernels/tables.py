@@ -99,6 +99,8 @@ GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS, GROW_FILTERS 
 return minus this number."""
 LOST = -2
 """In place of the set number of a key that a walk could not answer; -1 is a null key's."""
+MISSING = -1
+"""In place of the accept set of a single key: a transition is missing. What is below stands for the record of a key that was found whole."""
 
 # --- Sizes -----------------------------------------------------------------------------------------------------------------
 

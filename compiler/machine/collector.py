@@ -166,11 +166,10 @@ class Collector:
         places = np.arange(total) + np.repeat(starts - (ends - sizes), sizes)
         self._append(ends.astype(np.int32), tags[places])
 
-    def extend(self, offsets: Int32s, tags: Int32s) -> int:
-        """Take over all sets of another answer; return the number that its set 0 gets, and the others get those that follow."""
-        first = self.base
-        self._append(offsets[1:], tags)
-        return first
+    def lengthen(self, rows: int) -> Int32s:
+        """Have room for the set numbers of so many further rows; return those of all rows."""
+        self._ids = np.append(self._ids, np.empty(rows, np.int32))
+        return self._ids
 
     def _named(self, used: Indices, offsets: Int32s, tags: Int32s) -> tuple[Indices, Indices]:
         """Return the numbers of these sets in the answer, and those among them that are to be added, in this order.

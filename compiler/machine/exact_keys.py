@@ -10,20 +10,17 @@ Nobody writes these tables once they are made, so all threads read one copy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from compiler.kernels.store_tables import STORED_BYTES, Exact, scratch
-from compiler.kernels.tables import PADDING, Int64s, Keys
+from compiler.kernels.store_tables import Exact, scratch
+from compiler.kernels.tables import Int64s, Keys
 from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SHARED_FROM
-from compiler.machine.collector import FIRST_SIMULATED, Collector, SimulatedSets
-from compiler.machine.columns import readable
-from compiler.values import FEW, Int32s, KeyColumn, SetBatch
+from compiler.machine.collector import FIRST_SIMULATED, SimulatedSets
+from compiler.values import FEW, Int32s, SetBatch
 
-__all__ = ["FOUND", "ROWS", "ExactFinder", "FoundKeys", "put_in"]
+__all__ = ["FOUND", "ROWS", "ExactFinder", "FoundKeys"]
 
 ROWS, TOGETHER = 1 << 15, 256
 """Keys that are looked up at once, and those of them that are hashed before the first one is looked for, as in
@@ -56,33 +53,10 @@ class ExactFinder:
         """Look keys up in these tables."""
         self._exact = exact
         self._asked, self._rows = scratch(TOGETHER), np.empty(ROWS, np.int64)
-        self._key = memoryview(bytearray(STORED_BYTES + PADDING))
-        self._frame: Any = None
-        self._find_one: Any = None
         self._few: SimulatedSets | None = None
         """Room for the sets of a small batch."""
         self.answered = 0
-        """The keys that were found."""
-
-    def match(self, key: bytes) -> tuple[int, ...] | None:
-        """Return the accept tags of a key, ascending; None if it is not found."""
-        length = len(key)
-        if length > STORED_BYTES:
-            return None
-        if self._find_one is None:
-            from compiler.kernels.calling import entry  # as late as all kernels
-            from compiler.kernels.exact_keys import find_one, frame_of
-
-            self._frame = frame_of(self._exact, np.frombuffer(self._key, np.uint8))
-            self._find_one = entry(find_one, self._frame, 0)
-        self._key[:length] = key
-        place = self._find_one(self._frame, length)
-        if not place:
-            return None
-        self.answered += 1
-        records = self._exact.records
-        first, count = 2 * (place + 1 + (length + 7 >> 3)), int(records[place]) & 0xFFFFFFFF
-        return tuple(records.view(np.int32)[first : first + count].tolist())
+        """The keys that were found in columns and small batches."""
 
     def find(self, keys: Keys, row: int, stop: int, sets: SimulatedSets) -> FoundKeys:
         """Find keys from ``row`` to ``stop``, at most ROWS, and add their sets."""
@@ -120,29 +94,3 @@ class ExactFinder:
         set_ids[self._rows[:found]] = np.arange(first, first + found, dtype=np.int32)
         tags = sets.tags[: ends[-1]]
         return SetBatch(set_ids, np.concatenate((offsets, offsets[-1] + ends)), np.concatenate((positions, tags)))
-
-    def take_out(self, columns: Iterable[KeyColumn], sets: SimulatedSets) -> tuple[Int64s, list[KeyColumn]]:
-        """Find the keys of columns, and add their sets; return their rows in all columns together, and the columns with nulls in their places."""
-        found, others, first = [np.empty(0, np.int64)], [], 0
-        for column in columns:
-            valid = np.ones(len(column.offsets) - 1, np.bool_) if column.valid is None else column.valid.copy()
-            for rows, keys in readable(column):
-                for row in range(0, rows.stop - rows.start, ROWS):
-                    part = self.find(keys, row, min(row + ROWS, rows.stop - rows.start), sets).rows + rows.start
-                    valid[part] = False
-                    found.append(part + first)
-            others.append(column._replace(valid=valid))
-            first += len(valid)
-        return np.concatenate(found), others
-
-
-def put_in(rows: Int64s, sets: SimulatedSets, batch: SetBatch) -> SetBatch:
-    """Return an answer in which these rows have these sets. Raises :class:`compiler.errors.CapacityError`."""
-    if not len(rows):
-        return batch
-    ends, tags = sets.take(0)
-    answer = Collector(batch.set_ids)
-    answer.extend(batch.offsets, batch.positions)
-    first = answer.extend(np.append(np.int32(0), ends), tags)
-    batch.set_ids[rows] = np.arange(first, first + len(rows), dtype=np.int32)
-    return answer.batch()

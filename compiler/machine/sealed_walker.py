@@ -20,17 +20,17 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.tables import BLOCK, KEY_CACHE_HITS, LOST, WORDS, Cache, Keys
+from compiler.kernels.tables import BLOCK, KEY_CACHE_HITS, LOST, MISSING, WORDS, Cache, Keys
 from compiler.machine.cache import nbytes
-from compiler.machine.collector import Collector, SimulatedSets
+from compiler.machine.collector import Collector
 from compiler.machine.columns import end_of_bytes, gathered, readable, whole
-from compiler.machine.exact_keys import put_in
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import KeyCache, table_bytes
 from compiler.machine.key_store import LEFT, KeyStore, stretch_of
 from compiler.machine.left_keys import LeftKeys, Rows, cut
 from compiler.machine.parts import Parts
 from compiler.machine.policy import Policy
+from compiler.machine.progress import Progress
 from compiler.machine.sealed_pace import SealedPace
 from compiler.machine.sealed_rows import SealedRows
 from compiler.machine.single_keys import ONE_BYTES, SingleKeys
@@ -64,32 +64,23 @@ class SealedWalker(SmallBatchWalker):
         """Whether a kernel was called that writes the key cache, and has not returned: a fork may copy a table in the middle of a key."""
         self._sealed_pace = SealedPace()
         self._sealed_keys = 0
-        self._sealed_single = SingleKeys(program, capacity)
+        self._sealed_single = SingleKeys(program, parts.exact, capacity)
 
     def run(self, columns: Iterable[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
         """Match every key of every column, as :meth:`compiler.machine.walker.Walker.run` does."""
-        if self._exact is None:
-            return self._run_all(list(columns), set_ids, halt)
-        sets = SimulatedSets()
-        rows, others = self._exact.take_out(columns, sets)
-        return put_in(rows, sets, self._run_all(others, set_ids, halt))
-
-    def _run_all(self, columns: list[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
         pace, count = self._sealed_pace, len(set_ids)
         if pace.pause >= count > 0:
             pace.skip(count)
             return super().run(columns, set_ids, halt)
+        found = Collector(set_ids)
         left, end = [], 0
         for column in columns:
             begin, end = end, end + len(column.offsets) - 1
-            left += [
-                LeftKeys(column, set_ids[begin:end], rows)
-                for rows in self._walk_sealed(column, set_ids[begin:end], halt)
-            ]
+            ids = set_ids[begin:end]
+            left += [LeftKeys(column, ids, rows) for rows in self._walk_sealed(column, ids, found, halt)]
         # One answer for all keys and, behind them, for those that are left, so that no set is copied from one answer to another: keys
         # of `hard` took 1.05 times as long when it was.
-        numbers = set_ids if not left else np.append(set_ids, np.empty(sum(map(len, left)), np.int32))
-        found = Collector(numbers)
+        numbers = found.lengthen(sum(map(len, left))) if left else set_ids
         found.add(self._seal.set_end, self._seal.tags, count)
         if left:
             self._collect((keys.column() for keys in left), numbers, count, found, halt)
@@ -104,10 +95,6 @@ class SealedWalker(SmallBatchWalker):
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
-        known = None if self._exact is None else self._exact.match(key)
-        if known is not None:
-            self._keys += 1
-            return known
         single = self._sealed_single
         if single.seal is None:
             single.prepare_sealed(self._seal)
@@ -115,8 +102,11 @@ class SealedWalker(SmallBatchWalker):
         if length <= ONE_BYTES:
             single.key[:length] = key
             accept = single.walk(single.frame, length)
-            if accept >= 0:
-                self._sealed_keys += 1
+            if accept != MISSING:
+                if accept < MISSING:
+                    self._keys += 1
+                else:
+                    self._sealed_keys += 1
                 tags = single.tags.get(accept)
                 return single.tags_of(self._seal, accept) if tags is None else tags
         return super().match(key)
@@ -196,32 +186,46 @@ class SealedWalker(SmallBatchWalker):
         self._sealed_keys += count
         return self._seal
 
-    def _walk_sealed(self, column: KeyColumn, ids: Int32s, halt: Halt) -> list[Rows]:
-        """Match a column as far as it is known; return the rows of keys that are lost, or were not asked for, in parts."""
+    def _walk_sealed(self, column: KeyColumn, ids: Int32s, found: Collector, halt: Halt) -> list[Rows]:
+        """Match a column as far as it is known; return the rows of keys that are lost, or were not asked for, in parts.
+
+        The sets of those that are looked up whole go to ``found``; the others have numbers of sealed sets.
+        """
         pace = self._sealed_pace
         skipped: list[Rows] = []
         lost: list[npt.NDArray[np.int64]] = []
         for rows, keys in readable(column):
-            row, out = 0, ids[rows]
-            while row < len(out):
+            part = Progress(keys, ids[rows], found, 0)
+            while part.row < len(part):
                 if halt:
                     raise HaltedError
-                start = row
+                start, out = part.row, part.out
                 if pace.pause:
-                    row = min(len(out), row + pace.pause)
-                    pace.skip(row - start)
-                    out[start:row] = LOST
-                    skipped.append(slice(rows.start + start, rows.start + row))
+                    stop = min(len(part), start + pace.pause)
+                    pace.skip(stop - start)
+                    skipped.append(self._skip(part, stop, rows.start))
                 else:
-                    ask = self._ask_store if self._sealed_store.asks(len(out) - row) else self._ask
-                    row, count = ask(keys, row, min(len(out), row + CHUNK, row + max(pace.left, 1)), out)
+                    ask = self._ask_store if self._sealed_store.asks(len(part) - start) else self._ask
+                    stop = min(self._known_to(part), start + CHUNK, start + max(pace.left, 1))
+                    part.row, count = ask(part.others, start, stop, out)
                     pace.note(answered=self._sealed_keys, lost=count)
                     if pace.pause:
                         self._sealed_store.drop()
                         self._sealed_store.take_back(needed=False)
                     if count:
-                        lost.append(rows.start + start + np.flatnonzero(out[start:row] == LOST))
+                        lost.append(rows.start + start + np.flatnonzero(out[start : part.row] == LOST))
+                    self._answer_known(part)
         return [*skipped, *(cut(column, np.concatenate(lost)) if lost else ())]
+
+    def _skip(self, part: Progress, stop: int, first: int) -> Rows:
+        """Ask nothing of keys up to ``stop``; return their rows, counted from ``first``, but for those that were found already."""
+        start, part.row = part.row, stop
+        part.out[start:stop] = -1
+        if not self._answer_known(part):
+            return slice(first + start, first + stop)
+        rest = np.flatnonzero(part.others.valid[start:stop])
+        self._keys += stop - start - len(rest)
+        return first + start + rest
 
     def _ask_store(self, keys: Keys, row: int, stop: int, out: Int32s) -> tuple[int, int]:
         """Do as :meth:`_ask`, but look keys up in the store first, and store those that only the tables know."""

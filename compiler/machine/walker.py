@@ -17,6 +17,7 @@ from compiler.kernels.tables import (
     CLOSED,
     DONE,
     KEY_CACHE_HITS,
+    MISSING,
     ROW,
     SEEN,
     WORDS,
@@ -64,10 +65,6 @@ class Walker(BoundedCache):
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
-        known = None if self._exact is None else self._exact.match(key)
-        if known is not None:
-            self._keys += 1
-            return known
         if self._midway:
             self._start_over()
         cache, single = self._cache, self._single
@@ -77,7 +74,7 @@ class Walker(BoundedCache):
         if cache is not None and length <= ONE_BYTES and not self._pace.pause:
             single.key[:length] = key
             accept = single.walk(single.frame, length)
-            if accept >= 0:  # else a transition is missing
+            if accept != MISSING:
                 self._keys += 1
                 tags = single.tags.get(accept)
                 return single.tags_of(cache, accept) if tags is None else tags
