@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.automata.nfa import Nfa, Symbols
-from compiler.automata.paths import parents_of
+from compiler.automata.paths import levels_of, parents_of
 from compiler.values import Int32s
 
 __all__ = ["exact_ends", "key_sizes", "without"]
@@ -32,11 +32,15 @@ def exact_ends(nfa: Nfa, separator: bytes) -> Int32s:
     within = np.flatnonzero(nfa.symbols.data == separator[0])
     unsafe[np.searchsorted(nfa.symbols.offsets, within, side="right")] = True
     plain = (nfa.labels > 0) & ~unsafe[np.maximum(nfa.labels, 0)]
-    plain[: len(nfa.roots)] = True
+    roots = len(nfa.roots)
+    plain[:roots] = True
     parents = parents_of(nfa)
-    for first, last in _levels(nfa):
+    for first, last in levels_of(nfa):
         plain[first:last] &= plain[parents[first:last]]
-    plain &= key_sizes(nfa) > 0
+    plain[:roots] = False
+    below = slice(roots, int(nfa.children[roots]))
+    empty = np.append(False, np.diff(nfa.symbols.offsets) == 0)
+    plain[below] &= ~empty[np.maximum(nfa.labels[below], 0)]
     ends: Int32s = np.flatnonzero(plain & (np.diff(nfa.tag_offsets) > 0)).astype(np.int32)
     return ends
 
@@ -47,7 +51,7 @@ def key_sizes(nfa: Nfa) -> Int32s:
     words[1:] = np.diff(nfa.symbols.offsets)
     sizes = words[np.maximum(nfa.labels, 0)]
     parents, roots = parents_of(nfa), len(nfa.roots)
-    for first, last in _levels(nfa):
+    for first, last in levels_of(nfa):
         above = parents[first:last]
         sizes[first:last] += sizes[above] + (above >= roots)
     return sizes
@@ -73,7 +77,7 @@ def without(nfa: Nfa, ends: Int32s) -> tuple[Nfa, Int32s]:
     keep = left > 0
     keep[: len(nfa.roots)] = True
     parents = parents_of(nfa)
-    for first, last in reversed(_levels(nfa)):
+    for first, last in reversed(levels_of(nfa)):
         keep[parents[first:last][keep[first:last]]] = True
     kept = np.flatnonzero(keep)
     numbers = np.concatenate(([0], np.cumsum(keep))).astype(np.int32)
@@ -94,13 +98,3 @@ def without(nfa: Nfa, ends: Int32s) -> tuple[Nfa, Int32s]:
         reserved=nfa.reserved,
     )
     return rest, kept.astype(np.int32)
-
-
-def _levels(nfa: Nfa) -> list[tuple[int, int]]:
-    """Return where the levels of the trie begin and end, that of the roots left out."""
-    levels = []
-    first, last = len(nfa.roots), int(nfa.children[len(nfa.roots)])
-    while first < last:
-        levels.append((first, last))
-        first, last = last, int(nfa.children[last])
-    return levels

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, prefetch
-from compiler.kernels.key_cache import eight_of
-from compiler.kernels.key_store import MOST_BYTES, SEVEN, hash_key, is_stored, numbers_of, place_of, shift_of, slot_of
+from compiler.kernels.key_cache import write_key
+from compiler.kernels.key_store import MOST_BYTES, hash_key, is_stored, numbers_of, place_of, shift_of, slot_of
 from compiler.kernels.store_tables import Asked, Exact
 from compiler.kernels.tables import Bools, Bytes, Int32s, Int64s, Keys, Signed, Uint64s, Unsigned
-from compiler.kernels.unsigned import EIGHT, LOW_HALF, ONE, TWO, UPPER_HALF, ZERO
+from compiler.kernels.unsigned import LOW_HALF, ONE, SEVEN, TWO, UPPER_HALF, ZERO
 from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SHARED_FROM, TAGS_WANTED, FoundSets
 
 __all__ = ["enter_exact", "find_exact", "find_one", "spell_keys", "unite_tags"]
@@ -113,12 +113,8 @@ def enter_exact(exact: Exact, keys: Keys, offsets: Int32s, tags: Int32s, left: B
         marks[mixed >> mark_shift] |= _marks_of(mixed)
         index[slot] = mixed >> UPPER_HALF << UPPER_HALF | at
         records[at] = length << UPPER_HALF | count
-        at += ONE
-        j = ZERO
-        while j < length:
-            records[at] = eight_of(keys.data, begin + j, length - j)
-            at += ONE
-            j += EIGHT
+        write_key(records, at + ONE, keys.data, begin, length)
+        at += ONE + numbers_of(length)
         first, j = np.uint64(offsets[i]), ZERO
         while j < count:
             second = np.uint64(tags[first + j + ONE]) if j + ONE < count else ZERO

@@ -31,7 +31,16 @@ from compiler.kernels.unsigned import BLOCK_ROW, EIGHT, GOLDEN, LOW_HALF, ONE, U
 from compiler.kernels.words import begins_with, below
 from compiler.kernels.work import Work
 
-__all__ = ["eight_of", "enter_unknown_keys", "look_up", "remember", "remember_keys", "slot_of", "slot_shift"]
+__all__ = [
+    "eight_of",
+    "enter_unknown_keys",
+    "look_up",
+    "remember",
+    "remember_keys",
+    "slot_of",
+    "slot_shift",
+    "write_key",
+]
 
 KEY_BYTES, FOLD = np.uint64(KEY_CACHE_BYTES), np.uint64(KEY_CACHE_FOLD)
 SLOT = EIGHT
@@ -76,11 +85,17 @@ def remember(table: Uint64s, slot: Unsigned, data: Bytes, begin: Unsigned, lengt
     """Put a key and its accept set into its slot, unless the key is too long."""
     if length <= KEY_BYTES:
         table[slot] = length << UPPER_HALF | accept
-        i = ZERO
-        while i < length:
-            slot += ONE
-            table[slot] = eight_of(data, begin + i, length - i)
-            i += EIGHT
+        write_key(table, slot + ONE, data, begin, length)
+
+
+@inlined
+def write_key(table: Uint64s, at: Unsigned, data: Bytes, begin: Unsigned, length: Unsigned) -> None:
+    """Write the bytes of a key from number ``at`` of a table on, eight in a number, with zeros behind its end."""
+    i = ZERO
+    while i < length:
+        table[at] = eight_of(data, begin + i, length - i)
+        at += ONE
+        i += EIGHT
 
 
 @inlined

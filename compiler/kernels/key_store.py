@@ -16,14 +16,13 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, prefetch, trailing_zeros
 from compiler.kernels._text_vectors import hash_line, same_line
-from compiler.kernels.key_cache import eight_of
+from compiler.kernels.key_cache import write_key
 from compiler.kernels.store_tables import RECORDS_BEHIND, STORED, STORED_BYTES, STORED_NUMBERS, TOGETHER, Asked, Store
 from compiler.kernels.tables import Bytes, Int32s, Keys, Signed, Uint64s, Unsigned
-from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, UPPER_HALF, WINDOW, ZERO
+from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, SEVEN, THREE, UPPER_HALF, WINDOW, ZERO
 
 __all__ = [
     "MOST_BYTES",
-    "SEVEN",
     "hash_key",
     "is_stored",
     "look_up_stored",
@@ -36,7 +35,7 @@ __all__ = [
 ]
 
 MOST_BYTES, BEHIND = np.uint64(STORED_BYTES), np.uint64(RECORDS_BEHIND)
-LINE, THREE, SEVEN = np.uint64(56), np.uint64(3), np.uint64(7)
+LINE = np.uint64(56)
 """So many bytes of a key are compared at once: with what stands in front of them these are eight numbers of its record."""
 RING = np.uint64(2 * TOGETHER - 1)
 """The mask of a place in the scratch space for keys that are on their way."""
@@ -124,11 +123,7 @@ def store_keys(
             continue
         index[slot] = mixed >> UPPER_HALF << UPPER_HALF | at
         records[at] = length << UPPER_HALF | np.uint64(accept)
-        i = ZERO
-        while i < length:
-            at += ONE
-            records[at] = eight_of(keys.data, begin + i, length - i)
-            i += EIGHT
+        write_key(records, at + ONE, keys.data, begin, length)
         counts[STORED] += 1
         counts[STORED_NUMBERS] = np.int64(end)
     return np.int64(count)
@@ -198,4 +193,4 @@ def hash_key(data: Bytes, begin: Unsigned, length: Unsigned) -> Unsigned:
 @inlined
 def numbers_of(length: Unsigned) -> Unsigned:
     """Return how many numbers the bytes of a key take."""
-    return (length + np.uint64(7)) >> THREE
+    return (length + SEVEN) >> THREE

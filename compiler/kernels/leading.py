@@ -12,7 +12,7 @@ import numpy as np
 from compiler.kernels._jit import inlined, kernel, load64, store64
 from compiler.kernels._text_vectors import copy_eight_ends, copy_line
 from compiler.kernels.tables import Bytes, Int32s, Int64s, Keys, Signed, Unsigned
-from compiler.kernels.unsigned import ONE, TWO, ZERO
+from compiler.kernels.unsigned import ONE, SEVEN, THREE, TWO, ZERO
 
 __all__ = [
     "AT_ONCE",
@@ -26,7 +26,6 @@ __all__ = [
     "screened",
 ]
 
-THREE, SEVEN = np.uint64(3), np.uint64(7)
 AT_ONCE, LINE_BYTES = 8, np.uint64(64)
 """Ends of names that are copied together, and bytes of text."""
 HIGH_BIT = np.uint8(0x80)

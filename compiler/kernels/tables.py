@@ -81,10 +81,10 @@ FILTERS, FILTERS_FULL = 17, 18
 """How many numbers of ``Cache.filters`` are in use, the sentinel 0 among them; and 1 if there is no room for more of them."""
 TRANSITIONS_FULL = 19
 """1 if the table of transitions does not grow any more for a crowded place or for half of its slots being in use."""
-CRAMPED = 21
-"""1 in a cache that was full once: its doorkeeper asks for each transition by itself."""
 CLOSED = 20
 """1 in a full cache to which nothing is added any more: a key that needs what is not there is deferred."""
+CRAMPED = 21
+"""1 in a cache that was full once: its doorkeeper asks for each transition by itself."""
 COUNTS = [WORDS, MISSES, BUILDS, KEY_CACHE_HITS]
 """The slots that survive a clear of the cache."""
 META = 22

@@ -22,7 +22,9 @@ __all__ = [
     "MOST_WORDS",
     "NONE",
     "ONE",
+    "SEVEN",
     "STATE_MASK",
+    "THREE",
     "TWO",
     "UPPER_HALF",
     "WIDE_FILTER",
@@ -30,7 +32,7 @@ __all__ = [
     "ZERO",
 ]
 
-ZERO, ONE, TWO, EIGHT = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(8)
+ZERO, ONE, TWO, THREE, SEVEN, EIGHT = (np.uint64(number) for number in (0, 1, 2, 3, 7, 8))
 UPPER_HALF, LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 """The shift by which the upper half of a packed number is read, and the mask of its lower half."""
 WINDOW = np.uint64(64)

@@ -22,7 +22,7 @@ import numpy as np
 
 from compiler.kernels._jit import equal64, folded_product, inlined, kernel, load64, trailing_zeros
 from compiler.kernels.tables import Bytes, Int32s, Signed, Uint64s, Unsigned
-from compiler.kernels.unsigned import EIGHT, LENGTH_SHIFT, ONE, TWO, WINDOW, ZERO
+from compiler.kernels.unsigned import EIGHT, LENGTH_SHIFT, ONE, SEVEN, TWO, WINDOW, ZERO
 
 __all__ = ["FARTHEST", "begins_with", "below", "enter_pair", "fill_words", "find_symbol", "name_word", "word_end"]
 
@@ -54,7 +54,7 @@ def name_word(data: Bytes, at: Unsigned, length: Unsigned, multiplier: Unsigned)
     # Words of 8 bytes come among shorter ones, where the processor cannot predict a branch: up to 8 bytes are named
     # without one. Words that are named by hash are rare, so the branch to them is predicted.
     name = load64(data, at) & (TWO << (EIGHT * length - ONE & np.uint64(63))) - ONE
-    name = (name if length != ZERO else ZERO) | (length & np.uint64(7)) << LENGTH_SHIFT
+    name = (name if length != ZERO else ZERO) | (length & SEVEN) << LENGTH_SHIFT
     if length > EIGHT or (length == EIGHT and name >> LENGTH_SHIFT <= EIGHT):
         name = _hash_word(data, at, length, multiplier) & below(LENGTH_SHIFT) | EIGHT << LENGTH_SHIFT
     return name

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.automata.nfa import MANY, ONE, Nfa
-from compiler.automata.paths import parents_of
+from compiler.automata.paths import levels_of, parents_of
 from compiler.kernels.aside import aside
 from compiler.kernels.tables import (
     CROWDED,
@@ -107,11 +107,9 @@ def _nested(nfa: Nfa, parents: Int32s) -> Int32s:
     """Number the MANY positions below another MANY, from 1 on, in an array of all positions; it is empty without any."""
     many = nfa.labels == MANY
     below = np.zeros(len(nfa), np.bool_)
-    first, last = len(nfa.roots), int(nfa.children[len(nfa.roots)])
-    while first < last:  # a level, whose parents are done
+    for first, last in levels_of(nfa):
         above = parents[first:last]
         below[first:last] = below[above] | many[above]
-        first, last = last, int(nfa.children[last])
     found = np.flatnonzero(many & below)
     if not len(found):
         return np.zeros(0, np.int32)

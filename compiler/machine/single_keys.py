@@ -29,7 +29,7 @@ class SingleKeys:
         """
         self._program, self._exact = program, exact
         if exact is not None:
-            self._records, self._record_tags = memoryview(exact.records), memoryview(exact.records).cast("B").cast("i")
+            self._records, self._record_tags = memoryview(exact.records.data), exact.records.data.cast("B").cast("i")
         self._room = min(MOST_TAGS, capacity // 64)
         self.cache: Cache | None = None
         """The cache that ``frame`` was made of: the frame has its arrays' addresses, this keeps the arrays. None where it is
