@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -14,12 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import compiler.machine
-from compiler import Nfa, Token, Wildcard, build_nfa
-from compiler.automata.exact import exact_ends, without
-from compiler.automata.nfa import OTHER
-from compiler.automata.paths import parents_of, path_to
-from compiler.automata.powerset import State, default_successor, start, successor
-from compiler.automata.twin import Twin
+from compiler import Token, build_nfa
 from compiler.kernels._jit import kernel
 from compiler.kernels.key_store import hash_key
 from compiler.kernels.store_tables import STORED_BYTES
@@ -27,42 +21,34 @@ from compiler.kernels.tables import Bytes, Int32s, Uint64s
 from compiler.kernels.unsigned import ONE
 from compiler.kernels.work import SHARED_FROM
 from compiler.machine import exact_keys
-from compiler.machine.columns import whole
 from compiler.machine.lazy import LazyDfa
-from compiler.machine.parts import Parts
-from compiler.machine.policy import MANY_POSITIONS, ROOMY, Policy
-from compiler.machine.seals import SealError
-from compiler.machine.simulator import Simulator
-from compiler.machine.trace import TracedDfa
+from compiler.machine.policy import Policy
+from compiler.machine.sealed_pace import PAUSE
 from compiler.prepare import jit_enabled
-from compiler.values import FEW, KeyColumn, SetBatch
+from compiler.values import FEW, KeyColumn
 from tests import breaking_off
 from tests.borders import KEY_COUNTS, LENGTHS
+from tests.compiler.divided import (
+    ANY,
+    LARGE_KEYS,
+    MANY,
+    RESERVED,
+    SETS,
+    SPELLED,
+    Drawn,
+    all_found_keys,
+    divided,
+    expected_of,
+    found_keys,
+    large,
+    singly,
+    told,
+)
 from tests.compiler.machines import answers, column
 from tests.strides import strides
 
 pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled machines")
 
-MANY, ANY = Wildcard.MANY, Wildcard.ONE
-WORDS = (b"a", b"b", b"", b"$x", b"longer-than-8", b"y" * 64, b"a\0")
-PLAIN = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4)
-TOKENS: st.SearchStrategy[Token] = st.sampled_from([*WORDS, b"a.b", ANY, MANY])
-
-
-@st.composite
-def _sets(draw: st.DrawFn) -> tuple[list[list[Token]], list[bytes | None]]:
-    plain = draw(st.lists(PLAIN, min_size=2, max_size=25))
-    others: list[list[Token]] = draw(st.lists(st.lists(TOKENS, max_size=4), max_size=max(1, len(plain) // 2)))
-    patterns: list[list[Token]] = [[*words] for words in (*plain, *plain[::4])]  # some come twice
-    patterns += others
-    spelled = st.sampled_from([b".".join(words) for words in plain])
-    drawn = st.lists(st.sampled_from([*WORDS, b"other"]), max_size=5).map(b".".join)
-    return draw(st.permutations(patterns)), draw(st.lists(spelled | drawn | st.none(), min_size=10, max_size=80))
-
-
-SETS = _sets()
-"""Patterns half of which have no wildcards, if not by chance, and keys that some of them spell."""
-RESERVED = st.sampled_from([b"", b"$"])
 CAPACITIES = st.sampled_from([0, 1500, 3000, 12_000, 4 << 20])
 POLICIES = {
     "auto": Policy(exact=True),
@@ -75,38 +61,6 @@ POLICIES = {
     "clear": Policy(exact=True, close=False, simulate=False),
     "no rows": Policy(exact=True, row_bytes=0),
 }
-
-Drawn = tuple[list[list[Token]], list[bytes | None]]
-Answer = list[list[int] | None]
-
-
-def expected_of(nfa: Nfa, keys: Sequence[bytes | None]) -> Answer:
-    return answers(Twin(nfa, b".", 1 << 22), keys)
-
-
-def told(batch: SetBatch) -> Answer:
-    """Return the accept tags of each key, and None for a null key."""
-    sets = [batch.positions[a:b].tolist() for a, b in zip(batch.offsets[:-1], batch.offsets[1:], strict=True)]
-    return [None if number < 0 else sets[number] for number in batch.set_ids.tolist()]
-
-
-def singly(machine: LazyDfa, keys: Sequence[bytes | None]) -> Answer:
-    return [None if key is None else list(machine.match(key)) for key in keys]
-
-
-def divided(machine: LazyDfa) -> bool:
-    return machine._parts.exact is not None
-
-
-def found_keys(machine: LazyDfa) -> int:
-    """Return how many keys of columns and small batches were found by looking them up whole."""
-    finders = [walker._exact for walker in machine._walkers]
-    return sum(0 if finder is None else finder.answered for finder in finders)
-
-
-def all_found_keys(machine: LazyDfa) -> int:
-    """Return how many keys were found in all, one by one, too; for machines without a key cache, whose hits count with them."""
-    return machine.stats().key_cache_hits
 
 
 class Place:
@@ -229,25 +183,6 @@ def test_a_null_key_that_has_bytes_is_not_found() -> None:
         )
 
 
-LARGE: list[list[Token]] = [[b"a", b"%d" % (i % 50), b"%d" % i] for i in range(6000)]
-LARGE += [[ANY, b"%d" % i, MANY] for i in range(0, 50, 7)]
-LARGE += [[b"a", ANY, b"%d" % i] for i in range(0, 6000, 11)]
-LARGE += [[b"b", MANY]]
-SPELLED = {b"a.%d.%d" % (i % 50, i) for i in range(6000)}
-LARGE_KEYS: list[bytes | None] = [
-    (b"a.%d.%d", b"b.%d.%d", b"c.%d.%d", b"a.%d.x%d")[0 if i % 5 < 3 else i % 4]
-    % (i % 50, i * 7919 % 9000 // 50 * 50 + i % 50)
-    for i in range(20_000)
-]
-LARGE_KEYS[77] = LARGE_KEYS[12_345] = None
-
-
-@cache
-def large() -> tuple[Nfa, Answer]:
-    nfa = build_nfa(LARGE)
-    return nfa, answers(LazyDfa(nfa, b".", 64 << 20, policy=Policy(exact=False)), LARGE_KEYS)
-
-
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("capacity", [6000, 60_000, 4 << 20])
 def test_same_answers_of_many_keys(capacity: int, policy: str) -> None:
@@ -317,6 +252,25 @@ def test_small_batches_are_counted() -> None:
         assert batch is not None
         assert told(batch) == [[1, 600], [600], [2, 600], []]
         assert (one.stats().keys - before.keys, one.stats().key_cache_hits - before.key_cache_hits) == (4, 2)
+
+
+def test_sealed_tables_are_left_out_in_the_middle_of_keys_that_were_found() -> None:
+    """Each key is counted once then, too, and nulls are nobody's."""
+    nfa = build_nfa([[b"k", b"%d" % i] for i in range(6000)] + [[b"%d" % i, ANY, b"x", MANY] for i in range(3000)])
+    machine = LazyDfa(nfa, b".", 64 << 20, policy=Policy(exact=True, simulate=False))
+    answers(machine, [b"k.z"])
+    sealed = machine.seal()
+    assert sealed is not None
+    keys: list[bytes | None] = [
+        (b"k.%d" % (i % 6000), b"%d.y.x" % (i % 3000), None, b"k.z")[i % 4] for i in range(20_000)
+    ]
+    expected = [([i % 6000], [6000 + i % 3000], None, [])[i % 4] for i in range(20_000)]
+    for times in (1, 2):
+        assert answers(sealed, keys) == expected
+        pace = sealed._walkers[0]._sealed_pace  # type: ignore[attr-defined]
+        assert pace.pause or pace.patience > PAUSE, "the tables were asked all the time"
+        counters = sealed.stats()
+        assert (counters.keys, counters.key_cache_hits) == (times * 20_000, times * 5000)
 
 
 def test_keys_of_all_lengths() -> None:
@@ -451,164 +405,6 @@ def test_one_of_two_keys_with_the_same_hash_stays_in_the_automaton() -> None:
         assert answers(machine, [second, first]) == singly(machine, [second, first]) == [[], [0]]
 
 
-def fleet(count: int) -> Nfa:
-    return build_nfa(
-        [[b"a", b"%d" % (i % 500), b"%d" % i] for i in range(count)] + [[b"a", b"%d" % i, ANY] for i in range(50)]
-    )
-
-
-def test_a_large_set_is_divided() -> None:
-    nfa = fleet(150_000)
-    assert len(nfa) >= MANY_POSITIONS
-    machine = LazyDfa(nfa, b".", None)
-    assert divided(machine)
-    assert machine._parts.nbytes > machine._parts.program.nbytes
-    keys: list[bytes | None] = [b"a.%d.%d" % (i % 500, i) for i in range(0, 150_000, 3)]
-    found = told(machine.match_batch([column([*keys, b"a.7.x", b"a.499.1", None])]))
-    assert found == [
-        *([i, *([150_000 + i % 500] if i % 500 < 50 else [])] for i in range(0, 150_000, 3)),
-        [150_007],
-        [],
-        None,
-    ]
-    counters = machine.stats()
-    assert (counters.keys, counters.key_cache_hits) == (50_003, 50_000)
-    assert counters.states < 60
-    assert counters.words < 60
-    assert counters.bytes <= counters.capacity
-    for other in (LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=False)), TracedDfa(nfa, b".", 1 << 20)):
-        assert not divided(other)
-        assert answers(other, keys[:500]) == found[:500]
-    simulator = Simulator(nfa, b".")
-    assert not divided(simulator._machine)
-    assert answers(simulator, keys[:500]) == found[:500]
-
-
-def test_the_sizes_of_automaton_and_cache_decide(monkeypatch: pytest.MonkeyPatch) -> None:
-    nfa = fleet(5000)
-    assert not divided(LazyDfa(nfa, b".", None))
-    for capacity, apart in ((ROOMY * len(nfa), True), (ROOMY * len(nfa) + 1, False), (0, True)):
-        assert divided(LazyDfa(nfa, b".", capacity)) is apart
-        assert not divided(TracedDfa(nfa, b".", capacity))
-        assert not divided(Simulator(nfa, b".")._machine)
-    monkeypatch.setattr("compiler.machine.policy.MANY_POSITIONS", len(nfa) + 1)
-    assert not divided(LazyDfa(nfa, b".", 1 << 20))
-
-
-@pytest.mark.parametrize(("plain", "others", "apart"), [(10, 10, True), (10, 11, False), (10, 0, True), (0, 10, False)])
-def test_half_of_the_patterns_must_be_without_wildcards(plain: int, others: int, apart: bool) -> None:
-    patterns: list[list[Token]] = [[b"a", b"%d" % i] for i in range(plain)]
-    patterns += [[b"%d" % i, ANY] for i in range(others)]
-    machine = LazyDfa(build_nfa(patterns), b".", 1 << 20, policy=Policy(exact=True))
-    assert divided(machine) is apart
-    keys: list[bytes | None] = [b"a.3", b"3.a", b"a.12", b"a"]
-    assert answers(machine, keys) == expected_of(machine.nfa, keys)
-
-
-def test_half_of_them_must_have_a_place() -> None:
-    """Those that are left to the automaton, as their sets are too large, do not count."""
-    for count, apart in ((20, True), (21, False)):
-        patterns: list[list[Token]] = [[b"a", b"%d" % i] for i in range(20)]
-        patterns += [[b"b", b"%d" % i] for i in range(count - 1)]
-        patterns += [[b"b", ANY]] * (SHARED_FROM + 1)
-        machine = LazyDfa(build_nfa(patterns), b".", 1 << 20, policy=Policy(exact=True))
-        assert divided(machine) is apart
-        keys: list[bytes | None] = [b"a.3", b"b.3", b"b.x"]
-        assert answers(machine, keys) == expected_of(machine.nfa, keys)
-
-
-def names_of(nfa: Nfa) -> list[tuple[int | bytes, ...]]:
-    """Return a name for each position that it has in the automaton of fewer patterns, too."""
-    parents = parents_of(nfa)
-    return [
-        (path[0], *(nfa.symbols.word(label) if (label := nfa.label(one)) > OTHER else label for one in path[1:]))
-        for path in (path_to(parents, position) for position in range(len(nfa)))
-    ]
-
-
-@given(SETS, RESERVED)
-@settings(max_examples=60, deadline=None)
-def test_a_snapshot_has_the_numbers_of_the_whole_automaton(drawn: Drawn, reserved: bytes) -> None:
-    """Its states are those of the automaton of the other patterns, which is built here without the machine's help."""
-    patterns, keys = drawn
-    nfa = build_nfa(patterns, reserved=reserved)
-    machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True, simulate=False))
-    answers(machine, [*keys, b"a.b.other.a", b"other"])
-    known = machine.snapshot()
-    assert known is not None
-    rest = without(nfa, exact_ends(nfa, b"."))[0] if divided(machine) else nfa
-    there = {name: position for position, name in enumerate(names_of(rest))}
-    names, symbols = names_of(nfa), rest.symbol_of
-
-    def in_rest(state: State) -> State:
-        return State(tuple(there[names[position]] for position in state.positions), state.tags)
-
-    states = [in_rest(state) for state in known.states]
-    assert known.start is not None
-    assert states[known.start] == start(rest)
-    assert len(known.defaults) + len(known.successors) > 0
-    for state, target in known.defaults.items():
-        assert states[target] == default_successor(rest, states[state])
-    for (state, symbol), target in known.successors.items():
-        assert states[target] == successor(rest, states[state], symbols[nfa.symbols.word(symbol)])
-
-
-def test_a_snapshot_of_a_divided_set() -> None:
-    """Position 1 is "z", which comes first only among the patterns without wildcards; so does the symbol of "z"."""
-    nfa = build_nfa([[b"z", b"y"], [b"z"], [b"a", ANY], [b"a", b"q"]])
-    machine = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True, simulate=False))
-    assert divided(machine)
-    answers(machine, [b"a.x", b"z.x"])
-    known = machine.snapshot()
-    assert known is not None
-    assert known.start is not None
-    root = known.states[known.start]
-    assert root.positions == (0,)
-    word = nfa.symbol_of[b"a"]
-    target = known.successors[known.start, word]
-    assert known.states[target] == successor(nfa, start(nfa), word)
-    assert known.states[known.defaults[target]] == default_successor(nfa, known.states[target]) == State((), (2,))
-    assert (known.start, nfa.symbol_of[b"z"]) not in known.successors
-
-
-def test_found_keys_are_no_part_of_what_is_sealed() -> None:
-    """Tables of a machine that is not divided have other positions, and are not taken for those of one that is."""
-    nfa = fleet(2000)
-    keys: list[bytes | None] = [b"a.%d.%d" % (i % 500, i + i % 2 * 5000) for i in range(2000)]
-    all_in_one, apart = (
-        LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=exact, simulate=False)) for exact in (False, True)
-    )
-    expected = expected_of(nfa, keys)
-    for machine, other in ((all_in_one, apart), (apart, all_in_one)):
-        assert answers(machine, keys) == expected
-        sealed = machine.seal()
-        assert sealed is not None
-        assert sealed.sealed is not None
-        with pytest.raises(SealError):
-            other.with_seal(sealed.sealed)
-        again = machine.with_seal(sealed.sealed)
-        assert answers(again, keys) == expected
-        assert divided(again) is divided(machine)
-    assert apart.stats().states < 60 < all_in_one.stats().states
-
-
-@pytest.mark.parametrize("sealed", [False, True])
-def test_a_copy_is_divided_as_well(sealed: bool) -> None:
-    nfa, expected = large()
-    machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True), key_cache="auto")
-    assert answers(machine, LARGE_KEYS) == expected
-    if sealed:
-        made = machine.seal()
-        assert made is not None
-        machine = made
-    copy = pickle.loads(pickle.dumps(machine))
-    assert divided(copy)
-    assert (copy.sealed is not None) is sealed
-    assert copy.stats().keys == 0
-    assert answers(copy, LARGE_KEYS) == expected
-    assert singly(copy, LARGE_KEYS[:300]) == expected[:300]
-
-
 def test_recurring_keys_of_a_divided_set_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that are found, too: what is stored is all that matches them. Then others come, and these again."""
     monkeypatch.setattr("compiler.machine.key_store.ROWS", 1500)
@@ -730,27 +526,3 @@ def test_a_call_may_be_broken_off_at_every_step(sealed: bool, capacity: int, str
 
     for call in calls:
         assert breaking_off.everywhere(call, check, WITHIN, stride=stride) > 20
-
-
-def test_all_walkers_have_one_copy() -> None:
-    nfa, _ = large()
-    machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True))
-    machine.match_batch([column(LARGE_KEYS)], threads=2)
-    parts: list[Parts] = [machine._parts]
-    assert parts[0].exact is not None
-    assert len(machine._walkers) == 2
-    for walker in machine._walkers:
-        assert walker._exact is not None
-        assert walker._exact._exact is parts[0].exact
-    for array in parts[0].exact:
-        assert not array.flags.writeable
-
-
-def test_nothing_is_lent() -> None:
-    """A borrower reads the tables itself, and would know nothing of the keys that are not in them."""
-    nfa = fleet(2000)
-    for exact in (False, True):
-        machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=exact))
-        answers(machine, [b"a.1.1"])
-        keys = whole(column([b"a.1.1"])._replace(valid=None))
-        assert machine.lend(keys, np.empty(1, np.int32), lambda _: (0, 0)) is not exact

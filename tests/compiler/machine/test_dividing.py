@@ -1,0 +1,216 @@
+"""Large sets in two parts: which are divided, and what is told, sealed and copied of them."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from compiler import Nfa, Token, build_nfa
+from compiler.automata.exact import exact_ends, without
+from compiler.automata.nfa import OTHER
+from compiler.automata.paths import parents_of, path_to
+from compiler.automata.powerset import State, default_successor, start, successor
+from compiler.kernels.work import SHARED_FROM
+from compiler.machine.columns import whole
+from compiler.machine.lazy import LazyDfa
+from compiler.machine.parts import Parts
+from compiler.machine.policy import MANY_POSITIONS, ROOMY, Policy
+from compiler.machine.seals import SealError
+from compiler.machine.simulator import Simulator
+from compiler.machine.trace import TracedDfa
+from compiler.prepare import jit_enabled
+from tests.compiler.divided import (
+    ANY,
+    LARGE_KEYS,
+    RESERVED,
+    SETS,
+    Drawn,
+    divided,
+    expected_of,
+    fleet,
+    large,
+    singly,
+    told,
+)
+from tests.compiler.machines import answers, column
+
+pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled machines")
+
+
+def test_a_large_set_is_divided() -> None:
+    nfa = fleet(150_000)
+    assert len(nfa) >= MANY_POSITIONS
+    machine = LazyDfa(nfa, b".", None)
+    assert divided(machine)
+    assert machine._parts.nbytes > machine._parts.program.nbytes
+    keys: list[bytes | None] = [b"a.%d.%d" % (i % 500, i) for i in range(0, 150_000, 3)]
+    found = told(machine.match_batch([column([*keys, b"a.7.x", b"a.499.1", None])]))
+    assert found == [
+        *([i, *([150_000 + i % 500] if i % 500 < 50 else [])] for i in range(0, 150_000, 3)),
+        [150_007],
+        [],
+        None,
+    ]
+    counters = machine.stats()
+    assert (counters.keys, counters.key_cache_hits) == (50_003, 50_000)
+    assert counters.states < 60
+    assert counters.words < 60
+    assert counters.bytes <= counters.capacity
+    for other in (LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=False)), TracedDfa(nfa, b".", 1 << 20)):
+        assert not divided(other)
+        assert answers(other, keys[:500]) == found[:500]
+    simulator = Simulator(nfa, b".")
+    assert not divided(simulator._machine)
+    assert answers(simulator, keys[:500]) == found[:500]
+
+
+def test_the_sizes_of_automaton_and_cache_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    nfa = fleet(5000)
+    assert not divided(LazyDfa(nfa, b".", None))
+    for capacity, apart in ((ROOMY * len(nfa), True), (ROOMY * len(nfa) + 1, False), (0, True)):
+        assert divided(LazyDfa(nfa, b".", capacity)) is apart
+        assert not divided(TracedDfa(nfa, b".", capacity))
+        assert not divided(Simulator(nfa, b".")._machine)
+    monkeypatch.setattr("compiler.machine.policy.MANY_POSITIONS", len(nfa) + 1)
+    assert not divided(LazyDfa(nfa, b".", 1 << 20))
+
+
+@pytest.mark.parametrize(("plain", "others", "apart"), [(10, 10, True), (10, 11, False), (10, 0, True), (0, 10, False)])
+def test_half_of_the_patterns_must_be_without_wildcards(plain: int, others: int, apart: bool) -> None:
+    patterns: list[list[Token]] = [[b"a", b"%d" % i] for i in range(plain)]
+    patterns += [[b"%d" % i, ANY] for i in range(others)]
+    machine = LazyDfa(build_nfa(patterns), b".", 1 << 20, policy=Policy(exact=True))
+    assert divided(machine) is apart
+    keys: list[bytes | None] = [b"a.3", b"3.a", b"a.12", b"a"]
+    assert answers(machine, keys) == expected_of(machine.nfa, keys)
+
+
+def test_half_of_them_must_have_a_place() -> None:
+    """Those that are left to the automaton, as their sets are too large, do not count."""
+    for count, apart in ((20, True), (21, False)):
+        patterns: list[list[Token]] = [[b"a", b"%d" % i] for i in range(20)]
+        patterns += [[b"b", b"%d" % i] for i in range(count - 1)]
+        patterns += [[b"b", ANY]] * (SHARED_FROM + 1)
+        machine = LazyDfa(build_nfa(patterns), b".", 1 << 20, policy=Policy(exact=True))
+        assert divided(machine) is apart
+        keys: list[bytes | None] = [b"a.3", b"b.3", b"b.x"]
+        assert answers(machine, keys) == expected_of(machine.nfa, keys)
+
+
+def names_of(nfa: Nfa) -> list[tuple[int | bytes, ...]]:
+    """Return a name for each position that it has in the automaton of fewer patterns, too."""
+    parents = parents_of(nfa)
+    return [
+        (path[0], *(nfa.symbols.word(label) if (label := nfa.label(one)) > OTHER else label for one in path[1:]))
+        for path in (path_to(parents, position) for position in range(len(nfa)))
+    ]
+
+
+@given(SETS, RESERVED)
+@settings(max_examples=60, deadline=None)
+def test_a_snapshot_has_the_numbers_of_the_whole_automaton(drawn: Drawn, reserved: bytes) -> None:
+    """Its states are those of the automaton of the other patterns, which is built here without the machine's help."""
+    patterns, keys = drawn
+    nfa = build_nfa(patterns, reserved=reserved)
+    machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True, simulate=False))
+    answers(machine, [*keys, b"a.b.other.a", b"other"])
+    known = machine.snapshot()
+    assert known is not None
+    rest = without(nfa, exact_ends(nfa, b"."))[0] if divided(machine) else nfa
+    there = {name: position for position, name in enumerate(names_of(rest))}
+    names, symbols = names_of(nfa), rest.symbol_of
+
+    def in_rest(state: State) -> State:
+        return State(tuple(there[names[position]] for position in state.positions), state.tags)
+
+    states = [in_rest(state) for state in known.states]
+    assert known.start is not None
+    assert states[known.start] == start(rest)
+    assert len(known.defaults) + len(known.successors) > 0
+    for state, target in known.defaults.items():
+        assert states[target] == default_successor(rest, states[state])
+    for (state, symbol), target in known.successors.items():
+        assert states[target] == successor(rest, states[state], symbols[nfa.symbols.word(symbol)])
+
+
+def test_a_snapshot_of_a_divided_set() -> None:
+    """Position 1 is "z", which comes first only among the patterns without wildcards; so does the symbol of "z"."""
+    nfa = build_nfa([[b"z", b"y"], [b"z"], [b"a", ANY], [b"a", b"q"]])
+    machine = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True, simulate=False))
+    assert divided(machine)
+    answers(machine, [b"a.x", b"z.x"])
+    known = machine.snapshot()
+    assert known is not None
+    assert known.start is not None
+    root = known.states[known.start]
+    assert root.positions == (0,)
+    word = nfa.symbol_of[b"a"]
+    target = known.successors[known.start, word]
+    assert known.states[target] == successor(nfa, start(nfa), word)
+    assert known.states[known.defaults[target]] == default_successor(nfa, known.states[target]) == State((), (2,))
+    assert (known.start, nfa.symbol_of[b"z"]) not in known.successors
+
+
+def test_found_keys_are_no_part_of_what_is_sealed() -> None:
+    """Tables of a machine that is not divided have other positions, and are not taken for those of one that is."""
+    nfa = fleet(2000)
+    keys: list[bytes | None] = [b"a.%d.%d" % (i % 500, i + i % 2 * 5000) for i in range(2000)]
+    all_in_one, apart = (
+        LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=exact, simulate=False)) for exact in (False, True)
+    )
+    expected = expected_of(nfa, keys)
+    for machine, other in ((all_in_one, apart), (apart, all_in_one)):
+        assert answers(machine, keys) == expected
+        sealed = machine.seal()
+        assert sealed is not None
+        assert sealed.sealed is not None
+        with pytest.raises(SealError):
+            other.with_seal(sealed.sealed)
+        again = machine.with_seal(sealed.sealed)
+        assert answers(again, keys) == expected
+        assert divided(again) is divided(machine)
+    assert apart.stats().states < 60 < all_in_one.stats().states
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_copy_is_divided_as_well(sealed: bool) -> None:
+    nfa, expected = large()
+    machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True), key_cache="auto")
+    assert answers(machine, LARGE_KEYS) == expected
+    if sealed:
+        made = machine.seal()
+        assert made is not None
+        machine = made
+    copy = pickle.loads(pickle.dumps(machine))
+    assert divided(copy)
+    assert (copy.sealed is not None) is sealed
+    assert copy.stats().keys == 0
+    assert answers(copy, LARGE_KEYS) == expected
+    assert singly(copy, LARGE_KEYS[:300]) == expected[:300]
+
+
+def test_all_walkers_have_one_copy() -> None:
+    nfa, _ = large()
+    machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=True))
+    machine.match_batch([column(LARGE_KEYS)], threads=2)
+    parts: list[Parts] = [machine._parts]
+    assert parts[0].exact is not None
+    assert len(machine._walkers) == 2
+    for walker in machine._walkers:
+        assert walker._exact is not None
+        assert walker._exact._exact is parts[0].exact
+    for array in parts[0].exact:
+        assert not array.flags.writeable
+
+
+def test_nothing_is_lent() -> None:
+    """A borrower reads the tables itself, and would know nothing of the keys that are not in them."""
+    nfa = fleet(2000)
+    for exact in (False, True):
+        machine = LazyDfa(nfa, b".", 4 << 20, policy=Policy(exact=exact))
+        answers(machine, [b"a.1.1"])
+        keys = whole(column([b"a.1.1"])._replace(valid=None))
+        assert machine.lend(keys, np.empty(1, np.int32), lambda _: (0, 0)) is not exact
