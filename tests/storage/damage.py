@@ -58,6 +58,8 @@ def originals() -> list[tuple[dr.Router, list[str]]]:
         for _ in range(60)
     ]
     wide = [(f"a.w{i}.*.b{i % 7}", f"q{i % 5}") for i in range(3000)] + [("#.a.*", "x"), ("a.#.b", "y")]
+    # So many for their cache that keys without wildcards are looked up whole.
+    apart = [(f"a.d{i}.b{i % 7}", f"q{i % 9}") for i in range(4500)] + [(f"a.d{i}.*", "y") for i in range(0, 900, 3)]
     trees = [(f"w{i}.#.b", f"q{i % 9}") for i in range(40)] + [("#.a.*", "x"), ("*.b", "y")]
     slash = dr.Dialect(name="amqp", separator=b"/", one=b"+", many=b"**", max_bytes=None)
     return [
@@ -74,6 +76,10 @@ def originals() -> list[tuple[dr.Router, list[str]]]:
         (dr.compile(plain(12, rng)).seal(keys), keys),
         (dr.compile(trees).seal(keys[::2] + [f"w{i}.x.b" for i in range(0, 40, 3)]), keys),
         (dr.compile(spoken("mqtt", rng), dialect="mqtt").seal(keys_of("mqtt", rng)), keys_of("mqtt", rng)),
+        (
+            dr.compile(apart, cache_bytes=1 << 20).seal(keys),
+            [*keys, *(f"a.d{i}.b{i % 6}" for i in range(0, 4500, 150))],
+        ),
         (dr.compile(wide), [*keys, *(f"a.w{i}.x.b{i % 7}" for i in range(0, 3000, 100))]),
         *[(dr.compile(spoken(name, rng), dialect=name), keys_of(name, rng)) for name in ("mqtt", "nats", "solace")],
     ]
