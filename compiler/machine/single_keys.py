@@ -71,7 +71,7 @@ class SingleKeys:
             place = MISSING - accept
             size, count = divmod(self._records[place], 1 << 32)
             first = 2 * (place + 1 + (size + 7 >> 3))
-            tags = tuple(self._record_tags[first : first + count])  # memory is read thrice as fast so as by an array
+            tags = tuple(self._record_tags[first : first + count])  # 0.7 us; by slices of an array 1.3
         else:
             tags = tuple(cache.tags[cache.set_end[accept - 1] : cache.set_end[accept]].tolist())
         if self._kept + len(tags) <= self._room:
