@@ -1,7 +1,8 @@
 """A walker that asks sealed tables first, and its own cache for the keys that they do not know.
 
 All walkers of a machine read the same tables, which nobody writes. A key on known ground is answered from there, whichever
-thread asks. A key that is lost there is gathered with others like it, and matched from its beginning by the cache of the walker.
+thread asks. A key that is lost there is gathered with others like it, and matched from its beginning by the cache of the walker. In a divided
+set those that patterns without wildcards spell are looked up first, some thousand at once, as in front of a cache.
 
 Three things keep the tables from being slower than a cache alone. Keys that recur are kept whole in a table in
 front, with their accept sets: it is the key cache of :mod:`compiler.machine.key_cache`, but its numbers are those of sealed accept
