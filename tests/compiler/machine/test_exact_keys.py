@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,7 @@ from hypothesis import strategies as st
 
 import compiler.machine
 from compiler import Token, build_nfa
-from compiler.kernels._jit import kernel
-from compiler.kernels.key_store import hash_key
 from compiler.kernels.store_tables import STORED_BYTES
-from compiler.kernels.tables import Bytes, Int32s, Uint64s
-from compiler.kernels.unsigned import ONE
 from compiler.kernels.work import SHARED_FROM
 from compiler.machine import exact_keys
 from compiler.machine.lazy import LazyDfa
@@ -365,44 +360,6 @@ def test_sets_of_hardly_any_pattern(patterns: list[list[Token]], capacity: int) 
             for _ in range(2):
                 assert answers(one, keys) == singly(one, keys) == expected_of(nfa, keys)
             assert_small_batches(one, keys, expected_of(nfa, keys))
-
-
-@kernel
-def hash_all(data: Bytes, offsets: Int32s, hashes: Uint64s) -> None:
-    for i in range(np.uint64(hashes.size)):
-        begin = np.uint64(offsets[i])
-        hashes[i] = hash_key(data, begin, np.uint64(offsets[i + ONE]) - begin)
-
-
-@cache
-def alike() -> list[tuple[bytes, bytes]]:
-    """Return pairs of keys whose hashes have the same upper half: some of all pairs of 200,000 keys."""
-    keys: list[bytes | None] = [b"k.%d" % number for number in range(200_000)]
-    laid, hashes = column(keys), np.empty(len(keys), np.uint64)
-    hash_all(np.append(laid.data, np.zeros(128, np.uint8)), laid.offsets, hashes)
-    upper = hashes >> np.uint64(32)
-    order = np.argsort(upper, kind="stable")
-    same = np.flatnonzero(upper[order][1:] == upper[order][:-1])
-    return [(bytes(keys[a] or b""), bytes(keys[b] or b"")) for a, b in zip(order[same], order[same + 1], strict=True)]
-
-
-def test_one_of_two_keys_with_the_same_hash_stays_in_the_automaton() -> None:
-    pairs = alike()[:4]
-    assert pairs
-    spare = [b"s.%d" % number for number in range(20)]
-    for first, second in (*pairs, *((second, first) for first, second in pairs)):
-        nfa = build_nfa([[*key.split(b".")] for key in (first, second, *spare)] + [[b"k", ANY], [MANY]])
-        machine = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True))
-        kept = machine._parts.kept
-        assert kept is not None
-        assert len(kept) == 5  # a root, "k", one of the two, and two wildcards
-        keys: list[bytes | None] = [first, second, *spare, b"k.x"]
-        for _ in range(2):
-            assert answers(machine, keys) == singly(machine, keys) == expected_of(nfa, keys)
-        assert all_found_keys(machine) == 4 * (1 + len(spare))
-        # Of two such keys one may be no pattern's: it is not taken for the other.
-        machine = LazyDfa(build_nfa([[*first.split(b".")]]), b".", 1 << 20, policy=Policy(exact=True))
-        assert answers(machine, [second, first]) == singly(machine, [second, first]) == [[], [0]]
 
 
 def test_recurring_keys_of_a_divided_set_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
