@@ -11,16 +11,15 @@ import numpy as np
 from compiler.kernels._jit import inlined, kernel, prefetch
 from compiler.kernels.key_cache import write_key
 from compiler.kernels.key_store import MOST_BYTES, hash_key, is_stored, numbers_of, place_of, shift_of, slot_of
-from compiler.kernels.store_tables import Asked, Exact
+from compiler.kernels.store_tables import EXACT_TOGETHER, Asked, Exact
 from compiler.kernels.tables import Bools, Bytes, Int32s, Int64s, Keys, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import LOW_HALF, ONE, SEVEN, TWO, UPPER_HALF, ZERO
 from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SHARED_FROM, TAGS_WANTED, FoundSets
 
 __all__ = ["enter_exact", "find_exact", "find_one", "spell_keys", "unite_tags"]
 
-TOGETHER = np.uint64(256)
-"""Keys that are hashed before the first of them is looked for."""
-MOST_AT_ONCE = 256 * SHARED_FROM + 1
+TOGETHER = np.uint64(EXACT_TOGETHER)
+MOST_AT_ONCE = EXACT_TOGETHER * SHARED_FROM + 1
 """The tags of TOGETHER keys, and one that may be written behind them."""
 SIX, TWELVE, EIGHTEEN, BIT = np.uint64(6), np.uint64(12), np.uint64(18), np.uint64(63)
 

@@ -23,6 +23,7 @@ import numpy as np
 from compiler.kernels.tables import Int64s, Uint64s
 
 __all__ = [
+    "EXACT_TOGETHER",
     "RECORDS_BEHIND",
     "STORED",
     "STORED_BYTES",
@@ -45,6 +46,8 @@ STORED_BYTES = 1024
 
 TOGETHER = 32
 """How many keys go through a pass before others go through the next; a power of two. With 16, 24 and 48, a key of `stock` took about as long."""
+EXACT_TOGETHER = 256
+"""How many keys are hashed before the first of them is looked for among exact ones; :class:`Asked` must have room for them."""
 
 
 class Store(NamedTuple):

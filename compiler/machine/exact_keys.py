@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.kernels.store_tables import Exact, scratch
+from compiler.kernels.store_tables import EXACT_TOGETHER, Exact, scratch
 from compiler.kernels.tables import Int64s, Keys
 from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SHARED_FROM
 from compiler.machine.collector import FIRST_SIMULATED, SimulatedSets
@@ -22,9 +22,8 @@ from compiler.values import FEW, Int32s, SetBatch
 
 __all__ = ["FOUND", "ROWS", "ExactFinder", "FoundKeys"]
 
-ROWS, TOGETHER = 1 << 15, 256
-"""Keys that are looked up at once, and those of them that are hashed before the first one is looked for, as in
-:mod:`compiler.kernels.exact_keys`."""
+ROWS = 1 << 15
+"""Keys that are looked up at once."""
 FOUND = 20.0
 """The nanoseconds that looking a key up takes, in the proportions of :mod:`compiler.machine.store_policy`."""
 
@@ -52,7 +51,7 @@ class ExactFinder:
     def __init__(self, exact: Exact) -> None:
         """Look keys up in these tables."""
         self._exact = exact
-        self._asked, self._rows = scratch(TOGETHER), np.empty(ROWS, np.int64)
+        self._asked, self._rows = scratch(EXACT_TOGETHER), np.empty(ROWS, np.int64)
         self._few: SimulatedSets | None = None
         """Room for the sets of a small batch."""
         self.answered = 0
