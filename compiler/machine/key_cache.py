@@ -150,8 +150,8 @@ class KeyCache:
         self.policy.share = 0.0
 
     def wanted_bytes(self, capacity: int) -> int:
-        """Return the bytes of a table for a cache of this capacity."""
-        return 0 if self.policy.mode == "off" else table_bytes(capacity, self._share)
+        """Return the bytes of a table for a cache of this capacity; 0 if it is not wanted now, as where the mode is "off"."""
+        return table_bytes(capacity, self._share) if self.policy.wanted else 0
 
     def wanted_table(self, capacity: int, used: int) -> npt.NDArray[np.uint64]:
         """Return the table, or one of no slots where it is not wanted now or does not fit beside ``used`` bytes."""

@@ -37,8 +37,8 @@ class StoredKeys:
     def __init__(self, most: int, among: int = 1) -> None:
         """Begin without tables, which take ``most`` bytes at most, for whose use ``among`` so many walkers pledge equal shares."""
         self.most, self.among = most, among
-        self.full = False
-        """Whether there is no room for further keys."""
+        self._lacking = 0
+        """The bytes for want of which there is no room for further keys; 0 while there is."""
         self._tables: Store | None = None
         self._reserved = NO_RECORDS
         """What the records may take; what they take is the beginning of it."""
@@ -54,6 +54,11 @@ class StoredKeys:
         """Bytes of the tables."""
         tables = self._tables
         return 0 if tables is None else tables.slots.nbytes + tables.records.nbytes + tables.counts.nbytes
+
+    @property
+    def full(self) -> bool:
+        """Whether there was no room for further keys when some were to be stored last."""
+        return self._lacking > 0
 
     @property
     def limit(self) -> int:
@@ -141,12 +146,16 @@ class StoredKeys:
         from compiler.kernels.key_store import store_keys  # as late as all kernels
 
         lease: Lease = {}
-        if self.full or self._leases.take(lease, [0], wait=False) is None:
+        # An automaton takes more room while its tables grow than when they are done; so what is full may have room later.
+        if self.full and min(room, self.limit - self.nbytes) < self._lacking:
+            return
+        if self._leases.take(lease, [0], wait=False) is None:
             return
         try:
             if self._midway:
                 self._forget()
             self._midway = True
+            self._lacking = 0
             most = self.nbytes + room
             if self._tables is None and first_bytes() <= min(most, self.limit):
                 self._begin()
@@ -167,7 +176,7 @@ class StoredKeys:
         self._tables = Store(np.zeros(SLOTS, np.uint64), self._reserved[:NUMBERS], counts, 1)
 
     def _forget(self) -> None:
-        self.full = False
+        self._lacking = 0
         self._tables, self._reserved = None, NO_RECORDS
         self._midway = False  # the last one, as this may be broken off, too
 
@@ -178,7 +187,7 @@ class StoredKeys:
         index, records = tables.slots, tables.records
         if 2 * (int(tables.counts[STORED]) + 1) > len(index):
             if 2 * index.nbytes > room:
-                self.full = True
+                self._lacking = 2 * index.nbytes
                 return
             larger = np.zeros(2 * len(index), np.uint64)
             rehash_stored(index, larger)
@@ -186,7 +195,7 @@ class StoredKeys:
             return
         size = min(2 * len(records), len(records) + room // 8, len(self._reserved))
         if size - len(records) < len(records) // STEP:
-            self.full = True
+            self._lacking = 8 * (len(records) // STEP)
             return
         self._tables = tables._replace(records=self._reserved[:size])
 

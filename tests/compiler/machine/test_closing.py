@@ -47,18 +47,19 @@ def test_same_answers_from_a_closed_cache(patterns: list[list[Token]], words: li
     assert machine.stats().bytes <= capacity
 
 
-def test_a_full_cache_that_has_paid_is_closed() -> None:
+@pytest.mark.parametrize(("capacity", "count"), [(CAPACITY, 10_000), (CAPACITY // 4, 2_500)])
+def test_a_full_cache_that_has_paid_is_closed(capacity: int, count: int) -> None:
     """For a few keys that it has no room for, it does not forget the many that it knows."""
-    machine = LazyDfa(build_nfa(BINDINGS), b".", CAPACITY, policy=Policy(simulate=False))
-    known = keys(0, 10_000)
+    machine = LazyDfa(build_nfa(BINDINGS), b".", capacity, policy=Policy(simulate=False))
+    known, few = keys(0, count), count // 25
     for _ in range(20):
         answers(machine, known)
     assert not closed(machine)
     states = machine.stats().states
-    for first in range(10_000, 30_000, 400):  # each comes once, among many that are known
-        found = answers(machine, [*known, *keys(first, first + 400)])
-        assert found[-400:] == [[i] for i in range(first, first + 400)]
-        assert machine.stats().bytes <= CAPACITY
+    for first in range(count, 3 * count, few):  # each comes once, among many that are known
+        found = answers(machine, [*known, *keys(first, first + few)])
+        assert found[-few:] == [[i] for i in range(first, first + few)]
+        assert machine.stats().bytes <= capacity
     assert closed(machine)
     assert (machine.stats().clears, machine.stats().closed) == (0, 1)
     assert machine.stats().states > states

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler import Token, Wildcard, build_nfa
-from compiler.machine.key_cache import LONG_PAUSE, PAUSE, SLOTS, STRETCH, KeyCachePolicy, key_table
+from compiler.machine.key_cache import LONG_PAUSE, PAUSE, SLOTS, STRETCH, KeyCacheMode, KeyCachePolicy, key_table
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.values import KeyColumn
@@ -80,6 +80,20 @@ def test_keys_that_do_not_repeat_cost_a_trial_now_and_then() -> None:
     answers(machine, [b"a.b.%d" % (i % 100) for i in range((LONG_PAUSE + 2) * STRETCH)])
     assert policy.wanted
     assert machine.stats().key_cache_hits > STRETCH
+
+
+def test_a_table_that_lost_leaves_its_room_to_the_automaton() -> None:
+    """Room is left for whole keys only as long as they are wanted: what fits without a key cache then fits with one."""
+    nfa = build_nfa([[b"%d" % (i % 60), b"%d" % i, Wildcard.MANY] for i in range(12_000)])
+    keys: list[bytes | None] = [b"%d.%d.x" % (i % 60, i) for i in range(12_000)]
+    policy = Policy(simulate=False, doorkeeper=False, close=False, key_store=False)
+    modes: tuple[KeyCacheMode, ...] = ("off", "auto")
+    for mode in modes:
+        machine = LazyDfa(nfa, b".", 1140 << 10, key_cache=mode, policy=policy)
+        for _ in range(3):
+            answers(machine, keys)
+        assert not machine._walkers[0]._key_cache.policy.wanted
+        assert machine.stats().clears == 0
 
 
 def test_off_means_off() -> None:

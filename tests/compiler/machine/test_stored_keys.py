@@ -29,7 +29,7 @@ from compiler.machine.policy import Policy
 from compiler.machine.sealed_pace import SealedPace
 from compiler.machine.sealed_walker import SealedWalker
 from compiler.machine.store_policy import EARLIEST, PAUSE
-from compiler.machine.stored_keys import STORING, StoredKeys
+from compiler.machine.stored_keys import STORING, StoredKeys, first_bytes
 from compiler.prepare import jit_enabled
 from tests.breaking_off import Broken
 from tests.compiler.machines import PATTERNS, answers, column
@@ -226,6 +226,22 @@ def test_who_finds_another_thread_storing_lets_his_keys_go() -> None:
     assert stored.count == 500
     assert len(second.look_up(keys, 0, 500, 0, out)) == 0
     assert out.tolist() == list(range(500))
+
+
+def test_what_was_full_goes_on_when_there_is_room() -> None:
+    """As where an automaton's tables were being copied when keys were to be stored."""
+    stored = StoredKeys(1 << 22)
+    store = KeyStore(0, wanted=True, shared=stored)
+    assert store.ready(1 << 22)
+    keys, ids, out = readable_keys(numbered(9000)), np.arange(9000, dtype=np.int32), np.empty(9000, np.int32)
+    for room, count in ((first_bytes(), 4096), (0, 4096), (1 << 10, 4096), (1 << 20, 9000), (0, 9000)):
+        lost = store.look_up(keys, 0, 9000, 0, out)
+        assert len(lost) == 9000 - stored.count
+        assert store._asked is not None
+        stored.keep(store._asked, keys, ids[lost], 0, room)
+        assert (stored.count, stored.full) == (count, count == 4096)
+    assert len(store.look_up(keys, 0, 9000, 0, out)) == 0
+    assert out.tolist() == ids.tolist()
 
 
 def test_who_takes_back_waits_until_nobody_stores() -> None:
