@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from compiler.kernels.tables import STATES, Cache, Keys, Program, frozen, frozen_cache
 from compiler.kernels.work import Work
+from compiler.mappings import zeros
 
 __all__ = ["QUIET_KEYS", "DenseRows"]
 
@@ -67,7 +68,7 @@ class DenseRows:
         from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
 
         if self._rows is None:
-            self._rows = np.zeros(int(cache.meta[STATES]) << self._bits, np.uint32)
+            self._rows = zeros(int(cache.meta[STATES]) << self._bits, np.uint32)
             fill_dense_rows(self._program, frozen_cache(cache), self._rows, self._bits)
         where = self._bits, column, row, stop, base, out
         return int(direct(walk_dense_rows, self._program, cache.meta, frozen(cache.info), work, self._rows, *where))

@@ -32,6 +32,7 @@ from compiler.kernels.tables import (
     Cache,
 )
 from compiler.machine.cache import nbytes
+from compiler.mappings import zeros
 
 __all__ = ["grown"]
 
@@ -94,7 +95,7 @@ def _more_transitions(cache: Cache, room: int, capacity: int) -> Cache | None:
     if not crowded or 2 * 8 * slots <= capacity // LARGE:
         slots *= 2
         while 8 * (slots + PROBES - 1) <= room:
-            transitions = np.zeros(slots + PROBES - 1, np.uint64)
+            transitions = zeros(slots + PROBES - 1, np.uint64)
             shift = np.int64(64 - (slots.bit_length() - 1))
             if rehash_transitions(cache.transitions, cache.transition_shift, transitions, shift, cache.meta):
                 cache.meta[TRANSITIONS_FULL] = 0
@@ -124,7 +125,7 @@ def _more_entries(cache: Cache, names: tuple[str, ...], slots_name: str, room: i
             return None
         tables = {name: _longer(table, len(table) // count * size) for name, table in old.items()}
         if more:
-            tables[slots_name] = np.zeros(places, np.uint64)
+            tables[slots_name] = zeros(places, np.uint64)
             rehash(slots, tables[slots_name])
         return _replaced(cache, tables)
 
@@ -137,7 +138,7 @@ def _more_entries(cache: Cache, names: tuple[str, ...], slots_name: str, room: i
 
 
 def _longer(old: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    new = np.zeros(size, old.dtype)
+    new = zeros(size, old.dtype)
     new[: len(old)] = old
     return new
 

@@ -7,15 +7,11 @@ compiles a set of bindings expects an eighth of the machine to be gone.
 
 from __future__ import annotations
 
-import mmap
 import os
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
-__all__ = ["LEAST", "available_memory", "default_capacity", "reserved"]
+__all__ = ["LEAST", "available_memory", "default_capacity"]
 
 LEAST = 64 << 20
 """The default where the automaton is small and memory is not: room for about a million transitions."""
@@ -39,21 +35,6 @@ def available_memory() -> int | None:
     """
     found = [size for size in (_machine(), _group()) if size is not None]
     return min(found, default=None)
-
-
-def reserved(size: int) -> npt.NDArray[np.uint64]:
-    """Return zeros that take ``size`` bytes, about, but of the machine only what is written, in huge pages where it has them.
-
-    An array that grows would be copied, or moved without huge pages: without these, looking a key up among 380,000 took 1.2 times as long.
-    """
-    size = max(size, mmap.PAGESIZE)
-    if not hasattr(mmap, "MAP_PRIVATE"):  # not a Unix
-        return np.zeros(size // 8, np.uint64)
-    room = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0))
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with suppress(OSError):  # a system without them
-            room.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(room, np.uint64, size // 8)
 
 
 def _machine() -> int | None:

@@ -16,7 +16,7 @@ import numpy as np
 from compiler.kernels.store_tables import RECORDS_BEHIND, STORED, STORED_NUMBERS, Asked, Store
 from compiler.kernels.tables import Keys
 from compiler.leases import Lease, Leases
-from compiler.machine.memory import reserved
+from compiler.mappings import in_huge_pages, reserved, zeros
 from compiler.values import Int32s
 
 __all__ = ["StoredKeys", "first_bytes"]
@@ -173,7 +173,7 @@ class StoredKeys:
     def _begin(self) -> None:
         counts, self._reserved = np.zeros(2, np.int64), reserved(self.most)
         counts[STORED_NUMBERS] = 1
-        self._tables = Store(np.zeros(SLOTS, np.uint64), self._reserved[:NUMBERS], counts, 1)
+        self._tables = Store(zeros(SLOTS, np.uint64), self._reserved[:NUMBERS], counts, 1)
 
     def _forget(self) -> None:
         self._lacking = 0
@@ -189,7 +189,7 @@ class StoredKeys:
             if 2 * index.nbytes > room:
                 self._lacking = 2 * index.nbytes
                 return
-            larger = np.zeros(2 * len(index), np.uint64)
+            larger = zeros(2 * len(index), np.uint64)
             rehash_stored(index, larger)
             self._tables = tables._replace(slots=larger)
             return
@@ -197,6 +197,7 @@ class StoredKeys:
         if size - len(records) < len(records) // STEP:
             self._lacking = 8 * (len(records) // STEP)
             return
+        in_huge_pages(self._reserved, 8 * size)
         self._tables = tables._replace(records=self._reserved[:size])
 
 
