@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from compiler.kernels.tables import Int64s, Uint64s
+from compiler.mappings import zeros
 
 __all__ = [
     "EXACT_TOGETHER",
@@ -91,7 +92,7 @@ def scratch(rows: int) -> Asked:
     """
     ring = 2 * TOGETHER
     return Asked(
-        np.empty(rows, np.int64), np.empty(rows, np.uint64), np.empty(ring, np.uint64), np.empty(ring, np.uint64)
+        zeros(rows, np.int64), zeros(rows, np.uint64), np.empty(ring, np.uint64), np.empty(ring, np.uint64)
     )
 
 
