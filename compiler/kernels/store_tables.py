@@ -92,7 +92,7 @@ def scratch(rows: int) -> Asked:
     """
     ring = 2 * TOGETHER
     return Asked(
-        zeros(rows, np.int64), zeros(rows, np.uint64), np.empty(ring, np.uint64), np.empty(ring, np.uint64)
+        zeros(rows, np.int64, 0), zeros(rows, np.uint64, 0), np.empty(ring, np.uint64), np.empty(ring, np.uint64)
     )
 
 

@@ -139,7 +139,7 @@ class BoundedCache:
             cache.meta[COUNTS] = counts
         self._work = make_work(self._program)
         self._simulation = Simulation(self._program, self._bits, self._work)
-        self._dense_rows = DenseRows(self._program, self._policy.row_bytes)
+        self._dense_rows = DenseRows(self._program, self._policy.row_bytes, self._capacity)
         self._key_cache.drop()
         self._key_store = KeyStore(self._capacity, wanted=self._policy.stores_keys)
         self._single = SingleKeys(self._program, self._exact_keys, self._capacity)

@@ -76,13 +76,13 @@ def empty_cache(program: Program, capacity: int, *, doorkeeper: bool = False) ->
         set_end=np.zeros(8, np.int32),
         set_slots=np.zeros(16, np.uint64),
         tags=np.zeros(16, np.int32),  # so that the smallest cache takes 1,200 bytes
-        transitions=zeros((1 << slot_bits) + PROBES - 1, np.uint64),
+        transitions=zeros((1 << slot_bits) + PROBES - 1, np.uint64, capacity),
         transition_shift=np.int64(64 - slot_bits),
         symbol_bits=np.int64(symbol_bits),
         key_shift=np.int64(64 - key_bits),
         filters=np.zeros(1, np.uint64),
         state_limit=np.int64(states),
-        doorkeeper=zeros(counters // 8, np.uint64),
+        doorkeeper=zeros(counters // 8, np.uint64, capacity),
         doorkeeper_shift=np.int64(64 - max(0, (4 * counters).bit_length() - 1)),
     )
 

@@ -27,8 +27,9 @@ BYTES_PER_KEY = 64
 class DenseRows:
     """One walker's rows, and how long nothing has been built."""
 
-    def __init__(self, program: Program, most_bytes: int) -> None:
-        """Begin without rows; they take ``most_bytes`` at most."""
+    def __init__(self, program: Program, most_bytes: int, capacity: int) -> None:
+        """Begin without rows; they take ``most_bytes`` at most, and are part of a cache's ``capacity``."""
+        self._capacity = capacity
         self._most_bytes = most_bytes
         self._program = program
         self._bits = max(1, (len(program.word_offsets) - 1).bit_length())
@@ -68,7 +69,7 @@ class DenseRows:
         from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
 
         if self._rows is None:
-            self._rows = zeros(int(cache.meta[STATES]) << self._bits, np.uint32)
+            self._rows = zeros(int(cache.meta[STATES]) << self._bits, np.uint32, self._capacity)
             fill_dense_rows(self._program, frozen_cache(cache), self._rows, self._bits)
         where = self._bits, column, row, stop, base, out
         return int(direct(walk_dense_rows, self._program, cache.meta, frozen(cache.info), work, self._rows, *where))

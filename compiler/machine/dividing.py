@@ -21,7 +21,7 @@ from compiler.machine.parts import Parts
 from compiler.machine.policy import AUTO, Policy
 from compiler.machine.program import make_program
 from compiler.machine.small_batches import SmallBatchWalker
-from compiler.mappings import zeros
+from compiler.mappings import in_huge_pages, reserved
 from compiler.values import Int32s, KeyColumn
 
 __all__ = ["parts_of"]
@@ -91,9 +91,11 @@ def _empty(keys: Keys, offsets: Int32s) -> Exact:
     numbers = count + int(np.sum((sizes[sizes <= STORED_BYTES] + 7) >> 3, dtype=np.int64))
     numbers += int(np.sum((np.diff(offsets) + 1) >> 1, dtype=np.int64)) + 1 + RECORDS_BEHIND
     return Exact(
-        slots=zeros(1 << (2 * count + 1).bit_length(), np.uint64),
-        records=zeros(numbers, np.uint64),
-        marks=zeros(1 << max(1, (count >> 3).bit_length()), np.uint64),  # two at least, as a shift by 64 bits is none
+        slots=np.zeros(1 << (2 * count + 1).bit_length(), np.uint64),
+        records=in_huge_pages(reserved(8 * numbers), 8 * numbers)[:numbers],
+        marks=np.zeros(
+            1 << max(1, (count >> 3).bit_length()), np.uint64
+        ),  # two at least, as a shift by 64 bits is none
     )
 
 

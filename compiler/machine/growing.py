@@ -56,15 +56,15 @@ def grown(cache: Cache, table: int, capacity: int, spare: int = 0) -> Cache | No
     if table == GROW_TRANSITIONS:
         return _more_transitions(cache, room, capacity)
     if table == GROW_FILTERS:
-        return _more_filters(cache, min(room, capacity // 4))
+        return _more_filters(cache, min(room, capacity // 4), capacity)
     if table in (GROW_MEMBERS, GROW_TAGS):
-        return _longer_pool(cache, "members" if table == GROW_MEMBERS else "tags", room, spare)
+        return _longer_pool(cache, "members" if table == GROW_MEMBERS else "tags", room, capacity, spare)
     if table == GROW_STATES:
-        return _more_entries(cache, ("state_end", "info"), "state_slots", room, spare)
-    return _more_entries(cache, ("set_end",), "set_slots", room, spare)
+        return _more_entries(cache, ("state_end", "info"), "state_slots", room, capacity, spare)
+    return _more_entries(cache, ("set_end",), "set_slots", room, capacity, spare)
 
 
-def _longer_pool(cache: Cache, name: str, room: int, spare: int) -> Cache | None:
+def _longer_pool(cache: Cache, name: str, room: int, capacity: int, spare: int) -> Cache | None:
     """Lengthen the members of states or the tags of sets."""
     old: npt.NDArray[np.int32] = getattr(cache, name)
     wanted = int(cache.meta[WANTED])
@@ -74,16 +74,16 @@ def _longer_pool(cache: Cache, name: str, room: int, spare: int) -> Cache | None
     size = min(max(size, wanted), room // 4)  # the last growth takes what is left
     if size < wanted:
         return None
-    return _replaced(cache, {name: _longer(old, size)})
+    return _replaced(cache, {name: _longer(old, size, capacity)})
 
 
-def _more_filters(cache: Cache, room: int) -> Cache:
+def _more_filters(cache: Cache, room: int, capacity: int) -> Cache:
     """Make room for another wide filter. Where there is none, the cache goes on with those that it has."""
     size = max(2 * len(cache.filters), int(cache.meta[WANTED]))
     if 8 * size > room:
         cache.meta[FILTERS_FULL] = 1
         return cache
-    return cache._replace(filters=_longer(cache.filters, size))
+    return cache._replace(filters=_longer(cache.filters, size, capacity))
 
 
 def _more_transitions(cache: Cache, room: int, capacity: int) -> Cache | None:
@@ -95,7 +95,7 @@ def _more_transitions(cache: Cache, room: int, capacity: int) -> Cache | None:
     if not crowded or 2 * 8 * slots <= capacity // LARGE:
         slots *= 2
         while 8 * (slots + PROBES - 1) <= room:
-            transitions = zeros(slots + PROBES - 1, np.uint64)
+            transitions = zeros(slots + PROBES - 1, np.uint64, capacity)
             shift = np.int64(64 - (slots.bit_length() - 1))
             if rehash_transitions(cache.transitions, cache.transition_shift, transitions, shift, cache.meta):
                 cache.meta[TRANSITIONS_FULL] = 0
@@ -108,7 +108,9 @@ def _more_transitions(cache: Cache, room: int, capacity: int) -> Cache | None:
     return cache
 
 
-def _more_entries(cache: Cache, names: tuple[str, ...], slots_name: str, room: int, spare: int) -> Cache | None:
+def _more_entries(
+    cache: Cache, names: tuple[str, ...], slots_name: str, room: int, capacity: int, spare: int
+) -> Cache | None:
     """Double the tables of states or of sets; or lengthen them by a step, where there is no room for that."""
     from compiler.kernels.interning import rehash
 
@@ -123,9 +125,9 @@ def _more_entries(cache: Cache, names: tuple[str, ...], slots_name: str, room: i
         more = 8 * places if places > len(slots) else 0
         if each * size + more > room or not count < size <= 2 * cache.state_limit:
             return None
-        tables = {name: _longer(table, len(table) // count * size) for name, table in old.items()}
+        tables = {name: _longer(table, len(table) // count * size, capacity) for name, table in old.items()}
         if more:
-            tables[slots_name] = zeros(places, np.uint64)
+            tables[slots_name] = zeros(places, np.uint64, capacity)
             rehash(slots, tables[slots_name])
         return _replaced(cache, tables)
 
@@ -137,8 +139,8 @@ def _more_entries(cache: Cache, names: tuple[str, ...], slots_name: str, room: i
     return next((found for size in (*within, *steps) if (found := larger(size, DENSE, room - spare))), None)
 
 
-def _longer(old: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    new = zeros(size, old.dtype)
+def _longer(old: npt.NDArray[Any], size: int, capacity: int) -> npt.NDArray[Any]:
+    new = zeros(size, old.dtype, capacity)
     new[: len(old)] = old
     return new
 

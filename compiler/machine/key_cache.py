@@ -66,7 +66,7 @@ FAR_WORD = 9.0
 def key_table(capacity: int, share: int = SHARE) -> npt.NDArray[np.uint64]:
     """Return an empty table for a cache of this capacity; it has no slots where its share has no room for 64."""
     size = table_bytes(capacity, share)
-    return zeros(size // 8, np.uint64) if size else NO_KEY_TABLE
+    return zeros(size // 8, np.uint64, capacity) if size else NO_KEY_TABLE
 
 
 def table_bytes(capacity: int, share: int = SHARE) -> int:

@@ -23,7 +23,6 @@ from compiler.kernels.tables import (
     frozen,
 )
 from compiler.kernels.work import Work
-from compiler.mappings import zeros
 
 __all__ = ["SealedRows"]
 
@@ -98,6 +97,6 @@ class SealedRows:
 
         for start in (START, START_RESERVED):
             self._meta[start] = row_of_reference(self._seal, self._numbers, int(self._seal.meta[start]))
-        table, info = zeros(self._count << self._bits, np.uint32), np.zeros(2 * self._count, np.uint64)
+        table, info = np.zeros(self._count << self._bits, np.uint32), np.zeros(2 * self._count, np.uint64)
         fill_sealed_rows(self._program, self._seal, self._numbers, table, info, self._bits)
         return table, frozen(info)

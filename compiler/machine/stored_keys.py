@@ -25,6 +25,8 @@ SLOTS, NUMBERS = 1 << 13, 1 << 14
 """The size of a new index, and of new records."""
 STEP = 8
 """Records that can grow by less than one part in so many are full."""
+AHEAD = 16
+"""Huge pages may reach beyond the records by one part in so many of what tables may take: their first page is written before it is full."""
 
 NO_RECORDS = np.zeros(1 + RECORDS_BEHIND, np.uint64)
 EMPTY = Store(np.zeros(2, np.uint64), NO_RECORDS, np.array([0, 1], np.int64), 1)
@@ -172,8 +174,9 @@ class StoredKeys:
 
     def _begin(self) -> None:
         counts, self._reserved = np.zeros(2, np.int64), reserved(self.most)
+        in_huge_pages(self._reserved, 8 * NUMBERS + self.most // AHEAD)
         counts[STORED_NUMBERS] = 1
-        self._tables = Store(zeros(SLOTS, np.uint64), self._reserved[:NUMBERS], counts, 1)
+        self._tables = Store(zeros(SLOTS, np.uint64, self.most), self._reserved[:NUMBERS], counts, 1)
 
     def _forget(self) -> None:
         self._lacking = 0
@@ -189,7 +192,7 @@ class StoredKeys:
             if 2 * index.nbytes > room:
                 self._lacking = 2 * index.nbytes
                 return
-            larger = zeros(2 * len(index), np.uint64)
+            larger = zeros(2 * len(index), np.uint64, self.most)
             rehash_stored(index, larger)
             self._tables = tables._replace(slots=larger)
             return
@@ -197,7 +200,7 @@ class StoredKeys:
         if size - len(records) < len(records) // STEP:
             self._lacking = 8 * (len(records) // STEP)
             return
-        in_huge_pages(self._reserved, 8 * size)
+        in_huge_pages(self._reserved, 8 * size + self.most // AHEAD)
         self._tables = tables._replace(records=self._reserved[:size])
 
 

@@ -91,7 +91,13 @@ def everything_guarded(side: str) -> Iterator[None]:
         stack.enter_context(patch("compiler.mappings.MAPPED_FROM", sys.maxsize))  # so that NumPy makes them all
         wings = compiler.criteria, compiler.machine, compiler.relay, dfa_router.rabbitmq
         names = [f"{wing.__name__}.{one.name}" for wing in wings for one in pkgutil.iter_modules(wing.__path__)]
-        for name in [*names, "compiler.mappings", "compiler.kernels.store_tables", "compiler.kernels.work", "compiler.kernels.tables"]:
+        for name in [
+            *names,
+            "compiler.mappings",
+            "compiler.kernels.store_tables",
+            "compiler.kernels.work",
+            "compiler.kernels.tables",
+        ]:
             module = importlib.import_module(name)
             if hasattr(module, "np"):
                 stack.enter_context(patch.object(module, "np", GuardedNumpy(side)))
@@ -304,10 +310,10 @@ def match_exact(patterns: list[list[Any]], reserved: bytes, keys: list[bytes | N
     nfa = build_nfa(patterns, reserved=reserved)
     expected = answers(Twin(nfa, b".", 1 << 22), keys)
 
-    def room(count: int, dtype: type[np.uint64]) -> npt.NDArray[np.uint64]:
-        return guarded(np.zeros(count, dtype), side)
+    def room(size: int) -> npt.NDArray[np.uint64]:
+        return guarded(np.zeros(size // 8, np.uint64), side)
 
-    with patch("compiler.machine.dividing.zeros", room):
+    with patch("compiler.machine.dividing.reserved", room):
         for capacity in (0, 3000, 1 << 20):
             machine = LazyDfa(nfa, b".", capacity, key_cache="auto", policy=Policy(exact=True))
             assert machine._parts.exact is not None
