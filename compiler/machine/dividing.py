@@ -71,7 +71,7 @@ def _exact_keys(nfa: Nfa, ends: Int32s, keys: Keys, program: Program) -> tuple[E
     np.cumsum(np.diff(nfa.tag_offsets)[ends], out=own[1:])
     own_tags = nfa.tags[np.repeat(nfa.tag_offsets[ends] - own[:-1], np.diff(own)) + np.arange(own[-1])]
     offsets, tags = np.zeros(len(ends) + 1, np.int32), [np.empty(0, np.int32)]
-    united = np.empty(ROWS * SHARED_FROM, np.int32)
+    united = reserved(4 * ROWS * SHARED_FROM).view(np.int32)  # of which most is never written
     row, stop = 0, min(FIRST, len(ends))
     while row < stop and walker.live_positions <= MOST_LIVE:
         found = walker.run([KeyColumn(keys.offsets[row : stop + 1], keys.data, None)], ids[row:stop], [])
