@@ -269,7 +269,8 @@ def _chosen(tags: Int32s, starts: Int32s, sizes: Int32s, ends: npt.NDArray[np.in
     total = int(ends[-1]) if len(ends) else 0
     moved = starts - (ends - sizes)  # from a run's place in the answer to that in the tags
     if total <= TOGETHER:
-        return tags[np.arange(total) + np.repeat(moved, sizes)]
+        found: Int32s = tags[np.arange(total) + np.repeat(moved, sizes)]
+        return found
     found = np.empty(total, np.int32)
     first = begin = 0
     while begin < total:

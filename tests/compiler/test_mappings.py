@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from compiler import mappings
 from compiler.mappings import in_huge_pages, reserved, zeros
 
 MIB = 1 << 20
@@ -87,9 +86,9 @@ def test_numpy_makes_tables_where_the_system_has_no_mapping(lacking: str, monkey
         raise OSError(12, "Cannot allocate memory")
 
     if lacking == "mapping":
-        monkeypatch.setattr(mappings.mmap, "mmap", refused)
+        monkeypatch.setattr(mmap, "mmap", refused)
     else:
-        monkeypatch.delattr(mappings.mmap, "MAP_PRIVATE", raising=False)
+        monkeypatch.delattr(mmap, "MAP_PRIVATE", raising=False)
     made = zeros(size, np.uint64, 0), reserved(8 * size)
     assert (contents(made[0]), contents(made[1])) == expected
     assert all(table.flags.owndata for table in made)
