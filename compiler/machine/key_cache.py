@@ -158,10 +158,8 @@ class KeyCache:
         """Return the table, or one of no slots where it is not wanted now or does not fit beside ``used`` bytes."""
         if not self.policy.wanted:  # as it never is where the mode is "off"
             return NO_KEY_TABLE
-        if not len(self.table):
-            table = key_table(capacity, self._share)
-            if used + table.nbytes <= capacity:
-                self.table = table
+        if not len(self.table) and used + table_bytes(capacity, self._share) <= capacity:
+            self.table = key_table(capacity, self._share)
         return self.table
 
     def end_of_stretch(self, row: int, stop: int) -> int:
