@@ -77,12 +77,13 @@ def _compile_exact(nfa: Nfa, column: KeyColumn) -> None:
 
 
 def _compile_store(machine: LazyDfa, column: KeyColumn) -> None:
-    from compiler.kernels.key_store import rehash_stored
+    from compiler.kernels.key_store import count_different, rehash_stored
 
     machine.match_batch([column])
     simulated_first = Policy(key_store=True, doorkeeper=True)
     LazyDfa(machine.nfa, b".", 4 << 20, key_cache="auto", policy=simulated_first).match_batch([column])
     rehash_stored(np.zeros(1, np.uint64), np.zeros(2, np.uint64))
+    count_different(whole(column), 0, 1, np.zeros(1, np.uint64))
 
 
 def _compile_seals(machine: LazyDfa, with_keys: LazyDfa, column: KeyColumn) -> None:

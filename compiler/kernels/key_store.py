@@ -23,6 +23,7 @@ from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, SEVEN, THREE
 
 __all__ = [
     "MOST_BYTES",
+    "count_different",
     "hash_key",
     "is_stored",
     "look_up_stored",
@@ -39,6 +40,7 @@ LINE = np.uint64(56)
 """So many bytes of a key are compared at once: with what stands in front of them these are eight numbers of its record."""
 RING = np.uint64(2 * TOGETHER - 1)
 """The mask of a place in the scratch space for keys that are on their way."""
+SIX, SIXTY_THREE = np.uint64(6), np.uint64(63)
 AHEAD = 8
 """Keys before one that is stored, its slot is asked for."""
 
@@ -136,6 +138,22 @@ def rehash_stored(old: Uint64s, new: Uint64s) -> None:
     for i in range(np.uint64(old.size)):
         if old[i] != ZERO:
             new[slot_of(new, mask, shift, old[i])] = old[i]
+
+
+@kernel
+def count_different(keys: Keys, row: Signed, stop: Signed, marks: Uint64s) -> Signed:
+    """Return about how many different keys are among keys ``row`` to ``stop``: by a mark for each hash, of which ``marks`` has 64 in a number."""
+    offsets, shift = keys.offsets, np.uint64(64) - trailing_zeros(np.uint64(64 * marks.size))
+    for i in range(marks.size):
+        marks[i] = ZERO
+    count = 0
+    for at in range(np.uint64(row), np.uint64(stop)):
+        begin = np.uint64(offsets[at])
+        mark = hash_key(keys.data, begin, np.uint64(offsets[at + ONE]) - begin) >> shift
+        line, bit = mark >> SIX, ONE << (mark & SIXTY_THREE)
+        count += marks[line] & bit == ZERO
+        marks[line] |= bit
+    return np.int64(count)
 
 
 @inlined

@@ -103,6 +103,10 @@ class KeyCachePolicy:
     share: float = 0.0
     """Of the keys of the last stretch that was judged, how many the table knew."""
 
+    def begin(self) -> None:
+        """Try the table at once, whatever was found before."""
+        self.wanted, self.left, self.stretch, self.share = True, STRETCH, STRETCH, 0.0
+
     def judge(self, *, keys: int, hits: int, words: int, size: int, word: float, deferred: int = 0) -> None:
         """Take note of a stretch of keys: how many the table knew, how many words the others had, and the bytes of them all.
 
@@ -145,6 +149,11 @@ class KeyCache:
         self.table: npt.NDArray[np.uint64] = NO_KEY_TABLE
         self._counts: tuple[int, ...] = NOTHING
 
+    def begin(self) -> None:
+        """Try the table at once; what was counted of a pause says nothing of that."""
+        self.policy.begin()
+        self._counts = NOTHING
+
     def forget(self) -> None:
         """Empty the table: it holds numbers of accept sets of a cache that was cleared."""
         self.table[:] = 0
@@ -154,11 +163,11 @@ class KeyCache:
         """Return the bytes of a table for a cache of this capacity; 0 if it is not wanted now, as where the mode is "off"."""
         return table_bytes(capacity, self._share) if self.policy.wanted else 0
 
-    def wanted_table(self, capacity: int, used: int) -> npt.NDArray[np.uint64]:
-        """Return the table, or one of no slots where it is not wanted now or does not fit beside ``used`` bytes."""
+    def wanted_table(self, capacity: int, used: int, *, begins: bool = True) -> npt.NDArray[np.uint64]:
+        """Return the table, or one of no slots where it is not wanted now, does not fit beside ``used`` bytes, or would have to begin and may not."""
         if not self.policy.wanted:  # as it never is where the mode is "off"
             return NO_KEY_TABLE
-        if not len(self.table) and used + table_bytes(capacity, self._share) <= capacity:
+        if begins and not len(self.table) and used + table_bytes(capacity, self._share) <= capacity:
             self.table = key_table(capacity, self._share)
         return self.table
 

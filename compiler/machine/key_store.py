@@ -27,6 +27,14 @@ SMALLEST = 1 << 20
 SHARE, MOST = 2, 1 << 30
 """At most one part in so many of the capacity goes to the store, and at most so many bytes: room for fifteen million keys."""
 
+LOOK, LONGEST_LOOK = 1 << 15, 1 << 17
+"""Keys that are looked up before it is looked whether they are few, and the most: twice as many each time that they are not."""
+SAMPLE, FEW, KNOWN = 1 << 11, 768, 0.9
+"""So many keys are looked at; fewer different ones among them are few, if so large a share is known. The key cache looks up 580 to 1,100 keys
+in 8 to 14 ns where the store takes 16 to 20, and 2,000 as soon as the store."""
+SHORTER = 56
+"""The bytes of a key of average length that the key cache knows."""
+
 LEFT = 4
 """One part in so many of the room that a walker has left when it pledges some stays with it."""
 
@@ -46,6 +54,8 @@ class KeyStore:
         self._stored = StoredKeys(self._limit) if shared is None else shared
         self._asked: Asked | None = None
         self._stretch = Stretch()
+        self._unlooked, self._look = 0, LOOK
+        self._marks = np.empty(0, np.uint64)
         self.policy = StorePolicy(active=bool(wanted))
 
     @property
@@ -90,6 +100,10 @@ class KeyStore:
         """Tell whether a column of so many keys is to be looked up now."""
         return self.policy.active and keys >= FEWEST and self._limit > 0
 
+    def lacks_room(self, room: int) -> bool:
+        """Tell whether tables of the walker's own are to begin, and ``room`` bytes are too few for them."""
+        return not self._shared and not self._stored.nbytes and room < first_bytes() + scratch_bytes(ROWS)
+
     def ready(self, room: int) -> bool:
         """Tell whether there are tables, or there is room for them, which is so many bytes; else a pause begins."""
         stored, aside = self._stored, scratch_bytes(ROWS)
@@ -115,6 +129,29 @@ class KeyStore:
     def left_to_simulate(self) -> int:
         """Keys that may be simulated until it is time to think about a trial: so that it does not depend on how many are at once."""
         return MOST if self.policy.active or not self._limit else max(1, -(-self.policy.left // SIMULATED_KEY))
+
+    def are_few(self, keys: Keys, start: int, stop: int, asked: Stretch) -> bool:
+        """Tell whether keys of which nearly all are known are so few, and so short, that the key cache looks them up sooner."""
+        from compiler.kernels.key_store import count_different
+
+        if asked.hits < KNOWN * asked.keys or asked.size > SHORTER * asked.keys or stop - start < SAMPLE:
+            return False
+        if not len(self._marks):
+            self._marks = np.empty(SAMPLE // 4, np.uint64)
+        return int(count_different(keys, start, start + SAMPLE, self._marks)) < FEW
+
+    def rests(self, keys: Keys, start: int, stop: int, asked: Stretch) -> bool:
+        """Begin to rest if the store pays, but the keys are few; tell whether it does."""
+        self._unlooked += stop - start
+        if self._shared or self._wanted or not self.policy.paid or self._unlooked < self._look:
+            return False
+        self._unlooked = 0
+        self._look = min(2 * self._look, LONGEST_LOOK)
+        if not self.are_few(keys, start, stop, asked):
+            return False
+        self._look = LOOK
+        self.policy.rest(stored=self._stored.count)
+        return True
 
     def due(self, done: Stretch) -> bool:
         """Count keys that were matched without the store; tell whether it is time to think about a trial (:meth:`StorePolicy.begin`)."""
@@ -162,6 +199,8 @@ class KeyStore:
         left = stored.limit - stored.nbytes
         room = left if self._shared else min(room, left)
         self.policy.judge(stretch, stored=stored.count, word=word, room=room, full=stored.full)
+        if not self.policy.paid:
+            self._look = LOOK
         if not self.policy.active:
             self.drop(lost=True)
 

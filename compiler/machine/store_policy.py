@@ -34,6 +34,8 @@ more can be won."""
 LONGEST = 1 << 15
 """The longest stretch of keys before it is judged again whether a store pays that has done so: other keys may have come. (Eight of 40 families
 took 1.3 to 1.9 times as long after a change to keys that do not recur, when the next judgement came after as many keys as all before.)"""
+REST = 1 << 17
+"""Keys that are left to the key cache where they are few."""
 RISING = 1.05
 """So many times as large must the share of known keys be when twice as many were asked for, unless it pays already."""
 
@@ -105,7 +107,9 @@ class StorePolicy:
     """At the last judgement, the share of keys that were known, and how many were stored."""
     _older: int = 0
     """The keys that were stored when the trial began: in a trial that has begun anew, they are of another time."""
-    _paid: bool = False
+    resting: bool = False
+    """Whether the key cache is asked instead, as keys are few."""
+    paid: bool = False
     """Whether the store paid at the last judgement."""
     _cached: bool = False
     _simulated: float = 0.0
@@ -115,17 +119,20 @@ class StorePolicy:
     """Before the trial, whether the key cache was asked, the share of keys that were simulated, the nanoseconds that something else took
     first, the share of keys which were left to be walked, and the words that were read, for each key of all."""
 
-    def begin(self, walked: Stretch, *, word: float, cached: bool = False, first: float = 0.0) -> None:
+    def begin(
+        self, walked: Stretch, *, word: float, cached: bool = False, first: float = 0.0, few: bool = False
+    ) -> None:
         """Begin a trial if there is something to win, by keys that were walked last; else think about it again later.
 
-        ``word`` is what walking a word costs now, ``cached`` tells whether the key cache was asked before, and ``first`` is what is done
-        with each key before it is walked.
+        ``word`` is what walking a word costs now, ``cached`` tells whether the key cache was asked before, ``first`` is what is done
+        with each key before it is walked, and ``few`` tells that the key cache knows them all, and best.
         """
         self._cached, self._simulated, self._first = cached, walked.simulated / walked.keys, first
         self._walked, self._words = 1 - walked.hits / walked.keys, walked.words / walked.keys
         size = walked.size / walked.keys
-        self.active = self._took(word, size) > _costs(size, stored=0)
-        self.left = TRIAL // 2 if self.active else EARLIEST
+        self.resting = few
+        self.active = not few and self._took(word, size) > _costs(size, stored=0)
+        self.left = TRIAL // 2 if self.active else REST if few else EARLIEST
 
     def judge(self, asked: Stretch, *, stored: int, word: float, room: int, full: bool = False) -> None:
         """Take note of a stretch of keys that were looked up, as many as were ``left``.
@@ -138,8 +145,8 @@ class StorePolicy:
         missed = 0.0 if full else (1 - share) * MISSED
         missed += SIMULATED * asked.simulated / asked.keys
         pays = share * self._took(word, size) > _costs(size, stored=stored) + missed
-        if self._paid and not pays:  # other keys have come: whether these recur is tried anew
-            self._asked, self._share, self._stored, self._older, self._paid = 0, 0.0, stored, stored, False
+        if self.paid and not pays:  # other keys have come: whether these recur is tried anew
+            self._begin_anew(stored)
             self.left = TRIAL // 2
             return
         if not (first or pays):
@@ -151,10 +158,22 @@ class StorePolicy:
                 return
         if pays:
             self.patience = PAUSE
-        self._share, self._stored, self._paid = share, stored, pays
+        self._share, self._stored, self.paid = share, stored, pays
         self.left = max(self._asked, TRIAL // 2)
         if pays:
             self.left = min(self.left, LONGEST)
+
+    def rest(self, *, stored: int) -> None:
+        """Look no keys up for a while, as the key cache does that sooner; so many are ``stored``, and stay so."""
+        self._begin_anew(stored)
+        self.active, self.resting, self.left = False, True, REST
+
+    def wake(self) -> None:
+        """Think about a trial at once: the key cache has lost."""
+        self.resting, self.left = False, 0
+
+    def _begin_anew(self, stored: int) -> None:
+        self._asked, self._share, self._stored, self._older, self.paid = 0, 0.0, stored, stored, False
 
     def _took(self, word: float, size: float) -> float:
         """Return the nanoseconds that a key of ``size`` bytes takes without the store, as keys were before the trial."""

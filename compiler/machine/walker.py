@@ -131,6 +131,8 @@ class Walker(BoundedCache):
         Returns False, with all of these keys left, where the cache is too full for them.
         """
         keys, meta, store, start = column.keys, cache.meta, self._key_store, column.row
+        if store.lacks_room(self._unused_bytes):
+            self._key_cache.drop()
         if not store.ready(self._unused_bytes):
             return True
         base, words, simulated = column.found.base, int(meta[WORDS]), self._fallbacks
@@ -155,6 +157,8 @@ class Walker(BoundedCache):
         fits = self._dense_rows.fits(cache, self._capacity - self._used_bytes - self._keys_bytes)
         word = self._key_cache.word_cost(self._used_bytes, rows=fits)
         store.judge(stretch, word=word, room=self._unused_bytes)
+        if self._exact is None and self._key_cache.policy.mode == "auto" and store.rests(keys, start, stop, stretch):
+            self._key_cache.begin()
         return True
 
     def _known_to(self, column: Progress) -> int:
@@ -214,7 +218,8 @@ class Walker(BoundedCache):
         seen = int(meta[SEEN])
         stop = self._end_of_chunk(column)
         used = nbytes(cache)
-        table = self._key_cache.wanted_table(self._capacity, used + self._dense_rows.nbytes + self._key_store.nbytes)
+        taken = used + self._dense_rows.nbytes + self._key_store.nbytes
+        table = self._key_cache.wanted_table(self._capacity, taken, begins=not self._key_store.policy.active)
         fits = self._dense_rows.fits(cache, self._capacity - used - self._keys_bytes)
         dense = fits and not len(table) and column.block > 1
         if dense and self._dense_rows.long_enough:
@@ -243,10 +248,17 @@ class Walker(BoundedCache):
         self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=fits, deferred=deferred)
         size = int(column.keys.offsets[column.row]) - int(column.keys.offsets[start])
         walked = Stretch(column.row - start, *counts, size, deferred)
+        if self._key_store.policy.resting and not self._key_cache.policy.wanted:
+            self._key_store.policy.wake()
         if walked.keys and self._key_store.due(walked):
             word = self._key_cache.word_cost(used, rows=fits)
             first = 0.0 if self._exact is None else FOUND
-            self._key_store.policy.begin(walked, word=word, cached=len(table) > 0, first=first)
+            few = (
+                self._exact is None
+                and len(table) > 0
+                and self._key_store.are_few(column.keys, start, column.row, walked)
+            )
+            self._key_store.policy.begin(walked, word=word, cached=len(table) > 0, first=first, few=few)
         return status
 
     def _end_of_chunk(self, column: Progress) -> int:

@@ -282,6 +282,7 @@ def match_stored(nfa: Any, keys: list[bytes | None], expected: list[list[int] | 
     from tests.compiler.machines import answers
 
     small = {"FEWEST": 1, "SMALLEST": 0, "SLOTS": 16, "NUMBERS": 64, "ROWS": 80}
+    count_different(keys, side)
     with contextlib.ExitStack() as stack:
         for name, value in small.items():
             stack.enter_context(patch.object(key_store if hasattr(key_store, name) else stored_keys, name, value))
@@ -291,6 +292,18 @@ def match_stored(nfa: Any, keys: list[bytes | None], expected: list[list[int] | 
                 machine = LazyDfa(nfa, b".", capacity, key_cache="auto", policy=policy)
                 for _ in range(3):
                     assert answers(machine, keys) == expected
+
+
+def count_different(keys: list[bytes | None], side: str) -> None:
+    """Count the different keys of a column that ends where nothing more may be read."""
+    from compiler.kernels.key_store import count_different
+    from compiler.kernels.tables import frozen
+    from compiler.machine.columns import whole
+    from tests.compiler.machines import column
+
+    where = whole(column(keys))
+    where = where._replace(data=frozen(guarded(where.data, side)), offsets=frozen(guarded(where.offsets, side)))
+    assert 0 < count_different(where, 0, len(keys), guarded(np.zeros(64, np.uint64), side)) <= len(set(keys))
 
 
 def spelled_by(keys: list[bytes | None]) -> list[list[Any]]:

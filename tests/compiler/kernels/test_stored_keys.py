@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.kernels.key_store import look_up_stored, rehash_stored, store_keys
+from compiler.kernels.key_store import count_different, look_up_stored, rehash_stored, store_keys
 from compiler.kernels.store_tables import (
     RECORDS_BEHIND,
     STORED,
@@ -155,3 +155,14 @@ def test_what_is_stored_after_tables_were_read_is_not_believed(key: bytes) -> No
         assert out[1] == 107
         store.records[:] = complete
     assert asked_for(store, [key, b"other"])[0] == [105, 107]
+
+
+def test_different_keys_are_counted_by_marks() -> None:
+    """About: two that have one mark count as one, which of 300 keys and 32,768 marks befalls one or two."""
+    rng = np.random.default_rng(11)
+    marks = np.full(512, 2**64 - 1, np.uint64)  # whatever the last count has left
+    for _ in range(40):
+        keys = drawn_keys(rng, int(rng.integers(1, 300)))
+        first = int(rng.integers(0, len(keys)))
+        different = len({key or b"" for key in keys[first:]})
+        assert different - 6 <= count_different(column(keys, 97), first, len(keys), marks) <= different

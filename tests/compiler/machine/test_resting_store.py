@@ -1,0 +1,121 @@
+"""Stored keys beside the key cache: which of the two is asked, and which of them has the room."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from compiler import Wildcard, build_nfa
+from compiler.kernels.store_tables import scratch_bytes
+from compiler.machine.key_cache import table_bytes
+from compiler.machine.key_store import FEW, ROWS, SAMPLE
+from compiler.machine.lazy import LazyDfa
+from compiler.machine.policy import AUTO, Policy
+from compiler.machine.simulator import Simulator
+from compiler.machine.store_policy import EARLIEST, REST, StorePolicy, Stretch
+from compiler.machine.stored_keys import first_bytes
+from compiler.prepare import jit_enabled
+from tests.compiler.machines import answers
+
+pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled machines")
+
+PATTERNS = [[b"w%d" % (i % 900), Wildcard.ONE, b"x%d" % i, Wildcard.MANY] for i in range(4000)]
+NFA = build_nfa(PATTERNS)
+COUNT = 100_000
+
+
+def keys_of(different: int, *, seed: int, first: int = 0, tail: str = "abc") -> list[bytes | None]:
+    numbers = first + np.random.default_rng(seed).integers(0, different, COUNT)
+    return [b"w%d.m.x%d.%s" % (i % 900, i % 5000, tail.encode()) for i in numbers.tolist()]
+
+
+MANY, SOME = keys_of(30_000, seed=1, tail="some.longer"), keys_of(FEW // 2, seed=2)
+"""Keys that are different by the ten thousand, and keys of which some hundred recur."""
+
+
+def automatic(capacity: int = 64 << 20) -> LazyDfa:
+    return LazyDfa(NFA, b".", capacity, key_cache="auto", policy=Policy(row_bytes=0))
+
+
+def test_few_keys_are_left_to_the_key_cache_and_many_are_looked_up_in_the_store_again() -> None:
+    machine = automatic()
+    (walker,) = machine._walkers
+    many, some = answers(Simulator(NFA, b"."), MANY), answers(Simulator(NFA, b"."), SOME)
+    for _ in range(2):
+        assert answers(machine, MANY) == many
+    store, table = walker._key_store, walker._key_cache
+    assert store.policy.active
+    assert not table.policy.wanted
+    words = machine.stats().words
+    assert answers(machine, SOME) == some
+    assert machine.stats().words - words < 0.1 * COUNT, "the key cache begins at once"
+    assert (store.policy.resting, store.policy.active, table.policy.wanted) == (True, False, True)
+    stored, hits, words = store._stored.count, machine.stats().key_cache_hits, machine.stats().words
+    assert answers(machine, SOME) == some
+    assert machine.stats().key_cache_hits - hits > 0.95 * COUNT
+    assert 0 < machine.stats().words - words < 0.2 * COUNT, "none would be walked if the store were asked"
+    assert store._stored.count == stored > 5000, "those of before are still there"
+    assert COUNT < REST
+    assert answers(machine, MANY) == many
+    assert (store.policy.resting, store.policy.active, table.policy.wanted) == (False, True, False)
+    assert machine.stats().bytes <= machine.stats().capacity
+
+
+def test_few_keys_are_not_stored_at_all() -> None:
+    machine = automatic()
+    keys = keys_of(FEW // 2, seed=2, tail="so.long.that.the.store.looks.cheaper")
+    for _ in range(3):
+        answers(machine, keys)
+    (walker,) = machine._walkers
+    assert walker._key_store.policy.resting
+    assert walker._key_store._asked is None, "not even a trial was made"
+    assert machine.stats().key_cache_hits > 0.97 * 3 * COUNT
+
+
+def test_keys_that_are_not_few_are_stored_though_the_key_cache_knows_them() -> None:
+    keys = keys_of(3 * SAMPLE, seed=3, tail="word.word.word")
+    machine = automatic()
+    for _ in range(3):
+        answers(machine, keys)
+    assert machine._walkers[0]._key_store.policy.active
+
+
+def test_a_store_begins_where_the_key_cache_was() -> None:
+    """Within a small bound there is room for one of the two. Of keys that are looked up whole first, the key cache never gets to know some."""
+    nfa = build_nfa([*([b"w%d" % i, b"a", b"b%d" % i] for i in range(12_000)), *PATTERNS])
+    keys = [
+        b"w%d.a.b%d" % (i, i) if i % 2 else key
+        for i, key in zip(np.random.default_rng(5).integers(0, 900, COUNT).tolist(), SOME, strict=True)
+    ]
+    expected = answers(Simulator(nfa, b"."), keys)
+    before = LazyDfa(nfa, b".", 1 << 20, key_cache="auto", policy=Policy(exact=True, row_bytes=0, key_store=False))
+    answers(before, keys)
+    (walker,) = before._walkers
+    key_table = walker._key_cache.table.nbytes
+    assert key_table == 1 << 18
+    room = first_bytes() + scratch_bytes(ROWS)
+    capacity = before.stats().bytes - key_table + room + (1 << 14)
+    assert 1 << 14 < table_bytes(capacity) < room, "so the room of the key table is needed"
+    with patch("compiler.machine.key_store.SMALLEST", 0), patch("compiler.machine.key_store.SHARE", 1):
+        machine = LazyDfa(nfa, b".", capacity, key_cache="auto", policy=Policy(exact=True, row_bytes=0))
+    (walker,) = machine._walkers
+    for _ in range(2):
+        assert answers(machine, keys) == expected
+        assert machine.stats().bytes <= capacity
+    assert walker._key_store.policy.active
+    assert walker._key_store._stored.count == len(set(keys))
+    assert not len(walker._key_cache.table)
+
+
+def test_a_rest_is_long_and_ends_when_the_key_cache_has_lost() -> None:
+    policy = StorePolicy(left=0)
+    policy.begin(Stretch(keys=1000, hits=990, words=30, size=20_000), word=9.0, cached=True, few=True)
+    assert (policy.active, policy.left) == (False, REST)
+    policy.begin(Stretch(keys=1000, hits=10, words=5000, size=20_000), word=9.0, cached=True)
+    assert policy.active
+    policy.rest(stored=77)
+    assert (policy.active, policy.paid, policy.left) == (False, False, REST)
+    assert REST > EARLIEST
+    assert AUTO.key_store is None
