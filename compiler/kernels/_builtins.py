@@ -27,6 +27,7 @@ from compiler.kernels.aside import aside
 __all__ = [
     "POINTER",
     "Builtin",
+    "bytes_of",
     "call",
     "call_with_one",
     "clear_error",
@@ -42,7 +43,7 @@ __all__ = [
     "pointer_of",
     "release",
     "set_tuple_item",
-    "take_bytes",
+    "size_of_bytes",
     "take_utf8",
     "tuple_item",
     "tuple_size",
@@ -61,6 +62,7 @@ def _c(name: str, result: Any, *arguments: Any) -> Any:
     return cast("Any", types).ExternalFunction(name, result(*arguments))
 
 
+bytes_of = _c("PyBytes_AsString", POINTER, POINTER)
 call = _c("PyObject_Vectorcall", POINTER, POINTER, POINTER, POINTER, POINTER)
 call_with_one = _c("PyObject_CallOneArg", POINTER, POINTER, POINTER)
 clear_error = _c("PyErr_Clear", types.void)
@@ -76,7 +78,7 @@ pointer_of = _c("PyLong_AsVoidPtr", POINTER, POINTER)
 release = _c("Py_DecRef", types.void, POINTER)
 set_tuple_item = _c("PyTuple_SetItem", _INT, POINTER, POINTER, POINTER)
 """It takes the reference of the item over."""
-take_bytes = _c("PyBytes_AsStringAndSize", _INT, POINTER, POINTER, POINTER)
+size_of_bytes = _c("PyBytes_Size", POINTER, POINTER)
 take_utf8 = _c("PyUnicode_AsUTF8AndSize", POINTER, POINTER, POINTER)
 tuple_item = _c("PyTuple_GetItem", POINTER, POINTER, POINTER)
 """The reference is borrowed."""

@@ -142,7 +142,7 @@ class BoundedCache:
         self._dense_rows = DenseRows(self._program, self._policy.row_bytes)
         self._key_cache.drop()
         self._key_store = KeyStore(self._capacity, wanted=self._policy.stores_keys)
-        self._single = SingleKeys(self._program, self._exact_keys, self._capacity)
+        self._single = SingleKeys(self._program, self._exact_keys)
         self._words_at_clear = int(cache.meta[WORDS])
         self._closing = Closing()
         self._cache = cache if nbytes(cache) <= self._capacity and self._policy.simulate is not True else None
@@ -185,7 +185,6 @@ class BoundedCache:
         self._numbering = object()
         self._key_cache.forget()
         self._key_store.drop()
-        self._single.forget()
         self._words_at_clear = int(cache.meta[WORDS])
         self._closing = Closing()
         self._clears += 1
