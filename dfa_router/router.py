@@ -78,7 +78,7 @@ class Router:
         # Engines that are there to be measured, or whose bindings change, remember no answers.
         self._single = SingleAnswers(bindings, matcher, remembers="cache_bytes" in info.options)
         self._settled = False
-        """Whether it was decided if this router has a function of its own in place of the method match()."""
+        """Whether it was decided if this router has a function in place of its method match()."""
 
     def __getstate__(self) -> dict[str, Any]:
         state = {**self.__dict__, "_settled": False}
@@ -133,15 +133,15 @@ class Router:
         return self._single.match(key)
 
     def _settle(self) -> None:
-        """Take a function of machine code in place of :meth:`match`, if that may be, as this one is only found in a class by then.
+        """Take a function of machine code in place of :meth:`match`, if that one is nobody else's.
 
-        Not before the first key: it takes milliseconds to load.
+        Not before the first key that is asked for: loading it takes milliseconds.
         """
-        self._settled = True
         if type(self).match is _MATCH:
             function = self._single.function(_MATCH)
             if function is not None:
                 self.match = function  # type: ignore[method-assign]
+        self._settled = True
 
     def match_bindings(self, key: str | bytes) -> tuple[int, ...]:
         """Return the positions of the bindings that match the key, ascending."""

@@ -151,12 +151,16 @@ def state_of_frame(frame: Uint64s) -> tuple[object, ...]:
 @inlined
 def take_key(state: Signed, frame: Uint64s, key: Signed) -> Signed:
     """Copy a key, str or bytes, to the buffer; return how many bytes it has, or MISSING if it cannot be taken."""
-    if is_instance(key, tuple_item(state, TEXT)) > 0:
+    data, length = np.intp(0), np.int64(0)
+    text = is_instance(key, tuple_item(state, TEXT))
+    if text > 0:
+        # Python keeps the UTF-8 of text that is not ASCII with the text, as it does when a list becomes an Arrow column.
         data = take_utf8(key, pointer_of(tuple_item(state, ADDRESS)) + 8 * LENGTH)
         length = np.int64(frame[LENGTH])
-    else:
+    elif text == 0:
         data = bytes_of(key)
-        length = size_of_bytes(key) if data != 0 else 0
+        if data != 0:
+            length = size_of_bytes(key)
     if data == 0:  # half of a surrogate pair, or neither of the two
         clear_error()
         return MISSING
