@@ -86,7 +86,9 @@ class Router:
         return state
 
     def __repr__(self) -> str:
-        return f"<Router: {len(self._single.bindings)} bindings, dialect {self._dialect.name}, engine {self._info.name}>"
+        return (
+            f"<Router: {len(self._single.bindings)} bindings, dialect {self._dialect.name}, engine {self._info.name}>"
+        )
 
     def __len__(self) -> int:
         return len(self._single.bindings)

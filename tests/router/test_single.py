@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import inspect
@@ -22,7 +23,9 @@ from compiler.prepare import jit_enabled
 from dfa_router.single import _LOCKED, SingleAnswers
 
 BINDINGS = [("a.*", "x"), ("a.1", "y"), ("#.é", "z"), ("b.#", "w"), ("b.*", "w")]
-BUILTIN = type(len)
+BUILTIN: object = type(len)
+NOT_INTERNED = "".join(reversed("yek"))
+"""The name of the argument, but not the text that stands for each ``key`` in a program."""
 
 quick = pytest.mark.skipif(
     not jit_enabled() or not _LOCKED or bool(sys.flags.bytes_warning),
@@ -39,7 +42,8 @@ def settled(bindings: list[tuple[str, str]] = BINDINGS, **options: Any) -> dr.Ro
 
 def method(router: dr.Router) -> Callable[..., tuple[str, ...]]:
     """Return the method that the function stands for."""
-    return dr.Router.match.__get__(router)
+    bound: Callable[..., tuple[str, ...]] = dr.Router.match.__get__(router)
+    return bound
 
 
 def told(ask: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
@@ -90,7 +94,9 @@ def test_it_says_the_same_as_the_method_to_whatever_it_is_called_with() -> None:
         assert told(router.match, one) == told(method(router), one), one
         assert told(router.match, one)[0] is dr.KeyTypeError
         assert told(router.match, key=one) == told(method(router), key=one), one
-    assert told(router.match, Strange(ValueError)) == told(method(router), Strange(ValueError)) == (ValueError, "no hash")
+    assert (
+        told(router.match, Strange(ValueError)) == told(method(router), Strange(ValueError)) == (ValueError, "no hash")
+    )
     for arguments, named in (
         ((), {}),
         (("a", "b"), {}),
@@ -107,7 +113,7 @@ def test_the_key_may_be_named() -> None:
     router = settled()
     for _ in range(3):
         assert router.match(key="a.1") == ("x", "y")
-        assert router.match(**{"".join(("k", "e", "y")): "a.2"}) == ("x",)  # a name that is no interned text
+        assert router.match(**{NOT_INTERNED: "a.2"}) == ("x",)
     router._single.recent["c"] = ("remembered",)
     assert router.match(key="c") == ("remembered",)
 
@@ -116,6 +122,7 @@ def test_errors_of_a_comparison_come_through() -> None:
     """A signal's handler may raise in it as in any code of Python."""
 
     class Interrupted(str):
+        __slots__ = ()
         __hash__ = str.__hash__
 
         def __eq__(self, other: object) -> bool:
@@ -231,13 +238,13 @@ def test_a_million_wrong_and_missing_keys_leave_no_memory_behind() -> None:
     tags = [("#", f"q{i}") for i in range(40)]  # tags of over 256, which are numbers of their own
     many = settled([(f"n{i}", "q") for i in range(300)] + tags)
 
+    wrongs: list[Any] = [[], "\ud800"]
+
     def ask(count: int) -> int:
         for i in range(count):
-            for wrong in ([], "\ud800"):
-                try:
-                    router.match(wrong)  # type: ignore[arg-type]
-                except dr.KeyTypeError:
-                    pass
+            for wrong in wrongs:
+                with contextlib.suppress(dr.KeyTypeError):
+                    router.match(wrong)
             router.match(f"a.{i}.é")
             many.match(f"n.{i}")
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -278,6 +285,7 @@ def test_a_key_that_empties_the_answers_while_it_is_compared_is_answered() -> No
     router = settled()
 
     class Emptying(str):
+        __slots__ = ()
         __hash__ = str.__hash__
 
         def __eq__(self, other: object) -> bool:
