@@ -42,6 +42,7 @@ __all__ = [
     "pointer_at",
     "pointer_of",
     "release",
+    "set_dictionary_item",
     "set_tuple_item",
     "size_of_bytes",
     "take_utf8",
@@ -76,6 +77,7 @@ make_tuple = _c("PyTuple_New", POINTER, POINTER)
 new_reference = _c("Py_IncRef", types.void, POINTER)
 pointer_of = _c("PyLong_AsVoidPtr", POINTER, POINTER)
 release = _c("Py_DecRef", types.void, POINTER)
+set_dictionary_item = _c("PyDict_SetItem", _INT, POINTER, POINTER, POINTER)
 set_tuple_item = _c("PyTuple_SetItem", _INT, POINTER, POINTER, POINTER)
 """It takes the reference of the item over."""
 size_of_bytes = _c("PyBytes_Size", POINTER, POINTER)

@@ -15,12 +15,14 @@ from compiler.kernels._builtins import (
     bytes_of,
     clear_error,
     copy_bytes,
+    dictionary_item,
     is_instance,
     make_number,
     make_tuple,
     new_reference,
     pointer_of,
     release,
+    set_dictionary_item,
     set_tuple_item,
     size_of_bytes,
     take_utf8,
@@ -74,20 +76,23 @@ __all__ = [
 
 SEPARATOR, RESERVED, WORD_SHIFT, WORD_MULTIPLIER, EDGE_SHIFT, EDGE_SYMBOL_BITS, EDGE_KEY_SHIFT = range(7)
 """Slots of a frame that are numbers."""
-LENGTH, FOUND_WHOLE = 7, 8
-"""Slots that kernels write: the bytes of a key, while it is taken; and how many keys were found whole so far."""
-KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, FILTERS, META, SET_END, TAGS = range(9, 25, 2)
+LENGTH, FOUND_WHOLE, ROOM = range(7, 10)
+"""Slots that kernels write: the bytes of a key, while it is taken; how many keys were found whole so far; and how many more accept tags may
+be kept."""
+KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, FILTERS, META, SET_END, TAGS = range(10, 26, 2)
 """Slots of a frame that are addresses of arrays; each is followed by the array's size."""
-STATE_END, MEMBERS, NODES, LABELS, EDGES = range(25, 35, 2)
+STATE_END, MEMBERS, NODES, LABELS, EDGES = range(26, 36, 2)
 """Those that are read only for a word that passes a filter and has no transition."""
-EXACT_SLOTS, EXACT_RECORDS, EXACT_MARKS = range(35, 41, 2)
+EXACT_SLOTS, EXACT_RECORDS, EXACT_MARKS = range(36, 42, 2)
 """Those of keys that are looked up whole, of no numbers where none are."""
-OWN = 41
+OWN = 42
 """The first slot of the kernel's own."""
-MOST_SLOTS = 48
+MOST_SLOTS = 64
 """No frame has more."""
-ADDRESS, TEXT, NONE_ITEM, _FRAME = range(4)
-"""Items of a builtin's state: where its frame is, the type str, None, and the frame."""
+ADDRESS, TEXT, NONE_ITEM, KEPT, _FRAME = range(5)
+"""Items of a builtin's state: where its frame is, the type str, None, the answers that are kept, and the frame."""
+FEW_TAGS = 8
+"""A set with more tags is kept as a tuple, as making one takes longer than looking it up."""
 KINDS: tuple[type, ...] = (
     *(np.uint8, np.uint64, np.uint8, np.int32, np.uint64, np.int64, np.int32, np.int32),
     *(np.int32, np.int32, np.uint64, np.int32, np.uint64),
@@ -138,14 +143,15 @@ def frame_of(
         assert array.flags.c_contiguous
     places = [number for array in arrays for number in (array.ctypes.data, len(array))]
     first = program.separator, reserved, program.word_shift, program.word_multiplier, *edges
-    frame = np.array([*first, 0, 0, *places, *numbers], np.uint64)
+    frame = np.array([*first, 0, 0, 0, *places, *numbers], np.uint64)
     assert len(frame) <= MOST_SLOTS
     return frame
 
 
-def state_of_frame(frame: Uint64s) -> tuple[object, ...]:
-    """Return the state of a :class:`compiler.kernels._builtins.Builtin` that reads this frame, and keeps it."""
-    return frame.ctypes.data, str, None, frame
+def state_of_frame(frame: Uint64s, room: int) -> tuple[object, ...]:
+    """Return the state of a :class:`compiler.kernels._builtins.Builtin` that reads this frame, and keeps it; and so many tags."""
+    frame[ROOM] = room
+    return frame.ctypes.data, str, None, {}, frame
 
 
 @inlined
@@ -193,11 +199,28 @@ def answer_of(state: Signed, frame: Uint64s, accept: Signed) -> Signed:
     ends, tags = array_at(frame, SET_END, np.int32), array_at(frame, TAGS, np.int32)
     begin = np.int64(ends[accept - 1])
     count = np.int64(ends[accept]) - begin
+    name = np.intp(0)
+    if count > FEW_TAGS:
+        name = make_number(accept)
+        if name == 0:
+            return 0
+        answer = dictionary_item(tuple_item(state, KEPT), name)
+        if answer != 0:
+            new_reference(answer)
+            release(name)
+            return answer
     answer = make_tuple(count)
     i = 0
     while answer != 0 and i < count:
         answer = put(answer, i, np.int64(tags[begin + i]))
         i += 1
+    if name != 0:
+        if answer != 0 and count <= np.int64(frame[ROOM]):
+            if set_dictionary_item(tuple_item(state, KEPT), name, answer) == 0:
+                frame[ROOM] -= np.uint64(count)
+            else:
+                clear_error()
+        release(name)
     return answer
 
 

@@ -142,7 +142,7 @@ class BoundedCache:
         self._dense_rows = DenseRows(self._program, self._policy.row_bytes)
         self._key_cache.drop()
         self._key_store = KeyStore(self._capacity, wanted=self._policy.stores_keys)
-        self._single = SingleKeys(self._program, self._exact_keys)
+        self._single = SingleKeys(self._program, self._exact_keys, self._capacity)
         self._words_at_clear = int(cache.meta[WORDS])
         self._closing = Closing()
         self._cache = cache if nbytes(cache) <= self._capacity and self._policy.simulate is not True else None
@@ -181,10 +181,11 @@ class BoundedCache:
             self._doorkeeper = self._was_full = True
             smallest = empty_cache(self._program, self._capacity, doorkeeper=True)
             smallest.meta[COUNTS], smallest.meta[CRAMPED] = cache.meta[COUNTS], 1
-            self._cache, self._single.cache = smallest, None
+            self._cache = smallest
         self._numbering = object()
         self._key_cache.forget()
         self._key_store.drop()
+        self._single.cache = None
         self._words_at_clear = int(cache.meta[WORDS])
         self._closing = Closing()
         self._clears += 1

@@ -66,7 +66,7 @@ class SealedWalker(SmallBatchWalker):
         self._sealed_pace = SealedPace()
         self._sealed_keys = 0
         """Keys that were answered here, those of them that were asked for singly and found whole included."""
-        self._sealed_single = SingleKeys(program, parts.exact)
+        self._sealed_single = SingleKeys(program, parts.exact, capacity)
 
     def run(self, columns: Iterable[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
         """Match every key of every column, as :meth:`compiler.machine.walker.Walker.run` does."""

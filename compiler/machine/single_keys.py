@@ -15,17 +15,23 @@ __all__ = ["ONE_BYTES", "SingleKeys"]
 ONE_BYTES = 4096
 """The longest key that is matched by itself; a longer one goes the way of columns, which takes 40 us instead of 1. AMQP
 has keys of up to 255 bytes, NATS of 4,096."""
+MOST_TAGS = 1 << 16
+"""Accept tags that are kept as tuples, at most: about 2 MB of Python's numbers."""
 
 
 class SingleKeys:
     """One walker's; its attributes are read by :meth:`compiler.machine.walker.Walker.find`, which spares a call."""
 
-    def __init__(self, program: Program, exact: Exact | None) -> None:
-        """Begin without a cache. Keys are looked up among ``exact`` ones before they are walked."""
+    def __init__(self, program: Program, exact: Exact | None, capacity: int) -> None:
+        """Begin without a cache; ``capacity`` is the cache's, and bounds the answers that are kept to a sixteenth of it.
+
+        Keys are looked up among ``exact`` ones before they are walked.
+        """
+        self._room = min(MOST_TAGS, capacity // 64)
         self._program, self._exact = program, exact
         self.cache: Cache | None = None
         """The cache that ``find`` reads: that one has its arrays' addresses, this keeps the arrays. None where it is
-        not needed any more, and would keep memory from being given back."""
+        not needed any more, and would keep memory from being given back, or was cleared, and numbers its sets anew."""
         self.seal: Seal | None = None
         """The sealed tables that it reads instead."""
         self.find: Callable[[str | bytes], tuple[int, ...] | None] = _nothing
@@ -42,7 +48,7 @@ class SingleKeys:
             from compiler.kernels.single_frame import state_of_frame
 
             self._frame = make_frame(self._program, cache, self._exact, self._key)
-            self.find = match_one.make(state_of_frame(self._frame), "find")
+            self.find = match_one.make(state_of_frame(self._frame, self._room), "find")
         self.cache = cache
 
     def prepare_sealed(self, seal: Seal) -> None:
@@ -51,7 +57,7 @@ class SingleKeys:
         from compiler.kernels.single_sealed import make_frame, match_one_sealed
 
         self._frame = make_frame(self._program, seal, self._exact, self._key)
-        self.find = match_one_sealed.make(state_of_frame(self._frame), "find")
+        self.find = match_one_sealed.make(state_of_frame(self._frame, self._room), "find")
         self.seal = seal
 
     @property
