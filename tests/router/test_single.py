@@ -215,6 +215,7 @@ def test_references_are_taken_and_given_back() -> None:
         router.match(known)
         router.match(key=known)
         router.match(unknown)
+        router.match(long)
         for bad in (wrong, None):
             with pytest.raises(dr.KeyTypeError):
                 router.match(bad)  # type: ignore[arg-type]
