@@ -259,6 +259,36 @@ def test_single_keys_while_the_cache_is_cleared() -> None:
     assert machine.stats().fallbacks == 0
 
 
+def test_large_sets_of_single_keys_while_the_cache_is_cleared() -> None:
+    """Those are kept as tuples by their numbers, as many as there is room for; and so are those of sealed tables."""
+    copies = 12
+    nfa = build_nfa([[b"w%d" % i, Wildcard.MANY] for i in range(40) for _ in range(copies)])
+    rng = random.Random(5)
+    machine = without_bits(LazyDfa(nfa, b".", 4500))
+    for _ in range(100):
+        some = rng.choices(range(45), k=30)
+        for i in (*some, *some, *some):
+            assert machine.match(b"w%d.x" % i) == (() if i >= 40 else tuple(range(copies * i, copies * (i + 1))))
+    assert machine.stats().clears > 10
+    sealed = machine.seal()
+    assert sealed is not None
+    for i in (*range(45), *range(45)):
+        assert sealed.match(b"w%d.x" % i) == machine.match(b"w%d.x" % i)
+    assert sealed.stats().sealed_keys > 0
+
+
+def test_a_large_set_is_made_a_tuple_once() -> None:
+    nfa = build_nfa([[b"a", Wildcard.MANY]] * 1000)
+    machine = without_bits(LazyDfa(nfa, b".", 4 << 20))
+    machine.match(b"a.b")
+    kept = machine.match(b"a.b")
+    assert machine.match(b"a.c") is machine.match(b"a.b") is kept
+    small = without_bits(LazyDfa(nfa, b".", 40_000))  # a sixteenth of which has no room for it
+    small.match(b"a.b")
+    assert small.match(b"a.b") == small.match(b"a.b") == kept
+    assert small.match(b"a.b") is not small.match(b"a.b")
+
+
 @pytest.mark.parametrize("count", KEY_COUNTS)
 def test_batches_of_any_size(count: int) -> None:
     """Around the number of keys that are walked at a time, and keys around the number of words that are found at a time."""
