@@ -294,7 +294,7 @@ def test_a_key_that_empties_the_answers_while_it_is_compared_is_answered() -> No
             gc.collect()
             return str.__eq__(self, other)
 
-    for _ in range(100):
+    for _ in range(5):
         router.match("a.1")
         assert router.match(Emptying("a.1")) == ("x", "y")
 
