@@ -70,7 +70,7 @@ def test_a_key_has_the_same_answer_at_first_and_later_as_text_and_as_bytes() -> 
     keys += [f"a.{i}" for i in range(1500)]
     oracle = dr.compile(BINDINGS, engine="naive")
     router = dr.compile(BINDINGS)
-    for asked in (router, router.seal(["a.1", "b.c"])):
+    for asked in (router, router.seal(["a.1", "b.c"])) if jit_enabled() else (router,):
         for _ in range(3):
             for key in keys:
                 assert asked.match(key) == asked.match(key) == asked.match(key.encode()) == oracle.match(key), key
@@ -180,6 +180,7 @@ def test_the_function_itself_is_pickled_as_a_method_is(protocol: int) -> None:
         assert [*map(pickle.loads(data), ["a.1", "b", "a.1"])] == [("x", "y"), ("w",), ("x", "y")]
 
 
+@quick
 def test_a_router_that_is_dropped_is_gone_at_once() -> None:
     """Without the garbage collector, which comes late, and takes long where there are a million bindings."""
     gc.collect()
