@@ -58,6 +58,7 @@ def compile_kernels() -> None:
     large = build_nfa([[b"word%d" % i, b"a-rather-long-word"] for i in range(100)] + [[b"a"] * 64])
     _compile_relay(column)
     _compile_criteria()
+    _compile_remembered()
     for nfa in (small, large):
         machine = LazyDfa(nfa, b".", 1 << 20)
         machine.match_batch([column])
@@ -68,6 +69,12 @@ def compile_kernels() -> None:
         Simulator(nfa, b".").match_batch([column])
     _compile_exact(large, column)
     _compile_store(LazyDfa(small, b".", 4 << 20, key_cache="auto", policy=Policy(key_store=True)), column)
+
+
+def _compile_remembered() -> None:
+    from compiler.kernels.remembered import ask_remembered
+
+    ask_remembered.make(({}, str, (), "key"), "match")("word1.x")
 
 
 def _compile_exact(nfa: Nfa, column: KeyColumn) -> None:

@@ -7,7 +7,6 @@ bindings themselves. The work is done in the engine: a batch goes from the route
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -38,20 +37,15 @@ from dfa_router.language.dialects import Dialect
 from dfa_router.language.rules import compile_nfa
 from dfa_router.learning import learn
 from dfa_router.results import Matches, name_table
+from dfa_router.single import LEFT, SingleAnswers
 from dfa_router.storage.compiled import Compiled
 from dfa_router.storage.files import write_compiled
-from dfa_router.storage.flat_bindings import FlatBindings, flat
+from dfa_router.storage.flat_bindings import FlatBindings
 
 __all__ = ["Router"]
 
 _DRAWN = 200
 """The most bindings that are drawn in a picture of a router."""
-_RECENT, _RECENT_BYTES, _RECENT_NAMES = 1024, 255, 16
-"""How many answers a router remembers, the longest key, and the most destinations of one: half a megabyte at most, beside the
-names of destinations."""
-_MIXED = not sys.flags.bytes_warning
-"""Whether text and bytes may be keys of one dictionary. Looking one up there compares it with its equal of the other type, of
-which ``python -bb`` makes an error; two dictionaries, or types in the keys, would take a sixth more time for each hit."""
 
 
 class Router:
@@ -72,7 +66,6 @@ class Router:
         if info.dynamic and isinstance(matcher, DynamicMatcher):
             matcher = live_matcher(bindings, matcher, dialect)
             bindings = matcher.bindings
-        self._bindings = bindings
         self._matcher = matcher
         # Asked once and kept, as testing for a protocol takes 50 us.
         self._batches = with_batches(matcher)
@@ -82,20 +75,23 @@ class Router:
         self._dialect = dialect
         self._options = options
         self._table = name_table(())
-        # The last answers of match(). Engines that are there to be measured, or whose bindings change, do not use it.
-        self._recent: dict[str | bytes, tuple[str, ...]] = {}
-        self._remembers = _MIXED and "cache_bytes" in info.options
+        # Engines that are there to be measured, or whose bindings change, remember no answers.
+        self._single = SingleAnswers(bindings, matcher, remembers="cache_bytes" in info.options)
+        self._settled = False
+        """Whether it was decided if this router has a function in place of its method match()."""
 
     def __getstate__(self) -> dict[str, Any]:
-        # The other engines pickle their patterns one by one anyway.
-        bindings = flat(self._bindings) if isinstance(self._matcher, Automaton) else self._bindings
-        return {**self.__dict__, "_bindings": bindings, "_recent": {}}
+        state = {**self.__dict__, "_settled": False}
+        state.pop("match", None)
+        return state
 
     def __repr__(self) -> str:
-        return f"<Router: {len(self._bindings)} bindings, dialect {self._dialect.name}, engine {self._info.name}>"
+        return (
+            f"<Router: {len(self._single.bindings)} bindings, dialect {self._dialect.name}, engine {self._info.name}>"
+        )
 
     def __len__(self) -> int:
-        return len(self._bindings)
+        return len(self._single.bindings)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """Return the picture that a notebook shows: the NFA of the live bindings, whatever the engine."""
@@ -109,9 +105,10 @@ class Router:
     @property
     def bindings(self) -> tuple[Binding, ...]:
         """The bindings in the order of their positions; with a dynamic engine, also those that were unsubscribed."""
-        if isinstance(self._bindings, FlatBindings):
-            self._bindings = tuple(self._bindings)  # decoded once, in case that they are asked for again
-        return tuple(self._bindings)
+        single = self._single
+        if isinstance(single.bindings, FlatBindings):
+            single.bindings = tuple(single.bindings)  # decoded once, in case that they are asked for again
+        return tuple(single.bindings)
 
     @property
     def engine(self) -> EngineInfo:
@@ -130,26 +127,23 @@ class Router:
         under ``python -b``.
         """
         try:
-            return self._recent[key]
-        except (KeyError, TypeError):  # not remembered; or not hashable, and then key_bytes says what is wrong
+            return self._single.recent[key]
+        except LEFT:
             pass
-        positions = self._matcher.match(key_bytes(key))
-        if len(positions) > 1:
-            answer = self._named(positions)
-        else:  # the most frequent cases: 0.1 us instead of 0.5
-            answer = (self._bindings[positions[0]].destination,) if positions else ()
-        if self._remembers and len(key) <= _RECENT_BYTES and len(answer) <= _RECENT_NAMES:
-            if len(self._recent) >= _RECENT:
-                self._recent.clear()  # as the automaton's cache is: there is no order to keep and nothing to lock
-            self._recent[key] = answer
-        return answer
+        if not self._settled:
+            self._settle()
+        return self._single.match(key)
 
-    def _named(self, positions: tuple[int, ...]) -> tuple[str, ...]:
-        """Return the destinations of bindings, once each.
+    def _settle(self) -> None:
+        """Take a function of machine code in place of :meth:`match`, if that one is nobody else's.
 
-        Not a part of :meth:`match`: the list makes ``self`` a variable of two functions, and a remembered key takes a third more.
+        Not before the first key that is asked for: loading it takes milliseconds.
         """
-        return tuple(dict.fromkeys([self._bindings[position].destination for position in positions]))
+        if type(self).match is _MATCH:
+            function = self._single.function(_MATCH)
+            if function is not None:
+                self.match = function  # type: ignore[method-assign]
+        self._settled = True
 
     def match_bindings(self, key: str | bytes) -> tuple[int, ...]:
         """Return the positions of the bindings that match the key, ascending."""
@@ -199,7 +193,7 @@ class Router:
         [2, 1]
         """
         column = key_array(keys)
-        rows = block_rows(self._matcher, len(self._bindings), most_bytes)
+        rows = block_rows(self._matcher, len(self._single.bindings), most_bytes)
         return (self.match_batch(column.slice(row, rows), threads=threads) for row in range(0, len(column), rows))
 
     def subscribe(self, pattern: str, destination: str) -> int:
@@ -232,8 +226,8 @@ class Router:
         elif isinstance(self._matcher, SnapshotView):
             live = sorted(position for _, position in self._matcher.subscriptions())
         else:
-            live = range(len(self._bindings))
-        return {position: self._bindings[position] for position in live}
+            live = range(len(self._single.bindings))
+        return {position: self._single.bindings[position] for position in live}
 
     def topics(self, destination: str) -> tuple[str, ...]:
         """Return the patterns that are bound to a destination, once each, the oldest first."""
@@ -246,7 +240,7 @@ class Router:
         Raises :class:`OptionError` if the engine has no snapshots.
         """
         view = self._changeable().snapshot()
-        return Router(self._bindings, view, replace(self._info, dynamic=False, concurrent=False), self._dialect)
+        return Router(self._single.bindings, view, replace(self._info, dynamic=False, concurrent=False), self._dialect)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the compiled form to a file, for :func:`load`; of the cache only what is sealed (:meth:`seal`).
@@ -263,7 +257,7 @@ class Router:
         assert isinstance(self._matcher, Automaton)
         return Compiled(
             nfa=self._matcher.nfa,
-            bindings=self._bindings,
+            bindings=self._single.bindings,
             dialect=self._dialect,
             engine=self._info.name,
             options=self._options,
@@ -305,7 +299,7 @@ class Router:
         return self._with(sealed)
 
     def _with(self, matcher: Matcher) -> Router:
-        return Router(self._bindings, matcher, self._info, self._dialect, self._options)
+        return Router(self._single.bindings, matcher, self._info, self._dialect, self._options)
 
     def stats(self) -> CacheStats:
         """Return the counters of the engine's cache: its size, hits, clears, and keys that went to the NFA instead."""
@@ -322,8 +316,12 @@ class Router:
     def _destinations(self) -> tuple[Int32s, Any]:
         """Return the name table of the bindings; it is made when it is first needed, and again when there are more."""
         table = self._table
-        if isinstance(self._bindings, FlatBindings) and not len(table[0]):
-            table = self._table = (self._bindings.codes, name_table(self._bindings.names)[1])
-        elif len(table[0]) < len(self._bindings):
-            table = self._table = name_table(binding.destination for binding in list(self._bindings))
+        if isinstance(self._single.bindings, FlatBindings) and not len(table[0]):
+            table = self._table = (self._single.bindings.codes, name_table(self._single.bindings.names)[1])
+        elif len(table[0]) < len(self._single.bindings):
+            table = self._table = name_table(binding.destination for binding in list(self._single.bindings))
         return table
+
+
+_MATCH = Router.match
+"""As it is written above: whoever puts another one in its place wants that to be called for each key."""

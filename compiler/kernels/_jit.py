@@ -33,6 +33,8 @@ from compiler.kernels.aside import aside
 
 __all__ = [
     "JIT",
+    "OPTIONS",
+    "Kept",
     "array_at",
     "brief",
     "equal64",
@@ -56,7 +58,7 @@ JIT: bool = not cast("Any", numba.config).DISABLE_JIT
 typeof: Any = numba.typeof
 """From a value to its type in kernels."""
 
-_OPTIONS: dict[str, Any] = {
+OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
     # No reference counting: kernels allocate nothing and keep nothing, and their callers keep the arrays. numba would count
@@ -64,11 +66,12 @@ _OPTIONS: dict[str, Any] = {
     # (``python -m benchmarks ablations``).
     "_nrt": False,
 }
+"""What numba is told of each kernel."""
 
 
 def kernel(function: F) -> F:
     """Compile a function to machine code at its first call."""
-    return _compiled(function, _OPTIONS)
+    return _compiled(function, OPTIONS)
 
 
 def brief(function: F) -> F:
@@ -76,7 +79,7 @@ def brief(function: F) -> F:
 
     Releasing the lock and taking it again takes 55 ns, and over 1 us if a second thread is waiting for it.
     """
-    return _compiled(function, {**_OPTIONS, "nogil": False})
+    return _compiled(function, {**OPTIONS, "nogil": False})
 
 
 def _compiled(function: F, options: dict[str, Any]) -> F:
@@ -87,11 +90,11 @@ def _compiled(function: F, options: dict[str, Any]) -> F:
     own, file = function.__module__.startswith(f"{__package__}."), Path(inspect.getfile(function))
     if own or (file.suffix == ".py" and file.is_file()):  # not one that was typed at a prompt
         sources = "" if own else kept.digest_of(file.parent)
-        compiled._cache = _Kept(function, sources)  # noqa: SLF001 - there is no public way
+        compiled._cache = Kept(function, sources)  # noqa: SLF001 - there is no public way
     return cast("F", compiled)
 
 
-class _Kept(caching._Cache):  # noqa: SLF001 - as above
+class Kept(caching._Cache):  # noqa: SLF001 - as above
     """numba's cache of one kernel: a file for each signature and processor, in the folder of this package's content.
 
     ``sources`` tells the content of the folder that a kernel of another package is in.
@@ -161,7 +164,7 @@ def inlined(function: F) -> F:
     of a few nanoseconds. The first pass of `stock` takes 1.7 times as long when building is called
     (``python -m benchmarks ablations``). Inlined, a NamedTuple of arrays costs nothing: what is not used is not passed.
     """
-    compiled: Any = numba.njit(forceinline=True, **_OPTIONS)(function)
+    compiled: Any = numba.njit(forceinline=True, **OPTIONS)(function)
     return cast("F", compiled)
 
 

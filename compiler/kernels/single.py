@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import array_at, brief, inlined
+from compiler.kernels._builtins import Builtin, numbers_at, pointer_of, tuple_item
+from compiler.kernels._jit import array_at, inlined
 from compiler.kernels.filters import may_be_literal
 from compiler.kernels.single_frame import (
+    ADDRESS,
     FILTERS,
     KEY,
     META,
+    MOST_SLOTS,
     OWN,
     RESERVED,
     SEPARATOR,
@@ -23,10 +26,12 @@ from compiler.kernels.single_frame import (
     WORD_OFFSETS,
     WORD_SHIFT,
     WORD_TABLE,
+    answer_of,
     find_whole,
     frame_of,
     is_stray,
     next_word,
+    take_key,
 )
 from compiler.kernels.store_tables import Exact
 from compiler.kernels.tables import (
@@ -46,7 +51,7 @@ from compiler.kernels.transitions import find, mix
 from compiler.kernels.unsigned import FINAL_BIT, LOW_HALF, ONE, STATE_MASK, TWO, UPPER_HALF, ZERO
 from compiler.kernels.words import begins_with, find_symbol, name_word
 
-__all__ = ["make_frame", "walk_one"]
+__all__ = ["make_frame", "match_one"]
 
 INFO, TRANSITIONS = range(OWN, OWN + 4, 2)
 """Slots of a frame that are addresses of arrays; each is followed by the array's size."""
@@ -60,7 +65,17 @@ def make_frame(program: Program, cache: Cache, exact: Exact | None, key: Bytes) 
     return frame_of(program, cache, exact, key, {"info": np.uint64, "transitions": np.uint64}, numbers)
 
 
-@brief
+def _match_one(state: Signed, key: Signed) -> Signed:
+    """Return the accept tags of a key, str or bytes, as a tuple, or None if a transition is missing, or the key is too long or wrong."""
+    frame: Uint64s = numbers_at(pointer_of(tuple_item(state, ADDRESS)), MOST_SLOTS)
+    length = take_key(state, frame, key)
+    return answer_of(state, frame, MISSING if length == MISSING else walk_one(frame, length))
+
+
+match_one = Builtin(_match_one, keywords=False)
+
+
+@inlined
 def walk_one(frame: Uint64s, length: Signed) -> Signed:
     """Return the accept set of the key in the buffer, which has ``length`` bytes, or MISSING; for one that is found whole, see :func:`find_whole`."""
     data = array_at(frame, KEY, np.uint8)

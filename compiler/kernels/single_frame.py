@@ -11,14 +11,33 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from compiler.kernels._builtins import (
+    bytes_of,
+    clear_error,
+    copy_bytes,
+    dictionary_item,
+    is_instance,
+    make_number,
+    make_tuple,
+    new_reference,
+    pointer_of,
+    release,
+    set_dictionary_item,
+    set_tuple_item,
+    size_of_bytes,
+    take_utf8,
+    tuple_item,
+)
 from compiler.kernels._jit import array_at, equal64, inlined, trailing_zeros
 from compiler.kernels.exact_keys import find_one
+from compiler.kernels.key_store import numbers_of
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.store_tables import Exact
 from compiler.kernels.strays import children_if_stray
 from compiler.kernels.tables import (
     KEY_CACHE_HITS,
     MISSING,
+    PADDING,
     Bytes,
     Cache,
     Int32s,
@@ -28,11 +47,12 @@ from compiler.kernels.tables import (
     Uint64s,
     Unsigned,
 )
-from compiler.kernels.unsigned import ONE, WINDOW, ZERO
+from compiler.kernels.unsigned import LOW_HALF, ONE, UPPER_HALF, WINDOW, ZERO
 from compiler.kernels.words import below
 
 __all__ = [
     "FILTERS",
+    "FOUND_WHOLE",
     "KEY",
     "META",
     "OWN",
@@ -43,24 +63,38 @@ __all__ = [
     "WORD_OFFSETS",
     "WORD_SHIFT",
     "WORD_TABLE",
+    "ADDRESS",
+    "MOST_SLOTS",
+    "answer_of",
     "find_whole",
     "frame_of",
     "is_stray",
     "next_word",
+    "state_of_frame",
+    "take_key",
 ]
 
 SEPARATOR, RESERVED, WORD_SHIFT, WORD_MULTIPLIER, EDGE_SHIFT, EDGE_SYMBOL_BITS, EDGE_KEY_SHIFT = range(7)
 """Slots of a frame that are numbers."""
-KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, FILTERS, META = range(7, 19, 2)
+LENGTH, FOUND_WHOLE, ROOM = range(7, 10)
+"""Slots that kernels write: the bytes of a key, while it is taken; how many keys were found whole so far; and how many more accept tags may
+be kept."""
+KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, FILTERS, META, SET_END, TAGS = range(10, 26, 2)
 """Slots of a frame that are addresses of arrays; each is followed by the array's size."""
-STATE_END, MEMBERS, NODES, LABELS, EDGES = range(19, 29, 2)
+STATE_END, MEMBERS, NODES, LABELS, EDGES = range(26, 36, 2)
 """Those that are read only for a word that passes a filter and has no transition."""
-EXACT_SLOTS, EXACT_RECORDS, EXACT_MARKS = range(29, 35, 2)
+EXACT_SLOTS, EXACT_RECORDS, EXACT_MARKS = range(36, 42, 2)
 """Those of keys that are looked up whole, of no numbers where none are."""
-OWN = 35
+OWN = 42
 """The first slot of the kernel's own."""
+MOST_SLOTS = 64
+"""No frame has more."""
+ADDRESS, TEXT, NONE_ITEM, KEPT, _FRAME = range(5)
+"""Items of a builtin's state: where its frame is, the type str, None, the answers that are kept, and the frame."""
+FEW_TAGS = 8
+"""A set with more tags is kept as a tuple, as making one takes longer than looking it up."""
 KINDS: tuple[type, ...] = (
-    *(np.uint8, np.uint64, np.uint8, np.int32, np.uint64, np.int64),
+    *(np.uint8, np.uint64, np.uint8, np.int32, np.uint64, np.int64, np.int32, np.int32),
     *(np.int32, np.int32, np.uint64, np.int32, np.uint64),
     *(np.uint64, np.uint64, np.uint64),
 )
@@ -98,7 +132,7 @@ def frame_of(
     reserved = program.reserved if program.reserved >= 0 else NO_BYTE
     edges = program.edge_shift, program.edge_symbol_bits, program.edge_key_shift
     words = program.words, program.word_data, program.word_offsets
-    states = tables.filters, tables.meta, tables.state_end, tables.members
+    states = tables.filters, tables.meta, tables.set_end, tables.tags, tables.state_end, tables.members
     arrays: list[npt.NDArray[Any]] = [key, *words, *states, program.nodes, program.labels, program.edges]
     arrays += exact or NO_EXACT
     arrays += [getattr(tables, name) for name in own]
@@ -109,7 +143,96 @@ def frame_of(
         assert array.flags.c_contiguous
     places = [number for array in arrays for number in (array.ctypes.data, len(array))]
     first = program.separator, reserved, program.word_shift, program.word_multiplier, *edges
-    return np.array([*first, *places, *numbers], np.uint64)
+    frame = np.array([*first, 0, 0, 0, *places, *numbers], np.uint64)
+    assert len(frame) <= MOST_SLOTS
+    return frame
+
+
+def state_of_frame(frame: Uint64s, room: int) -> tuple[object, ...]:
+    """Return the state of a :class:`compiler.kernels._builtins.Builtin` that reads this frame, and keeps it; and so many tags."""
+    frame[ROOM] = room
+    return frame.ctypes.data, str, None, {}, frame
+
+
+@inlined
+def take_key(state: Signed, frame: Uint64s, key: Signed) -> Signed:
+    """Copy a key, str or bytes, to the buffer; return how many bytes it has, or MISSING if it cannot be taken."""
+    data, length = np.intp(0), np.int64(0)
+    text = is_instance(key, tuple_item(state, TEXT))
+    if text > 0:
+        # Python keeps the UTF-8 of text that is not ASCII with the text, as it does when a list becomes an Arrow column.
+        data = take_utf8(key, pointer_of(tuple_item(state, ADDRESS)) + 8 * LENGTH)
+        length = np.int64(frame[LENGTH])
+    elif text == 0:
+        data = bytes_of(key)
+        if data != 0:
+            length = size_of_bytes(key)
+    if data == 0:  # half of a surrogate pair, or neither of the two
+        clear_error()
+        return MISSING
+    if length + PADDING > np.int64(frame[KEY + 1]):
+        return MISSING
+    copy_bytes(np.int64(frame[KEY]), data, length)
+    return length
+
+
+@inlined
+def answer_of(state: Signed, frame: Uint64s, accept: Signed) -> Signed:
+    """Return the tags of an accept set, or of a record that stands for one, as a tuple of Python; None for MISSING."""
+    if accept == MISSING:
+        answer: Signed = tuple_item(state, NONE_ITEM)
+        new_reference(answer)
+        return answer
+    if accept < MISSING:
+        frame[FOUND_WHOLE] += ONE
+        records = array_at(frame, EXACT_RECORDS, np.uint64)
+        place = np.uint64(MISSING - accept)
+        count = np.int64(records[place] & LOW_HALF)
+        first = place + ONE + numbers_of(records[place] >> UPPER_HALF)
+        answer = make_tuple(count)
+        i = 0
+        while answer != 0 and i < count:
+            two = records[first + np.uint64(i >> 1)]
+            answer = put(answer, i, np.int64(two >> UPPER_HALF if i & 1 else two & LOW_HALF))
+            i += 1
+        return answer
+    ends, tags = array_at(frame, SET_END, np.int32), array_at(frame, TAGS, np.int32)
+    begin = np.int64(ends[accept - 1])
+    count = np.int64(ends[accept]) - begin
+    name = np.intp(0)
+    if count > FEW_TAGS:
+        name = make_number(accept)
+        if name == 0:
+            return 0
+        answer = dictionary_item(tuple_item(state, KEPT), name)
+        if answer != 0:
+            new_reference(answer)
+            release(name)
+            return answer
+    answer = make_tuple(count)
+    i = 0
+    while answer != 0 and i < count:
+        answer = put(answer, i, np.int64(tags[begin + i]))
+        i += 1
+    if name != 0:
+        if answer != 0 and count <= np.int64(frame[ROOM]):
+            if set_dictionary_item(tuple_item(state, KEPT), name, answer) == 0:
+                frame[ROOM] -= np.uint64(count)
+            else:
+                clear_error()
+        release(name)
+    return answer
+
+
+@inlined
+def put(answer: Signed, at: Signed, tag: Signed) -> Signed:
+    """Put a tag into a tuple; return the tuple, or 0 where there is no memory for it."""
+    number = make_number(tag)
+    if number == 0:
+        release(answer)
+        return 0
+    set_tuple_item(answer, at, number)
+    return answer
 
 
 @inlined

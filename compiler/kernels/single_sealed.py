@@ -6,14 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from compiler.kernels._jit import array_at, brief
+from compiler.kernels._builtins import Builtin, numbers_at, pointer_of, tuple_item
+from compiler.kernels._jit import array_at, inlined
 from compiler.kernels.filters import may_be_literal
 from compiler.kernels.records import COMPLETE_BIT, REFERENCE_MASK, accept_of, find_entry, pair_of, state_of
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.single_frame import (
+    ADDRESS,
     FILTERS,
     KEY,
     META,
+    MOST_SLOTS,
     OWN,
     RESERVED,
     SEPARATOR,
@@ -22,17 +25,19 @@ from compiler.kernels.single_frame import (
     WORD_OFFSETS,
     WORD_SHIFT,
     WORD_TABLE,
+    answer_of,
     find_whole,
     frame_of,
     is_stray,
     next_word,
+    take_key,
 )
 from compiler.kernels.store_tables import Exact
 from compiler.kernels.tables import MISSING, START, START_RESERVED, WORDS, Bytes, Int32s, Program, Signed, Uint64s
 from compiler.kernels.unsigned import FINAL_BIT, NONE, ONE, TWO, ZERO
 from compiler.kernels.words import begins_with, find_symbol, name_word
 
-__all__ = ["make_frame", "walk_one_sealed"]
+__all__ = ["make_frame", "match_one_sealed"]
 
 RECORDS, STARTS, BEFORE = range(OWN, OWN + 6, 2)
 """Slots of a frame that are addresses of arrays; each is followed by the array's size."""
@@ -50,7 +55,17 @@ def make_frame(program: Program, seal: Seal, exact: Exact | None, key: Bytes) ->
     return frame_of(program, seal, exact, key, {"records": np.uint64, "starts": np.uint64, "before": np.int32})
 
 
-@brief
+def _match_one_sealed(state: Signed, key: Signed) -> Signed:
+    """Do as :func:`compiler.kernels.single.match_one`."""
+    frame: Uint64s = numbers_at(pointer_of(tuple_item(state, ADDRESS)), MOST_SLOTS)
+    length = take_key(state, frame, key)
+    return answer_of(state, frame, MISSING if length == MISSING else walk_one_sealed(frame, length))
+
+
+match_one_sealed = Builtin(_match_one_sealed, keywords=False)
+
+
+@inlined
 def walk_one_sealed(frame: Uint64s, length: Signed) -> Signed:
     """Return the accept set of the key in the buffer, which has ``length`` bytes, or MISSING; for one that is found whole, see :func:`find_whole`."""
     data, meta = array_at(frame, KEY, np.uint8), array_at(frame, META, np.int64)

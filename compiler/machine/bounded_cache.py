@@ -181,11 +181,11 @@ class BoundedCache:
             self._doorkeeper = self._was_full = True
             smallest = empty_cache(self._program, self._capacity, doorkeeper=True)
             smallest.meta[COUNTS], smallest.meta[CRAMPED] = cache.meta[COUNTS], 1
-            self._cache, self._single.cache = smallest, None
+            self._cache = smallest
         self._numbering = object()
         self._key_cache.forget()
         self._key_store.drop()
-        self._single.forget()
+        self._single.cache = None
         self._words_at_clear = int(cache.meta[WORDS])
         self._closing = Closing()
         self._clears += 1

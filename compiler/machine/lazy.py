@@ -163,6 +163,21 @@ class LazyDfa:
         finally:
             del loans[number]
 
+    def match_text(self, key: str) -> tuple[int, ...] | None:
+        """Return the accept tags of a key, ascending; None for one whose bytes :meth:`match` must be asked."""
+        lease: Lease = {}
+        loans = self._loans
+        number = 0
+        if loans.setdefault(0, lease) is not lease:
+            taken = self._leases.take(lease, range(len(self._walkers)))
+            if taken is None:
+                return None
+            number = taken
+        try:
+            return self._walkers[number].find(key)
+        finally:
+            del loans[number]
+
     def match_joined(self, joined: bytes, count: int) -> SetBatch | None:
         """Match ``count`` keys, at most FEW, that are joined by NUL bytes; None if they must go the way of columns.
 
@@ -302,6 +317,7 @@ LENDING = tuple(
     function.__code__
     for function in (
         LazyDfa.match,
+        LazyDfa.match_text,
         LazyDfa.match_joined,
         LazyDfa.lend,
         LazyDfa.match_memory,

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.tables import BLOCK, KEY_CACHE_HITS, LOST, MISSING, WORDS, Cache, Keys
+from compiler.kernels.tables import BLOCK, KEY_CACHE_HITS, LOST, WORDS, Cache, Keys
 from compiler.machine.cache import nbytes
 from compiler.machine.collector import Collector
 from compiler.machine.columns import end_of_bytes, gathered, readable, whole
@@ -34,7 +34,7 @@ from compiler.machine.policy import Policy
 from compiler.machine.progress import Progress
 from compiler.machine.sealed_pace import SealedPace
 from compiler.machine.sealed_rows import SealedRows
-from compiler.machine.single_keys import ONE_BYTES, SingleKeys
+from compiler.machine.single_keys import SingleKeys
 from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.store_policy import Stretch
 from compiler.machine.stored_keys import StoredKeys
@@ -65,6 +65,7 @@ class SealedWalker(SmallBatchWalker):
         """Whether a kernel was called that writes the key cache, and has not returned: a fork may copy a table in the middle of a key."""
         self._sealed_pace = SealedPace()
         self._sealed_keys = 0
+        """Keys that were answered here, those of them that were asked for singly and found whole included."""
         self._sealed_single = SingleKeys(program, parts.exact, capacity)
 
     def run(self, columns: Iterable[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
@@ -94,23 +95,16 @@ class SealedWalker(SmallBatchWalker):
                 keys.set_ids[keys.rows] = numbers[begin:end]
         return SetBatch(set_ids, offsets, positions)
 
-    def match(self, key: bytes) -> tuple[int, ...]:
-        """Return the accept tags of a key, ascending."""
+    def find(self, key: str | bytes) -> tuple[int, ...] | None:
+        """Do as :meth:`compiler.machine.walker.Walker.find`."""
         single = self._sealed_single
         if single.seal is None:
             single.prepare_sealed(self._seal)
-        length = len(key)
-        if length <= ONE_BYTES:
-            single.key[:length] = key
-            accept = single.walk(single.frame, length)
-            if accept != MISSING:
-                if accept < MISSING:
-                    self._keys += 1
-                else:
-                    self._sealed_keys += 1
-                tags = single.tags.get(accept)
-                return single.tags_of(self._seal, accept) if tags is None else tags
-        return super().match(key)
+        tags = single.find(key)
+        if tags is None:
+            return super().find(key)
+        self._sealed_keys += 1
+        return tags
 
     def stats(self) -> CacheStats:
         """Describe the cache; the keys and words that the sealed tables answered count as hits."""
@@ -118,7 +112,7 @@ class SealedWalker(SmallBatchWalker):
         return replace(
             found,
             keys=found.keys + self._sealed_keys,
-            sealed_keys=self._sealed_keys,
+            sealed_keys=self._answered,
             bytes=found.bytes
             + self._sealed_rows.nbytes
             + self._sealed_key_cache.table.nbytes
@@ -182,7 +176,7 @@ class SealedWalker(SmallBatchWalker):
             return super()._walk_few(few, keys, count)
         lost = direct(walk_sealed, self._program, self._seal, self._work, keys, 0, count, few.ids)
         if lost:
-            pace.note(answered=self._sealed_keys, lost=lost)
+            pace.note(answered=self._answered, lost=lost)
             return super()._walk_few(few, keys, count)
         self._sealed_keys += count
         return self._seal
@@ -209,7 +203,7 @@ class SealedWalker(SmallBatchWalker):
                     ask = self._ask_store if self._sealed_store.asks(len(part) - start) else self._ask
                     stop = min(self._known_to(part), start + CHUNK, start + max(pace.left, 1))
                     part.row, count = ask(part.others, start, stop, out)
-                    pace.note(answered=self._sealed_keys, lost=count)
+                    pace.note(answered=self._answered, lost=count)
                     if pace.pause:
                         self._sealed_store.drop()
                         self._sealed_store.take_back(needed=False)
@@ -248,6 +242,11 @@ class SealedWalker(SmallBatchWalker):
         meta[KEY_CACHE_HITS] += asked.hits
         store.judge(asked, word=self._word_cost, room=0)
         return stop, lost
+
+    @property
+    def _answered(self) -> int:
+        """The keys that the sealed tables have answered."""
+        return self._sealed_keys - self._sealed_single.found_whole
 
     @property
     def _word_cost(self) -> float:

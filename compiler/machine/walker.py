@@ -17,7 +17,6 @@ from compiler.kernels.tables import (
     CLOSED,
     DONE,
     KEY_CACHE_HITS,
-    MISSING,
     ROW,
     SEEN,
     WORDS,
@@ -32,7 +31,6 @@ from compiler.machine.dense_rows import QUIET_KEYS
 from compiler.machine.exact_keys import FOUND, ROWS
 from compiler.machine.key_store import stretch_of
 from compiler.machine.progress import Progress
-from compiler.machine.single_keys import ONE_BYTES
 from compiler.machine.store_policy import Stretch
 from compiler.values import Int32s, KeyColumn, SetBatch
 
@@ -65,23 +63,27 @@ class Walker(BoundedCache):
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the accept tags of a key, ascending."""
+        tags = self.find(key)
+        if tags is not None:
+            return tags
+        column = KeyColumn(np.array([0, len(key)], np.int32), np.frombuffer(key, np.uint8), None)
+        found = self.run([column], np.empty(1, np.int32), [])
+        number = found.set_ids[0]
+        return tuple(found.positions[found.offsets[number] : found.offsets[number + 1]].tolist())
+
+    def find(self, key: str | bytes) -> tuple[int, ...] | None:
+        """Do as :meth:`match`, also for text; None for a key that needs more than a look at the tables, or is wrong."""
         if self._midway:
             self._start_over()
         cache, single = self._cache, self._single
         if cache is not single.cache:
             single.prepare(cache)
-        length = len(key)
-        if cache is not None and length <= ONE_BYTES and not self._pace.pause:
-            single.key[:length] = key
-            accept = single.walk(single.frame, length)
-            if accept != MISSING:
-                self._keys += 1
-                tags = single.tags.get(accept)
-                return single.tags_of(cache, accept) if tags is None else tags
-        column = KeyColumn(np.array([0, length], np.int32), np.frombuffer(key, np.uint8), None)
-        found = self.run([column], np.empty(1, np.int32), [])
-        number = found.set_ids[0]
-        return tuple(found.positions[found.offsets[number] : found.offsets[number + 1]].tolist())
+        if cache is None or self._pace.pause:
+            return None
+        tags = single.find(key)
+        if tags is not None:
+            self._keys += 1
+        return tags
 
     def _collect(self, columns: Iterable[KeyColumn], set_ids: Int32s, end: int, found: Collector, halt: Halt) -> None:
         """Match every key of every column, as rows from ``end`` on of an answer."""

@@ -52,6 +52,14 @@ class Detector(Matcher, Protocol):
 
 
 @runtime_checkable
+class TextMatcher(Matcher, Protocol):
+    """An engine that reads text sooner than the bytes of it."""
+
+    def match_text(self, key: str) -> tuple[int, ...] | None:
+        """Do as :meth:`match`; None where the key's bytes must be asked for, for whatever reason."""
+
+
+@runtime_checkable
 class BatchMatcher(Matcher, Protocol):
     """An engine that matches whole columns faster than key by key."""
 

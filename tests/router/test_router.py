@@ -48,7 +48,7 @@ def test_remembered_answers_are_the_same_and_bounded() -> None:
         assert router.match("") == ()
     for i in range(5000):
         assert router.match(f"a.{i}") == (("x", "y") if i == 1 else ("x",))
-    assert len(router._recent) <= 1024
+    assert len(router._single.recent) <= 1024
     assert router.match("a." + "b" * 1000) == ("x",)
     wrong: Any
     for wrong in (["a"], {}, None, 5):

@@ -259,6 +259,36 @@ def test_single_keys_while_the_cache_is_cleared() -> None:
     assert machine.stats().fallbacks == 0
 
 
+def test_large_sets_of_single_keys_while_the_cache_is_cleared() -> None:
+    """Those are kept as tuples by their numbers, as many as there is room for; and so are those of sealed tables."""
+    copies = 12
+    nfa = build_nfa([[b"w%d" % i, Wildcard.MANY] for i in range(40) for _ in range(copies)])
+    rng = random.Random(5)
+    machine = without_bits(LazyDfa(nfa, b".", 4500))
+    for _ in range(100):
+        some = rng.choices(range(45), k=30)
+        for i in (*some, *some, *some):
+            assert machine.match(b"w%d.x" % i) == (() if i >= 40 else tuple(range(copies * i, copies * (i + 1))))
+    assert machine.stats().clears > 10
+    sealed = machine.seal()
+    assert sealed is not None
+    for i in (*range(45), *range(45)):
+        assert sealed.match(b"w%d.x" % i) == machine.match(b"w%d.x" % i)
+    assert sealed.stats().sealed_keys > 0
+
+
+def test_a_large_set_is_made_a_tuple_once() -> None:
+    nfa = build_nfa([[b"a", Wildcard.MANY]] * 1000)
+    machine = without_bits(LazyDfa(nfa, b".", 4 << 20))
+    machine.match(b"a.b")
+    kept = machine.match(b"a.b")
+    assert machine.match(b"a.c") is machine.match(b"a.b") is kept
+    small = without_bits(LazyDfa(nfa, b".", 40_000))  # a sixteenth of which has no room for it
+    small.match(b"a.b")
+    assert small.match(b"a.b") == small.match(b"a.b") == kept
+    assert small.match(b"a.b") is not small.match(b"a.b")
+
+
 @pytest.mark.parametrize("count", KEY_COUNTS)
 def test_batches_of_any_size(count: int) -> None:
     """Around the number of keys that are walked at a time, and keys around the number of words that are found at a time."""
@@ -289,7 +319,6 @@ def test_kernels_compile_for_one_signature_each() -> None:
     """Whatever the caller's arrays are like (writable or not, with nulls or without), nothing is compiled twice."""
     from compiler.kernels.simulate_bits import simulate_bits
     from compiler.kernels.simulate_pairs import simulate
-    from compiler.kernels.single import walk_one
     from compiler.kernels.walk import walk
     from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
 
@@ -303,7 +332,7 @@ def test_kernels_compile_for_one_signature_each() -> None:
             machine.match_batch([plain, writable, KeyColumn(shifted, plain.data, plain.valid)])
             machine.match_batch([plain, writable, KeyColumn(shifted, plain.data, plain.valid)])
             machine.match(b"a")
-    kernels: list[Any] = [walk, walk_dense_rows, fill_dense_rows, walk_one, simulate, simulate_bits]
+    kernels: list[Any] = [walk, walk_dense_rows, fill_dense_rows, simulate, simulate_bits]
     assert [len(kernel.signatures) for kernel in kernels] == [1] * len(kernels)
 
 
@@ -313,17 +342,20 @@ def test_all_kernels_that_python_calls_can_be_compiled_beforehand() -> None:
 from compiler.kernels.screening import screen
 from compiler.kernels.simulate_bits import simulate_bits
 from compiler.kernels.simulate_pairs import simulate
-from compiler.kernels.single import walk_one
+from compiler.kernels.remembered import ask_remembered
+from compiler.kernels.single import match_one
+from compiler.kernels.single_sealed import match_one_sealed
 from compiler.kernels.walk import walk
 from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
 from compiler.prepare import compile_kernels
 
 compile_kernels()
-kernels = (screen, simulate_bits, simulate, walk_one, walk, fill_dense_rows, walk_dense_rows)
+kernels = (screen, simulate_bits, simulate, walk, fill_dense_rows, walk_dense_rows)
 print([len(kernel.signatures) for kernel in kernels])
+print([builtin.compiled for builtin in (ask_remembered, match_one, match_one_sealed)])
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said == f"{[1] * 7}\n"
+    assert said == f"{[1] * 6}\n{[True] * 3}\n"
 
 
 def test_a_set_that_makes_states_for_every_word_is_simulated_early() -> None:

@@ -483,3 +483,20 @@ def test_a_call_may_be_broken_off_at_every_step(sealed: bool, capacity: int, str
 
     for call in calls:
         assert breaking_off.everywhere(call, check, WITHIN, stride=stride) > 20
+
+
+@pytest.mark.skipif(not jit_enabled(), reason="the plain twin has no tables that are sealed")
+def test_single_keys_that_are_found_whole_are_none_of_the_sealed_tables() -> None:
+    machine = LazyDfa(build_nfa([[b"a", b"b"], [b"a", b"c"], [b"d", ANY]]), b".", 1 << 20, policy=Policy(exact=True))
+    machine.match(b"d.x")
+    sealed = machine.seal()
+    assert sealed is not None
+    for whole, walked, key, tags in (
+        (1, 0, b"a.b", (0,)),
+        (1, 1, b"d.x", (2,)),
+        (2, 1, b"a.c", (1,)),
+        (2, 2, b"d.b", (2,)),
+    ):
+        assert sealed.match(key) == tags
+        stats = sealed.stats()
+        assert (stats.keys, stats.sealed_keys, stats.key_cache_hits) == (whole + walked, walked, whole)
