@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from compiler import Wildcard, build_nfa
+from compiler import Token, Wildcard, build_nfa
 from compiler.kernels.store_tables import scratch_bytes
 from compiler.machine.key_cache import table_bytes
 from compiler.machine.key_store import FEW, ROWS, SAMPLE
@@ -21,7 +21,7 @@ from tests.compiler.machines import answers
 
 pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled machines")
 
-PATTERNS = [[b"w%d" % (i % 900), Wildcard.ONE, b"x%d" % i, Wildcard.MANY] for i in range(4000)]
+PATTERNS: list[list[Token]] = [[b"w%d" % (i % 900), Wildcard.ONE, b"x%d" % i, Wildcard.MANY] for i in range(4000)]
 NFA = build_nfa(PATTERNS)
 COUNT = 100_000
 
@@ -48,7 +48,9 @@ def test_few_keys_are_left_to_the_key_cache_and_many_are_looked_up_in_the_store_
     store, table = walker._key_store, walker._key_cache
     assert store.policy.active
     assert not table.policy.wanted
+    hits = machine.stats().key_cache_hits
     assert answers(machine, SOME) == some
+    assert machine.stats().key_cache_hits - hits > 0.75 * COUNT, "the key cache is asked at once"
     assert store.policy.left < REST - 0.6 * COUNT, "the key cache has won since it was asked first"
     assert (store.policy.resting, store.policy.active, table.policy.wanted) == (True, False, True)
     stored, hits, words = store._stored.count, machine.stats().key_cache_hits, machine.stats().words
