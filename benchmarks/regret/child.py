@@ -1,17 +1,20 @@
 """Measures one family in this process: ``python -m benchmarks.regret.child NUMBER SEED SCALE ROUNDS`` prints a JSON line.
 
 In every round each contestant begins with an empty cache, makes a first pass over the keys, then SETTLING passes that are not
-timed and a warm one, and then a pass over the keys after the change. They take turns; a figure is the median over the rounds of
-the process's time. What decides by counting takes part twice, so that the table shows how far two equal contestants are apart.
+timed and a warm one, and then a pass over the keys after the change. They take turns, in an order that is drawn anew for each round, as
+memory that is new to the process costs whoever comes first: in an order that stayed, what decides by counting was first in each round, and
+took up to 1.5 times as long as choices that do the same. A figure is the median over the rounds of the process's time. What decides by
+counting takes part twice, so that the table shows how far two equal contestants are apart.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import sys
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
@@ -69,6 +72,8 @@ class Contest:
     keys: int
     ns_per_key: dict[str, dict[str, float]]
     """Measure -> contestant -> median nanoseconds of processor time per key."""
+    rounds: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    """The same of each round."""
 
     def best(self, measure: str) -> str:
         """Name the fastest of the fixed choices."""
@@ -79,6 +84,20 @@ class Contest:
         """Return the time of a contestant, of what decides by counting if none is named, over that of the best fixed choice."""
         times = self.ns_per_key[measure]
         return times[contestant] / times[self.best(measure)]
+
+    def held_out(self, measure: str) -> float:
+        """Return the regret where the best fixed choice of a round is that of all other rounds, so that none is best by luck alone.
+
+        It is the median over the rounds; NaN where there are not two at least.
+        """
+        times = self.rounds.get(measure, {})
+        count = len(times.get(AUTOMATIC, ()))
+        regrets = []
+        for left in range(count if count > 1 else 0):
+            others = {name: statistics.median(one[:left] + one[left + 1 :]) for name, one in times.items()}
+            best = min((name for name in others if name not in (AUTOMATIC, AGAIN)), key=others.__getitem__)
+            regrets.append(times[AUTOMATIC][left] / times[best][left])
+        return statistics.median(regrets) if regrets else math.nan
 
     def noise(self, measure: str) -> float:
         """Return the greater of the times of two equal contestants over the smaller."""
@@ -95,8 +114,10 @@ def measure(number: int, *, seed: int, scale: float = 1.0, rounds: int = 3) -> C
     capacity = family.cache_bytes or DEFAULT_CACHE_BYTES
     times: dict[str, dict[str, list[float]]] = {one: {name: [] for name in CONTESTANTS} for one in MEASURES}
     sums = set()
-    for _ in range(rounds):
-        for name, policy in CONTESTANTS.items():
+    for number_of_round in range(rounds):
+        order = np.random.default_rng((seed, number, number_of_round)).permutation(list(CONTESTANTS)).tolist()
+        for name in order:
+            policy = CONTESTANTS[name]
             machine = LazyDfa(nfa, AMQP.separator, capacity, key_cache=policy.key_cache, policy=policy)
             machine.match(b"")
             first = _seconds(machine, columns)
@@ -108,7 +129,7 @@ def measure(number: int, *, seed: int, scale: float = 1.0, rounds: int = 3) -> C
             sums.add((_summed(first[1]), _summed(warm[1]), _summed(later[1])))
     assert len(sums) == 1, f"family {number} of seed {seed}: contestants disagree on (pairs, sum of positions): {sums}"
     medians = {one: {name: statistics.median(each) for name, each in row.items()} for one, row in times.items()}
-    return Contest(number=number, about=family.about, keys=len(family.keys), ns_per_key=medians)
+    return Contest(number=number, about=family.about, keys=len(family.keys), ns_per_key=medians, rounds=times)
 
 
 def _seconds(machine: LazyDfa, columns: list[KeyColumn]) -> tuple[float, SetBatch]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,19 @@ def test_regret_is_over_the_best_fixed_choice() -> None:
     assert one.noise("warm") == pytest.approx(100 / 60)
     rows = summary([contest(0, 50.0), contest(1, 51.0), one])
     assert [(median, worst, over) for _, median, worst, _, over in rows] == [(1.02, 1.2, 1)] * len(MEASURES)
+
+
+def test_a_choice_that_is_best_by_luck_is_held_out() -> None:
+    """Each of three others is lucky once; by the two other rounds one that is always fast is the best in each."""
+    times = {name: [100.0] * 3 for name in CONTESTANTS} | {
+        AUTOMATIC: [60.0, 60.0, 66.0],
+        "rows never": [55.0, 60.0, 60.0],
+    }
+    for lucky, name in enumerate(("doorkeeper", "keys stored", "simulated never")):
+        times[name] = [40.0 if number == lucky else 90.0 for number in range(3)]
+    one = replace(contest(0, 60.0), rounds=dict.fromkeys(MEASURES, times))
+    assert one.held_out("warm") == pytest.approx(1.0909, rel=1e-3)
+    assert math.isnan(replace(one, rounds={measure: {AUTOMATIC: [1.0]} for measure in MEASURES}).held_out("warm"))
 
 
 def test_the_page_hides_no_family_and_no_choice(tmp_path: Path) -> None:
