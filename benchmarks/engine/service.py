@@ -161,7 +161,7 @@ def single(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Clai
         measured=per_seen / per_look,
         unit="x",
         sense="<=",
-        bound=3.0,
+        bound=2.0,
     )
     yield Claim(
         workload="single",
@@ -169,7 +169,7 @@ def single(scale: float, rounds: int, progress: Progress) -> Iterator[Row | Clai
         measured=per_unseen * 1e6,
         unit="us",
         sense="<=",
-        bound=3.0,
+        bound=1.5,
         note="its words' transitions are in the cache",
     )
     yield from small_batches(router, workload.keys, rounds)

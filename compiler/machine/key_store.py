@@ -4,6 +4,8 @@ The key cache (:mod:`compiler.machine.key_cache`) knows some thousand keys of at
 hundred thousand that come again and again: walking them waits for memory several times a key, once the automaton's tables are
 large, and looking them up whole waits twice, and does little else. Long keys, and long words, take long to be walked whatever the tables
 are. When it is worth it is decided in :mod:`compiler.machine.store_policy`, and where keys are kept says :mod:`compiler.machine.stored_keys`.
+
+Some hundred short keys the key cache looks up in half of the time. While these are what comes, the store *rests*: its keys stay.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import numpy as np
 
 from compiler.kernels.store_tables import Asked, scratch, scratch_bytes
 from compiler.kernels.tables import Int64s, Keys
-from compiler.machine.store_policy import KEY_BYTES, LONGEST_PAUSE, PAUSE, SIMULATED_KEY, StorePolicy, Stretch
+from compiler.machine.store_policy import KEY_BYTES, LITTLE, LONGEST_PAUSE, PAUSE, SIMULATED_KEY, StorePolicy, Stretch
 from compiler.machine.stored_keys import StoredKeys, first_bytes
 from compiler.values import Int32s
 
@@ -32,8 +34,8 @@ LOOK, LONGEST_LOOK = 1 << 15, 1 << 17
 SAMPLE, FEW, KNOWN = 1 << 11, 768, 0.9
 """So many keys are looked at; fewer different ones among them are few, if so large a share is known. The key cache looks up 580 to 1,100 keys
 in 8 to 14 ns where the store takes 16 to 20, and 2,000 as soon as the store."""
-SHORTER = 56
-"""The bytes of a key of average length that the key cache knows."""
+LONGEST_KEY = 56
+"""The bytes of the longest key that the key cache knows."""
 
 LEFT = 4
 """One part in so many of the room that a walker has left when it pledges some stays with it."""
@@ -134,20 +136,21 @@ class KeyStore:
         """Tell whether keys of which nearly all are known are so few, and so short, that the key cache looks them up sooner."""
         from compiler.kernels.key_store import count_different
 
-        if asked.hits < KNOWN * asked.keys or asked.size > SHORTER * asked.keys or stop - start < SAMPLE:
+        if asked.hits < KNOWN * asked.keys or asked.size > LONGEST_KEY * asked.keys or stop - start < SAMPLE:
             return False
         if not len(self._marks):
             self._marks = np.empty(SAMPLE // 4, np.uint64)
         return int(count_different(keys, start, start + SAMPLE, self._marks)) < FEW
 
-    def rests(self, keys: Keys, start: int, stop: int, asked: Stretch) -> bool:
-        """Begin to rest if the store pays, but the keys are few; tell whether it does."""
+    def rests(self, keys: Keys, start: int, stop: int, asked: Stretch, *, word: float) -> bool:
+        """Begin to rest if the store pays, but the keys are few, and hardly any too long for the key cache; tell whether it does."""
         self._unlooked += stop - start
         if self._shared or self._wanted or not self.policy.paid or self._unlooked < self._look:
             return False
         self._unlooked = 0
         self._look = min(2 * self._look, LONGEST_LOOK)
-        if not self.are_few(keys, start, stop, asked):
+        long = float(np.mean(np.diff(keys.offsets[start : start + SAMPLE + 1]) > LONGEST_KEY))
+        if self.policy.walk_of(long, word=word) >= LITTLE or not self.are_few(keys, start, stop, asked):
             return False
         self._look = LOOK
         self.policy.rest(stored=self._stored.count)

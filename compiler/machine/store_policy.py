@@ -34,8 +34,8 @@ more can be won."""
 LONGEST = 1 << 15
 """The longest stretch of keys before it is judged again whether a store pays that has done so: other keys may have come. (Eight of 40 families
 took 1.3 to 1.9 times as long after a change to keys that do not recur, when the next judgement came after as many keys as all before.)"""
-REST = 1 << 17
-"""Keys that are left to the key cache where they are few."""
+REST, LITTLE = 1 << 17, 4.0
+"""Keys that are left to the key cache where they are few; and the nanoseconds a key that those may take which it does not know, being too long."""
 RISING = 1.05
 """So many times as large must the share of known keys be when twice as many were asked for, unless it pays already."""
 
@@ -125,14 +125,15 @@ class StorePolicy:
         """Begin a trial if there is something to win, by keys that were walked last; else think about it again later.
 
         ``word`` is what walking a word costs now, ``cached`` tells whether the key cache was asked before, ``first`` is what is done
-        with each key before it is walked, and ``few`` tells that the key cache knows them all, and best.
+        with each key before it is walked, and ``few`` tells that the key cache looks
+        those that it knows up sooner.
         """
         self._cached, self._simulated, self._first = cached, walked.simulated / walked.keys, first
         self._walked, self._words = 1 - walked.hits / walked.keys, walked.words / walked.keys
         size = walked.size / walked.keys
-        self.resting = few
-        self.active = not few and self._took(word, size) > _costs(size, stored=0)
-        self.left = TRIAL // 2 if self.active else REST if few else EARLIEST
+        self.resting = few and self.walk_of(self._walked, word=word) < LITTLE
+        self.active = not self.resting and self._took(word, size) > _costs(size, stored=0)
+        self.left = TRIAL // 2 if self.active else REST if self.resting else EARLIEST
 
     def judge(self, asked: Stretch, *, stored: int, word: float, room: int, full: bool = False) -> None:
         """Take note of a stretch of keys that were looked up, as many as were ``left``.
@@ -162,6 +163,10 @@ class StorePolicy:
         self.left = max(self._asked, TRIAL // 2)
         if pays:
             self.left = min(self.left, LONGEST)
+
+    def walk_of(self, share: float, *, word: float) -> float:
+        """Return the nanoseconds a key, of all, that it takes to walk this share of them, which have as many words as those before the trial."""
+        return share * (WALKED + word * self._words / max(self._walked, 1e-3))
 
     def rest(self, *, stored: int) -> None:
         """Look no keys up for a while, as the key cache does that sooner; so many are ``stored``, and stay so."""

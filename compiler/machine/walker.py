@@ -159,7 +159,7 @@ class Walker(BoundedCache):
         fits = self._dense_rows.fits(cache, self._capacity - self._used_bytes - self._keys_bytes)
         word = self._key_cache.word_cost(self._used_bytes, rows=fits)
         store.judge(stretch, word=word, room=self._unused_bytes)
-        if self._exact is None and self._key_cache.policy.mode == "auto" and store.rests(keys, start, stop, stretch):
+        if self._exact is None and store.rests(keys, start, stop, stretch, word=word):
             self._key_cache.begin()
         return True
 
