@@ -173,8 +173,8 @@ ABLATIONS = (
         (
             Change(
                 "compiler/kernels/_jit.py",
-                "numba.njit(forceinline=True, **_OPTIONS)",
-                "numba.njit(**_OPTIONS)",
+                "numba.njit(forceinline=True, **OPTIONS)",
+                "numba.njit(**OPTIONS)",
             ),
         ),
     ),

@@ -16,12 +16,11 @@ have it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from compiler.kernels.tables import Int64s, Uint64s
-from compiler.mappings import zeros
 
 __all__ = [
     "EXACT_TOGETHER",
@@ -84,16 +83,14 @@ class Asked(NamedTuple):
     """The hashes of keys that are on their way, and where their records begin: each 2 * TOGETHER long."""
 
 
-def scratch(rows: int) -> Asked:
-    """Return scratch space for so many rows.
+def scratch(rows: int, empty: Any = None) -> Asked:
+    """Return scratch space for so many rows, in arrays that ``empty`` makes of a length and a type, or NumPy.
 
     >>> sum(array.nbytes for array in scratch(100)) == scratch_bytes(100)
     True
     """
-    ring = 2 * TOGETHER
-    return Asked(
-        zeros(rows, np.int64, 0), zeros(rows, np.uint64, 0), np.empty(ring, np.uint64), np.empty(ring, np.uint64)
-    )
+    ring, make = 2 * TOGETHER, empty or np.empty
+    return Asked(make(rows, np.int64), make(rows, np.uint64), np.empty(ring, np.uint64), np.empty(ring, np.uint64))
 
 
 def scratch_bytes(rows: int) -> int:

@@ -10,12 +10,15 @@ Some hundred short keys the key cache looks up in half of the time. While these 
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from compiler.kernels.store_tables import Asked, scratch, scratch_bytes
 from compiler.kernels.tables import Int64s, Keys
 from compiler.machine.store_policy import KEY_BYTES, LITTLE, LONGEST_PAUSE, PAUSE, SIMULATED_KEY, StorePolicy, Stretch
 from compiler.machine.stored_keys import StoredKeys, first_bytes
+from compiler.mappings import zeros
 from compiler.values import Int32s
 
 __all__ = ["LEFT", "ROWS", "KeyStore", "room_for_keys", "stretch_of"]
@@ -174,7 +177,7 @@ class KeyStore:
         from compiler.kernels.key_store import look_up_stored
 
         if self._asked is None:
-            self._asked = scratch(ROWS)
+            self._asked = scratch(ROWS, partial(zeros, capacity=0))  # so that it goes back with the tables
         count = int(direct(look_up_stored, self._stored.readable(), self._asked, keys, row, stop, base, out))
         return self._asked.rows[:count]
 

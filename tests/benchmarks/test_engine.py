@@ -151,8 +151,8 @@ def test_single_keys_threads_and_processes_have_their_targets() -> None:
     targets = [one for one in found if isinstance(one, Claim)]
     assert [(one.sense, one.bound, one.unit) for one in targets] == [
         (">=", 1.8, "x"),
-        ("<=", 3.0, "x"),
-        ("<=", 3.0, "us"),
+        ("<=", 2.0, "x"),
+        ("<=", 1.5, "us"),
         ("<=", 0.5, "s"),
         ("<=", 1.5, "s"),
     ]
