@@ -128,8 +128,7 @@ class StorePolicy:
         """Begin a trial if there is something to win, by keys that were walked last; else think about it again later.
 
         ``word`` is what walking a word costs now, ``cached`` tells whether the key cache was asked before, ``first`` is what is done
-        with each key before it is walked, and ``few`` tells that the key cache looks
-        those that it knows up sooner.
+        with each key before it is walked, and ``few`` tells that the key cache looks those that it knows up sooner.
         """
         self._cached, self._simulated, self._first = cached, walked.simulated / walked.keys, first
         self._walked, self._words = 1 - walked.hits / walked.keys, walked.words / walked.keys
