@@ -20,7 +20,8 @@ METHOD = f"""\
 fixes one decision or two and leaves the others to counting. The first pass begins with an empty cache; warm is the fourth pass over
 the same keys; then other keys come, and the first pass over these is *after the change*. The fastest of {len(CONTESTANTS) - 2} choices is
 also the luckiest: *noise* is how far the same choice, measured twice, is from itself, and a regret that is not above it says
-nothing. *Held out* is the regret where the fastest choice of a round is that of the other rounds: whoever was lucky in those counts as it is without luck, so this errs to the other side."""
+nothing. *Held out* is the regret where the fastest choice of a round is that of the other rounds: whoever was lucky in those counts as
+it is without luck, so this errs to the other side."""
 
 
 def summary(found: Sequence[Contest]) -> list[tuple[str, float, float, float, int]]:
