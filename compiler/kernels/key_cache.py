@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import inlined, load64, ones, trailing_zeros
+from compiler.kernels._jit import inlined, load64, ones, prefetch, trailing_zeros
 from compiler.kernels._key_vectors import look_up_eight
 from compiler.kernels.tables import (
     KEY_CACHE_BYTES,
@@ -27,7 +27,7 @@ from compiler.kernels.tables import (
     Uint64s,
     Unsigned,
 )
-from compiler.kernels.unsigned import BLOCK_ROW, EIGHT, GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
+from compiler.kernels.unsigned import BLOCK_ROW, EIGHT, GOLDEN, KEYS_AHEAD, LOW_HALF, ONE, UPPER_HALF, WINDOW, ZERO
 from compiler.kernels.words import begins_with, below
 from compiler.kernels.work import Work
 
@@ -123,6 +123,10 @@ def enter_unknown_keys(
     n, nulls, at, last = ZERO, ZERO, row, row + count
     if keys.valid.size == 0:
         while at + EIGHT <= last:
+            ahead, behind = np.uint64(offsets[at]) + KEYS_AHEAD, np.uint64(offsets[at + EIGHT]) + KEYS_AHEAD
+            while ahead < behind:
+                prefetch(data, ahead)
+                ahead += WINDOW
             missing = look_up_eight(offsets, data, at, key_table, shift, base, out, rows, begins, ends, slots, n)
             n += ones(missing)
             at += EIGHT

@@ -19,7 +19,7 @@ from compiler.kernels._text_vectors import hash_line, same_line
 from compiler.kernels.key_cache import write_key
 from compiler.kernels.store_tables import RECORDS_BEHIND, STORED, STORED_BYTES, STORED_NUMBERS, TOGETHER, Asked, Store
 from compiler.kernels.tables import Bytes, Int32s, Keys, Signed, Uint64s, Unsigned
-from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, SEVEN, THREE, UPPER_HALF, WINDOW, ZERO
+from compiler.kernels.unsigned import EIGHT, GOLDEN, KEYS_AHEAD, LOW_HALF, ONE, SEVEN, THREE, UPPER_HALF, WINDOW, ZERO
 
 __all__ = [
     "MOST_BYTES",
@@ -91,6 +91,7 @@ def look_up_stored(
             mixed = hash_key(data, begin, np.uint64(offsets[hashed + ONE]) - begin)
             mixes[hashed & RING] = mixed
             prefetch(index, mixed >> shift)
+            prefetch(data, begin + KEYS_AHEAD)
             hashed += ONE
     return np.int64(lost)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import equal64, inlined, load64, ones, trailing_zeros
+from compiler.kernels._jit import equal64, inlined, load64, ones, prefetch, trailing_zeros
 from compiler.kernels._vectors import look_eight, read_eight
 from compiler.kernels.tables import (
     START,
@@ -26,6 +26,7 @@ from compiler.kernels.unsigned import (
     BLOCK_ROW,
     EIGHT,
     FINAL_BIT,
+    KEYS_AHEAD,
     LOW_HALF,
     MOST_WORDS,
     ONE,
@@ -78,6 +79,7 @@ def enter_keys(
         at += n
     for i in range(n):
         begin, end = np.uint64(offsets[rows[i]]), np.uint64(offsets[rows[i] + ONE])
+        prefetch(data, begin + KEYS_AHEAD)
         begins[i] = begin + np.uint64(begin == end)  # an empty key has no words, any other has one at its beginning
         ends[i] = end
         states[i] = start

@@ -16,6 +16,7 @@ __all__ = [
     "EIGHT",
     "FINAL_BIT",
     "GOLDEN",
+    "KEYS_AHEAD",
     "LANE_MASK",
     "LENGTH_SHIFT",
     "LOW_HALF",
@@ -48,3 +49,7 @@ WIDE_FILTER = np.uint64(WIDE)
 LENGTH_SHIFT = np.uint64(56)
 """The shift to the length in a word's name (see :mod:`compiler.kernels.words`)."""
 GOLDEN = np.uint64(SCRAMBLE)
+KEYS_AHEAD = np.uint64(2048)
+"""How many bytes ahead of a key that is read from a column the column's bytes are asked for. Not all processors fetch soon enough what is
+read in order: on an Intel Xeon with 480 MB of third-level cache a warm key of `stock`, which is stored, took 30 to 37 ns without and 23 to
+28 with that, and one of 40 bytes in the key cache 14.0 and 12.2. From 1,024 to 8,192 bytes make no difference."""
