@@ -108,24 +108,37 @@ def test_a_full_table_stops_before_it_is_overrun(slots: int, numbers: int, store
     assert lost == list(range(50))
 
 
-@pytest.mark.parametrize("behind", [b"", b"x" * 65])
-def test_of_two_keys_with_such_a_hash_only_the_first_is_found(behind: bytes) -> None:
+def of_one_hash(behind: bytes) -> list[bytes | None]:
+    """Return two keys with such an end whose hashes have the same upper half."""
     keys: list[bytes | None] = [b"key%08d%s" % (i, behind) for i in range(300_000)]
-    store = empty()
-    _, asked, where, lost = asked_for(store, keys)
+    _, asked, _, _ = asked_for(empty(), keys)
     uppers = asked.hashes[: len(keys)] >> np.uint64(32)
     order = np.argsort(uppers, kind="stable")
     pairs = np.flatnonzero(np.diff(uppers[order]) == 0)
     assert len(pairs)
-    one, other = order[pairs[0]], order[pairs[0] + 1]
-    for first, second in ((one, other), (other, one)):
+    return [keys[row] for row in order[pairs[0] : pairs[0] + 2]]
+
+
+@pytest.mark.parametrize("behind", [b"", b"x" * 65])
+def test_two_keys_with_such_a_hash_are_both_found(behind: bytes) -> None:
+    one, other = of_one_hash(behind)
+    for two in ([one, other], [other, one]):
         store = empty()
-        two = [keys[first], keys[second]]
-        for expected in ([None, None], [100, None]):
-            told, asked, where, lost = asked_for(store, two)
-            assert told == expected
-            store_keys(store, asked, where, 0, len(lost), 100, np.arange(100, 102, dtype=np.int32))
-        assert store.counts[STORED] == 1
+        _, asked, where, lost = asked_for(store, two)
+        assert lost == [0, 1]
+        store_keys(store, asked, where, 0, 1, 100, np.array([100], np.int32))
+        told, asked, where, lost = asked_for(store, two)
+        assert (told, lost) == ([100, None], [1])  # a row, without what marks that it was doubted
+        before = now(store)
+        store_keys(store, asked, where, 0, 1, 100, np.array([101], np.int32))
+        out = np.zeros(2, np.int32)
+        assert look_up_stored(before, asked, where, 0, 2, 100, out) == 1  # what was stored since is not believed
+        told, _, _, lost = asked_for(store, [*two, None, b"none", *two])
+        assert (told, lost) == ([100, 101, -1, None, 100, 101], [3])
+        assert store.counts[STORED] == 2
+        larger = np.zeros(4 * len(store.slots), np.uint64)
+        rehash_stored(store.slots, larger)
+        assert asked_for(store._replace(slots=larger), two)[0] == [100, 101]
 
 
 def test_a_key_that_comes_twice_is_stored_once() -> None:
