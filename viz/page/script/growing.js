@@ -2,7 +2,7 @@
 "use strict";
 
 const Growing = (() => {
-  const PROBES = 16, STEPS = [7, 6, 5, 4, 3, 2, 1], SPARSE = 0.5, DENSE = 0.75, LARGE = 4;
+  const PROBES = 16, STEPS = [7, 6, 5, 4, 3, 2, 1], SPARSE = 0.5, DENSE = 0.75, LARGE = 16;
   const BYTES = { states: 20, sets: 4, members: 4, tags: 4, filters: 8 };
   const SLOTS = { states: "stateSlots", sets: "setSlots" };
   const floorDiv = (a, b) => Math.floor(a / b);
