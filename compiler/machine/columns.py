@@ -60,12 +60,11 @@ def end_of_bytes(offsets: Int32s, first: int, stop: int, most: int) -> int:
 
 def gathered(offsets: Int32s, data: Bytes, rows: Int64s) -> KeyColumn:
     """Return a copy of some keys of a column, none of which may be null; behind it kernels may read."""
-    from compiler.kernels.walk_sealed import gather_keys  # as late as all kernels
+    from compiler.kernels.walk_sealed import gather_ends, gather_keys  # as late as all kernels
 
-    ends = np.zeros(len(rows) + 1, np.int32)
-    np.cumsum(offsets[rows + 1] - offsets[rows], out=ends[1:])
-    copied = np.empty(int(ends[-1]) + PADDING, np.uint8)
-    gather_keys(frozen(offsets), frozen(data), rows, ends, copied)
+    begins, ends = frozen(offsets), np.empty(len(rows) + 1, np.int32)
+    copied = np.empty(int(gather_ends(begins, rows, ends)) + PADDING, np.uint8)
+    gather_keys(begins, frozen(data), rows, ends, copied)
     return KeyColumn(ends, copied, None)
 
 
