@@ -111,17 +111,16 @@ def _widen(program: Program, cache: Cache, state: Unsigned, children: Signed) ->
 
 @inlined
 def prefetch_missing(program: Program, cache: Cache, work: Work, missing: Unsigned) -> None:
-    """Ask for what is needed of all keys whose transition is missing, before it is used of the first, if tables are large.
+    """Ask for what is needed of all keys whose transition is missing, before it is used of the first.
 
     That is the doorkeeper's counter, and what :func:`children_if_stray` reads of the first member of the key's state, one step
-    after the other.
+    after the other. The first pass over `stock` takes 0.94 to 0.97 of the time with it on an Intel Xeon, and 0.97 to 1.01 on a Zen 5.
     """
     late, states, ends, members = work.late, work.states, cache.state_end, cache.members
     symbol_bits, key_shift = np.uint64(program.edge_symbol_bits), np.uint64(program.edge_key_shift)
-    if cache.doorkeeper.size == 0:
-        return
     for j in range(missing):
-        prefetch_counter(cache, work.mixed[late[j]])
+        if cache.doorkeeper.size > 0:
+            prefetch_counter(cache, work.mixed[late[j]])
         prefetch(ends, states[late[j]] - ONE)
     for j in range(missing):
         prefetch(members, np.uint64(ends[states[late[j]] - ONE]))
