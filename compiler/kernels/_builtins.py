@@ -9,9 +9,7 @@ Such a function is made of a kernel and of a tuple, its *state*, which it keeps 
 from __future__ import annotations
 
 import ctypes
-import inspect
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, cast
 
 from llvmlite import ir
@@ -20,8 +18,7 @@ from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from compiler.kernels import kept
-from compiler.kernels._jit import OPTIONS, Kept
+from compiler.kernels._jit import OPTIONS, keep_on_disk
 from compiler.kernels.aside import aside
 
 __all__ = [
@@ -167,9 +164,7 @@ class Builtin:
             signature = cast("Any", sigutils).normalize_signature(POINTER(*arguments))
             options = {**OPTIONS, "nogil": False}
             compiled: Any = cast("Any", CFunc)(self.py_func, signature, locals={}, options=options)
-            own = self.py_func.__module__.startswith(f"{__package__}.")
-            sources = "" if own else kept.digest_of(Path(inspect.getfile(self.py_func)).parent)
-            compiled._cache = Kept(self.py_func, sources)  # noqa: SLF001 - there is no public way
+            keep_on_disk(compiled, self.py_func)
             compiled.compile()
             self._compiled = compiled
         return cast("int", self._compiled.address)

@@ -34,12 +34,12 @@ from compiler.kernels.aside import aside
 __all__ = [
     "JIT",
     "OPTIONS",
-    "Kept",
     "array_at",
     "brief",
     "equal64",
     "folded_product",
     "inlined",
+    "keep_on_disk",
     "kernel",
     "load64",
     "ones",
@@ -87,14 +87,19 @@ def _compiled(function: F, options: dict[str, Any]) -> F:
     if not JIT:
         return cast("F", compiled)
     compiled._compile_for_args = partial(aside, compiled._compile_for_args)  # noqa: SLF001 - what a first call does
-    own, file = function.__module__.startswith(f"{__package__}."), Path(inspect.getfile(function))
-    if own or (file.suffix == ".py" and file.is_file()):  # not one that was typed at a prompt
-        sources = "" if own else kept.digest_of(file.parent)
-        compiled._cache = Kept(function, sources)  # noqa: SLF001 - there is no public way
+    keep_on_disk(compiled, function)
     return cast("F", compiled)
 
 
-class Kept(caching._Cache):  # noqa: SLF001 - as above
+def keep_on_disk(compiled: Any, function: Callable[..., Any]) -> None:
+    """Have what numba compiles of a function kept on disk, unless it was typed at a prompt."""
+    own, file = function.__module__.startswith(f"{__package__}."), Path(inspect.getfile(function))
+    if own or (file.suffix == ".py" and file.is_file()):
+        sources = "" if own else kept.digest_of(file.parent)
+        compiled._cache = _Kept(function, sources)  # noqa: SLF001 - there is no public way
+
+
+class _Kept(caching._Cache):  # noqa: SLF001 - as above
     """numba's cache of one kernel: a file for each signature and processor, in the folder of this package's content.
 
     ``sources`` tells the content of the folder that a kernel of another package is in.

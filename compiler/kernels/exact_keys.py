@@ -13,7 +13,7 @@ from compiler.kernels.key_cache import write_key
 from compiler.kernels.key_store import MOST_BYTES, hash_key, is_stored, numbers_of, place_of, shift_of, slot_of
 from compiler.kernels.store_tables import EXACT_TOGETHER, Asked, Exact
 from compiler.kernels.tables import Bools, Bytes, Int32s, Int64s, Keys, Signed, Uint64s, Unsigned
-from compiler.kernels.unsigned import KEYS_AHEAD, LOW_HALF, ONE, SEVEN, TWO, UPPER_HALF, ZERO
+from compiler.kernels.unsigned import KEYS_AHEAD, LOW_HALF, ONE, SEVEN, SIX, SIXTY_THREE, TWO, UPPER_HALF, ZERO
 from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SHARED_FROM, TAGS_WANTED, FoundSets
 
 __all__ = ["enter_exact", "find_exact", "find_one", "spell_keys", "unite_tags"]
@@ -21,7 +21,7 @@ __all__ = ["enter_exact", "find_exact", "find_one", "spell_keys", "unite_tags"]
 TOGETHER = np.uint64(EXACT_TOGETHER)
 MOST_AT_ONCE = EXACT_TOGETHER * SHARED_FROM + 1
 """The tags of TOGETHER keys, and one that may be written behind them."""
-SIX, TWELVE, EIGHTEEN, BIT = np.uint64(6), np.uint64(12), np.uint64(18), np.uint64(63)
+TWELVE, EIGHTEEN = np.uint64(12), np.uint64(18)
 
 
 @kernel
@@ -139,8 +139,8 @@ def find_one(slots: Uint64s, records: Uint64s, marks: Uint64s, data: Bytes, leng
 @inlined
 def _marks_of(mixed: Unsigned) -> Unsigned:
     """Return the four bits of a key with such a hash."""
-    two = ONE << (mixed & BIT) | ONE << (mixed >> SIX & BIT)
-    return two | ONE << (mixed >> TWELVE & BIT) | ONE << (mixed >> EIGHTEEN & BIT)
+    two = ONE << (mixed & SIXTY_THREE) | ONE << (mixed >> SIX & SIXTY_THREE)
+    return two | ONE << (mixed >> TWELVE & SIXTY_THREE) | ONE << (mixed >> EIGHTEEN & SIXTY_THREE)
 
 
 @kernel

@@ -19,7 +19,20 @@ from compiler.kernels._text_vectors import hash_line, same_line
 from compiler.kernels.key_cache import write_key
 from compiler.kernels.store_tables import RECORDS_BEHIND, STORED, STORED_BYTES, STORED_NUMBERS, TOGETHER, Asked, Store
 from compiler.kernels.tables import Bytes, Int32s, Keys, Signed, Uint64s, Unsigned
-from compiler.kernels.unsigned import EIGHT, GOLDEN, KEYS_AHEAD, LOW_HALF, ONE, SEVEN, THREE, UPPER_HALF, WINDOW, ZERO
+from compiler.kernels.unsigned import (
+    EIGHT,
+    GOLDEN,
+    KEYS_AHEAD,
+    LOW_HALF,
+    ONE,
+    SEVEN,
+    SIX,
+    SIXTY_THREE,
+    THREE,
+    UPPER_HALF,
+    WINDOW,
+    ZERO,
+)
 
 __all__ = [
     "MOST_BYTES",
@@ -40,7 +53,6 @@ LINE = np.uint64(56)
 """So many bytes of a key are compared at once: with what stands in front of them these are eight numbers of its record."""
 RING = np.uint64(2 * TOGETHER - 1)
 """The mask of a place in the scratch space for keys that are on their way."""
-SIX, SIXTY_THREE = np.uint64(6), np.uint64(63)
 AHEAD = 8
 """Keys before one that is stored, its slot is asked for."""
 

@@ -24,6 +24,8 @@ __all__ = [
     "NONE",
     "ONE",
     "SEVEN",
+    "SIX",
+    "SIXTY_THREE",
     "STATE_MASK",
     "THREE",
     "TWO",
@@ -33,7 +35,7 @@ __all__ = [
     "ZERO",
 ]
 
-ZERO, ONE, TWO, THREE, SEVEN, EIGHT = (np.uint64(number) for number in (0, 1, 2, 3, 7, 8))
+ZERO, ONE, TWO, THREE, SIX, SEVEN, EIGHT, SIXTY_THREE = (np.uint64(number) for number in (0, 1, 2, 3, 6, 7, 8, 63))
 UPPER_HALF, LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 """The shift by which the upper half of a packed number is read, and the mask of its lower half."""
 WINDOW = np.uint64(64)

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from compiler.kernels.store_tables import Asked, scratch, scratch_bytes
-from compiler.kernels.tables import Int64s, Keys
+from compiler.kernels.tables import KEY_CACHE_BYTES, Int64s, Keys
 from compiler.machine.store_policy import KEY_BYTES, LITTLE, LONGEST_PAUSE, PAUSE, SIMULATED_KEY, StorePolicy, Stretch
 from compiler.machine.stored_keys import StoredKeys, first_bytes
 from compiler.mappings import zeros
@@ -38,8 +38,6 @@ LOOK, LONGEST_LOOK = 1 << 15, 1 << 17
 SAMPLE, FEW, KNOWN = 1 << 11, 768, 0.9
 """So many keys are looked at; fewer different ones among them are few, if so large a share is known. The key cache looks up 580 to 1,100 keys
 in 8 to 14 ns where the store takes 16 to 20, and 2,000 as soon as the store."""
-LONGEST_KEY = 56
-"""The bytes of the longest key that the key cache knows."""
 
 LEFT = 4
 """One part in so many of the room that a walker has left when it pledges some stays with it."""
@@ -141,7 +139,7 @@ class KeyStore:
         """Tell whether keys of which nearly all are known are so few, and so short, that the key cache looks them up sooner."""
         from compiler.kernels.key_store import count_different
 
-        if asked.hits < KNOWN * asked.keys or asked.size > LONGEST_KEY * asked.keys or stop - start < SAMPLE:
+        if asked.hits < KNOWN * asked.keys or asked.size > KEY_CACHE_BYTES * asked.keys or stop - start < SAMPLE:
             return False
         if not len(self._marks):
             self._marks = np.empty(SAMPLE // 4, np.uint64)
@@ -154,7 +152,7 @@ class KeyStore:
             return False
         self._unlooked = 0
         self._look = min(2 * self._look, LONGEST_LOOK)
-        long = float(np.mean(np.diff(keys.offsets[start : start + SAMPLE + 1]) > LONGEST_KEY))
+        long = float(np.mean(np.diff(keys.offsets[start : start + SAMPLE + 1]) > KEY_CACHE_BYTES))
         if self.policy.walk_of(long, word=word) >= LITTLE or not self.are_few(keys, start, stop, asked):
             return False
         self._look = LOOK

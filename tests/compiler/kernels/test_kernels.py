@@ -339,6 +339,7 @@ def test_kernels_compile_for_one_signature_each() -> None:
 def test_all_kernels_that_python_calls_can_be_compiled_beforehand() -> None:
     """In a process of its own, where no other test has called them."""
     code = """
+from compiler.kernels.key_store import look_up_stored, store_keys
 from compiler.kernels.screening import screen
 from compiler.kernels.simulate_bits import simulate_bits
 from compiler.kernels.simulate_pairs import simulate
@@ -347,15 +348,17 @@ from compiler.kernels.single import match_one
 from compiler.kernels.single_sealed import match_one_sealed
 from compiler.kernels.walk import walk
 from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
+from compiler.kernels.walk_sealed import gather_ends, gather_keys
 from compiler.prepare import compile_kernels
 
 compile_kernels()
 kernels = (screen, simulate_bits, simulate, walk, fill_dense_rows, walk_dense_rows)
+kernels += look_up_stored, store_keys, gather_ends, gather_keys
 print([len(kernel.signatures) for kernel in kernels])
 print([builtin.compiled for builtin in (ask_remembered, match_one, match_one_sealed)])
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said == f"{[1] * 6}\n{[True] * 3}\n"
+    assert said == f"{[1] * 10}\n{[True] * 3}\n"
 
 
 def test_a_set_that_makes_states_for_every_word_is_simulated_early() -> None:
