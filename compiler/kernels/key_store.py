@@ -59,12 +59,13 @@ AHEAD = 8
 
 @kernel
 def look_up_stored(
-    store: Store, asked: Asked, keys: Keys, row: Signed, stop: Signed, base: Signed, out: Int32s
+    store: Store, asked: Asked, keys: Keys, row: Signed, stop: Signed, base: Signed, out: Int32s, most: Signed
 ) -> Signed:
     """Look up keys ``row`` to ``stop``, and write ``base`` + accept set - 1 into ``out``, -1 for a null key.
 
-    Returns how many keys are not stored. Their rows and hashes are in ``asked``, and ``out`` has nothing that means anything for them.
-    Another thread may store keys meanwhile, which may be read, but are not believed.
+    Stops when ``most`` keys or some more are not stored. Returns how many these are, and in the upper half how many were looked up. Their
+    rows and hashes are in ``asked``, and ``out`` has nothing that means anything for them. Another thread may store keys meanwhile, which
+    may be read, but are not believed.
     """
     index, records, offsets, data = store.slots, store.records, keys.offsets, keys.data
     mask = np.uint64(index.size) - ONE
@@ -73,7 +74,7 @@ def look_up_stored(
     behind = np.uint64(store.known)
     lost, last = ZERO, np.uint64(stop)
     compared = placed = hashed = np.uint64(row)
-    while compared < last:
+    while compared < last and np.int64(lost) < most:
         while compared < placed:
             at, place = compared, places[compared & RING]
             begin = np.uint64(offsets[at])
@@ -105,7 +106,7 @@ def look_up_stored(
             prefetch(index, mixed >> shift)
             prefetch(data, begin + KEYS_AHEAD)
             hashed += ONE
-    return _still_lost(store, asked, keys, lost, base, out)
+    return _still_lost(store, asked, keys, lost, base, out) | np.int64(compared - np.uint64(row)) << 32
 
 
 @kernel

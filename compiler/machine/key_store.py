@@ -62,6 +62,8 @@ class KeyStore:
         self._unlooked, self._look = 0, LOOK
         self._marks = np.empty(0, np.uint64)
         self.policy = StorePolicy(active=bool(wanted))
+        self.stopped_at = 0
+        """The row up to which keys were looked up last."""
 
     @property
     def nbytes(self) -> int:
@@ -127,8 +129,13 @@ class KeyStore:
         return False
 
     def end_of_stretch(self, row: int, stop: int) -> int:
-        """Return the row, at most ``stop``, up to which keys from ``row`` on may be looked up at once."""
-        return min(stop, row + self._rows, row + max(self.policy.left, 1))
+        """Return the row, at most ``stop``, up to which keys from ``row`` on may be looked up at once.
+
+        Keys that would be left, and too few to be looked up, are among them: 900 of 104,000 keys of 24 words, which were walked, took a
+        twentieth of the time of all.
+        """
+        end = min(stop, row + self._rows, row + max(self.policy.left, 1))
+        return stop if stop - end < FEWEST and stop - row <= self._rows else end
 
     @property
     def left_to_simulate(self) -> int:
@@ -171,14 +178,20 @@ class KeyStore:
     def look_up(self, keys: Keys, row: int, stop: int, base: int, out: Int32s) -> Int64s:
         """Look up keys ``row`` to ``stop``, at most as many as :meth:`end_of_stretch` says; return the rows of those that are not known, until the next call.
 
-        The others get ``base`` + accept set - 1 in ``out``, and null keys -1.
+        The others get ``base`` + accept set - 1 in ``out``, and null keys -1. Where far more are not known than before, the keys behind
+        :attr:`stopped_at` are not looked up, and :meth:`judge` decides about those that were.
         """
         from compiler.kernels.calling import direct  # as late as all kernels
         from compiler.kernels.key_store import look_up_stored
 
         if self._asked is None:
             self._asked = scratch(self._rows, partial(zeros, capacity=0))  # so that it goes back with the tables
-        count = int(direct(look_up_stored, self._stored.readable(), self._asked, keys, row, stop, base, out))
+        most = stop - row if self._wanted else self.policy.most_lost(stop - row)
+        found = int(direct(look_up_stored, self._stored.readable(), self._asked, keys, row, stop, base, out, most))
+        count, done = found & 0xFFFFFFFF, found >> 32
+        self.stopped_at = row + done
+        if self.stopped_at < stop:
+            self.policy.left = min(self.policy.left, done)
         return self._asked.rows[:count]
 
     def keep(self, keys: Keys, ids: Int32s, base: int, room: int) -> None:

@@ -34,9 +34,8 @@ more can be won."""
 LONGEST = 1 << 15
 """The longest stretch of keys before it is judged again whether a store pays that has done so: other keys may have come. (Eight of 40 families
 took 1.3 to 1.9 times as long after a change to keys that do not recur, when the next judgement came after as many keys as all before.)"""
-LONGEST_BYTES = 1 << 20
-"""Such a stretch has about so many bytes of keys at most, as a long key that is stored in vain costs more: keys of 110 bytes that come
-after others which recurred took 0.9 of the time."""
+EXPECTED, SURPRISING = 2, 1024
+"""It ends before, when EXPECTED times as many keys are not known as in the last one, and SURPRISING ones more."""
 REST, LITTLE = 1 << 17, 4.0
 """Keys that are left to the key cache where they are few; and the nanoseconds a key that those may take which it does not know, being too long."""
 RISING = 1.05
@@ -164,7 +163,11 @@ class StorePolicy:
         self._share, self._stored, self.paid = share, stored, pays
         self.left = max(self._asked, TRIAL // 2)
         if pays:
-            self.left = min(self.left, LONGEST, max(TRIAL // 2, int(LONGEST_BYTES / max(size, 1))))
+            self.left = min(self.left, LONGEST)
+
+    def most_lost(self, keys: int) -> int:
+        """Return after how many keys that are not known, of so many, it is time to judge: other keys may have come."""
+        return int(EXPECTED * (1 - self._share) * keys) + SURPRISING if self.paid else keys
 
     def walk_of(self, share: float, *, word: float) -> float:
         """Return the nanoseconds a key, of all, that it takes to walk this share of them, which have as many words as those before the trial."""

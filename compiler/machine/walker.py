@@ -133,13 +133,16 @@ class Walker(BoundedCache):
         Returns False, with all of these keys left, where the cache is too full for them.
         """
         keys, meta, store, start = column.keys, cache.meta, self._key_store, column.row
-        if store.lacks_room(self._unused_bytes):
+        room = self._unused_bytes
+        if store.lacks_room(room):
             self._key_cache.drop()
-        if not store.ready(self._unused_bytes):
+            room = self._unused_bytes
+        if not store.ready(room):
             return True
         base, words, simulated = column.found.base, int(meta[WORDS]), self._fallbacks
         stop = end_of_bytes(keys.offsets, start, store.end_of_stretch(start, len(column)), CHUNK_BYTES)
         lost = store.look_up(keys, start, stop, base, column.out)
+        stop = store.stopped_at
         if len(lost):
             found = np.empty(len(lost), np.int32)
             part = Progress(
@@ -156,9 +159,10 @@ class Walker(BoundedCache):
         column.row = column.stretch_end = stop
         if meta[CLOSED]:  # else they would be simulated without the store, too
             stretch.simulated = self._fallbacks - simulated
-        fits = self._dense_rows.fits(cache, self._capacity - self._used_bytes - self._keys_bytes)
-        word = self._key_cache.word_cost(self._used_bytes, rows=fits)
-        store.judge(stretch, word=word, room=self._unused_bytes)
+        used, taken = self._used_bytes, self._keys_bytes
+        fits = self._dense_rows.fits(cache, self._capacity - used - taken)
+        word = self._key_cache.word_cost(used, rows=fits)
+        store.judge(stretch, word=word, room=self._capacity - used - taken - self._dense_rows.nbytes)
         if self._exact is None and store.rests(keys, start, stop, stretch, word=word):
             self._key_cache.begin()
         return True

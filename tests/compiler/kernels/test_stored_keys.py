@@ -48,7 +48,9 @@ def asked_for(
 ) -> tuple[list[Any], Asked, Keys, list[int]]:
     """Return what each key from ``first`` on is answered, None for one that is not known; and what :func:`store_keys` needs."""
     where, asked, out = column(keys, behind), scratch(len(keys) - first), np.full(len(keys), -7, np.int32)
-    count = look_up_stored(now(store), asked, where, first, len(keys), 100, out)
+    found = look_up_stored(now(store), asked, where, first, len(keys), 100, out, len(keys))
+    count = found & 0xFFFFFFFF
+    assert found >> 32 == len(keys) - first
     lost = asked.rows[:count].tolist()
     told: list[Any] = out.tolist()
     for row in lost:
@@ -132,7 +134,9 @@ def test_two_keys_with_such_a_hash_are_both_found(behind: bytes) -> None:
         before = now(store)
         store_keys(store, asked, where, 0, 1, 100, np.array([101], np.int32))
         out = np.zeros(2, np.int32)
-        assert look_up_stored(before, asked, where, 0, 2, 100, out) == 1  # what was stored since is not believed
+        assert (
+            look_up_stored(before, asked, where, 0, 2, 100, out, 2) == 2 << 32 | 1
+        )  # what was stored since is not believed
         told, _, _, lost = asked_for(store, [*two, None, b"none", *two])
         assert (told, lost) == ([100, 101, -1, None, 100, 101], [3])
         assert store.counts[STORED] == 2
@@ -164,7 +168,7 @@ def test_what_is_stored_after_tables_were_read_is_not_believed(key: bytes) -> No
     for written in range(len(complete[at : at + 20])):
         store.records[at + written :] = 0
         out = np.full(2, -7, np.int32)
-        assert look_up_stored(before, scratch(2), column([key, b"other"]), 0, 2, 100, out) == 1
+        assert look_up_stored(before, scratch(2), column([key, b"other"]), 0, 2, 100, out, 2) == 2 << 32 | 1
         assert out[1] == 107
         store.records[:] = complete
     assert asked_for(store, [key, b"other"])[0] == [105, 107]
