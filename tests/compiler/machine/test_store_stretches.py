@@ -1,0 +1,119 @@
+"""How far keys are looked up in the key store at once: to where something is judged, to a column's end, or until other keys have come."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from compiler import Token, Wildcard, build_nfa
+from compiler.kernels.store_tables import Asked
+from compiler.kernels.tables import Keys
+from compiler.machine.columns import whole
+from compiler.machine.key_store import FEWEST, MORE_FROM, ROWS, KeyStore
+from compiler.machine.lazy import LazyDfa
+from compiler.machine.policy import Policy
+from compiler.machine.simulator import Simulator
+from compiler.machine.store_policy import EXPECTED, LONGEST, SURPRISING, TRIAL, StorePolicy, Stretch
+from compiler.machine.stored_keys import StoredKeys
+from compiler.prepare import jit_enabled
+from compiler.values import Int32s
+from tests.compiler.machines import answers, column
+
+pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled machines")
+
+PATTERNS: list[list[Token]] = [[b"w%d" % i, Wildcard.ONE, Wildcard.MANY, b"end"] for i in range(300)]
+NFA = build_nfa(PATTERNS)
+BEHIND = b".a-rather-long-word" * 5 + b".end"
+
+
+def keys_of(numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[bytes | None]:
+    return [b"w%d.k%d%s" % (number % 300, number, BEHIND) for number in numbers.tolist()]
+
+
+def paying(capacity: int = 64 << 20) -> tuple[LazyDfa, KeyStore]:
+    """Return a machine whose store has 2,000 keys and pays, and the store."""
+    machine = LazyDfa(NFA, b".", capacity, key_cache="auto", policy=Policy(simulate=False))
+    recurring = keys_of(np.random.default_rng(1).integers(0, 2000, 200_000))
+    machine.match_batch([column(recurring)])
+    store = machine._walkers[0]._key_store
+    assert store.policy.active
+    assert store.policy.paid
+    assert store._stored.count == 2000
+    return machine, store
+
+
+def test_keys_that_do_not_recur_are_given_up_soon() -> None:
+    machine, store = paying()
+    others = keys_of(np.arange(10_000, 110_000))
+    hits, words = machine.stats().key_cache_hits, machine.stats().words
+    kept: list[int] = []
+
+    def keep(asked: Asked, keys: Keys, ids: Int32s, base: int, room: int) -> None:
+        kept.append(len(ids))
+        StoredKeys.keep(store._stored, asked, keys, ids, base, room)
+
+    with patch.object(store._stored, "keep", keep):
+        found = machine.match_batch([column(others)])
+    assert answers(machine, others[:3000]) == answers(Simulator(NFA, b"."), others[:3000])
+    assert len(found.set_ids) == len(others)
+    assert not store.policy.active
+    assert kept[0] < SURPRISING + 0.1 * LONGEST  # and not the whole stretch
+    assert machine.stats().key_cache_hits == hits
+    assert machine.stats().words > words
+
+
+def test_answers_are_right_where_looking_up_stops_in_the_middle() -> None:
+    machine, _ = paying()
+    rng = np.random.default_rng(2)
+    mixed = keys_of(np.where(rng.random(60_000) < 0.5, rng.integers(0, 2000, 60_000), rng.integers(0, 1 << 40, 60_000)))
+    mixed[5::1000] = [None] * len(mixed[5::1000])
+    assert answers(machine, mixed) == answers(Simulator(NFA, b"."), mixed)
+    assert machine.stats().keys == 260_000
+
+
+@pytest.mark.parametrize("many", [1000, 3000, 20_000])
+def test_a_look_up_stops_when_so_many_are_not_known(many: int) -> None:
+    _, store = paying()
+    known, unknown = (keys_of(numbers) for numbers in (np.arange(2000), np.arange(5000, 5000 + 16_000)))
+    keys = whole(column([*known[:many], *unknown]))
+    out = np.empty(len(keys.offsets) - 1, np.int32)
+    rows = store.look_up(keys, 0, 16_000, 0, out)
+    most = store.policy.most_lost(16_000)
+    assert SURPRISING <= most < 2 * SURPRISING
+    assert most <= len(rows) < most + 64
+    assert store.stopped_at == min(many, 2000) + len(rows)
+    assert store.policy.left <= store.stopped_at, "so it is judged at once"
+    assert rows.tolist() == list(range(min(many, 2000), store.stopped_at))
+
+
+def test_more_unknown_keys_are_expected_where_more_were_unknown() -> None:
+    policy = StorePolicy()
+    policy.begin(Stretch(keys=1024, words=20_480, size=102_400), word=9.0)
+    assert policy.most_lost(5000) == 5000, "in a trial, keys are got to know"
+    policy.judge(Stretch(4096, 3072, 20_480, 409_600), stored=1000, word=9.0, room=1 << 24)
+    assert policy.paid
+    assert policy.most_lost(8000) == EXPECTED * 2000 + SURPRISING
+
+
+@pytest.mark.parametrize(("capacity", "rows"), [(4 << 20, ROWS), (2 * MORE_FROM, 2 * ROWS)])
+def test_large_stores_are_asked_for_more_keys_at_once(capacity: int, rows: int) -> None:
+    store = KeyStore(capacity, wanted=None)
+    store.policy.left = 1 << 20
+    assert store.end_of_stretch(5, 1 << 20) == 5 + rows
+
+
+def test_few_keys_at_the_end_of_a_column_are_looked_up_with_those_before() -> None:
+    store = KeyStore(4 << 20, wanted=None)
+    store.policy.left = TRIAL
+    for more in (1, FEWEST - 1):
+        assert store.end_of_stretch(7, 7 + TRIAL + more) == 7 + TRIAL + more
+    assert store.end_of_stretch(7, 7 + TRIAL + FEWEST) == 7 + TRIAL
+    store.policy.left = 1 << 20
+    assert store.end_of_stretch(7, 7 + ROWS + 1) == 7 + ROWS, "there is no room for more"
+    machine, store = paying()
+    stored = machine._walkers[0]._key_store.policy.left
+    words = machine.stats().words
+    machine.match_batch([column(keys_of(np.random.default_rng(3).integers(0, 2000, stored + FEWEST - 1)))])
+    assert machine.stats().words - words < 50, "none is walked but those that the last of the column's bytes belong to"
