@@ -73,12 +73,29 @@ def test_answers_are_right_where_looking_up_stops_in_the_middle() -> None:
     assert machine.stats().keys == 260_000
 
 
+def test_so_they_are_in_front_of_sealed_tables() -> None:
+    machine = LazyDfa(NFA, b".", 64 << 20, key_cache="auto", policy=Policy(simulate=False))
+    recurring = keys_of(np.random.default_rng(1).integers(0, 2000, 200_000))
+    with machine.learning():
+        machine.match_batch([column(recurring)])
+    sealed = machine.seal()
+    assert sealed is not None
+    sealed.match_batch([column(recurring)])
+    store = sealed._walkers[0]._sealed_store  # type: ignore[attr-defined]
+    assert store.policy.paid
+    others = keys_of(np.arange(10_000, 60_000))
+    assert answers(sealed, others) == answers(Simulator(NFA, b"."), others)
+    assert store.stopped_at < LONGEST // 2
+    assert sealed.stats().keys == 250_000
+
+
 @pytest.mark.parametrize("many", [1000, 3000, 20_000])
 def test_a_look_up_stops_when_so_many_are_not_known(many: int) -> None:
     _, store = paying()
     known, unknown = (keys_of(numbers) for numbers in (np.arange(2000), np.arange(5000, 5000 + 16_000)))
     keys = whole(column([*known[:many], *unknown]))
     out = np.empty(len(keys.offsets) - 1, np.int32)
+    store.policy.left = LONGEST
     rows = store.look_up(keys, 0, 16_000, 0, out)
     most = store.policy.most_lost(16_000)
     assert SURPRISING <= most < 2 * SURPRISING
