@@ -75,6 +75,18 @@ def test_few_keys_are_not_stored_at_all() -> None:
     assert machine.stats().key_cache_hits > 0.97 * 3 * COUNT
 
 
+def test_few_keys_are_stored_where_most_eights_of_them_have_a_long_one() -> None:
+    short, long = (keys_of(200, seed=4, tail=tail) for tail in ("abc", "a.word.and.another.word.and.a.third.word"))
+    mixed = [long[i] if i % 8 == 3 else short[i] for i in range(COUNT)]
+    assert np.mean([len(key or b"") for key in mixed]) < 20
+    for keys, rests in ((short, True), (mixed, False)):
+        machine = automatic()
+        for _ in range(3):
+            answers(machine, keys)
+        policy = machine._walkers[0]._key_store.policy
+        assert policy.resting == rests
+
+
 def test_keys_that_are_not_few_are_stored_though_the_key_cache_knows_them() -> None:
     keys = keys_of(3 * SAMPLE, seed=3, tail="word.word.word")
     machine = automatic()
