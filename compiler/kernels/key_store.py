@@ -35,6 +35,7 @@ from compiler.kernels.unsigned import (
 )
 
 __all__ = [
+    "ALIKE",
     "MOST_BYTES",
     "count_different",
     "hash_key",
@@ -53,6 +54,8 @@ LINE = np.uint64(56)
 """So many bytes of a key are compared at once: with what stands in front of them these are eight numbers of its record."""
 RING = np.uint64(2 * TOGETHER - 1)
 """The mask of a place in the scratch space for keys that are on their way."""
+ALIKE = np.uint64(8)
+"""So many keys whose hashes have the same upper half are stored: others were chosen so, and looking them up would take the longer the more they are."""
 AHEAD = 8
 """Keys before one that is stored, its slot is asked for."""
 
@@ -135,9 +138,15 @@ def store_keys(
             return np.int64(j)
         mixed = asked.hashes[j]
         slot = slot_of(index, mask, shift, mixed)
-        while index[slot] != ZERO and not is_stored(records, index[slot] & LOW_HALF, keys.data, begin, length):
-            slot = _next_of(index, mask, slot, mixed)  # another key has such a hash
-        if index[slot] != ZERO:  # it came twice since it was looked up
+        others = ZERO  # that have such a hash
+        while (
+            others < ALIKE
+            and index[slot] != ZERO
+            and not is_stored(records, index[slot] & LOW_HALF, keys.data, begin, length)
+        ):
+            slot = _next_of(index, mask, slot, mixed)
+            others += ONE
+        if others == ALIKE or index[slot] != ZERO:  # too many have, or it came twice since it was looked up
             continue
         index[slot] = mixed >> UPPER_HALF << UPPER_HALF | at
         records[at] = length << UPPER_HALF | np.uint64(accept)

@@ -6,7 +6,8 @@ begins, and 0 where there is none. The home slot is the top bits of the hash, so
 A *record* is the key's length << 32 | its accept set, and then its bytes, eight in a number, with zeros behind its end. Records lie one
 behind the other, in the order in which they came. Record 0 belongs to no key.
 
-Keys whose hashes have the same upper half, one in 10^4 of a million, lie behind each other, and are told by their records.
+Keys whose hashes have the same upper half, one in 10^4 of a million, lie behind each other, and are told by their records; of more than
+eight, which were chosen so, the others are not stored.
 
 Several threads may look keys up while one of them stores others, as kernels release the interpreter's lock. So a reader's tuple says
 how many numbers of records there were when it was made, and what lies behind these is unknown to him, whatever the index says of it

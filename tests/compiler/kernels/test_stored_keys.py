@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.kernels.key_store import count_different, look_up_stored, rehash_stored, store_keys
+from compiler.kernels._text_vectors import FACTORS
+from compiler.kernels.key_store import ALIKE, count_different, look_up_stored, rehash_stored, store_keys
 from compiler.kernels.store_tables import (
     RECORDS_BEHIND,
     STORED,
@@ -143,6 +144,22 @@ def test_two_keys_with_such_a_hash_are_both_found(behind: bytes) -> None:
         larger = np.zeros(4 * len(store.slots), np.uint64)
         rehash_stored(store.slots, larger)
         assert asked_for(store._replace(slots=larger), two)[0] == [100, 101]
+
+
+def test_of_keys_that_were_chosen_for_their_hash_a_few_are_stored() -> None:
+    """Two numbers of eight bytes, the second chosen so that the sum of both, each folded and times its factor, is the same for all keys."""
+    first, second = (int(factor) for factor in FACTORS[:2])
+    keys: list[bytes | None] = []
+    for number in range(1, 21):
+        folded = (12345 - (number ^ number >> 32) * first) * pow(second, -1, 1 << 64) % (1 << 64)
+        keys.append(number.to_bytes(8, "little") + (folded ^ folded >> 32).to_bytes(8, "little"))
+    store = empty()
+    told, asked, where, lost = asked_for(store, keys)
+    assert len(set(asked.hashes[:20].tolist())) == 1
+    assert lost == list(range(20))
+    assert store_keys(store, asked, where, 0, 20, 100, np.arange(100, 120, dtype=np.int32)) == 20
+    told, *_ = asked_for(store, keys)
+    assert told == [*range(100, 100 + int(ALIKE)), *[None] * (20 - int(ALIKE))]
 
 
 def test_a_key_that_comes_twice_is_stored_once() -> None:
