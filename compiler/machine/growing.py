@@ -41,10 +41,10 @@ STEPS = (7, 6, 5, 4, 3, 2, 1)
 copied, there will be less room for the next step."""
 SPARSE, DENSE = 0.5, 0.75
 """How full the hash table of states or sets may be, and how full where there is no room for more."""
-LARGE = 16
-"""A table of transitions that takes one part in LARGE of the capacity does not double for the sake of a crowded place. With 4, one stock of
-four had one of 8 MB, a fifth full, and its first pass took 1.06 times as long; with 16, each comes upon at most 20 supplanted transitions in
-two million keys."""
+LARGE, LARGER, WIDE = 4, 16, 1 << 25
+"""A table of transitions that takes one part in LARGE of the capacity, or in LARGER of one over WIDE bytes, does not double for the sake of a crowded
+place. With LARGE, one stock of four had a table of 8 MB within 64 MiB, a fifth full, and its first pass took 1.06 times as long; with LARGER, each
+comes upon at most 20 supplanted transitions in two million keys."""
 
 
 def grown(cache: Cache, table: int, capacity: int, spare: int = 0) -> Cache | None:
@@ -94,7 +94,7 @@ def _more_transitions(cache: Cache, room: int, capacity: int) -> Cache | None:
 
     slots, count = len(cache.transitions) - PROBES + 1, int(cache.meta[TRANSITIONS])
     crowded = 2 * (count + 1) <= slots
-    if not crowded or 2 * 8 * slots <= capacity // LARGE:
+    if not crowded or 2 * 8 * slots <= capacity // (LARGER if capacity > WIDE else LARGE):
         slots *= 2
         while 8 * (slots + PROBES - 1) <= room:
             transitions = zeros(slots + PROBES - 1, np.uint64, capacity)
