@@ -135,9 +135,8 @@ def test_two_keys_with_such_a_hash_are_both_found(behind: bytes) -> None:
         before = now(store)
         store_keys(store, asked, where, 0, 1, 100, np.array([101], np.int32))
         out = np.zeros(2, np.int32)
-        assert (
-            look_up_stored(before, asked, where, 0, 2, 100, out, 2) == 2 << 32 | 1
-        )  # what was stored since is not believed
+        # What was stored since is not believed.
+        assert look_up_stored(before, asked, where, 0, 2, 100, out, 2) == 2 << 32 | 1
         told, _, _, lost = asked_for(store, [*two, None, b"none", *two])
         assert (told, lost) == ([100, 101, -1, None, 100, 101], [3])
         assert store.counts[STORED] == 2

@@ -32,11 +32,13 @@ def keys_of(numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[bytes |
     return [b"w%d.k%d%s" % (number % 300, number, BEHIND) for number in numbers.tolist()]
 
 
-def paying(capacity: int = 64 << 20) -> tuple[LazyDfa, KeyStore]:
+RECURRING = keys_of(np.random.default_rng(1).integers(0, 2000, 200_000))
+
+
+def paying() -> tuple[LazyDfa, KeyStore]:
     """Return a machine whose store has 2,000 keys and pays, and the store."""
-    machine = LazyDfa(NFA, b".", capacity, key_cache="auto", policy=Policy(simulate=False))
-    recurring = keys_of(np.random.default_rng(1).integers(0, 2000, 200_000))
-    machine.match_batch([column(recurring)])
+    machine = LazyDfa(NFA, b".", 64 << 20, key_cache="auto", policy=Policy(simulate=False))
+    machine.match_batch([column(RECURRING)])
     store = machine._walkers[0]._key_store
     assert store.policy.active
     assert store.policy.paid
@@ -75,12 +77,11 @@ def test_answers_are_right_where_looking_up_stops_in_the_middle() -> None:
 
 def test_so_they_are_in_front_of_sealed_tables() -> None:
     machine = LazyDfa(NFA, b".", 64 << 20, key_cache="auto", policy=Policy(simulate=False))
-    recurring = keys_of(np.random.default_rng(1).integers(0, 2000, 200_000))
     with machine.learning():
-        machine.match_batch([column(recurring)])
+        machine.match_batch([column(RECURRING)])
     sealed = machine.seal()
     assert sealed is not None
-    sealed.match_batch([column(recurring)])
+    sealed.match_batch([column(RECURRING)])
     store = sealed._walkers[0]._sealed_store  # type: ignore[attr-defined]
     assert store.policy.paid
     others = keys_of(np.arange(10_000, 60_000))
