@@ -106,7 +106,7 @@ def enter_exact(exact: Exact, keys: Keys, offsets: Int32s, tags: Int32s, left: B
         begin, count = np.uint64(keys.offsets[i]), np.uint64(offsets[i + ONE] - offsets[i])
         length = np.uint64(keys.offsets[i + ONE]) - begin
         mixed = hash_key(keys.data, begin, length)
-        slot = slot_of(index, mask, shift, mixed)
+        slot = slot_of(index, mask, mixed >> shift, mixed)
         if count == ZERO or length > MOST_BYTES or index[slot] != ZERO:
             left[i] = True
             continue

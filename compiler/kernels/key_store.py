@@ -137,14 +137,14 @@ def store_keys(
         if end + BEHIND > np.uint64(records.size) or 2 * (counts[STORED] + 1) > index.size:
             return np.int64(j)
         mixed = asked.hashes[j]
-        slot = slot_of(index, mask, shift, mixed)
+        slot = slot_of(index, mask, mixed >> shift, mixed)
         others = ZERO  # that have such a hash
         while (
             others < ALIKE
             and index[slot] != ZERO
             and not is_stored(records, index[slot] & LOW_HALF, keys.data, begin, length)
         ):
-            slot = _next_of(index, mask, slot, mixed)
+            slot = slot_of(index, mask, slot + ONE, mixed)
             others += ONE
         if others == ALIKE or index[slot] != ZERO:  # too many have, or it came twice since it was looked up
             continue
@@ -192,23 +192,14 @@ def place_of(index: Uint64s, mask: Unsigned, shift: Unsigned, mixed: Unsigned) -
     is_first, is_second = (first ^ mixed) >> UPPER_HALF == ZERO, (second ^ mixed) >> UPPER_HALF == ZERO
     entry = first if is_first else (second if is_second else ZERO)
     if not (is_first | is_second) and (first != ZERO) & (second != ZERO):
-        entry = index[slot_of(index, mask, shift, mixed)]
+        entry = index[slot_of(index, mask, slot, mixed)]
     return entry & LOW_HALF
 
 
 @inlined
-def slot_of(index: Uint64s, mask: Unsigned, shift: Unsigned, mixed: Unsigned) -> Unsigned:
-    """Return the slot of an entry with the upper half of this hash, or the empty one in which it would be."""
-    slot = mixed >> shift
-    while index[slot] != ZERO and (index[slot] ^ mixed) >> UPPER_HALF != ZERO:
-        slot = (slot + ONE) & mask
-    return slot
-
-
-@inlined
-def _next_of(index: Uint64s, mask: Unsigned, slot: Unsigned, mixed: Unsigned) -> Unsigned:
-    """Return the slot of the next entry with the upper half of this hash, behind a slot, or the empty one in which it would be."""
-    slot = (slot + ONE) & mask
+def slot_of(index: Uint64s, mask: Unsigned, slot: Unsigned, mixed: Unsigned) -> Unsigned:
+    """Return the slot, from ``slot`` on, of an entry with the upper half of this hash, or the empty one in which it would be."""
+    slot &= mask
     while index[slot] != ZERO and (index[slot] ^ mixed) >> UPPER_HALF != ZERO:
         slot = (slot + ONE) & mask
     return slot
@@ -241,12 +232,12 @@ def _further(store: Store, keys: Keys, row: Unsigned, mixed: Unsigned) -> Unsign
     mask, shift = np.uint64(index.size) - ONE, shift_of(index)
     begin = np.uint64(keys.offsets[row])
     length = np.uint64(keys.offsets[row + ONE]) - begin
-    slot = slot_of(index, mask, shift, mixed)
+    slot = slot_of(index, mask, mixed >> shift, mixed)
     while index[slot] != ZERO:
         place = index[slot] & LOW_HALF
         if place < np.uint64(store.known) and is_stored(records, place, keys.data, begin, length):
             return place
-        slot = _next_of(index, mask, slot, mixed)
+        slot = slot_of(index, mask, slot + ONE, mixed)
     return ZERO
 
 

@@ -89,9 +89,8 @@ def empty_cache(program: Program, capacity: int, *, doorkeeper: bool = False) ->
 
 def nbytes(cache: Cache | Seal) -> int:
     """Bytes of all arrays of a cache, or of sealed tables."""
-    return sum(
-        [array.nbytes for array in cache if isinstance(array, np.ndarray)]
-    )  # a list, as it takes two thirds of the time
+    # A list, as it takes two thirds of the time.
+    return sum([array.nbytes for array in cache if isinstance(array, np.ndarray)])
 
 
 def cleared(cache: Cache) -> Cache:

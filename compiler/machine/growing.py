@@ -32,7 +32,7 @@ from compiler.kernels.tables import (
     Cache,
 )
 from compiler.machine.cache import nbytes
-from compiler.mappings import zeros
+from compiler.mappings import TIGHT, zeros
 
 __all__ = ["grown"]
 
@@ -41,8 +41,8 @@ STEPS = (7, 6, 5, 4, 3, 2, 1)
 copied, there will be less room for the next step."""
 SPARSE, DENSE = 0.5, 0.75
 """How full the hash table of states or sets may be, and how full where there is no room for more."""
-LARGE, LARGER, WIDE = 4, 16, 1 << 25
-"""A table of transitions that takes one part in LARGE of the capacity, or in LARGER of one over WIDE bytes, does not double for the sake of a crowded
+LARGE, LARGER = 4, 16
+"""A table of transitions that takes one part in LARGE of the capacity, or in LARGER of one that is not tight, does not double for the sake of a crowded
 place. With LARGE, one stock of four had a table of 8 MB within 64 MiB, a fifth full, and its first pass took 1.06 times as long; with LARGER, each
 comes upon at most 20 supplanted transitions in two million keys."""
 
@@ -94,7 +94,7 @@ def _more_transitions(cache: Cache, room: int, capacity: int) -> Cache | None:
 
     slots, count = len(cache.transitions) - PROBES + 1, int(cache.meta[TRANSITIONS])
     crowded = 2 * (count + 1) <= slots
-    if not crowded or 2 * 8 * slots <= capacity // (LARGER if capacity > WIDE else LARGE):
+    if not crowded or 2 * 8 * slots <= capacity // (LARGER if capacity > TIGHT else LARGE):
         slots *= 2
         while 8 * (slots + PROBES - 1) <= room:
             transitions = zeros(slots + PROBES - 1, np.uint64, capacity)

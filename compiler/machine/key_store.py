@@ -65,8 +65,6 @@ class KeyStore:
         self._unlooked, self._look = 0, LOOK
         self._marks = np.empty(0, np.uint64)
         self.policy = StorePolicy(active=bool(wanted))
-        self.stopped_at = 0
-        """The row up to which keys were looked up last."""
 
     @property
     def nbytes(self) -> int:
@@ -145,13 +143,17 @@ class KeyStore:
         """Keys that may be simulated until it is time to think about a trial: so that it does not depend on how many are at once."""
         return MOST if self.policy.active or not self._limit else max(1, -(-self.policy.left // SIMULATED_KEY))
 
-    def are_few(self, keys: Keys, start: int, stop: int, asked: Stretch) -> bool:
-        """Tell whether keys of which nearly all are known are so few, and so short, that the key cache looks them up sooner."""
+    def are_few(self, keys: Keys, start: int, stop: int, asked: Stretch, *, long: float = 1.0) -> bool:
+        """Tell whether keys of which nearly all are known are so few, and so short, that the key cache looks them up sooner.
+
+        At most the share ``long`` of them may be too long for it.
+        """
         from compiler.kernels.key_store import count_different
 
         if asked.hits < KNOWN * asked.keys or asked.size > SHORT * asked.keys or stop - start < SAMPLE:
             return False
-        if np.diff(keys.offsets[start : start + SAMPLE + 1]).reshape(-1, 8).max(axis=1).mean() > SHORT:
+        sizes = np.diff(keys.offsets[start : start + SAMPLE + 1]).reshape(-1, 8)
+        if sizes.max(axis=1).mean() > SHORT or np.mean(sizes > KEY_CACHE_BYTES) > long:
             return False
         if not len(self._marks):
             self._marks = np.empty(SAMPLE // 4, np.uint64)
@@ -164,8 +166,8 @@ class KeyStore:
             return False
         self._unlooked = 0
         self._look = min(2 * self._look, LONGEST_LOOK)
-        long = float(np.mean(np.diff(keys.offsets[start : start + SAMPLE + 1]) > KEY_CACHE_BYTES))
-        if self.policy.walk_of(long, word=word) >= LITTLE or not self.are_few(keys, start, stop, asked):
+        long = LITTLE / self.policy.walk_of(1.0, word=word)
+        if not self.are_few(keys, start, stop, asked, long=long):
             return False
         self._look = LOOK
         self.policy.rest(stored=self._stored.count)
@@ -180,11 +182,12 @@ class KeyStore:
         )
         return self.policy.left <= 0
 
-    def look_up(self, keys: Keys, row: int, stop: int, base: int, out: Int32s) -> Int64s:
-        """Look up keys ``row`` to ``stop``, at most as many as :meth:`end_of_stretch` says; return the rows of those that are not known, until the next call.
+    def look_up(self, keys: Keys, row: int, stop: int, base: int, out: Int32s) -> tuple[Int64s, int]:
+        """Look up keys ``row`` to ``stop``, at most as many as :meth:`end_of_stretch` says.
 
-        The others get ``base`` + accept set - 1 in ``out``, and null keys -1. Where far more are not known than before, the keys behind
-        :attr:`stopped_at` are not looked up, and :meth:`judge` decides about those that were.
+        Returns the rows of those that are not known, until the next call, and the row up to which keys were looked up: before ``stop``
+        where far more are not known than before, as :meth:`judge` is to decide at once. Known keys get ``base`` + accept set - 1 in
+        ``out``, and null ones -1.
         """
         from compiler.kernels.calling import direct  # as late as all kernels
         from compiler.kernels.key_store import look_up_stored
@@ -194,10 +197,9 @@ class KeyStore:
         most = stop - row if self._wanted else self.policy.most_lost(stop - row)
         found = int(direct(look_up_stored, self._stored.readable(), self._asked, keys, row, stop, base, out, most))
         count, done = found & 0xFFFFFFFF, found >> 32
-        self.stopped_at = row + done
-        if self.stopped_at < stop:
+        if row + done < stop:
             self.policy.left = min(self.policy.left, done)
-        return self._asked.rows[:count]
+        return self._asked.rows[:count], row + done
 
     def keep(self, keys: Keys, ids: Int32s, base: int, room: int) -> None:
         """Store the keys that were not known, whose answers are ``ids``, as far as there is room: so many bytes more.

@@ -229,8 +229,7 @@ class SealedWalker(SmallBatchWalker):
             return self._ask(keys, row, stop, out)
         words, lost = int(meta[WORDS]), 0
         stop = end_of_bytes(keys.offsets, row, store.end_of_stretch(row, stop), CHUNK_BYTES)
-        rows = store.look_up(keys, row, stop, 0, out)
-        stop = store.stopped_at
+        rows, stop = store.look_up(keys, row, stop, 0, out)
         self._count_answered(keys, start, stop, len(rows))
         if len(rows):
             part, found, at = whole(gathered(keys.offsets, keys.data, rows)), np.empty(len(rows), np.int32), 0

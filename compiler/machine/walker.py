@@ -141,8 +141,7 @@ class Walker(BoundedCache):
             return True
         base, words, simulated = column.found.base, int(meta[WORDS]), self._fallbacks
         stop = end_of_bytes(keys.offsets, start, store.end_of_stretch(start, len(column)), CHUNK_BYTES)
-        lost = store.look_up(keys, start, stop, base, column.out)
-        stop = store.stopped_at
+        lost, stop = store.look_up(keys, start, stop, base, column.out)
         if len(lost):
             found = np.empty(len(lost), np.int32)
             part = Progress(

@@ -139,7 +139,7 @@ def test_a_store_that_grows_twice_at_once_keeps_its_bound() -> None:
     store, keys = store_of(machine), numbered(14_000, seed=2, most=1 << 24)
     most, room = store.nbytes, 200_000
     asked = whole(column(keys))
-    lost = store.look_up(asked, 0, len(keys), 0, np.empty(len(keys), np.int32))
+    lost, _ = store.look_up(asked, 0, len(keys), 0, np.empty(len(keys), np.int32))
     assert len(lost) > 10_000
     store.keep(asked, np.zeros(len(lost), np.int32), 0, room)
     assert most < store.nbytes <= most + room

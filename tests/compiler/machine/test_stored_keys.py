@@ -219,12 +219,12 @@ def test_who_finds_another_thread_storing_lets_his_keys_go() -> None:
     assert store.ready(1 << 22)
     assert second.ready(1 << 22)
     keys, out = readable_keys([b"a.%d" % i for i in range(500)]), np.empty(500, np.int32)
-    assert len(store.look_up(keys, 0, 500, 0, out)) == 500
+    assert len(store.look_up(keys, 0, 500, 0, out)[0]) == 500
     with storing_meanwhile(store, keys, np.arange(500, dtype=np.int32)):
-        assert len(second.look_up(keys, 0, 500, 0, out)) == 500  # nobody has been told yet
+        assert len(second.look_up(keys, 0, 500, 0, out)[0]) == 500  # nobody has been told yet
         second.keep(keys, np.full(500, 7, np.int32), 0, 0)
     assert stored.count == 500
-    assert len(second.look_up(keys, 0, 500, 0, out)) == 0
+    assert len(second.look_up(keys, 0, 500, 0, out)[0]) == 0
     assert out.tolist() == list(range(500))
 
 
@@ -239,12 +239,12 @@ def test_what_was_full_goes_on_when_there_is_room() -> None:
         np.empty(9000, np.int32),
     )
     for room, count in ((first_bytes(), 4096), (0, 4096), (1 << 10, 4096), (1 << 20, 9000), (0, 9000)):
-        lost = store.look_up(keys, 0, 9000, 0, out)
+        lost, _ = store.look_up(keys, 0, 9000, 0, out)
         assert len(lost) == 9000 - stored.count
         assert store._asked is not None
         stored.keep(store._asked, keys, ids[lost], 0, room)
         assert (stored.count, stored.full) == (count, count == 4096)
-    assert len(store.look_up(keys, 0, 9000, 0, out)) == 0
+    assert len(store.look_up(keys, 0, 9000, 0, out)[0]) == 0
     assert out.tolist() == ids.tolist()
 
 
@@ -269,7 +269,7 @@ def test_tables_of_a_call_that_has_ended_well_meanwhile_are_not_dropped() -> Non
     store = KeyStore(0, wanted=True, shared=stored)
     assert store.ready(1 << 23)
     keys, out = readable_keys([b"a.%d" % i for i in range(500)]), np.empty(500, np.int32)
-    store.keep(keys, store.look_up(keys, 0, 500, 0, out).astype(np.int32), 0, 0)
+    store.keep(keys, store.look_up(keys, 0, 500, 0, out)[0].astype(np.int32), 0, 0)
     take = Leases.take
 
     def ended(self: Leases, *arguments: Any, **options: Any) -> int | None:
@@ -278,7 +278,7 @@ def test_tables_of_a_call_that_has_ended_well_meanwhile_are_not_dropped() -> Non
 
     stored._midway = True
     with patch.object(Leases, "take", ended):
-        assert len(store.look_up(keys, 0, 500, 0, out)) == 0
+        assert len(store.look_up(keys, 0, 500, 0, out)[0]) == 0
     assert stored.count == 500
 
 
@@ -305,7 +305,7 @@ def test_threads_that_store_and_look_up_at_once_give_right_answers() -> None:
                 continue
             first = rng.randrange(len(keys)) if rng.random() < 0.8 else 0
             stop = min(len(keys), first + rng.randrange(1, 4000))
-            lost = store.look_up(laid_out, first, stop, 0, out)
+            lost, _ = store.look_up(laid_out, first, stop, 0, out)
             known = np.ones(stop - first, np.bool_)
             known[lost - first] = False
             if not np.array_equal(out[first:stop][known], right[first:stop][known]):
@@ -386,7 +386,7 @@ def test_tables_stay_as_long_as_somebody_looks_keys_up() -> None:
     keys, out = readable_keys([b"a.%d" % i for i in range(3000)]), np.empty(3000, np.int32)
     for store in (one, other):
         assert store.ready(1 << 22)
-        lost = store.look_up(keys, 0, 3000, 0, out)
+        lost, _ = store.look_up(keys, 0, 3000, 0, out)
         store.keep(keys, lost.astype(np.int32), 0, 0)
     assert stored.limit == one.pledged + other.pledged - 2 * scratch_bytes(key_store.ROWS)
     one.drop()
@@ -405,7 +405,7 @@ def test_tables_are_dropped_only_if_all_that_is_pledged_is_needed() -> None:
     store = KeyStore(0, wanted=True, shared=stored)
     assert store.ready(1 << 23)
     keys, out = readable_keys([b"a.%d" % i for i in range(3000)]), np.empty(3000, np.int32)
-    store.keep(keys, store.look_up(keys, 0, 3000, 0, out).astype(np.int32), 0, 0)
+    store.keep(keys, store.look_up(keys, 0, 3000, 0, out)[0].astype(np.int32), 0, 0)
     for _ in range(2):
         assert store.take_back(needed=False)
         assert (stored.count, stored.limit) == (3000, stored.nbytes)

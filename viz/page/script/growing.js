@@ -2,7 +2,7 @@
 "use strict";
 
 const Growing = (() => {
-  const PROBES = 16, STEPS = [7, 6, 5, 4, 3, 2, 1], SPARSE = 0.5, DENSE = 0.75, LARGE = 4, LARGER = 16, WIDE = 2 ** 25;
+  const PROBES = 16, STEPS = [7, 6, 5, 4, 3, 2, 1], SPARSE = 0.5, DENSE = 0.75, LARGE = 4, LARGER = 16, TIGHT = 2 ** 25;
   const BYTES = { states: 20, sets: 4, members: 4, tags: 4, filters: 8 };
   const SLOTS = { states: "stateSlots", sets: "setSlots" };
   const floorDiv = (a, b) => Math.floor(a / b);
@@ -33,7 +33,7 @@ const Growing = (() => {
 
   function moreTransitions(cache, room, capacity) {
     const slots = 2 ** cache.slotBits, count = cache.transitions, crowded = 2 * (count + 1) <= slots;
-    if (!crowded || 2 * 8 * slots <= floorDiv(capacity, capacity > WIDE ? LARGER : LARGE)) {
+    if (!crowded || 2 * 8 * slots <= floorDiv(capacity, capacity > TIGHT ? LARGER : LARGE)) {
       for (let bits = cache.slotBits + 1; 8 * (2 ** bits + PROBES - 1) <= room; bits++) {
         if (!cache.rehash(bits)) continue;
         cache.transitionsFull = false;
