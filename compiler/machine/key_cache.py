@@ -39,7 +39,7 @@ NOTHING = (0, 0, 0, 0, 0)
 SAMPLE, SIMILAR = 256, 0.9
 """Keys whose words are measured, and how similar the mean bytes of a key must be for that to hold further."""
 
-STRETCH, LONGEST = 1024, 1 << 15
+STRETCH, LONGEST = 1024, 1 << 16
 """Keys of a trial; each stretch that the table wins doubles the next, after which it is judged again."""
 PAUSE, LONG_PAUSE, HOPELESS = 64, 128, 0.05
 """The pause behind a trial that was lost, and that behind one in which less than a share of HOPELESS of the keys were known."""

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.machine import key_cache
-
 __all__ = ["EARLIEST", "KEY_BYTES", "LONGEST_PAUSE", "PAUSE", "SIMULATED_KEY", "TRIAL", "StorePolicy", "Stretch"]
 
 EARLIEST, TRIAL = 1 << 14, 1 << 13
@@ -36,19 +34,25 @@ LONGEST = 1 << 15
 took 1.3 to 1.9 times as long after a change to keys that do not recur, when the next judgement came after as many keys as all before.)"""
 EXPECTED, SURPRISING = 2, 1024
 """It ends before, when EXPECTED times as many keys are not known as in the last one, and SURPRISING ones more."""
-REST, LITTLE = 1 << 17, 4.0
-"""Keys that are left to the key cache where they are few; and the nanoseconds a key that those may take which it does not know, being too long."""
+REST, LITTLE = 1 << 19, 4.0
+"""Keys that are left to the key cache where they are few, and the most after which it is thought about a trial again, if none ever begins: to
+think takes 30 us. (With a quarter and a 32nd, families whose keys take 2 to 10 ns took 1.08 to 1.18 times as long as with no store.) And the
+nanoseconds a key that those may take which the key cache does not know, being too long."""
 RISING = 1.05
 """So many times as large must the share of known keys be when twice as many were asked for, unless it pays already."""
 
 # Nanoseconds, in the proportions that were found on 60 drawn families, each walked, walked by rows and looked up (Zen 5, where all of
 # them take two thirds of that). Half of the figures are within 15 % of what was measured, and nine in ten within 40.
-LOOKED_UP, BYTE = 9.0, 0.1
+LOOKED_UP, BYTE = 6.0, 0.1
 """Looking a key up, and what each of its bytes adds."""
-FAR = ((2 << 20, 3.0), (8 << 20, 9.0))
+FAR = ((2 << 20, 1.5), (8 << 20, 4.0))
 """What is added to that where the store takes more bytes than so many."""
-MISSED = 60.0
-"""What a key that is not known costs besides being walked: it is copied to a column of such keys, and stored."""
+CACHED, CACHED_BYTE = 2.0, 0.2
+"""Looking one of a few up in the key cache, and what each of its bytes adds."""
+MISSED, COPIED = 60.0, 20.0
+"""What a key that is not known costs besides being walked: it is copied to a column of such keys, and stored; and what it costs where there is
+no room to store it. (With nothing for the latter, a family within 4 MiB took 1.5 times as long as without the store when other keys came, of
+which it knew less than half.)"""
 WALKED = 3.0
 """Walking a key, besides its words."""
 WINDOW, BEYOND = 64, 0.4
@@ -102,6 +106,8 @@ class StorePolicy:
     """Keys until that is thought about again."""
     patience: int = PAUSE
     """The next pause."""
+    _waits: int = EARLIEST
+    """The keys after which it is thought about a trial again, if none begins now."""
     _asked: int = 0
     """Keys of this trial that were looked up before the stretch that is counted."""
     _share: float = 0.0
@@ -134,7 +140,12 @@ class StorePolicy:
         size = walked.size / walked.keys
         self.resting = few and self.walk_of(self._walked, word=word) < LITTLE
         self.active = not self.resting and self._took(word, size) > _costs(size, stored=0)
-        self.left = TRIAL // 2 if self.active else REST if self.resting else EARLIEST
+        if self.active:
+            self.left, self._waits = TRIAL // 2, EARLIEST
+        elif self.resting:
+            self.left = REST
+        else:
+            self.left, self._waits = self._waits, min(2 * self._waits, REST)
 
     def judge(self, asked: Stretch, *, stored: int, word: float, room: int, full: bool = False) -> None:
         """Take note of a stretch of keys that were looked up, as many as were ``left``.
@@ -144,11 +155,13 @@ class StorePolicy:
         first = self._asked == 0
         self._asked += asked.keys
         share, size = asked.hits / asked.keys, asked.size / asked.keys
-        missed = 0.0 if full else (1 - share) * MISSED
+        # A trial may be full for a while, as an automaton takes more room while its tables grow.
+        missed = (1 - share) * (MISSED if not full else COPIED if self.paid else 0.0)
         missed += SIMULATED * asked.simulated / asked.keys
         pays = share * self._took(word, size) > _costs(size, stored=stored) + missed
-        if self.paid and not pays:  # other keys have come: whether these recur is tried anew
+        if self.paid and not pays:  # other keys have come: whether these recur is tried anew, if there is room for them
             self._begin_anew(stored)
+            self.active = not full
             self.left = TRIAL // 2
             return
         if not (first or pays):
@@ -180,14 +193,14 @@ class StorePolicy:
 
     def wake(self) -> None:
         """Think about a trial at once: the key cache has lost."""
-        self.resting, self.left = False, 0
+        self.resting, self.left, self._waits = False, 0, EARLIEST
 
     def _begin_anew(self, stored: int) -> None:
         self._asked, self._share, self._stored, self._older, self.paid = 0, 0.0, stored, stored, False
 
     def _took(self, word: float, size: float) -> float:
         """Return the nanoseconds that a key of ``size`` bytes takes without the store, as keys were before the trial."""
-        asked = key_cache.LOOKED_UP + key_cache.BYTE * size if self._cached else 0.0
+        asked = CACHED + CACHED_BYTE * size if self._cached else 0.0
         asked += SIMULATED * self._simulated + self._first
         return asked + self._walked * (WALKED + BEYOND * max(size - WINDOW, 0)) + word * self._words
 

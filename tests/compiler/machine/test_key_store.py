@@ -18,7 +18,7 @@ from compiler.machine.key_store import KeyStore
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.simulator import Simulator
-from compiler.machine.store_policy import EARLIEST, PAUSE, TRIAL, StorePolicy, Stretch
+from compiler.machine.store_policy import EARLIEST, PAUSE, REST, TRIAL, StorePolicy, Stretch
 from compiler.machine.stored_keys import StoredKeys
 from compiler.prepare import jit_enabled
 from tests.borders import LENGTHS, between
@@ -321,7 +321,7 @@ def test_the_first_stretch_decides_nothing() -> None:
         (0.02, 6000, 10 << 20, False, False),
         (0.01, 6000, 1 << 24, False, False),
         (0.0, 6000, 1 << 40, False, False),
-        (0.2, 6000, 1 << 24, True, False),  # it knows no more of them later
+        (0.15, 6000, 1 << 24, True, False),  # it knows no more of them later
         (0.8, 6000, 0, True, True),  # but pays as it is
         (0.8, 6000, 0, False, True),
     ],
@@ -339,6 +339,32 @@ def test_a_share_that_does_not_rise_ends_the_trial() -> None:
     assert policy.active
     policy.judge(asked, stored=24_000, word=9.0, room=1 << 24)
     assert not policy.active
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_store_without_room_is_given_up_when_other_keys_come(full: bool) -> None:
+    """What is not known is copied to be walked, and if it cannot be stored, it will be so again."""
+    policy = judged(0.9, stored=6000)
+    assert policy.paid
+    asked = Stretch(TRIAL, 4 * TRIAL // 10, 3 * TRIAL, 30 * TRIAL)
+    policy.judge(asked, stored=6000, word=9.0, room=0 if full else 1 << 24, full=full)
+    assert policy.active is not full
+
+
+def test_it_is_thought_about_less_often_where_a_trial_never_begins() -> None:
+    policy, few = StorePolicy(), Stretch(1000, 1000, 0, 10_000)
+    waits = []
+    for _ in range(8):
+        policy.begin(few, word=4.0, cached=True)
+        assert not policy.active
+        waits.append(policy.left)
+    assert waits == sorted(waits)
+    assert waits[0] == EARLIEST
+    assert waits[-1] == waits[-2] == REST
+    policy.wake()
+    assert policy.left == 0
+    policy.begin(few, word=4.0, cached=True)
+    assert policy.left == EARLIEST
 
 
 @pytest.mark.parametrize("nulls", [0, 10])
