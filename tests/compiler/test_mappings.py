@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from compiler.mappings import LARGE, in_huge_pages, reserved, zeros
+from compiler.mappings import TIGHT, in_huge_pages, reserved, zeros
 
 MIB = 1 << 20
 needs_mappings = pytest.mark.skipif(
@@ -96,6 +96,6 @@ def test_numpy_makes_tables_where_the_system_has_no_mapping(lacking: str, monkey
 
 def test_small_tables_and_those_within_large_bounds_stay_with_numpy() -> None:
     assert zeros(100, np.int32, 0).flags.owndata
-    assert zeros(MIB // 2 - 1, np.int8, LARGE).flags.owndata
-    assert zeros(MIB, np.int8, LARGE + 1).flags.owndata
-    assert not hasattr(mmap, "MAP_PRIVATE") or not zeros(MIB // 2, np.int8, LARGE).flags.owndata
+    assert zeros(MIB // 2 - 1, np.int8, TIGHT).flags.owndata
+    assert zeros(MIB, np.int8, TIGHT + 1).flags.owndata
+    assert not hasattr(mmap, "MAP_PRIVATE") or not zeros(MIB // 2, np.int8, TIGHT).flags.owndata
