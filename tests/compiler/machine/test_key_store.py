@@ -392,7 +392,7 @@ def test_a_trial_goes_on_whose_keys_another_thread_has_stored() -> None:
             Stretch(EARLIEST, 0, 2 * EARLIEST, 30 * EARLIEST),
             2.6,
             False,
-        ),  # by rows walking takes 8 ns, and looking up 12
+        ),  # by rows walking takes 8 ns, and looking up 9
         (Stretch(EARLIEST, 0, EARLIEST, 200 * EARLIEST), 4.0, True),  # long keys take long by any tables
         (Stretch(EARLIEST, EARLIEST // 2, 5 * EARLIEST, 30 * EARLIEST), 9.0, True),  # 10 words a key that is walked
     ],
