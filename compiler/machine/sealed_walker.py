@@ -278,6 +278,7 @@ class SealedWalker(SmallBatchWalker):
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
         key_cache.judge(keys, start, stop, *counts, self._seal_bytes, rows=self._dense)
         walked = Stretch(stop - start, *counts, int(keys.offsets[stop]) - int(keys.offsets[start]))
+        self._sealed_store.policy.heed(walked, cached=key_cache.policy.wanted)
         if self._sealed_store.due(walked):
             self._sealed_store.policy.begin(walked, word=self._word_cost, cached=len(table) > 0)
         self._count_answered(keys, start, stop, lost)

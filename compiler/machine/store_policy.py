@@ -38,6 +38,8 @@ REST, LITTLE = 1 << 19, 4.0
 """Keys that are left to the key cache where they are few, and the most after which it is thought about a trial again, if none ever begins: to
 think takes 30 us. (With a quarter and a 32nd, families whose keys take 2 to 10 ns took 1.08 to 1.18 times as long as with no store.) And the
 nanoseconds a key that those may take which the key cache does not know, being too long."""
+NOTICED, NOTICEABLE, MARGIN = 1024, 1.5, 0.05
+"""Other keys have come where, of so many at least, the share that is walked is so many times what it was, and so much more besides."""
 RISING = 1.05
 """So many times as large must the share of known keys be when twice as many were asked for, unless it pays already."""
 
@@ -191,9 +193,14 @@ class StorePolicy:
         self._begin_anew(stored)
         self.active, self.resting, self.left = False, True, REST
 
-    def wake(self) -> None:
-        """Think about a trial at once: the key cache has lost."""
-        self.resting, self.left, self._waits = False, 0, EARLIEST
+    def heed(self, walked: Stretch, *, cached: bool) -> None:
+        """Think about a trial at once if far more keys were walked than when that was done last, as other keys have come.
+
+        ``cached`` tells whether the key cache will be asked further: a store that rests does so no longer than that.
+        """
+        more = walked.keys - walked.hits > (NOTICEABLE * self._walked + MARGIN) * walked.keys
+        if not self.active and ((self.resting and not cached) or (more and walked.keys >= NOTICED)):
+            self.resting, self.left, self._waits = False, 0, EARLIEST
 
     def _begin_anew(self, stored: int) -> None:
         self._asked, self._share, self._stored, self._older, self.paid = 0, 0.0, stored, stored, False

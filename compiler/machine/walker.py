@@ -253,8 +253,7 @@ class Walker(BoundedCache):
         self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=fits, deferred=deferred)
         size = int(column.keys.offsets[column.row]) - int(column.keys.offsets[start])
         walked = Stretch(column.row - start, *counts, size, deferred)
-        if self._key_store.policy.resting and not self._key_cache.policy.wanted:
-            self._key_store.policy.wake()
+        self._key_store.policy.heed(walked, cached=self._key_cache.policy.wanted)
         if walked.keys and self._key_store.due(walked):
             word = self._key_cache.word_cost(used, rows=fits)
             first = 0.0 if self._exact is None else FOUND

@@ -361,10 +361,17 @@ def test_it_is_thought_about_less_often_where_a_trial_never_begins() -> None:
     assert waits == sorted(waits)
     assert waits[0] == EARLIEST
     assert waits[-1] == waits[-2] == REST
-    policy.wake()
+    policy.heed(Stretch(2000, 1950, 150, 20_000), cached=True)
+    assert policy.left == REST
+    other = Stretch(2000, 1000, 3000, 20_000)
+    policy.heed(replace(other, keys=900, hits=400), cached=True)
+    assert policy.left == REST, "so few keys say nothing"
+    policy.heed(other, cached=True)
     assert policy.left == 0
-    policy.begin(few, word=4.0, cached=True)
+    policy.begin(other, word=1.0, cached=True)
     assert policy.left == EARLIEST
+    policy.heed(other, cached=True)
+    assert policy.left == EARLIEST, "it is thought about once"
 
 
 @pytest.mark.parametrize("nulls", [0, 10])

@@ -13,8 +13,9 @@ from compiler.machine.key_cache import table_bytes
 from compiler.machine.key_store import FEW, ROWS, SAMPLE
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import AUTO, Policy
+from compiler.machine.sealed_walker import SealedWalker
 from compiler.machine.simulator import Simulator
-from compiler.machine.store_policy import EARLIEST, REST, StorePolicy, Stretch
+from compiler.machine.store_policy import EARLIEST, KEY_BYTES, REST, StorePolicy, Stretch
 from compiler.machine.stored_keys import first_bytes
 from compiler.prepare import jit_enabled
 from tests.compiler.machines import answers
@@ -93,6 +94,27 @@ def test_keys_that_are_not_few_are_stored_though_the_key_cache_knows_them() -> N
     for _ in range(3):
         answers(machine, keys)
     assert machine._walkers[0]._key_store.policy.active
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_other_keys_are_noticed_at_once_where_no_trial_had_begun_for_long(*, sealed: bool) -> None:
+    """The key cache knows the keys, which are not few: the store does not rest, and is thought about less and less often."""
+    short, expected = keys_of(3 * FEW, seed=6, tail="a"), answers(Simulator(NFA, b"."), MANY)
+    machine: LazyDfa | None = automatic()
+    assert machine is not None
+    if sealed:
+        answers(machine, short + MANY)
+        machine = machine.seal()
+        assert machine is not None
+    (walker,) = machine._walkers
+    for _ in range(12):
+        answers(machine, short)
+    store = walker._sealed_store if isinstance(walker, SealedWalker) else walker._key_store
+    assert isinstance(walker, SealedWalker) == sealed
+    assert (store.policy.resting, store.policy.active) == (False, False)
+    assert store.policy.left > COUNT * 24 // KEY_BYTES, "else it would be thought about again in time"
+    assert answers(machine, MANY) == expected
+    assert store.policy.active
 
 
 def test_a_store_begins_where_the_key_cache_was() -> None:
