@@ -17,7 +17,16 @@ import numpy as np
 from compiler.kernels._jit import inlined, kernel, prefetch, trailing_zeros
 from compiler.kernels._text_vectors import hash_line, same_line
 from compiler.kernels.key_cache import write_key
-from compiler.kernels.store_tables import RECORDS_BEHIND, STORED, STORED_BYTES, STORED_NUMBERS, TOGETHER, Asked, Store
+from compiler.kernels.store_tables import (
+    RECORDS_BEHIND,
+    STORED,
+    STORED_BYTES,
+    STORED_MOST,
+    STORED_NUMBERS,
+    TOGETHER,
+    Asked,
+    Store,
+)
 from compiler.kernels.tables import Bytes, Int32s, Keys, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import (
     EIGHT,
@@ -134,7 +143,7 @@ def store_keys(
             continue
         at = np.uint64(counts[STORED_NUMBERS])
         end = at + ONE + numbers_of(length)
-        if end + BEHIND > np.uint64(records.size) or 2 * (counts[STORED] + 1) > index.size:
+        if end + BEHIND > np.uint64(records.size) or counts[STORED] >= counts[STORED_MOST]:
             return np.int64(j)
         mixed = asked.hashes[j]
         slot = slot_of(index, mask, mixed >> shift, mixed)

@@ -28,6 +28,7 @@ __all__ = [
     "RECORDS_BEHIND",
     "STORED",
     "STORED_BYTES",
+    "STORED_MOST",
     "STORED_NUMBERS",
     "TOGETHER",
     "Asked",
@@ -37,8 +38,9 @@ __all__ = [
     "scratch_bytes",
 ]
 
-STORED, STORED_NUMBERS = range(2)
-"""Slots of ``Store.counts``: the keys that are stored, and how many numbers their records take, record 0 among them."""
+STORED, STORED_NUMBERS, STORED_MOST = range(3)
+"""Slots of ``Store.counts``: the keys that are stored, how many numbers their records take, record 0 among them, and how many keys the index may
+have."""
 RECORDS_BEHIND = 7
 """Numbers behind the last record: records are read eight numbers at a time."""
 STORED_BYTES = 1024
@@ -55,10 +57,10 @@ class Store(NamedTuple):
     """The keys that are stored."""
 
     slots: Uint64s
-    """The index: 2^b slots, of which at most half are in use."""
+    """The index: 2^b slots, of which at most half are in use, or three quarters where there is no room for a larger one."""
     records: Uint64s
     counts: Int64s
-    """See STORED and the constant beside it. Those who look keys up do not read them."""
+    """See STORED and the constants beside it. Those who look keys up do not read them."""
     known: int
     """How many numbers the records take that are looked up: those of all calls of the storing kernel that had returned."""
 

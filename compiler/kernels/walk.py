@@ -14,7 +14,8 @@ passes and is no literal (:mod:`compiler.kernels.strays`).
 A block goes through these phases; the comments in :func:`walk` have the same names:
 
 enter
-    The block's keys get start states. Keys that the key cache knows are answered and left out.
+    The block's keys get start states. Keys that the key cache knows are answered and left out. Of the others some may be counted
+    (:mod:`compiler.kernels.key_sample`).
 look ahead
     The ends of each key's next words are found, up to eight of them.
 read
@@ -40,6 +41,7 @@ from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.determinize import build, build_start
 from compiler.kernels.doorkeeper import is_rare
 from compiler.kernels.key_cache import enter_unknown_keys, remember_keys
+from compiler.kernels.key_sample import sample_keys
 from compiler.kernels.reading import clear_behind, enter_keys, leave, look_ahead, read_words, word_at
 from compiler.kernels.steps import find_late, step
 from compiler.kernels.strays import children_if_stray, keep_stray, prefetch_missing
@@ -63,7 +65,7 @@ from compiler.kernels.tables import (
     Unsigned,
 )
 from compiler.kernels.unsigned import ONE, STATE_MASK, ZERO
-from compiler.kernels.work import Work
+from compiler.kernels.work import SAMPLING, Work
 
 __all__ = ["walk"]
 
@@ -115,6 +117,8 @@ def walk(
         else:
             n, following = enter_keys(program, meta, STATE_MASK, work, keys, first, np.uint64(stop), most, out)
         entered = n
+        if work.sample_counts[SAMPLING] != 0:
+            sample_keys(keys.data, work.begins, work.ends, n, work.sample, work.sample_counts)
         states = np.uint64(meta[STATES])
 
         while n > ZERO:

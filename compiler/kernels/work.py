@@ -1,7 +1,7 @@
 """Scratch space of the kernels: one :class:`Work` for each walker, allocated once, as kernels allocate nothing.
 
-What is in it means nothing between two calls of a kernel, with two exceptions that a caller reads: the deferred keys after a
-walk, and :class:`FoundSets`, which is what a simulation answers with.
+What is in it means nothing between two calls of a kernel, with three exceptions: the deferred keys after a walk, which a caller reads;
+:class:`FoundSets`, which is what a simulation answers with; and the sample of keys.
 """
 
 from __future__ import annotations
@@ -12,7 +12,22 @@ import numpy as np
 
 from compiler.kernels.tables import AHEAD, BLOCK, MOST_DEFERRED, MOST_LANES, Int32s, Int64s, Program, Uint64s
 
-__all__ = ["Begun", "FoundSets", "Work", "lines", "make_work", "simulated_block"]
+__all__ = [
+    "FIRST_SAMPLE",
+    "SAMPLE_ASKED",
+    "SAMPLE_BITS",
+    "SAMPLE_HELD",
+    "SAMPLE_KNOWN",
+    "SAMPLE_MOST",
+    "SAMPLE_SLOTS",
+    "SAMPLING",
+    "Begun",
+    "FoundSets",
+    "Work",
+    "lines",
+    "make_work",
+    "simulated_block",
+]
 
 
 MEMBER_COUNT, TAG_COUNT, FINAL_FLAG, LITERAL_FILTER = range(4)
@@ -20,6 +35,11 @@ MEMBER_COUNT, TAG_COUNT, FINAL_FLAG, LITERAL_FILTER = range(4)
 the filter of the members' literals."""
 LOOP_COUNT, ENTERED_COUNT = 0, 1
 """Slots of ``Work.counts`` before that: the entries of ``loops`` and of ``entered``."""
+SAMPLING, SAMPLE_BITS, SAMPLE_ASKED, SAMPLE_KNOWN, SAMPLE_HELD = range(5)
+"""Slots of ``Work.sample_counts``: 1 where keys are sampled; with how many zeros the hash of a key in the sample begins; how often such a key came, how
+often one that had come before; and how many the sample has."""
+SAMPLE_SLOTS, SAMPLE_MOST, FIRST_SAMPLE = 1 << 13, 1 << 12, 3
+"""The slots of a sample, the most keys that it has, and its first SAMPLE_BITS."""
 
 
 class Work(NamedTuple):
@@ -69,6 +89,13 @@ class Work(NamedTuple):
     """Where its next word begins: an index into the column's bytes."""
     deferred_states: Uint64s
     """The state that it is in."""
+
+    # The sample of keys (:mod:`compiler.kernels.key_sample`), which is kept between calls.
+
+    sample: Uint64s
+    """The hashes of keys that were walked, by a hash table."""
+    sample_counts: Int64s
+    """Five numbers (SAMPLING and those beside it)."""
 
     # A step of subset construction: three sorted lists of positions, and the set that they are merged into.
 
@@ -193,6 +220,8 @@ def make_work(program: Program) -> Work:
         deferred_rows=deferred(),
         deferred_begins=deferred(),
         deferred_states=deferred(),
+        sample=np.zeros(SAMPLE_SLOTS + SAMPLE_MOST, np.uint64),
+        sample_counts=np.zeros(5, np.int64),
         loops=np.empty(positions, np.int32),
         entered=np.empty(positions, np.int32),
         epsilon=np.empty(positions, np.int32),

@@ -33,6 +33,7 @@ from compiler.machine.dense_rows import DenseRows
 from compiler.machine.exact_keys import ExactFinder
 from compiler.machine.growing import grown
 from compiler.machine.key_cache import KeyCache
+from compiler.machine.key_sample import KeySample
 from compiler.machine.key_store import KeyStore
 from compiler.machine.parts import Parts
 from compiler.machine.policy import Policy
@@ -119,11 +120,14 @@ class BoundedCache:
         self._begin()
         self._capacity = capacity
         self._key_cache.drop()
-        self._key_store = KeyStore(capacity, wanted=self._policy.stores_keys)
+        self._key_store = self._new_store(capacity)
         self._dense_rows.note(0, built=True)
         if self._cache is None or nbytes(self._cache) > capacity:
             self._start_over()
         self._midway = False
+
+    def _new_store(self, capacity: int) -> KeyStore:
+        return KeyStore(capacity, wanted=self._policy.stores_keys, sample=KeySample(self._work))
 
     def _begin(self) -> None:
         """Begin a call that changes the cache."""
@@ -141,7 +145,7 @@ class BoundedCache:
         self._simulation = Simulation(self._program, self._bits, self._work)
         self._dense_rows = DenseRows(self._program, self._policy.row_bytes, self._capacity)
         self._key_cache.drop()
-        self._key_store = KeyStore(self._capacity, wanted=self._policy.stores_keys)
+        self._key_store = self._new_store(self._capacity)
         self._single = SingleKeys(self._program, self._exact_keys, self._capacity)
         self._words_at_clear = int(cache.meta[WORDS])
         self._closing = Closing()

@@ -11,11 +11,13 @@ Some hundred short keys the key cache looks up in half of the time. While these 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from compiler.kernels.store_tables import Asked, scratch, scratch_bytes
 from compiler.kernels.tables import KEY_CACHE_BYTES, Int64s, Keys
+from compiler.machine.key_sample import KeySample
 from compiler.machine.store_policy import KEY_BYTES, LITTLE, LONGEST_PAUSE, PAUSE, SIMULATED_KEY, StorePolicy, Stretch
 from compiler.machine.stored_keys import StoredKeys, first_bytes
 from compiler.mappings import zeros
@@ -49,10 +51,13 @@ LEFT = 4
 class KeyStore:
     """One walker's store: its part in the tables, and what is decided about it."""
 
-    def __init__(self, capacity: int, *, wanted: bool | None, shared: StoredKeys | None = None) -> None:
+    def __init__(
+        self, capacity: int, *, wanted: bool | None, shared: StoredKeys | None = None, sample: KeySample | None = None
+    ) -> None:
         """Begin without keys; none are ever stored if the store is not ``wanted``, and always if it is; None leaves that to the keys.
 
-        The tables are part of the walker's ``capacity``; or they are ``shared``, and the walker pledges room for them.
+        The tables are part of the walker's ``capacity``; or they are ``shared``, and the walker pledges room for them. Keys that are walked may
+        be in a ``sample``.
         """
         self._wanted = wanted
         self._shared = shared is not None
@@ -64,6 +69,8 @@ class KeyStore:
         self._stretch = Stretch()
         self._unlooked, self._look = 0, LOOK
         self._marks = np.empty(0, np.uint64)
+        self.sample = KeySample() if sample is None else sample
+        self.sample.end()
         self.policy = StorePolicy(active=bool(wanted))
 
     @property
@@ -87,9 +94,17 @@ class KeyStore:
             pause = self.policy.patience if lost else PAUSE
             patience = min(2 * pause, LONGEST_PAUSE) if lost else PAUSE
             self.policy = StorePolicy(active=bool(self._wanted), left=pause, patience=patience)
+            if lost and self._wanted is None:
+                self.sample.begin()
         self._asked = None
         self._stored.leave(self)
         self._stretch = Stretch()
+
+    def begin(self, walked: Stretch, *, word: float, **before: Any) -> None:
+        """Think about a trial, as :meth:`StorePolicy.begin`; nothing is sampled while there is one."""
+        self.policy.begin(walked, word=word, **before)
+        if self.policy.active:
+            self.sample.end()
 
     def pledge(self, room: int) -> None:
         """Let shared tables take most of ``room`` bytes that are the walker's own, and not more than its share."""
@@ -159,16 +174,22 @@ class KeyStore:
             self._marks = np.empty(SAMPLE // 4, np.uint64)
         return int(count_different(keys, start, start + SAMPLE, self._marks)) < FEW
 
-    def rests(self, keys: Keys, start: int, stop: int, asked: Stretch, *, word: float) -> bool:
-        """Begin to rest if the store pays, but the keys are few, and hardly any too long for the key cache; tell whether it does."""
+    def rests(self, keys: Keys, start: int, stop: int, asked: Stretch, *, cached: int, word: float) -> bool:
+        """Begin to rest if the store pays, but the key cache would do better; tell whether it does.
+
+        That is so where the keys are few, and hardly any too long for the key cache; or the store is full, and nearly all keys
+        that it does not know are among the ``cached`` ones, which the key cache has answered.
+        """
         self._unlooked += stop - start
         if self._shared or self._wanted or not self.policy.paid or self._unlooked < self._look:
             return False
         self._unlooked = 0
         self._look = min(2 * self._look, LONGEST_LOOK)
-        long = LITTLE / self.policy.walk_of(1.0, word=word)
-        if not self.are_few(keys, start, stop, asked, long=long):
-            return False
+        lost = asked.keys - asked.hits
+        if not (self._stored.full and cached > max(KNOWN * lost, FEWEST)):
+            long = LITTLE / self.policy.walk_of(1.0, word=word)
+            if not self.are_few(keys, start, stop, asked, long=long):
+                return False
         self._look = LOOK
         self.policy.rest(stored=self._stored.count)
         return True

@@ -20,12 +20,14 @@ from dataclasses import dataclass
 
 __all__ = ["EARLIEST", "KEY_BYTES", "LONGEST_PAUSE", "PAUSE", "SIMULATED_KEY", "TRIAL", "StorePolicy", "Stretch"]
 
-EARLIEST, TRIAL = 1 << 14, 1 << 13
+EARLIEST, TRIAL, SHORTEST = 1 << 14, 1 << 13, 1 << 11
 """Keys that are walked before it is thought about a trial, or thought about it again; and keys of a trial, of which the latter half is
-judged."""
+judged: fewer where they are long, as storing them takes longer."""
 PAUSE, LONGEST_PAUSE = 1 << 20, 1 << 23
 """Keys that are walked after a trial that was lost; each further one that is lost doubles the next pause, up to the longest. A trial takes a
 millisecond, half of which is memory that is new: with equal pauses, a warm key of `fleet` took 1.05 times as long in front of sealed tables."""
+LONG = 32
+"""The bytes of a key up to which a trial has TRIAL keys."""
 KEY_BYTES, SIMULATED_KEY = 16, 4
 """Until there is a trial, a key of more bytes counts for several, and one that is simulated for so many: the sooner it is tried, the
 more can be won."""
@@ -121,6 +123,8 @@ class StorePolicy:
     """Whether the key cache is asked instead, as keys are few."""
     paid: bool = False
     """Whether the store paid at the last judgement."""
+    _within: int = 0
+    """Keys of a trial that need not pay: those that are stored are expected to come again then."""
     _cached: bool = False
     _simulated: float = 0.0
     _first: float = 0.0
@@ -130,24 +134,47 @@ class StorePolicy:
     first, the share of keys which were left to be walked, and the words that were read, for each key of all."""
 
     def begin(
-        self, walked: Stretch, *, word: float, cached: bool = False, first: float = 0.0, few: bool = False
+        self,
+        walked: Stretch,
+        *,
+        word: float,
+        cached: bool = False,
+        first: float = 0.0,
+        few: bool = False,
+        within: int = 0,
     ) -> None:
         """Begin a trial if there is something to win, by keys that were walked last; else think about it again later.
 
         ``word`` is what walking a word costs now, ``cached`` tells whether the key cache was asked before, ``first`` is what is done
-        with each key before it is walked, and ``few`` tells that the key cache looks those that it knows up sooner.
+        with each key before it is walked, and ``few`` tells that the key cache looks those that it knows up sooner. Where keys are expected
+        to come again ``within`` so many, the trial takes as long.
         """
-        self._cached, self._simulated, self._first = cached, walked.simulated / walked.keys, first
-        self._walked, self._words = 1 - walked.hits / walked.keys, walked.words / walked.keys
+        self._note(walked, cached=cached, first=first)
+        self._within = within
         size = walked.size / walked.keys
         self.resting = few and self.walk_of(self._walked, word=word) < LITTLE
         self.active = not self.resting and self._took(word, size) > _costs(size, stored=0)
         if self.active:
-            self.left, self._waits = TRIAL // 2, EARLIEST
+            self.left, self._waits = int(max(SHORTEST, min(TRIAL, TRIAL * LONG / max(size, 1)))) // 2, EARLIEST
         elif self.resting:
             self.left = REST
         else:
             self.left, self._waits = self._waits, min(2 * self._waits, REST)
+
+    def expects(
+        self, walked: Stretch, *, share: float, different: int, word: float, cached: bool, room: int
+    ) -> bool | None:
+        """Tell whether it is expected to pay to store keys, as so large a ``share`` of those that were walked, not answered, had been walked before.
+
+        So many ``different`` ones have come. None where it may be so later.
+        """
+        self._note(walked, cached=cached, first=0.0)
+        size = walked.size / walked.keys
+        if different * (size + RECORD) > room:
+            return False
+        missed = self._walked * (1 - share)
+        spared = (1 - missed) * self._took(word, size)
+        return True if spared > _costs(size, stored=different) + missed * MISSED else None
 
     def judge(self, asked: Stretch, *, stored: int, word: float, room: int, full: bool = False) -> None:
         """Take note of a stretch of keys that were looked up, as many as were ``left``.
@@ -157,8 +184,10 @@ class StorePolicy:
         first = self._asked == 0
         self._asked += asked.keys
         share, size = asked.hits / asked.keys, asked.size / asked.keys
-        # A trial may be full for a while, as an automaton takes more room while its tables grow.
-        missed = (1 - share) * (MISSED if not full else COPIED if self.paid else 0.0)
+        # Where the room ends soon, nothing is spent on storing keys after that; but a trial may be full for a while only, as an automaton
+        # takes more room while its tables grow.
+        ends = full or room < stored * (size + RECORD)
+        missed = (1 - share) * (MISSED if not ends else COPIED if self.paid else 0.0)
         missed += SIMULATED * asked.simulated / asked.keys
         pays = share * self._took(word, size) > _costs(size, stored=stored) + missed
         if self.paid and not pays:  # other keys have come: whether these recur is tried anew, if there is room for them
@@ -166,7 +195,7 @@ class StorePolicy:
             self.active = not full
             self.left = TRIAL // 2
             return
-        if not (first or pays):
+        if not (first or pays or self._asked < self._within):
             # The share that was known is that of the keys that were stored in the middle of the stretch among all there are.
             new = stored - self._older
             others = ((self._stored + stored) / 2 - self._older) / share - new if share else float("inf")
@@ -176,7 +205,7 @@ class StorePolicy:
         if pays:
             self.patience = PAUSE
         self._share, self._stored, self.paid = share, stored, pays
-        self.left = max(self._asked, TRIAL // 2)
+        self.left = max(self._asked, SHORTEST // 2)
         if pays:
             self.left = min(self.left, LONGEST)
 
@@ -202,8 +231,12 @@ class StorePolicy:
         if not self.active and ((self.resting and not cached) or (more and walked.keys >= NOTICED)):
             self.resting, self.left, self._waits = False, 0, EARLIEST
 
+    def _note(self, walked: Stretch, *, cached: bool, first: float) -> None:
+        self._cached, self._simulated, self._first = cached, walked.simulated / walked.keys, first
+        self._walked, self._words = 1 - walked.hits / walked.keys, walked.words / walked.keys
+
     def _begin_anew(self, stored: int) -> None:
-        self._asked, self._share, self._stored, self._older, self.paid = 0, 0.0, stored, stored, False
+        self._asked, self._share, self._stored, self._older, self.paid, self._within = 0, 0.0, stored, stored, False, 0
 
     def _took(self, word: float, size: float) -> float:
         """Return the nanoseconds that a key of ``size`` bytes takes without the store, as keys were before the trial."""

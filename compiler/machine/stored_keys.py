@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels.store_tables import RECORDS_BEHIND, STORED, STORED_NUMBERS, Asked, Store
+from compiler.kernels.store_tables import RECORDS_BEHIND, STORED, STORED_MOST, STORED_NUMBERS, Asked, Store
 from compiler.kernels.tables import Keys
 from compiler.leases import Lease, Leases
 from compiler.mappings import in_huge_pages, reserved, zeros
@@ -23,13 +23,15 @@ __all__ = ["StoredKeys", "first_bytes"]
 
 SLOTS, NUMBERS = 1 << 13, 1 << 14
 """The size of a new index, and of new records."""
+CROWDED = 0.75
+"""The part of an index that is in use where there is no room for a larger one; else half of it is."""
 STEP = 8
 """Records that can grow by less than one part in so many are full."""
 AHEAD = 16
 """Huge pages may reach beyond the records by one part in so many of what tables may take: their first page is written before it is full."""
 
 NO_RECORDS = np.zeros(1 + RECORDS_BEHIND, np.uint64)
-EMPTY = Store(np.zeros(2, np.uint64), NO_RECORDS, np.array([0, 1], np.int64), 1)
+EMPTY = Store(np.zeros(2, np.uint64), NO_RECORDS, np.array([0, 1, 0], np.int64), 1)
 """What is looked up where there are no tables; nothing is ever stored in it."""
 
 
@@ -173,9 +175,9 @@ class StoredKeys:
             self._leases.give_back(0)
 
     def _begin(self) -> None:
-        counts, self._reserved = np.zeros(2, np.int64), reserved(self.most)
+        counts, self._reserved = np.zeros(3, np.int64), reserved(self.most)
         in_huge_pages(self._reserved, 8 * NUMBERS + self.most // AHEAD)
-        counts[STORED_NUMBERS] = 1
+        counts[STORED_NUMBERS], counts[STORED_MOST] = 1, SLOTS // 2
         self._tables = Store(zeros(SLOTS, np.uint64, self.most), self._reserved[:NUMBERS], counts, 1)
 
     def _forget(self) -> None:
@@ -187,14 +189,18 @@ class StoredKeys:
         """Give the tables more room, ``room`` bytes at most, or take note that they are full."""
         from compiler.kernels.key_store import rehash_stored
 
-        index, records = tables.slots, tables.records
-        if 2 * (int(tables.counts[STORED]) + 1) > len(index):
-            if 2 * index.nbytes > room:
+        index, records, counts = tables.slots, tables.records, tables.counts
+        if counts[STORED] >= counts[STORED_MOST]:
+            crowded = int(CROWDED * len(index))
+            if 2 * index.nbytes <= room:
+                larger = zeros(2 * len(index), np.uint64, self.most)
+                rehash_stored(index, larger)
+                self._tables = tables._replace(slots=larger)
+                counts[STORED_MOST] = len(index)
+            elif counts[STORED] < crowded:
+                counts[STORED_MOST] = crowded
+            else:
                 self._lacking = 2 * index.nbytes
-                return
-            larger = zeros(2 * len(index), np.uint64, self.most)
-            rehash_stored(index, larger)
-            self._tables = tables._replace(slots=larger)
             return
         size = min(2 * len(records), len(records) + room // 8, len(self._reserved))
         if size - len(records) < len(records) // STEP:
@@ -218,4 +224,4 @@ STORING = tuple(
 
 def first_bytes() -> int:
     """Return the bytes of tables without keys."""
-    return 8 * (SLOTS + NUMBERS + 2)
+    return 8 * (SLOTS + NUMBERS + 3)

@@ -29,7 +29,7 @@ from compiler.machine.collector import FIRST_SIMULATED, Collector
 from compiler.machine.columns import end_of_bytes, gathered, readable, whole
 from compiler.machine.dense_rows import QUIET_KEYS
 from compiler.machine.exact_keys import FOUND, ROWS
-from compiler.machine.key_store import stretch_of
+from compiler.machine.key_store import room_for_keys, stretch_of
 from compiler.machine.progress import Progress
 from compiler.machine.store_policy import Stretch
 from compiler.values import Int32s, KeyColumn, SetBatch
@@ -139,7 +139,7 @@ class Walker(BoundedCache):
             room = self._unused_bytes
         if not store.ready(room):
             return True
-        base, words, simulated = column.found.base, int(meta[WORDS]), self._fallbacks
+        base, words, simulated, cached = column.found.base, int(meta[WORDS]), self._fallbacks, int(meta[KEY_CACHE_HITS])
         stop = end_of_bytes(keys.offsets, start, store.end_of_stretch(start, len(column)), CHUNK_BYTES)
         lost, stop = store.look_up(keys, start, stop, base, column.out)
         if len(lost):
@@ -154,6 +154,8 @@ class Walker(BoundedCache):
             column.out[lost] = found
             store.keep(keys, found, base, self._unused_bytes)
         stretch = stretch_of(keys, start, stop, len(lost), int(meta[WORDS]) - words)
+        # A closed cache would be cleared if the store were not asked, and all keys forgotten.
+        cached = 0 if meta[CLOSED] else int(meta[KEY_CACHE_HITS]) - cached
         meta[KEY_CACHE_HITS] += stretch.hits
         column.row = column.stretch_end = stop
         if meta[CLOSED]:  # else they would be simulated without the store, too
@@ -162,7 +164,7 @@ class Walker(BoundedCache):
         fits = self._dense_rows.fits(cache, self._capacity - used - taken)
         word = self._key_cache.word_cost(used, rows=fits)
         store.judge(stretch, word=word, room=self._capacity - used - taken - self._dense_rows.nbytes)
-        if self._exact is None and store.rests(keys, start, stop, stretch, word=word):
+        if self._exact is None and store.rests(keys, start, stop, stretch, cached=cached, word=word):
             self._key_cache.begin()
         return True
 
@@ -209,7 +211,7 @@ class Walker(BoundedCache):
             self._fallbacks += end - row - self._answer_known(column)
             stretch = Stretch(end - row, size=int(offsets[end]) - int(offsets[row]), simulated=end - row)
             if self._cache is not None and self._key_store.due(stretch):
-                self._key_store.policy.begin(stretch, word=0.0)
+                self._key_store.begin(stretch, word=0.0)
                 return
 
     def _walk(self, column: Progress, cache: Cache) -> int:
@@ -253,22 +255,28 @@ class Walker(BoundedCache):
         self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=fits, deferred=deferred)
         size = int(column.keys.offsets[column.row]) - int(column.keys.offsets[start])
         walked = Stretch(column.row - start, *counts, size, deferred)
-        self._key_store.policy.heed(walked, cached=self._key_cache.policy.wanted)
-        if walked.keys and self._key_store.due(walked):
-            word = self._key_cache.word_cost(used, rows=fits)
-            first = 0.0 if self._exact is None else FOUND
-            few = (
-                self._exact is None
-                and len(table) > 0
-                and self._key_store.are_few(column.keys, start, column.row, walked)
-            )
-            self._key_store.policy.begin(walked, word=word, cached=len(table) > 0, first=first, few=few)
+        if walked.keys:
+            self._think_of_storing(column, walked, cached=len(table) > 0, rows=fits)
         return status
+
+    def _think_of_storing(self, column: Progress, walked: Stretch, *, cached: bool, rows: bool) -> None:
+        """Begin to store keys, those that were ``walked`` last being what comes, if it is time to think of that, or a sample says so."""
+        store = self._key_store
+        store.policy.heed(walked, cached=self._key_cache.policy.wanted)
+        word = self._key_cache.word_cost(self._used_bytes, rows=rows)
+        room = min(self._unused_bytes, room_for_keys(self._capacity))
+        within = store.sample.recurs(store.policy, walked, word=word, cached=cached, room=room)
+        if store.due(walked) or within:
+            first = 0.0 if self._exact is None else FOUND
+            start = column.row - walked.keys
+            few = cached and self._exact is None and store.are_few(column.keys, start, column.row, walked)
+            store.begin(walked, word=word, cached=cached, first=first, few=few and not within, within=within)
 
     def _end_of_chunk(self, column: Progress) -> int:
         """Return the row at which the next call of a kernel ends: where something is judged, or a signal may wait."""
         row, offsets = column.row, column.keys.offsets
         stop = min(column.stretch_end, self._known_to(column), row + (CHUNK if column.block > 1 else BLOCK))
+        stop = self._key_store.sample.end_of_walk(row, stop, cached=self._key_cache.policy.wanted)
         return end_of_bytes(offsets, row, self._key_cache.end_of_stretch(row, stop), CHUNK_BYTES)
 
     def _judge_pace(self, column: Progress, cache: Cache) -> None:

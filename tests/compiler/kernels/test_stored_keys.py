@@ -13,6 +13,7 @@ from compiler.kernels.store_tables import (
     RECORDS_BEHIND,
     STORED,
     STORED_BYTES,
+    STORED_MOST,
     STORED_NUMBERS,
     TOGETHER,
     Asked,
@@ -34,8 +35,8 @@ def column(keys: list[bytes | None], behind: int = 0) -> Keys:
 
 
 def empty(slots: int = 1 << 12, numbers: int = 1 << 15) -> Store:
-    counts = np.zeros(2, np.int64)
-    counts[STORED_NUMBERS] = 1
+    counts = np.zeros(3, np.int64)
+    counts[STORED_NUMBERS], counts[STORED_MOST] = 1, slots // 2
     return Store(np.zeros(slots, np.uint64), np.zeros(numbers, np.uint64), counts, 1)
 
 
@@ -106,6 +107,7 @@ def test_a_full_table_stops_before_it_is_overrun(slots: int, numbers: int, store
     assert told == [*range(100, 100 + stored), *[None] * (50 - stored)]
     larger = Store(np.zeros(128, np.uint64), np.append(store.records, np.zeros(200, np.uint64)), store.counts, 1)
     rehash_stored(store.slots, larger.slots)
+    larger.counts[STORED_MOST] = 64
     assert store_keys(larger, asked, where, stored, 50, 100, ids) == 50
     assert asked_for(larger, keys)[0] == list(range(100, 150))
     assert lost == list(range(50))

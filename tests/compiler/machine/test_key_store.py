@@ -18,7 +18,7 @@ from compiler.machine.key_store import KeyStore
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.simulator import Simulator
-from compiler.machine.store_policy import EARLIEST, PAUSE, REST, TRIAL, StorePolicy, Stretch
+from compiler.machine.store_policy import EARLIEST, PAUSE, REST, SHORTEST, TRIAL, StorePolicy, Stretch
 from compiler.machine.stored_keys import StoredKeys
 from compiler.prepare import jit_enabled
 from tests.borders import LENGTHS, between
@@ -165,6 +165,15 @@ def test_keys_that_do_not_recur_cost_a_trial_now_and_then() -> None:
     assert store.nbytes == 0
     assert not store.policy.active
     assert PAUSE - 2 * 300_000 < store.policy.left < PAUSE  # keys of over 16 bytes count for more
+
+
+def test_a_store_whose_room_ends_goes_on_where_it_pays_without_storing_more() -> None:
+    """It knows half of the keys, and of the others it has no room for a quarter: these are walked for good, but are stored only until then."""
+    for room, active in ((1 << 24, False), (6000 * 40, True)):
+        policy = judged(0.45, stored=6000, room=room)
+        asked, keys = Stretch(TRIAL, TRIAL * 45 // 100, 3 * TRIAL, 30 * TRIAL), TRIAL
+        policy.judge(replace(asked, keys=keys), stored=6500, word=9.0, room=room)
+        assert policy.active is active
 
 
 def test_each_trial_that_is_lost_doubles_the_pause() -> None:
@@ -392,23 +401,24 @@ def test_a_trial_goes_on_whose_keys_another_thread_has_stored() -> None:
 
 
 @pytest.mark.parametrize(
-    ("walked", "word", "active"),
+    ("walked", "word", "left"),
     [
-        (Stretch(EARLIEST, 0, 5 * EARLIEST, 30 * EARLIEST), 9.0, True),
+        (Stretch(EARLIEST, 0, 5 * EARLIEST, 30 * EARLIEST), 9.0, TRIAL // 2),
+        (Stretch(EARLIEST, 0, 2 * EARLIEST, 30 * EARLIEST), 2.6, None),  # by rows it takes 8 ns, and looking up 9
+        (Stretch(EARLIEST, 0, 5 * EARLIEST, 64 * EARLIEST), 9.0, TRIAL // 4),
+        (Stretch(EARLIEST, 0, EARLIEST, 200 * EARLIEST), 4.0, SHORTEST // 2),  # long keys take long by any tables
         (
-            Stretch(EARLIEST, 0, 2 * EARLIEST, 30 * EARLIEST),
-            2.6,
-            False,
-        ),  # by rows walking takes 8 ns, and looking up 9
-        (Stretch(EARLIEST, 0, EARLIEST, 200 * EARLIEST), 4.0, True),  # long keys take long by any tables
-        (Stretch(EARLIEST, EARLIEST // 2, 5 * EARLIEST, 30 * EARLIEST), 9.0, True),  # 10 words a key that is walked
+            Stretch(EARLIEST, EARLIEST // 2, 5 * EARLIEST, 30 * EARLIEST),
+            9.0,
+            TRIAL // 2,
+        ),  # 10 words a key that is walked
     ],
 )
-def test_a_trial_begins_where_there_is_something_to_win(walked: Stretch, word: float, active: bool) -> None:
+def test_a_trial_begins_where_there_is_something_to_win(walked: Stretch, word: float, left: int | None) -> None:
     policy = StorePolicy()
     policy.begin(walked, word=word)
-    assert policy.active is active
-    assert policy.left == (TRIAL // 2 if active else EARLIEST)
+    assert policy.active is (left is not None)
+    assert policy.left == (left or EARLIEST)
 
 
 @pytest.mark.parametrize(("size", "active"), [(10, False), (50, True)])

@@ -117,6 +117,38 @@ def test_other_keys_are_noticed_at_once_where_no_trial_had_begun_for_long(*, sea
     assert store.policy.active
 
 
+def test_a_full_store_rests_where_the_key_cache_knows_all_others() -> None:
+    """What is not stored comes again and again, and is copied each time; together with what is stored, the key cache has room for it."""
+    nfa = build_nfa(
+        [[b"a-long-word-%d" % (i % 900), Wildcard.ONE, b"a-longer-word-%d" % i, Wildcard.MANY] for i in range(4000)]
+    )
+    machine = LazyDfa(nfa, b".", 4 << 20, key_cache="auto", policy=Policy(row_bytes=0, simulate=False))
+    (walker,) = machine._walkers
+    rng = np.random.default_rng(9)
+
+    def keys_from(first: int, different: int) -> list[bytes | None]:
+        numbers = first + rng.integers(0, different, COUNT)
+        return [b"a-long-word-%d.m.a-longer-word-%d" % (i % 900, i) for i in numbers.tolist()]
+
+    many = keys_from(0, 30_000)
+    for _ in range(3):
+        answers(machine, many)
+    store, table = walker._key_store, walker._key_cache
+    assert (store.policy.active, store.policy.paid, store._stored.full) == (True, True, True)
+    old, new = many[:700], keys_from(50_000, 500)
+    mixed = [old[i % 700] if i % 5 < 3 else new[i] for i in range(COUNT)]
+    expected = answers(Simulator(nfa, b"."), mixed)
+    stored = store._stored.count
+    for _ in range(2):
+        assert answers(machine, mixed) == expected
+    assert (store.policy.resting, store.policy.active, table.policy.wanted) == (True, False, True)
+    assert store._stored.count == stored, "those of before are still there"
+    hits = machine.stats().key_cache_hits
+    assert answers(machine, mixed) == expected
+    assert machine.stats().key_cache_hits - hits > 0.95 * COUNT
+    assert machine.stats().bytes <= machine.stats().capacity
+
+
 def test_a_store_begins_where_the_key_cache_was() -> None:
     """Within a small bound there is room for one of the two. Of keys that are looked up whole first, the key cache never gets to know some."""
     nfa = build_nfa([*([b"w%d" % i, b"a", b"b%d" % i] for i in range(12_000)), *PATTERNS])

@@ -238,12 +238,19 @@ def test_what_was_full_goes_on_when_there_is_room() -> None:
         np.arange(9000, dtype=np.int32),
         np.empty(9000, np.int32),
     )
-    for room, count in ((first_bytes(), 4096), (0, 4096), (1 << 10, 4096), (1 << 20, 9000), (0, 9000)):
+    crowded = 3 * (1 << 13) // 4  # in the first index, where there is no room for a larger one
+    for room, count in (
+        (first_bytes() + 96 * 1024, crowded),
+        (0, crowded),
+        (1 << 10, crowded),
+        (1 << 20, 9000),
+        (0, 9000),
+    ):
         lost, _ = store.look_up(keys, 0, 9000, 0, out)
         assert len(lost) == 9000 - stored.count
         assert store._asked is not None
         stored.keep(store._asked, keys, ids[lost], 0, room)
-        assert (stored.count, stored.full) == (count, count == 4096)
+        assert (stored.count, stored.full) == (count, count == crowded)
     assert len(store.look_up(keys, 0, 9000, 0, out)[0]) == 0
     assert out.tolist() == ids.tolist()
 

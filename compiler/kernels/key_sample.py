@@ -1,0 +1,77 @@
+"""A sample of the keys that are walked, by their hashes: how many of them came before, and how many different ones there are.
+
+Of all different keys one in 2^b is in the sample, whenever it comes, as its hash begins with so many zeros. So what recurs among these recurs among
+all, at any distance: the share of known keys is the one that a table of all keys would have. (Waldspurger et al. 2015 draw miss ratios of
+caches from such samples.) When the sample is full, b grows by one, and half of the keys leave it.
+
+:mod:`compiler.machine.key_sample` says when it is worth while. A block of keys that is walked again, as a table of the cache had to grow, is
+counted twice.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.kernels._jit import kernel
+from compiler.kernels.key_store import hash_key
+from compiler.kernels.tables import Bytes, Int64s, Uint64s, Unsigned
+from compiler.kernels.unsigned import ONE, SIXTY_THREE, ZERO
+from compiler.kernels.work import SAMPLE_ASKED, SAMPLE_BITS, SAMPLE_HELD, SAMPLE_KNOWN, SAMPLE_MOST, SAMPLE_SLOTS
+
+__all__ = ["sample_keys"]
+
+MASK, MOST = np.uint64(SAMPLE_SLOTS - 1), np.uint64(SAMPLE_MOST)
+SLOT_SHIFT = np.uint64(20)
+"""The slot of a key is not told by the first bits of its hash, which are zeros, nor by the last, which are mixed least."""
+
+
+@kernel
+def sample_keys(data: Bytes, begins: Uint64s, ends: Uint64s, count: Unsigned, sample: Uint64s, counts: Int64s) -> None:
+    """Count those of a block's keys that are in the sample, and those of them that came before.
+
+    ``begins`` and ``ends`` say where the keys lie in the column's bytes; an empty key, which begins behind its end, is left out. ``sample`` has the
+    hashes of keys that came: a hash table of SAMPLE_SLOTS numbers, and room for SAMPLE_MOST behind it. ``counts`` is what
+    :class:`compiler.kernels.work.Work` says.
+    """
+    shift = SIXTY_THREE - np.uint64(counts[SAMPLE_BITS])
+    for i in range(count):
+        begin, end = begins[i], ends[i]
+        if begin >= end:
+            continue
+        mixed = hash_key(data, begin, end - begin)
+        if mixed >> ONE >> shift == ZERO:
+            counts[SAMPLE_ASKED] += 1
+            slot = _slot_of(sample, mixed)
+            if sample[slot] != ZERO:
+                counts[SAMPLE_KNOWN] += 1
+            else:
+                sample[slot] = mixed
+                counts[SAMPLE_HELD] += 1
+                if np.uint64(counts[SAMPLE_HELD]) == MOST:
+                    _halve(sample, counts)
+                    shift = SIXTY_THREE - np.uint64(counts[SAMPLE_BITS])
+
+
+@kernel
+def _slot_of(sample: Uint64s, mixed: Unsigned) -> Unsigned:
+    """Return the slot that has this hash, or the empty one where it would be."""
+    slot = mixed >> SLOT_SHIFT & MASK
+    while sample[slot] != ZERO and sample[slot] != mixed:
+        slot = (slot + ONE) & MASK
+    return slot
+
+
+@kernel
+def _halve(sample: Uint64s, counts: Int64s) -> None:
+    """Keep those keys alone whose hash begins with one zero more."""
+    counts[SAMPLE_BITS] += 1
+    shift, kept = SIXTY_THREE - np.uint64(counts[SAMPLE_BITS]), ZERO
+    for slot in range(MASK + ONE):
+        mixed, sample[slot] = sample[slot], ZERO
+        if mixed != ZERO and mixed >> ONE >> shift == ZERO:
+            sample[MASK + ONE + kept] = mixed
+            kept += ONE
+    for i in range(kept):
+        mixed = sample[MASK + ONE + i]
+        sample[_slot_of(sample, mixed)] = mixed
+    counts[SAMPLE_HELD] = np.int64(kept)

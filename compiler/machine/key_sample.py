@@ -1,0 +1,85 @@
+"""Keys that recur, found before any is stored: by a sample of those that are walked (:mod:`compiler.kernels.key_sample`).
+
+A trial stores some thousand keys, and sees whether they come again soon. A stream may repeat itself at a distance of some hundred thousand
+keys: none of a trial's keys come again then, or a few that are frequent. To store all of them in the hope that they do costs half as
+much as walking them; a sample tells at a few nanoseconds a key.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.kernels.work import FIRST_SAMPLE, SAMPLE_ASKED, SAMPLE_BITS, SAMPLE_HELD, SAMPLE_KNOWN, SAMPLING, Work
+from compiler.machine.store_policy import StorePolicy, Stretch
+
+__all__ = ["KeySample"]
+
+LEAST = 128
+"""Keys of the sample by which a share is told."""
+STEP, STEP_CACHED = 1 << 13, 1 << 15
+"""Keys after which it is looked whether they recur, and where the key cache is asked, which takes less time for each."""
+
+
+class KeySample:
+    """One walker's sample.
+
+    >>> sample = KeySample()
+    >>> sample.begin()
+    >>> sample.active, sample.different, sample.end_of_walk(0, 10_000, cached=False)
+    (True, 0, 8192)
+    """
+
+    def __init__(self, work: Work | None = None) -> None:
+        """Begin without keys, in the scratch space of a walker; without any, nothing is ever found in it."""
+        self._hashes = np.empty(0, np.uint64) if work is None else work.sample
+        self._counts = np.zeros(5, np.int64) if work is None else work.sample_counts
+        self._asked = self._known = self._keys = 0
+
+    @property
+    def active(self) -> bool:
+        """Whether keys are sampled now."""
+        return bool(self._counts[SAMPLING])
+
+    @property
+    def different(self) -> int:
+        """About how many different keys have been walked."""
+        return int(self._counts[SAMPLE_HELD]) << int(self._counts[SAMPLE_BITS])
+
+    def begin(self) -> None:
+        """Begin anew."""
+        self._hashes[:] = 0
+        self._counts[:] = 0
+        self._counts[SAMPLING], self._counts[SAMPLE_BITS] = 1, FIRST_SAMPLE
+        self._asked = self._known = self._keys = 0
+
+    def end(self) -> None:
+        """Sample no keys any more."""
+        self._counts[SAMPLING] = 0
+
+    def end_of_walk(self, row: int, stop: int, *, cached: bool) -> int:
+        """Return the row, at most ``stop``, up to which keys from ``row`` on are walked at once."""
+        return min(stop, row + (STEP_CACHED if cached else STEP)) if self.active else stop
+
+    def recurs(self, policy: StorePolicy, walked: Stretch, *, word: float, cached: bool, room: int) -> int:
+        """Tell whether keys that were ``walked`` recur so that it pays to store them: return within how many, or 0.
+
+        What walking a ``word`` takes, and whether they were looked up in the key cache before, is what ``policy`` needs, and ``room``
+        is what stored keys may take. The sample ends where that is decided.
+        """
+        if not self.active or policy.active:
+            return 0
+        self._keys += walked.keys
+        if walked.simulated:  # the automaton is full, and is to have the room
+            self.end()
+            return 0
+        counts = self._counts
+        asked, known = int(counts[SAMPLE_ASKED]) - self._asked, int(counts[SAMPLE_KNOWN]) - self._known
+        if asked < LEAST:
+            return 0
+        self._asked, self._known = self._asked + asked, self._known + known
+        found = policy.expects(
+            walked, share=known / asked, different=self.different, word=word, cached=cached, room=room
+        )
+        if found is not None:
+            self.end()
+        return self._keys if found else 0

@@ -1,0 +1,84 @@
+"""The kernel that samples keys, beside a set of all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.kernels.key_sample import sample_keys
+from compiler.kernels.tables import PADDING, Int64s, Uint64s
+from compiler.kernels.work import (
+    SAMPLE_ASKED,
+    SAMPLE_BITS,
+    SAMPLE_HELD,
+    SAMPLE_KNOWN,
+    SAMPLE_MOST,
+    SAMPLE_SLOTS,
+    SAMPLING,
+)
+from compiler.prepare import jit_enabled
+
+pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled kernels")
+
+
+def begun(bits: int) -> tuple[Uint64s, Int64s]:
+    counts = np.zeros(5, np.int64)
+    counts[SAMPLING], counts[SAMPLE_BITS] = 1, bits
+    return np.zeros(SAMPLE_SLOTS + SAMPLE_MOST, np.uint64), counts
+
+
+def sampled(keys: list[bytes], sample: Uint64s, counts: Int64s) -> Int64s:
+    """Sample keys, as a block that they are entered into has them; return a copy of the counts."""
+    ends = np.cumsum([len(key) for key in keys]).astype(np.uint64)
+    begins = ends - np.array([len(key) for key in keys], np.uint64)
+    begins[begins == ends] += np.uint64(1)
+    data = np.frombuffer(b"".join(keys) + bytes(PADDING), np.uint8)
+    sample_keys(data, begins, ends, len(keys), sample, counts)
+    return counts.copy()
+
+
+def test_with_all_keys_in_it_a_sample_counts_exactly() -> None:
+    rng = np.random.default_rng(1)
+    sample, counts = begun(0)
+    keys = [b"k%d" % number * (1 + number % 40) for number in rng.integers(0, 1500, 6000).tolist()]
+    seen: set[bytes] = set()
+    known = 0
+    for first in range(0, 6000, 128):
+        some = keys[first : first + 128]
+        for key in some:
+            known += key in seen
+            seen.add(key)
+        found = sampled(some, sample, counts)
+        assert found[[SAMPLE_ASKED, SAMPLE_KNOWN, SAMPLE_HELD]].tolist() == [first + len(some), known, len(seen)]
+
+
+def test_an_empty_key_is_left_out() -> None:
+    sample, counts = begun(0)
+    assert sampled([b"", b"a", b"", b"a"], sample, counts)[[SAMPLE_ASKED, SAMPLE_KNOWN, SAMPLE_HELD]].tolist() == [
+        2,
+        1,
+        1,
+    ]
+
+
+@pytest.mark.parametrize("different", [3000, 30_000, 200_000])
+def test_a_key_is_always_in_the_sample_or_never_however_many_there_are(different: int) -> None:
+    sample, counts = begun(0)
+    keys = [b"key.%d.of.some" % number for number in range(different)]
+    first = sampled(keys, sample, counts)
+    assert first[SAMPLE_KNOWN] == 0
+    assert first[SAMPLE_HELD] < SAMPLE_MOST
+    assert (first[SAMPLE_BITS] > 0) == (different >= SAMPLE_MOST)
+    assert 0.9 < (first[SAMPLE_HELD] << first[SAMPLE_BITS]) / different < 1.1
+    again = sampled(keys[::-1], sample, counts) - first
+    assert again[SAMPLE_ASKED] == again[SAMPLE_KNOWN] == first[SAMPLE_HELD]
+    assert again[SAMPLE_HELD] == again[SAMPLE_BITS] == 0
+
+
+def test_a_full_sample_keeps_half_of_its_keys() -> None:
+    sample, counts = begun(0)
+    keys = [b"%d" % number for number in range(SAMPLE_MOST)]
+    assert sampled(keys[:-1], sample, counts)[SAMPLE_HELD] == SAMPLE_MOST - 1
+    found = sampled(keys[-1:], sample, counts)
+    assert 0.45 < found[SAMPLE_HELD] / SAMPLE_MOST < 0.55
+    assert found[SAMPLE_HELD] == np.count_nonzero(sample[:SAMPLE_SLOTS])
