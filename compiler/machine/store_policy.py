@@ -2,7 +2,8 @@
 
 A stream that is walked at some cost is tried: a first few thousand keys are stored, and from the share of those that come again it is
 guessed how many different keys there are. If these fit into what the automaton leaves of the bound, all are stored. Otherwise, and
-when too few of the keys are known, the store is dropped, and tried again after a pause.
+when too few of the keys are known, the store is dropped, and tried again after a pause, or as soon as a sample of the keys that are walked
+meanwhile says that it would pay (:mod:`compiler.machine.key_sample`).
 
 A store that paid and does not any more is tried anew, with the keys that it has: others have come, which may recur as well.
 
