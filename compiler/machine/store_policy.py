@@ -17,7 +17,7 @@ As in :mod:`compiler.machine.pace`, counting instead of timing makes the choice 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = ["EARLIEST", "KEY_BYTES", "LONGEST_PAUSE", "PAUSE", "SIMULATED_KEY", "TRIAL", "StorePolicy", "Stretch"]
 
@@ -41,8 +41,12 @@ REST, LITTLE = 1 << 19, 4.0
 """Keys that are left to the key cache where they are few, and the most after which it is thought about a trial again, if none ever begins: to
 think takes 30 us. (With a quarter and a 32nd, families whose keys take 2 to 10 ns took 1.08 to 1.18 times as long as with no store.) And the
 nanoseconds a key that those may take which the key cache does not know, being too long."""
-NOTICED, NOTICEABLE, MARGIN = 1024, 1.5, 0.05
-"""Other keys have come where, of so many at least, the share that is walked is so many times what it was, and so much more besides."""
+NOTICED, NOTICEABLE, MARGIN = 1 << 14, 1.5, 0.05
+"""Other keys have come where, of so many, the share that is walked is so many times what it was, and so much more besides. (Of fewer, it is told where
+the key cache gets to know other keys, which are few again: with 1,024, families with 500 to 1,100 keys took 1.2 times as long after a change.)"""
+WORTH = 1.15
+"""So many times as long as looking them up must keys have taken for a trial: it costs a millisecond, and both figures are guesses. (Keys of one word, which
+rows walk in 6 ns, took 20 ns when they were stored, to win half a nanosecond.)"""
 RISING = 1.05
 """So many times as large must the share of known keys be when twice as many were asked for, unless it pays already."""
 
@@ -54,7 +58,7 @@ FAR = ((2 << 20, 1.5), (8 << 20, 4.0))
 """What is added to that where the store takes more bytes than so many."""
 CACHED, CACHED_BYTE = 2.0, 0.2
 """Looking one of a few up in the key cache, and what each of its bytes adds."""
-MISSED, COPIED = 60.0, 20.0
+MISSED, COPIED = 60.0, 50.0
 """What a key that is not known costs besides being walked: it is copied to a column of such keys, and stored; and what it costs where there is
 no room to store it. (With nothing for the latter, a family within 4 MiB took 1.5 times as long as without the store when other keys came, of
 which it knew less than half.)"""
@@ -124,6 +128,8 @@ class StorePolicy:
     """Whether the key cache is asked instead, as keys are few."""
     paid: bool = False
     """Whether the store paid at the last judgement."""
+    _since: Stretch = field(default_factory=Stretch)
+    """What was walked since it was last looked whether other keys have come."""
     _within: int = 0
     """Keys of a trial that need not pay: those that are stored are expected to come again then."""
     _cached: bool = False
@@ -154,7 +160,8 @@ class StorePolicy:
         self._within = within
         size = walked.size / walked.keys
         self.resting = few and self.walk_of(self._walked, word=word) < LITTLE
-        self.active = not self.resting and self._took(word, size) > _costs(size, stored=0)
+        worth = within > 0 or self._took(word, size) > WORTH * _costs(size, stored=0)
+        self.active = worth and not self.resting
         if self.active:
             self.left, self._waits = int(max(SHORTEST, min(TRIAL, TRIAL * LONG / max(size, 1)))) // 2, EARLIEST
         elif self.resting:
@@ -173,9 +180,11 @@ class StorePolicy:
         size = walked.size / walked.keys
         if different * (size + RECORD) > room:
             return False
+        if different * (size + RECORD) > share * room:  # if all are equally likely, so many have not come yet
+            return None
         missed = self._walked * (1 - share)
         spared = (1 - missed) * self._took(word, size)
-        return True if spared > _costs(size, stored=different) + missed * MISSED else None
+        return True if spared > WORTH * _costs(size, stored=different) + missed * MISSED else None
 
     def judge(self, asked: Stretch, *, stored: int, word: float, room: int, full: bool = False) -> None:
         """Take note of a stretch of keys that were looked up, as many as were ``left``.
@@ -228,8 +237,12 @@ class StorePolicy:
 
         ``cached`` tells whether the key cache will be asked further: a store that rests does so no longer than that.
         """
-        more = walked.keys - walked.hits > (NOTICEABLE * self._walked + MARGIN) * walked.keys
-        if not self.active and ((self.resting and not cached) or (more and walked.keys >= NOTICED)):
+        self._since.add(walked)
+        more = False
+        if self._since.keys >= NOTICED:
+            more = 1 - self._since.hits / self._since.keys > NOTICEABLE * self._walked + MARGIN
+            self._since = Stretch()
+        if not self.active and (more or (self.resting and not cached)):
             self.resting, self.left, self._waits = False, 0, EARLIEST
 
     def _note(self, walked: Stretch, *, cached: bool, first: float) -> None:

@@ -58,7 +58,7 @@ def test_a_tail_of_rare_keys_behind_frequent_ones_is_stored() -> None:
     """The key cache knows most keys, and a trial no larger a share; the others come again one by one."""
     rng = np.random.default_rng(2)
     common, count = [b"w%d.m.x%d" % (i, i) for i in range(900)], 150_000
-    drawn = rng.random(count) < 0.85
+    drawn = rng.random(count) < 0.7
     keys = column([common[i % 900] if frequent else ROUND[i % 30_000] for i, frequent in enumerate(drawn.tolist())])
     machine = LazyDfa(NFA, b".", 64 << 20, key_cache="auto")
     for _ in range(3):

@@ -18,7 +18,7 @@ from compiler.machine.key_store import KeyStore
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.simulator import Simulator
-from compiler.machine.store_policy import EARLIEST, PAUSE, REST, SHORTEST, TRIAL, StorePolicy, Stretch
+from compiler.machine.store_policy import EARLIEST, NOTICED, PAUSE, REST, SHORTEST, TRIAL, StorePolicy, Stretch
 from compiler.machine.stored_keys import StoredKeys
 from compiler.prepare import jit_enabled
 from tests.borders import LENGTHS, between
@@ -370,16 +370,17 @@ def test_it_is_thought_about_less_often_where_a_trial_never_begins() -> None:
     assert waits == sorted(waits)
     assert waits[0] == EARLIEST
     assert waits[-1] == waits[-2] == REST
-    policy.heed(Stretch(2000, 1950, 150, 20_000), cached=True)
+    policy.heed(Stretch(NOTICED, NOTICED, 0, 10 * NOTICED), cached=True)
     assert policy.left == REST
-    other = Stretch(2000, 1000, 3000, 20_000)
-    policy.heed(replace(other, keys=900, hits=400), cached=True)
+    other = Stretch(NOTICED // 2, NOTICED // 4, NOTICED // 4, 4 * NOTICED)
+    policy.heed(other, cached=True)
     assert policy.left == REST, "so few keys say nothing"
     policy.heed(other, cached=True)
     assert policy.left == 0
     policy.begin(other, word=1.0, cached=True)
     assert policy.left == EARLIEST
-    policy.heed(other, cached=True)
+    for _ in range(2):
+        policy.heed(other, cached=True)
     assert policy.left == EARLIEST, "it is thought about once"
 
 

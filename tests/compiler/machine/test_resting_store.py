@@ -136,10 +136,10 @@ def test_a_full_store_rests_where_the_key_cache_knows_all_others() -> None:
     store, table = walker._key_store, walker._key_cache
     assert (store.policy.active, store.policy.paid, store._stored.full) == (True, True, True)
     old, new = many[:700], keys_from(50_000, 500)
-    mixed = [old[i % 700] if i % 5 < 3 else new[i] for i in range(COUNT)]
+    mixed = [new[i] if i % 5 == 0 else old[i % 700] for i in range(COUNT)]
     expected = answers(Simulator(nfa, b"."), mixed)
     stored = store._stored.count
-    for _ in range(2):
+    for _ in range(4):
         assert answers(machine, mixed) == expected
     assert (store.policy.resting, store.policy.active, table.policy.wanted) == (True, False, True)
     assert store._stored.count == stored, "those of before are still there"
