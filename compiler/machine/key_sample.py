@@ -78,7 +78,13 @@ class KeySample:
             return 0
         self._asked, self._known = self._asked + asked, self._known + known
         found = policy.expects(
-            walked, share=known / asked, different=self.different, word=word, cached=cached, room=room
+            walked,
+            keys=self._keys,
+            share=known / asked,
+            different=self.different,
+            word=word,
+            cached=cached,
+            room=room,
         )
         if found is not None:
             self.end()

@@ -194,13 +194,17 @@ class KeyStore:
         self.policy.rest(stored=self._stored.count)
         return True
 
-    def due(self, done: Stretch) -> bool:
-        """Count keys that were matched without the store; tell whether it is time to think about a trial (:meth:`StorePolicy.begin`)."""
+    def due(self, done: Stretch, *, cached: bool = False) -> bool:
+        """Count keys that were matched without the store; tell whether it is time to think about a trial (:meth:`StorePolicy.begin`).
+
+        Where the key cache is asked, and wins, each counts for one: it takes little time, and has to get to know the keys before it is judged.
+        """
         if self.policy.active or not self._limit:
             return False
-        self.policy.left -= (
-            SIMULATED_KEY * done.keys if done.simulated == done.keys else max(done.keys, done.size // KEY_BYTES)
-        )
+        if done.simulated == done.keys:
+            self.policy.left -= SIMULATED_KEY * done.keys
+        else:
+            self.policy.left -= done.keys if cached else max(done.keys, done.size // KEY_BYTES)
         return self.policy.left <= 0
 
     def look_up(self, keys: Keys, row: int, stop: int, base: int, out: Int32s) -> tuple[Int64s, int]:

@@ -279,8 +279,8 @@ class SealedWalker(SmallBatchWalker):
         key_cache.judge(keys, start, stop, *counts, self._seal_bytes, rows=self._dense)
         walked = Stretch(stop - start, *counts, int(keys.offsets[stop]) - int(keys.offsets[start]))
         self._sealed_store.policy.heed(walked, cached=key_cache.policy.wanted)
-        if self._sealed_store.due(walked):
-            self._sealed_store.policy.begin(walked, word=self._word_cost, cached=len(table) > 0)
+        if self._sealed_store.due(walked, cached=len(table) > 0 and key_cache.policy.wanted):
+            self._sealed_store.begin(walked, word=self._word_cost, cached=len(table) > 0)
         self._count_answered(keys, start, stop, lost)
         return stop, lost
 

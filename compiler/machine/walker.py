@@ -266,7 +266,7 @@ class Walker(BoundedCache):
         word = self._key_cache.word_cost(self._used_bytes, rows=rows)
         room = min(self._unused_bytes, room_for_keys(self._capacity))
         within = store.sample.recurs(store.policy, walked, word=word, cached=cached, room=room)
-        if store.due(walked) or within:
+        if store.due(walked, cached=cached and self._key_cache.policy.wanted) or within:
             first = 0.0 if self._exact is None else FOUND
             start = column.row - walked.keys
             few = cached and self._exact is None and store.are_few(column.keys, start, column.row, walked)

@@ -45,7 +45,7 @@ def hits(machine: LazyDfa, keys: KeyColumn) -> float:
 
 def test_keys_that_come_again_after_all_others_are_stored() -> None:
     machine, keys = LazyDfa(NFA, b".", 64 << 20, key_cache="auto"), column([*ROUND])
-    shares = [hits(machine, keys) for _ in range(4)]
+    shares = [hits(machine, keys) for _ in range(6)]
     assert shares[0] == 0
     assert shares[-1] > 0.97
     assert walker_of(machine)._key_store._stored.count > COUNT - FEWEST
@@ -128,20 +128,23 @@ def test_a_sample_ends_where_keys_are_simulated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("walked", "share", "different", "expected"),
+    ("walked", "keys", "share", "different", "expected"),
     [
-        (WALKED, 1.0, 10_000, True),
-        (WALKED, 0.9, 10_000, True),
-        (WALKED, 0.2, 10_000, None),
-        (WALKED, 1.0, 300_000, False),  # of 66 bytes each, and there are 16 MB
-        (Stretch(8192, 8000, 5 * 192, 20 * 8192), 1.0, 10_000, None),  # the key cache does as well
+        (WALKED, 50_000, 1.0, 10_000, True),
+        (WALKED, 50_000, 0.9, 10_000, True),
+        (WALKED, 50_000, 0.2, 10_000, None),
+        (WALKED, 10_000, 1.0, 10_000, None),  # 35 ns a key would have been spared, and a key takes 60 to be stored
+        (WALKED, 900_000, 1.0, 300_000, False),  # of 66 bytes each, and there are 16 MB
+        (WALKED, 900_000, 0.5, 200_000, None),  # twice as many may be to come
+        (Stretch(8192, 8000, 5 * 192, 20 * 8192), 1_000_000, 1.0, 10_000, None),  # the key cache does as well
     ],
 )
 def test_storing_is_expected_to_pay_where_what_is_walked_recurs_and_has_room(
-    walked: Stretch, share: float, different: int, expected: bool | None
+    walked: Stretch, keys: int, share: float, different: int, expected: bool | None
 ) -> None:
-    policy = StorePolicy()
-    found = policy.expects(walked, share=share, different=different, word=9.0, cached=walked.hits > 0, room=1 << 24)
+    found = StorePolicy().expects(
+        walked, keys=keys, share=share, different=different, word=9.0, cached=walked.hits > 0, room=1 << 24
+    )
     assert found is expected
 
 
