@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels.work import FIRST_SAMPLE, SAMPLE_ASKED, SAMPLE_BITS, SAMPLE_HELD, SAMPLE_KNOWN, SAMPLING, Work
-from compiler.machine.store_policy import StorePolicy, Stretch
+from compiler.machine.store_costs import Stretch
+from compiler.machine.store_policy import StorePolicy
 
 __all__ = ["KeySample"]
 

@@ -5,7 +5,7 @@ hundred thousand that come again and again: walking them waits for memory severa
 large, and looking them up whole waits twice, and does little else. Long keys, and long words, take long to be walked whatever the tables
 are. When it is worth it is decided in :mod:`compiler.machine.store_policy`, and where keys are kept says :mod:`compiler.machine.stored_keys`.
 
-Some hundred short keys the key cache looks up in half of the time. While these are what comes, the store *rests*: its keys stay.
+Some hundred short keys the key cache looks up in half of the time. While these are what comes, the store rests (:mod:`compiler.machine.rest`): its keys stay.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from compiler.kernels.store_tables import Asked, scratch, scratch_bytes
-from compiler.kernels.tables import KEY_CACHE_BYTES, Int64s, Keys
+from compiler.kernels.tables import Int64s, Keys
 from compiler.machine.key_sample import KeySample
-from compiler.machine.store_policy import KEY_BYTES, LITTLE, LONGEST_PAUSE, PAUSE, SIMULATED_KEY, StorePolicy, Stretch
+from compiler.machine.rest import Rest
+from compiler.machine.store_costs import Stretch
+from compiler.machine.store_policy import KEY_BYTES, LITTLE, LONGEST_PAUSE, PAUSE, SIMULATED_KEY, StorePolicy
 from compiler.machine.stored_keys import StoredKeys, first_bytes
 from compiler.mappings import zeros
 from compiler.values import Int32s
@@ -34,15 +36,6 @@ SMALLEST = 1 << 20
 """The smallest capacity with a store: half of a smaller one has hardly room to begin."""
 SHARE, MOST = 2, 1 << 30
 """At most one part in so many of the capacity goes to the store, and at most so many bytes: room for fifteen million keys."""
-
-LOOK, LONGEST_LOOK = 1 << 15, 1 << 17
-"""Keys that are looked up before it is looked whether they are few, and the most: twice as many each time that they are not."""
-SAMPLE, FEW, KNOWN = 1 << 11, 768, 0.9
-"""So many keys are looked at; fewer different ones among them are few, if so large a share is known. The key cache looks up 580 to 1,100 keys
-in 8 to 14 ns where the store takes 16 to 20, and 2,000 as soon as the store."""
-SHORT = 48
-"""The bytes of keys up to which the key cache looks them up sooner: it compares eight bytes after the other, of eight keys at a time, so the longest of
-these counts. On an Intel Xeon some hundred keys of 10 to 70 bytes took 20 ns by it, and 12 by the store."""
 
 LEFT = 4
 """One part in so many of the room that a walker has left when it pledges some stays with it."""
@@ -67,8 +60,7 @@ class KeyStore:
         self._stored = StoredKeys(self._limit) if shared is None else shared
         self._asked: Asked | None = None
         self._stretch = Stretch()
-        self._unlooked, self._look = 0, LOOK
-        self._marks = np.empty(0, np.uint64)
+        self.rest = Rest()
         self.sample = KeySample() if sample is None else sample
         self.sample.end()
         self.policy = StorePolicy(active=bool(wanted))
@@ -158,39 +150,16 @@ class KeyStore:
         """Keys that may be simulated until it is time to think about a trial: so that it does not depend on how many are at once."""
         return MOST if self.policy.active or not self._limit else max(1, -(-self.policy.left // SIMULATED_KEY))
 
-    def are_few(self, keys: Keys, start: int, stop: int, asked: Stretch, *, long: float = 1.0) -> bool:
-        """Tell whether keys of which nearly all are known are so few, and so short, that the key cache looks them up sooner.
-
-        At most the share ``long`` of them may be too long for it.
-        """
-        from compiler.kernels.key_store import count_different
-
-        if asked.hits < KNOWN * asked.keys or asked.size > SHORT * asked.keys or stop - start < SAMPLE:
-            return False
-        sizes = np.diff(keys.offsets[start : start + SAMPLE + 1]).reshape(-1, 8)
-        if sizes.max(axis=1).mean() > SHORT or np.mean(sizes > KEY_CACHE_BYTES) > long:
-            return False
-        if not len(self._marks):
-            self._marks = np.empty(SAMPLE // 4, np.uint64)
-        return int(count_different(keys, start, start + SAMPLE, self._marks)) < FEW
-
     def rests(self, keys: Keys, start: int, stop: int, asked: Stretch, *, cached: int, word: float) -> bool:
         """Begin to rest if the store pays, but the key cache would do better; tell whether it does.
 
-        That is so where the keys are few, and hardly any too long for the key cache; or the store is full, and nearly all keys
-        that it does not know are among the ``cached`` ones, which the key cache has answered.
+        Of the keys that were ``asked`` for, and are not known, the key cache has answered so many as are ``cached``.
         """
-        self._unlooked += stop - start
-        if self._shared or self._wanted or not self.policy.paid or self._unlooked < self._look:
+        if self._shared or self._wanted or not self.policy.paid:
             return False
-        self._unlooked = 0
-        self._look = min(2 * self._look, LONGEST_LOOK)
-        lost = asked.keys - asked.hits
-        if not (self._stored.full and cached > max(KNOWN * lost, FEWEST)):
-            long = LITTLE / self.policy.walk_of(1.0, word=word)
-            if not self.are_few(keys, start, stop, asked, long=long):
-                return False
-        self._look = LOOK
+        long = LITTLE / self.policy.walking(1.0, word=word)
+        if not self.rest.wins(keys, start, stop, asked, cached=cached, full=self._stored.full, long=long):
+            return False
         self.policy.rest(stored=self._stored.count)
         return True
 
@@ -251,7 +220,7 @@ class KeyStore:
         room = left if self._shared else min(room, left)
         self.policy.judge(stretch, stored=stored.count, word=word, room=room, full=stored.full)
         if not self.policy.paid:
-            self._look = LOOK
+            self.rest.look_soon()
         if not self.policy.active:
             self.drop(lost=True)
 

@@ -36,7 +36,7 @@ from compiler.machine.sealed_pace import SealedPace
 from compiler.machine.sealed_rows import SealedRows
 from compiler.machine.single_keys import SingleKeys
 from compiler.machine.small_batches import SmallBatchWalker
-from compiler.machine.store_policy import Stretch
+from compiler.machine.store_costs import Stretch
 from compiler.machine.stored_keys import StoredKeys
 from compiler.machine.walker import CHUNK, CHUNK_BYTES, Halt, HaltedError
 from compiler.values import CacheStats, Int32s, KeyColumn, Lent, SetBatch

@@ -10,16 +10,17 @@ A store that paid and does not any more is tried anew, with the keys that it has
 The guess takes all keys for equally likely. Where some are not, they come again sooner, which is why it is made again
 whenever twice as many keys have been asked for: the share of those that are known must have risen until then, or pay already.
 
-What knowing a key spares is what it took before the trial: where nearly all keys are known, the few others say nothing of it.
-
-As in :mod:`compiler.machine.pace`, counting instead of timing makes the choice the same in every run.
+What knowing a key spares is what it took before the trial: where nearly all keys are known, the few others say nothing of it. What everything takes
+says :mod:`compiler.machine.store_costs`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["EARLIEST", "KEY_BYTES", "LONGEST_PAUSE", "PAUSE", "SIMULATED_KEY", "TRIAL", "StorePolicy", "Stretch"]
+from compiler.machine.store_costs import COPIED, MISSED, SIMULATED, Before, Stretch, bytes_of, looking_up
+
+__all__ = ["EARLIEST", "KEY_BYTES", "LONGEST_PAUSE", "PAUSE", "SIMULATED_KEY", "TRIAL", "StorePolicy"]
 
 EARLIEST, TRIAL, SHORTEST = 1 << 14, 1 << 13, 1 << 11
 """Keys that are walked before it is thought about a trial, or thought about it again; and keys of a trial, of which the latter half is
@@ -49,50 +50,6 @@ WORTH = 1.15
 rows walk in 6 ns, took 20 ns when they were stored, to win half a nanosecond.)"""
 RISING = 1.05
 """So many times as large must the share of known keys be when twice as many were asked for, unless it pays already."""
-
-# Nanoseconds, in the proportions that were found on 60 drawn families, each walked, walked by rows and looked up (Zen 5, where all of
-# them take two thirds of that). Half of the figures are within 15 % of what was measured, and nine in ten within 40.
-LOOKED_UP, BYTE = 7.0, 0.1
-"""Looking a key up, and what each of its bytes adds. (On a Zen 4, keys of 42 bytes took 12.3 there and 12.0 in the key cache.)"""
-FAR = ((2 << 20, 1.5), (8 << 20, 4.0))
-"""What is added to that where the store takes more bytes than so many."""
-CACHED, CACHED_BYTE = 2.0, 0.2
-"""Looking one of a few up in the key cache, and what each of its bytes adds."""
-MISSED, COPIED = 60.0, 50.0
-"""What a key that is not known costs besides being walked: it is copied to a column of such keys, and stored; and what it costs where there is
-no room to store it. (With nothing for the latter, a family within 4 MiB took 1.5 times as long as without the store when other keys came, of
-which it knew less than half.)"""
-WALKED = 3.0
-"""Walking a key, besides its words."""
-WINDOW, BEYOND = 64, 0.4
-"""The bytes of a key that are split by vectors, and what each byte behind them adds to walking it."""
-SIMULATED = 100.0
-"""Simulating a key takes that or more, besides what was read of it before."""
-RECORD = 36
-"""The bytes that a key takes besides its own: those of its record, on average, and of the index."""
-
-
-@dataclass(slots=True)
-class Stretch:
-    """What was counted of a stretch of keys."""
-
-    keys: int = 0
-    hits: int = 0
-    """Those that were answered without being walked."""
-    words: int = 0
-    """The words of the others that were read."""
-    size: int = 0
-    """The bytes of all of them."""
-    simulated: int = 0
-    """Those that were simulated, from their first word on or from a later one."""
-
-    def add(self, other: Stretch) -> None:
-        """Count another one, too."""
-        self.keys += other.keys
-        self.hits += other.hits
-        self.words += other.words
-        self.size += other.size
-        self.simulated += other.simulated
 
 
 @dataclass(slots=True)
@@ -132,13 +89,8 @@ class StorePolicy:
     """What was walked since it was last looked whether other keys have come."""
     _within: int = 0
     """Keys of a trial that need not pay: those that are stored are expected to come again then."""
-    _cached: bool = False
-    _simulated: float = 0.0
-    _first: float = 0.0
-    _walked: float = 1.0
-    _words: float = 0.0
-    """Before the trial, whether the key cache was asked, the share of keys that were simulated, the nanoseconds that something else took
-    first, the share of keys which were left to be walked, and the words that were read, for each key of all."""
+    _before: Before = field(default_factory=Before)
+    """What keys took when it was thought about that last."""
 
     def begin(
         self,
@@ -156,11 +108,11 @@ class StorePolicy:
         with each key before it is walked, and ``few`` tells that the key cache looks those that it knows up sooner. Where keys are expected
         to come again ``within`` so many, the trial takes as long.
         """
-        self._note(walked, cached=cached, first=first)
+        self._before = before = Before.of(walked, cached=cached, first=first)
         self._within = within
         size = walked.size / walked.keys
-        self.resting = few and self.walk_of(self._walked, word=word) < LITTLE
-        worth = within > 0 or self._took(word, size) > WORTH * _costs(size, stored=0)
+        self.resting = few and before.walking(before.walked, word=word) < LITTLE
+        worth = within > 0 or before.took(word=word, size=size) > WORTH * looking_up(size, stored=0)
         self.active = worth and not self.resting
         if self.active:
             self.left, self._waits = int(max(SHORTEST, min(TRIAL, TRIAL * LONG / max(size, 1)))) // 2, EARLIEST
@@ -177,15 +129,16 @@ class StorePolicy:
         Of so many ``keys`` there were so many ``different`` ones. None where it may be so later: when what would have been spared of all those
         is as much as storing the different ones will cost.
         """
-        self._note(walked, cached=cached, first=0.0)
+        self._before = before = Before.of(walked, cached=cached)
         size = walked.size / walked.keys
-        if different * (size + RECORD) > room:
+        taken = bytes_of(different, size)
+        if taken > room:
             return False
-        if different * (size + RECORD) > share * room:  # if all are equally likely, so many have not come yet
+        if taken > share * room:  # if all are equally likely, so many have not come yet
             return None
-        missed = self._walked * (1 - share)
-        spared = (1 - missed) * self._took(word, size) - WORTH * _costs(size, stored=different) - missed * MISSED
-        return True if spared * keys > different * MISSED else None
+        missed = before.walked * (1 - share)
+        spared = (1 - missed) * before.took(word=word, size=size) - WORTH * looking_up(size, stored=different)
+        return True if (spared - missed * MISSED) * keys > different * MISSED else None
 
     def judge(self, asked: Stretch, *, stored: int, word: float, room: int, full: bool = False) -> None:
         """Take note of a stretch of keys that were looked up, as many as were ``left``.
@@ -197,10 +150,10 @@ class StorePolicy:
         share, size = asked.hits / asked.keys, asked.size / asked.keys
         # Where the room ends soon, nothing is spent on storing keys after that; but a trial may be full for a while only, as an automaton
         # takes more room while its tables grow.
-        ends = full or room < stored * (size + RECORD)
+        ends = full or room < bytes_of(stored, size)
         missed = (1 - share) * (MISSED if not ends else COPIED if self.paid else 0.0)
         missed += SIMULATED * asked.simulated / asked.keys
-        pays = share * self._took(word, size) > _costs(size, stored=stored) + missed
+        pays = share * self._before.took(word=word, size=size) > looking_up(size, stored=stored) + missed
         if self.paid and not pays:  # other keys have come: whether these recur is tried anew, if there is room for them
             self._begin_anew(stored)
             self.active = not full
@@ -210,7 +163,7 @@ class StorePolicy:
             # The share that was known is that of the keys that were stored in the middle of the stretch among all there are.
             new = stored - self._older
             others = ((self._stored + stored) / 2 - self._older) / share - new if share else float("inf")
-            if full or others * (size + RECORD) > room or share < RISING * self._share:
+            if full or bytes_of(others, size) > room or share < RISING * self._share:
                 self.active = False
                 return
         if pays:
@@ -224,9 +177,9 @@ class StorePolicy:
         """Return after how many keys that are not known, of so many, it is time to judge: other keys may have come."""
         return int(EXPECTED * (1 - self._share) * keys) + SURPRISING if self.paid else keys
 
-    def walk_of(self, share: float, *, word: float) -> float:
-        """Return the nanoseconds a key, of all, that it takes to walk this share of them, which have as many words as those before the trial."""
-        return share * (WALKED + word * self._words / max(self._walked, 1e-3))
+    def walking(self, share: float, *, word: float) -> float:
+        """Do as :meth:`compiler.machine.store_costs.Before.walking`, of the keys before the trial."""
+        return self._before.walking(share, word=word)
 
     def rest(self, *, stored: int) -> None:
         """Look no keys up for a while, as the key cache does that sooner; so many are ``stored``, and stay so."""
@@ -241,26 +194,10 @@ class StorePolicy:
         self._since.add(walked)
         more = False
         if self._since.keys >= NOTICED:
-            more = 1 - self._since.hits / self._since.keys > NOTICEABLE * self._walked + MARGIN
+            more = 1 - self._since.hits / self._since.keys > NOTICEABLE * self._before.walked + MARGIN
             self._since = Stretch()
         if not self.active and (more or (self.resting and not cached)):
             self.resting, self.left, self._waits = False, 0, EARLIEST
 
-    def _note(self, walked: Stretch, *, cached: bool, first: float) -> None:
-        self._cached, self._simulated, self._first = cached, walked.simulated / walked.keys, first
-        self._walked, self._words = 1 - walked.hits / walked.keys, walked.words / walked.keys
-
     def _begin_anew(self, stored: int) -> None:
         self._asked, self._share, self._stored, self._older, self.paid, self._within = 0, 0.0, stored, stored, False, 0
-
-    def _took(self, word: float, size: float) -> float:
-        """Return the nanoseconds that a key of ``size`` bytes takes without the store, as keys were before the trial."""
-        asked = CACHED + CACHED_BYTE * size if self._cached else 0.0
-        asked += SIMULATED * self._simulated + self._first
-        return asked + self._walked * (WALKED + BEYOND * max(size - WINDOW, 0)) + word * self._words
-
-
-def _costs(size: float, *, stored: int) -> float:
-    """Return the nanoseconds that looking a key of ``size`` bytes up takes, among so many that are stored."""
-    far = sum(more for least, more in FAR if stored * (size + RECORD) > least)
-    return LOOKED_UP + BYTE * size + far

@@ -31,7 +31,7 @@ from compiler.machine.dense_rows import QUIET_KEYS
 from compiler.machine.exact_keys import FOUND, ROWS
 from compiler.machine.key_store import room_for_keys, stretch_of
 from compiler.machine.progress import Progress
-from compiler.machine.store_policy import Stretch
+from compiler.machine.store_costs import Stretch
 from compiler.values import Int32s, KeyColumn, SetBatch
 
 __all__ = ["Halt", "HaltedError", "Walker"]
@@ -269,7 +269,7 @@ class Walker(BoundedCache):
         if store.due(walked, cached=cached and self._key_cache.policy.wanted) or within:
             first = 0.0 if self._exact is None else FOUND
             start = column.row - walked.keys
-            few = cached and self._exact is None and store.are_few(column.keys, start, column.row, walked)
+            few = cached and self._exact is None and store.rest.are_few(column.keys, start, column.row, walked)
             store.begin(walked, word=word, cached=cached, first=first, few=few and not within, within=within)
 
     def _end_of_chunk(self, column: Progress) -> int:

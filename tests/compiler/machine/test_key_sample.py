@@ -14,7 +14,8 @@ from compiler.machine.key_store import FEWEST
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.simulator import Simulator
-from compiler.machine.store_policy import PAUSE, StorePolicy, Stretch
+from compiler.machine.store_costs import Stretch
+from compiler.machine.store_policy import PAUSE, StorePolicy
 from compiler.machine.walker import Walker
 from compiler.prepare import jit_enabled
 from compiler.values import KeyColumn

@@ -18,7 +18,8 @@ from compiler.machine.key_store import KeyStore
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.simulator import Simulator
-from compiler.machine.store_policy import EARLIEST, NOTICED, PAUSE, REST, SHORTEST, TRIAL, StorePolicy, Stretch
+from compiler.machine.store_costs import Stretch
+from compiler.machine.store_policy import EARLIEST, NOTICED, PAUSE, REST, SHORTEST, TRIAL, StorePolicy
 from compiler.machine.stored_keys import StoredKeys
 from compiler.prepare import jit_enabled
 from tests.borders import LENGTHS, between

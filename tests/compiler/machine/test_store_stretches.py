@@ -16,7 +16,8 @@ from compiler.machine.key_store import FEWEST, MORE_FROM, ROWS, KeyStore
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.simulator import Simulator
-from compiler.machine.store_policy import EXPECTED, LONGEST, SURPRISING, TRIAL, StorePolicy, Stretch
+from compiler.machine.store_costs import Stretch
+from compiler.machine.store_policy import EXPECTED, LONGEST, SURPRISING, TRIAL, StorePolicy
 from compiler.machine.stored_keys import StoredKeys
 from compiler.prepare import jit_enabled
 from compiler.values import Int32s
