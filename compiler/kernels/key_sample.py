@@ -15,7 +15,7 @@ import numpy as np
 from compiler.kernels._jit import kernel
 from compiler.kernels.key_store import hash_key
 from compiler.kernels.tables import Bytes, Int64s, Uint64s, Unsigned
-from compiler.kernels.unsigned import ONE, SIXTY_THREE, ZERO
+from compiler.kernels.unsigned import NONE, ONE, SIXTY_THREE, ZERO
 from compiler.kernels.work import SAMPLE_ASKED, SAMPLE_BITS, SAMPLE_HELD, SAMPLE_KNOWN, SAMPLE_MOST, SAMPLE_SLOTS
 
 __all__ = ["sample_keys"]
@@ -23,6 +23,9 @@ __all__ = ["sample_keys"]
 MASK, MOST = np.uint64(SAMPLE_SLOTS - 1), np.uint64(SAMPLE_MOST)
 SLOT_SHIFT = np.uint64(20)
 """The slot of a key is not told by the first bits of its hash, which are zeros, nor by the last, which are mixed least."""
+PROBES, MOST_BITS = np.uint64(32), 32
+"""A key that is not within so many slots from its own is not in the sample, and more zeros than that are asked of no hash: only keys that were
+chosen so need either."""
 
 
 @kernel
@@ -39,26 +42,32 @@ def sample_keys(data: Bytes, begins: Uint64s, ends: Uint64s, count: Unsigned, sa
         if begin >= end:
             continue
         mixed = hash_key(data, begin, end - begin)
-        if mixed >> ONE >> shift == ZERO:
-            counts[SAMPLE_ASKED] += 1
-            slot = _slot_of(sample, mixed)
-            if sample[slot] != ZERO:
-                counts[SAMPLE_KNOWN] += 1
-            else:
-                sample[slot] = mixed
-                counts[SAMPLE_HELD] += 1
-                if np.uint64(counts[SAMPLE_HELD]) == MOST:
-                    _halve(sample, counts)
-                    shift = SIXTY_THREE - np.uint64(counts[SAMPLE_BITS])
+        if mixed >> ONE >> shift != ZERO:
+            continue
+        counts[SAMPLE_ASKED] += 1
+        slot = _slot_of(sample, mixed)
+        if slot == NONE:
+            continue
+        if sample[slot] != ZERO:
+            counts[SAMPLE_KNOWN] += 1
+            continue
+        if np.uint64(counts[SAMPLE_HELD]) < MOST:
+            sample[slot] = mixed
+            counts[SAMPLE_HELD] += 1
+        if np.uint64(counts[SAMPLE_HELD]) == MOST and counts[SAMPLE_BITS] < MOST_BITS:
+            _halve(sample, counts)
+            shift = SIXTY_THREE - np.uint64(counts[SAMPLE_BITS])
 
 
 @kernel
 def _slot_of(sample: Uint64s, mixed: Unsigned) -> Unsigned:
-    """Return the slot that has this hash, or the empty one where it would be."""
+    """Return the slot that has this hash, or the empty one where it would be, or NONE."""
     slot = mixed >> SLOT_SHIFT & MASK
-    while sample[slot] != ZERO and sample[slot] != mixed:
+    for _ in range(PROBES):
+        if sample[slot] == ZERO or sample[slot] == mixed:
+            return slot
         slot = (slot + ONE) & MASK
-    return slot
+    return NONE
 
 
 @kernel
@@ -71,7 +80,10 @@ def _halve(sample: Uint64s, counts: Int64s) -> None:
         if mixed != ZERO and mixed >> ONE >> shift == ZERO:
             sample[MASK + ONE + kept] = mixed
             kept += ONE
+    counts[SAMPLE_HELD] = 0
     for i in range(kept):
         mixed = sample[MASK + ONE + i]
-        sample[_slot_of(sample, mixed)] = mixed
-    counts[SAMPLE_HELD] = np.int64(kept)
+        slot = _slot_of(sample, mixed)
+        if slot != NONE:
+            sample[slot] = mixed
+            counts[SAMPLE_HELD] += 1

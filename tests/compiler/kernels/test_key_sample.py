@@ -82,3 +82,28 @@ def test_a_full_sample_keeps_half_of_its_keys() -> None:
     found = sampled(keys[-1:], sample, counts)
     assert 0.45 < found[SAMPLE_HELD] / SAMPLE_MOST < 0.55
     assert found[SAMPLE_HELD] == np.count_nonzero(sample[:SAMPLE_SLOTS])
+
+
+@pytest.mark.parametrize("slot", [5, SAMPLE_SLOTS - 3])
+def test_keys_that_were_chosen_to_lie_in_one_place_take_no_longer(slot: int) -> None:
+    """All slots are taken from there on: a key that would be there is not looked for further than some slots, and is not entered."""
+    sample, counts = begun(0)
+    sample[:SAMPLE_SLOTS] = np.uint64(1)
+    sample[slot] = 0
+    counts[SAMPLE_HELD] = 7
+    found = sampled([b"%d" % number for number in range(5000)], sample, counts)
+    assert found[SAMPLE_ASKED] == 5000
+    assert 7 <= found[SAMPLE_HELD] <= 8
+    assert found[SAMPLE_KNOWN] == 0
+
+
+def test_keys_whose_hashes_all_begin_with_zeros_do_not_fill_the_table() -> None:
+    """However often it is halved, all of them stay, and others leave it until hardly any is in it."""
+    sample, counts = begun(0)
+    chosen = np.arange(SAMPLE_MOST - 1, dtype=np.uint64) << np.uint64(20) | np.uint64(1)
+    sample[: len(chosen)] = chosen
+    counts[SAMPLE_HELD] = len(chosen)
+    found = sampled([b"%d" % number for number in range(60_000)], sample, counts)
+    assert np.isin(chosen, sample[:SAMPLE_SLOTS]).all()
+    assert found[SAMPLE_BITS] > 10
+    assert found[SAMPLE_HELD] == np.count_nonzero(sample[:SAMPLE_SLOTS]) <= SAMPLE_MOST
