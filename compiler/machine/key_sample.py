@@ -7,6 +7,8 @@ much as walking them; a sample tells at a few nanoseconds a key.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from compiler.kernels.work import FIRST_SAMPLE, SAMPLE_ASKED, SAMPLE_BITS, SAMPLE_HELD, SAMPLE_KNOWN, SAMPLING, Work
@@ -61,32 +63,21 @@ class KeySample:
         """Return the row, at most ``stop``, up to which keys from ``row`` on are walked at once."""
         return min(stop, row + (STEP_CACHED if cached else STEP)) if self.active else stop
 
-    def recurs(self, policy: StorePolicy, walked: Stretch, *, word: float, cached: bool, room: int) -> int:
+    def recurs(self, policy: StorePolicy, walked: Stretch, *, room: int, **before: Any) -> int:
         """Tell whether keys that were ``walked`` recur so that it pays to store them: return within how many, or 0.
 
-        What walking a ``word`` takes, and whether they were looked up in the key cache before, is what ``policy`` needs, and ``room``
-        is what stored keys may take. The sample ends where that is decided.
+        They may take so much ``room``, and what they took ``before`` is what :meth:`StorePolicy.begin` is told. The sample ends where that is decided.
         """
         if not self.active or policy.active:
             return 0
         self._keys += walked.keys
-        if walked.simulated:  # the automaton is full, and is to have the room
-            self.end()
-            return 0
         counts = self._counts
         asked, known = int(counts[SAMPLE_ASKED]) - self._asked, int(counts[SAMPLE_KNOWN]) - self._known
         if asked < LEAST:
             return 0
         self._asked, self._known = self._asked + asked, self._known + known
-        found = policy.expects(
-            walked,
-            keys=self._keys,
-            share=known / asked,
-            different=self.different,
-            word=word,
-            cached=cached,
-            room=room,
-        )
+        share, different = known / asked, self.different
+        found = policy.expects(walked, keys=self._keys, share=share, different=different, room=room, **before)
         if found is not None:
             self.end()
         return self._keys if found else 0

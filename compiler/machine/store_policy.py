@@ -122,14 +122,23 @@ class StorePolicy:
             self.left, self._waits = self._waits, min(2 * self._waits, REST)
 
     def expects(
-        self, walked: Stretch, *, keys: int, share: float, different: int, word: float, cached: bool, room: int
+        self,
+        walked: Stretch,
+        *,
+        keys: int,
+        share: float,
+        different: int,
+        room: int,
+        word: float,
+        cached: bool = False,
+        first: float = 0.0,
     ) -> bool | None:
         """Tell whether it is expected to pay to store keys, as so large a ``share`` of those that were walked, not answered, had been walked before.
 
         Of so many ``keys`` there were so many ``different`` ones. None where it may be so later: when what would have been spared of all those
         is as much as storing the different ones will cost.
         """
-        self._before = before = Before.of(walked, cached=cached)
+        self._before = before = Before.of(walked, cached=cached, first=first)
         size = walked.size / walked.keys
         taken = bytes_of(different, size)
         if taken > room:
@@ -153,7 +162,8 @@ class StorePolicy:
         ends = full or room < bytes_of(stored, size)
         missed = (1 - share) * (MISSED if not ends else COPIED if self.paid else 0.0)
         missed += SIMULATED * asked.simulated / asked.keys
-        pays = share * self._before.took(word=word, size=size) > looking_up(size, stored=stored) + missed
+        took = self._before.took(word=word, size=size)
+        pays = share * took > looking_up(size, stored=stored) + missed
         if self.paid and not pays:  # other keys have come: whether these recur is tried anew, if there is room for them
             self._begin_anew(stored)
             self.active = not full
@@ -162,8 +172,11 @@ class StorePolicy:
         if not (first or pays or self._asked < self._within):
             # The share that was known is that of the keys that were stored in the middle of the stretch among all there are.
             new = stored - self._older
-            others = ((self._stored + stored) / 2 - self._older) / share - new if share else float("inf")
-            if full or bytes_of(others, size) > room or share < RISING * self._share:
+            others = ((self._stored + stored) / 2 - self._older) / max(share, 1e-6) - new
+            hopeless = share == 0 or took <= looking_up(
+                size, stored=int(stored + others)
+            )  # even if it knew all of them
+            if full or hopeless or bytes_of(others, size) > room or share < RISING * self._share:
                 self.active = False
                 return
         if pays:

@@ -8,6 +8,7 @@ written. An exception, such as that of a signal, may end a call between any two 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -256,21 +257,25 @@ class Walker(BoundedCache):
         size = int(column.keys.offsets[column.row]) - int(column.keys.offsets[start])
         walked = Stretch(column.row - start, *counts, size, deferred)
         if walked.keys:
-            self._think_of_storing(column, walked, cached=len(table) > 0, rows=fits)
+            self._think_of_storing(column, cache, walked, cached=len(table) > 0, rows=fits)
         return status
 
-    def _think_of_storing(self, column: Progress, walked: Stretch, *, cached: bool, rows: bool) -> None:
+    def _think_of_storing(self, column: Progress, cache: Cache, walked: Stretch, *, cached: bool, rows: bool) -> None:
         """Begin to store keys, those that were ``walked`` last being what comes, if it is time to think of that, or a sample says so."""
         store = self._key_store
         store.policy.heed(walked, cached=self._key_cache.policy.wanted)
-        word = self._key_cache.word_cost(self._used_bytes, rows=rows)
-        room = min(self._unused_bytes, room_for_keys(self._capacity))
-        within = store.sample.recurs(store.policy, walked, word=word, cached=cached, room=room)
+        before: dict[str, Any] = {
+            "word": self._key_cache.word_cost(self._used_bytes, rows=rows),
+            "cached": cached,
+            "first": 0.0 if self._exact is None else FOUND,
+        }
+        # What a closed cache leaves is its own, as it may be opened again.
+        room = 0 if cache.meta[CLOSED] else min(self._unused_bytes, room_for_keys(self._capacity))
+        within = store.sample.recurs(store.policy, walked, room=room, **before)
         if store.due(walked, cached=cached and self._key_cache.policy.wanted) or within:
-            first = 0.0 if self._exact is None else FOUND
             start = column.row - walked.keys
             few = cached and self._exact is None and store.rest.are_few(column.keys, start, column.row, walked)
-            store.begin(walked, word=word, cached=cached, first=first, few=few and not within, within=within)
+            store.begin(walked, few=few and not within, within=within, **before)
 
     def _end_of_chunk(self, column: Progress) -> int:
         """Return the row at which the next call of a kernel ends: where something is judged, or a signal may wait."""

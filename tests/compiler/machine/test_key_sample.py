@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -120,11 +119,11 @@ def test_a_share_is_told_of_as_many_keys_as_it_needs() -> None:
     assert recurs(LEAST - 1, 3) == 0, "nothing is left of the counts of before"
 
 
-def test_a_sample_ends_where_keys_are_simulated() -> None:
+def test_a_sample_ends_where_there_is_no_room() -> None:
     sample = KeySample()
     sample.begin()
-    walked = replace(WALKED, simulated=1)
-    assert sample.recurs(StorePolicy(), walked, word=9.0, cached=False, room=1 << 24) == 0
+    sample._counts[2:] = LEAST, LEAST, 50
+    assert sample.recurs(StorePolicy(), WALKED, word=9.0, cached=False, room=0) == 0
     assert not sample.active
 
 

@@ -351,6 +351,17 @@ def test_a_share_that_does_not_rise_ends_the_trial() -> None:
     assert not policy.active
 
 
+@pytest.mark.parametrize(("words", "active"), [(2, False), (5, True)])
+def test_a_trial_ends_where_so_many_keys_could_not_pay_if_all_were_known(words: int, active: bool) -> None:
+    """There are 250,000 of them, far from the processor: two words are walked in 19 ns then, and looked up in 14."""
+    policy = StorePolicy()
+    policy.begin(Stretch(EARLIEST, 0, words * EARLIEST, 20 * EARLIEST), word=5.0)
+    assert policy.active
+    for hits in (0, 100):
+        policy.judge(Stretch(4096, hits, words * 4000, 81_920), stored=6000, word=5.0, room=1 << 26)
+    assert policy.active is active
+
+
 @pytest.mark.parametrize("full", [False, True])
 def test_a_store_without_room_is_given_up_when_other_keys_come(full: bool) -> None:
     """What is not known is copied to be walked, and if it cannot be stored, it will be so again."""
