@@ -249,8 +249,12 @@ class SealedWalker(SmallBatchWalker):
         return self._sealed_keys - self._sealed_single.found_whole
 
     @property
+    def _row_bytes(self) -> int:
+        return self._sealed_rows.wanted if self._dense else 0
+
+    @property
     def _word_cost(self) -> float:
-        return self._sealed_key_cache.word_cost(self._seal_bytes, rows=self._dense)
+        return self._sealed_key_cache.word_cost(self._seal_bytes, rows=self._row_bytes)
 
     def _ask(self, keys: Keys, row: int, stop: int, out: Int32s) -> tuple[int, int]:
         """Match keys from ``row`` to at most ``stop``; return the row to go on with, and how many keys before it are lost."""
@@ -276,7 +280,7 @@ class SealedWalker(SmallBatchWalker):
         elif row < stop:
             lost = direct(walk_sealed, self._program, self._seal, self._work, keys, row, stop, out)
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
-        key_cache.judge(keys, start, stop, *counts, self._seal_bytes, rows=self._dense)
+        key_cache.judge(keys, start, stop, *counts, self._seal_bytes, rows=self._row_bytes)
         walked = Stretch(stop - start, *counts, int(keys.offsets[stop]) - int(keys.offsets[start]))
         self._sealed_store.policy.heed(walked, cached=key_cache.policy.wanted)
         if self._sealed_store.due(walked, cached=len(table) > 0 and key_cache.policy.wanted):

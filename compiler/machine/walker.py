@@ -163,7 +163,7 @@ class Walker(BoundedCache):
             stretch.simulated = self._fallbacks - simulated
         used, taken = self._used_bytes, self._keys_bytes
         fits = self._dense_rows.fits(cache, self._capacity - used - taken)
-        word = self._key_cache.word_cost(used, rows=fits)
+        word = self._key_cache.word_cost(used, rows=self._dense_rows.wanted if fits else 0)
         store.judge(stretch, word=word, room=self._capacity - used - taken - self._dense_rows.nbytes)
         if self._exact is None and store.rests(keys, start, stop, stretch, cached=cached, word=word):
             self._key_cache.begin()
@@ -229,6 +229,7 @@ class Walker(BoundedCache):
         taken = used + self._dense_rows.nbytes + self._key_store.nbytes
         table = self._key_cache.wanted_table(self._capacity, taken, begins=not self._key_store.policy.active)
         fits = self._dense_rows.fits(cache, self._capacity - used - self._keys_bytes)
+        rows = self._dense_rows.wanted if fits else 0
         dense = fits and not len(table) and column.block > 1
         if dense and self._dense_rows.long_enough:
             meta[ROW] = self._dense_rows.walk(
@@ -253,14 +254,14 @@ class Walker(BoundedCache):
         self._answer_known(column)
         self._note_deferred(cache, column.row - start, deferred)
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
-        self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=fits, deferred=deferred)
+        self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=rows, deferred=deferred)
         size = int(column.keys.offsets[column.row]) - int(column.keys.offsets[start])
         walked = Stretch(column.row - start, *counts, size, deferred)
         if walked.keys:
-            self._think_of_storing(column, cache, walked, cached=len(table) > 0, rows=fits)
+            self._think_of_storing(column, cache, walked, cached=len(table) > 0, rows=rows)
         return status
 
-    def _think_of_storing(self, column: Progress, cache: Cache, walked: Stretch, *, cached: bool, rows: bool) -> None:
+    def _think_of_storing(self, column: Progress, cache: Cache, walked: Stretch, *, cached: bool, rows: int) -> None:
         """Begin to store keys, those that were ``walked`` last being what comes, if it is time to think of that, or a sample says so."""
         store = self._key_store
         store.policy.heed(walked, cached=self._key_cache.policy.wanted)
