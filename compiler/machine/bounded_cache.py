@@ -127,7 +127,8 @@ class BoundedCache:
         self._midway = False
 
     def _new_store(self, capacity: int) -> KeyStore:
-        return KeyStore(capacity, wanted=self._policy.stores_keys, sample=KeySample(self._work))
+        sample = KeySample(self._work.sample, self._work.sample_counts)
+        return KeyStore(capacity, wanted=self._policy.stores_keys, sample=sample)
 
     def _begin(self) -> None:
         """Begin a call that changes the cache."""

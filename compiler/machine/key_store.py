@@ -166,7 +166,8 @@ class KeyStore:
     def due(self, done: Stretch, *, cached: bool = False) -> bool:
         """Count keys that were matched without the store; tell whether it is time to think about a trial (:meth:`StorePolicy.begin`).
 
-        While there is a sample, that decides. Where the key cache is asked, and wins, each counts for one: it takes little time, and has to get to know the keys before it is judged.
+        No trial is needed while a sample of them decides. Where the key cache is asked, and wins, each key counts for one: it takes little time,
+        and has to get to know the keys before it is judged.
         """
         if self.policy.active or not self._limit:
             return False
@@ -174,7 +175,7 @@ class KeyStore:
             self.policy.left -= SIMULATED_KEY * done.keys
         else:
             self.policy.left -= done.keys if cached else max(done.keys, done.size // KEY_BYTES)
-        return self.policy.left <= 0 and not self.sample.active
+        return self.policy.left <= 0 and not (self.sample.decides and done.simulated < done.keys)
 
     def look_up(self, keys: Keys, row: int, stop: int, base: int, out: Int32s) -> tuple[Int64s, int]:
         """Look up keys ``row`` to ``stop``, at most as many as :meth:`end_of_stretch` says.

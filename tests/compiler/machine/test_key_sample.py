@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from compiler import Token, Wildcard, build_nfa
 from compiler.machine.key_sample import LEAST, KeySample
-from compiler.machine.key_store import FEWEST
+from compiler.machine.key_store import FEWEST, KeyStore
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.simulator import Simulator
@@ -93,7 +94,7 @@ def test_nothing_is_sampled_where_it_is_fixed_whether_keys_are_stored(policy: Po
 
 
 def test_a_share_is_told_of_as_many_keys_as_it_needs() -> None:
-    sample, policy, shares = KeySample(), StorePolicy(), []
+    sample, policy, shares = KeySample(np.zeros(1, np.uint64)), StorePolicy(), []
     sample.begin()
 
     def recurs(asked: int, known: int) -> int:
@@ -119,8 +120,29 @@ def test_a_share_is_told_of_as_many_keys_as_it_needs() -> None:
     assert recurs(LEAST - 1, 3) == 0, "nothing is left of the counts of before"
 
 
+def test_a_trial_is_due_again_where_nothing_is_sampled() -> None:
+    """As in front of sealed tables, and where keys are walked by rows, or simulated."""
+    for sample in (None, KeySample(np.zeros(1, np.uint64))):
+        store = KeyStore(64 << 20, wanted=None, sample=sample)
+        store.begin(WALKED, word=9.0)
+        store.drop(lost=True)
+        assert store.sample.decides is (sample is not None)
+        while not store.due(WALKED):
+            assert store.policy.left > -2 * WALKED.size, "it is never due"
+            assert store.sample.recurs(store.policy, WALKED, word=9.0, room=1 << 24) == 0
+        assert not store.sample.decides
+        store.begin(WALKED, word=9.0)
+        assert store.policy.active
+    store = KeyStore(64 << 20, wanted=None, sample=KeySample(np.zeros(1, np.uint64)))
+    store.begin(WALKED, word=9.0)
+    store.drop(lost=True)
+    store.policy.left = 1
+    assert store.sample.decides
+    assert store.due(replace(WALKED, simulated=WALKED.keys))
+
+
 def test_a_sample_ends_where_there_is_no_room() -> None:
-    sample = KeySample()
+    sample = KeySample(np.zeros(1, np.uint64))
     sample.begin()
     sample._counts[2:] = LEAST, LEAST, 50
     assert sample.recurs(StorePolicy(), WALKED, word=9.0, cached=False, room=0) == 0
