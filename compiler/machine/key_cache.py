@@ -36,8 +36,8 @@ SHARE = 4
 """At most this part of a cache's capacity goes to the table."""
 NO_KEY_TABLE = np.empty(0, np.uint64)
 NOTHING = (0, 0, 0, 0, 0)
-SAMPLE, SIMILAR = 256, 0.9
-"""Keys whose words are measured, and how similar the mean bytes of a key must be for that to hold further."""
+SAMPLE, SAMPLE_BYTES, SIMILAR = 256, 1 << 13, 0.9
+"""Keys whose words are measured, or about so many bytes of them, and how similar the mean bytes of a key must be for that to hold further."""
 
 STRETCH, LONGEST = 1024, 1 << 16
 """Keys of a trial; each stretch that the table wins doubles the next, after which it is judged again."""
@@ -194,11 +194,12 @@ class KeyCache:
         if policy.left <= 0 < self._counts[0]:
             count, hits, words, size, deferred = self._counts
             self._counts = NOTHING
-            # Looking takes 50 us, as long as a trial itself: so only where keys are longer or shorter than when it was done. And without a
+            # Looking takes 30 us, half as long as a trial itself: so only where keys are longer or shorter than when it was done. And without a
             # trial nobody asks.
             if policy.wanted and not SIMILAR * self._looked_at < size / count < self._looked_at / SIMILAR:
                 self._looked_at = size / count
-                self._long = long_words(keys, first, min(last, first + SAMPLE), self._separator)
+                some = min(last - first, SAMPLE, max(1, SAMPLE_BYTES * count // max(size, 1)))
+                self._long = long_words(keys, first, first + some, self._separator)
             policy.judge(
                 keys=count, hits=hits, words=words, size=size, word=self.word_cost(used, rows=rows), deferred=deferred
             )
@@ -221,7 +222,8 @@ def long_words(keys: Keys, first: int, last: int, separator: int) -> float:
     offsets = keys.offsets[first : last + 1]
     separators = np.flatnonzero(keys.data[offsets[0] : offsets[-1]] == separator) + offsets[0]
     begins, ends = (
-        np.sort(np.concatenate(both)) for both in ((offsets[:-1], separators + 1), (offsets[1:], separators))
+        np.sort(np.concatenate(both), kind="stable")  # which merges what is sorted: 66 us for 1,081
+        for both in ((offsets[:-1], separators + 1), (offsets[1:], separators))
     )
     return float(np.count_nonzero(ends - begins > LONG)) / max(len(begins), 1)
 
