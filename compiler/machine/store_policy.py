@@ -173,9 +173,8 @@ class StorePolicy:
             # The share that was known is that of the keys that were stored in the middle of the stretch among all there are.
             new = stored - self._older
             others = ((self._stored + stored) / 2 - self._older) / max(share, 1e-6) - new
-            hopeless = share == 0 or took <= looking_up(
-                size, stored=int(stored + others)
-            )  # even if it knew all of them
+            # Even if all of them were known:
+            hopeless = share == 0 or took <= looking_up(size, stored=int(stored + others))
             if full or hopeless or bytes_of(others, size) > room or share < RISING * self._share:
                 self.active = False
                 return
