@@ -165,6 +165,8 @@ class Walker(BoundedCache):
         fits = self._dense_rows.fits(cache, self._capacity - used - taken)
         word = self._key_cache.word_cost(used, rows=self._dense_rows.wanted if fits else 0)
         store.judge(stretch, word=word, room=self._capacity - used - taken - self._dense_rows.nbytes)
+        if not store.policy.active:
+            meta[CLOSED] = 0  # what was full has the keys' room now
         if self._exact is None and store.rests(keys, start, stop, stretch, cached=cached, word=word):
             self._key_cache.begin()
         return True

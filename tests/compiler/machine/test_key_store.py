@@ -177,6 +177,20 @@ def test_a_store_whose_room_ends_goes_on_where_it_pays_without_storing_more() ->
         assert policy.active is active
 
 
+def test_a_store_whose_room_ends_is_given_up_where_it_does_not_pay() -> None:
+    """It is tried anew once, and not again and again."""
+    policy, room = judged(0.3, stored=6000, room=6000 * 40), 6000 * 40
+    assert policy.active
+    assert policy.paid
+    asked = Stretch(TRIAL, TRIAL * 3 // 10, 3 * TRIAL, 30 * TRIAL)
+    judgements = 0
+    while policy.active:
+        policy.judge(asked, stored=6100, word=9.0, room=room)
+        judgements += 1
+        assert judgements < 5
+    assert judgements > 1
+
+
 def test_each_trial_that_is_lost_doubles_the_pause() -> None:
     store = KeyStore(64 << 20, wanted=None)
 
