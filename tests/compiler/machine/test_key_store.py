@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -281,6 +282,24 @@ def test_a_store_that_is_asked_has_a_full_cache_closed() -> None:
     answers(machine, known)
     assert machine.stats().key_cache_hits - before.key_cache_hits > 0.8 * len(known)
     assert machine.stats().clears == 0
+
+
+def test_a_cache_that_was_closed_for_the_store_is_opened_when_that_goes() -> None:
+    nfa = build_nfa([[Wildcard.MANY, b"%d" % i, Wildcard.ONE, Wildcard.ONE, Wildcard.ONE] for i in range(1000)])
+    machine = LazyDfa(nfa, b".", 4 << 20, key_cache="auto", policy=Policy(doorkeeper=False, simulate=False))
+    known = numbered(400_000, most=8000)
+    answers(machine, known)
+    assert machine.stats().closed == 1
+
+    def lost(self: StorePolicy, *_: object, **__: object) -> None:
+        self.active = False
+
+    with patch.object(StorePolicy, "judge", lost):
+        answers(machine, known[:40_000])
+    assert machine.stats().closed == store_of(machine).nbytes == 0
+    some = known[:10_000]
+    assert answers(machine, some) == answers(LazyDfa(nfa, b".", 64 << 20), some)
+    assert machine.stats().bytes <= 4 << 20
 
 
 def test_keys_that_are_simulated_are_stored() -> None:
