@@ -63,6 +63,8 @@ class KeyStore:
         self.rest = Rest()
         self.sample = KeySample() if sample is None else sample
         self.sample.end()
+        self._by_sample = False
+        """Whether the trial was begun as the sample said that it would pay."""
         self.policy = StorePolicy(active=bool(wanted))
 
     @property
@@ -86,7 +88,9 @@ class KeyStore:
             pause = self.policy.patience if lost else PAUSE
             patience = min(2 * pause, LONGEST_PAUSE) if lost else PAUSE
             self.policy = StorePolicy(active=bool(self._wanted), left=pause, patience=patience)
-            if lost and self._wanted is None:
+            if (
+                lost and self._wanted is None and not self._by_sample
+            ):  # which was wrong, and is not asked again before the pause ends
                 self.sample.begin()
         self._asked = None
         self._stored.leave(self)
@@ -95,6 +99,7 @@ class KeyStore:
     def begin(self, walked: Stretch, **before: Any) -> None:
         """Think about a trial, as :meth:`StorePolicy.begin`; nothing is sampled while there is one."""
         self.policy.begin(walked, **before)
+        self._by_sample = before.get("within", 0) > 0
         if self.policy.active:
             self.sample.end()
 

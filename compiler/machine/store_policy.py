@@ -48,6 +48,8 @@ the key cache gets to know other keys, which are few again: with 1,024, families
 WORTH = 1.15
 """So many times as long as looking them up must keys have taken for a trial: it costs a millisecond, and both figures are guesses. (Keys of one word, which
 rows walk in 6 ns, took 20 ns when they were stored, to win half a nanosecond.)"""
+LEFT = 0.8
+"""The part of the share of known keys that must be left where a trial need not pay yet: else other keys have come."""
 RISING = 1.05
 """So many times as large must the share of known keys be when twice as many were asked for, unless it pays already."""
 
@@ -169,7 +171,7 @@ class StorePolicy:
             self.active = not full
             self.left = TRIAL // 2
             return
-        if not (first or pays or self._asked < self._within):
+        if not (first or pays or (self._asked < self._within and share >= LEFT * self._share)):
             # The share that was known is that of the keys that were stored in the middle of the stretch among all there are.
             new = stored - self._older
             others = ((self._stored + stored) / 2 - self._older) / max(share, 1e-6) - new
@@ -187,7 +189,12 @@ class StorePolicy:
 
     def most_lost(self, keys: int) -> int:
         """Return after how many keys that are not known, of so many, it is time to judge: other keys may have come."""
-        return int(EXPECTED * (1 - self._share) * keys) + SURPRISING if self.paid else keys
+        return int(EXPECTED * (1 - self._share) * keys) + SURPRISING
+
+    @property
+    def cached(self) -> bool:
+        """Whether the key cache was asked before the trial."""
+        return self._before.cached
 
     def walking(self, share: float, *, word: float) -> float:
         """Do as :meth:`compiler.machine.store_costs.Before.walking`, of the keys before the trial."""
@@ -198,8 +205,8 @@ class StorePolicy:
         self._begin_anew(stored)
         self.active, self.resting, self.left = False, True, REST
 
-    def heed(self, walked: Stretch, *, cached: bool) -> None:
-        """Think about a trial at once if far more keys were walked than when that was done last, as other keys have come.
+    def heed(self, walked: Stretch, *, cached: bool) -> bool:
+        """Tell whether other keys have come, as far more were walked than when a trial was thought about last; then that is due at once.
 
         ``cached`` tells whether the key cache will be asked further: a store that rests does so no longer than that.
         """
@@ -208,8 +215,11 @@ class StorePolicy:
         if self._since.keys >= NOTICED:
             more = 1 - self._since.hits / self._since.keys > NOTICEABLE * self._before.walked + MARGIN
             self._since = Stretch()
-        if not self.active and (more or (self.resting and not cached)):
-            self.resting, self.left, self._waits = False, 0, EARLIEST
+        if self.active or not (more or (self.resting and not cached)):
+            return False
+        self.resting, self.left, self._waits = False, 0, EARLIEST
+        self._before.walked = 1.0  # so that it is told once
+        return True
 
     def _begin_anew(self, stored: int) -> None:
         self._asked, self._share, self._stored, self._older, self.paid, self._within = 0, 0.0, stored, stored, False, 0

@@ -163,7 +163,8 @@ class Walker(BoundedCache):
             stretch.simulated = self._fallbacks - simulated
         used, taken = self._used_bytes, self._keys_bytes
         fits = self._dense_rows.fits(cache, self._capacity - used - taken)
-        word = self._key_cache.word_cost(used, rows=self._dense_rows.wanted if fits else 0)
+        rows = self._dense_rows.wanted if fits else 0
+        word = self._key_cache.word_cost(used, rows=rows, behind=store.policy.cached)
         store.judge(stretch, word=word, room=self._capacity - used - taken - self._dense_rows.nbytes)
         if not store.policy.active:
             meta[CLOSED] = 0  # what was full has the keys' room now
@@ -266,9 +267,10 @@ class Walker(BoundedCache):
     def _think_of_storing(self, column: Progress, cache: Cache, walked: Stretch, *, cached: bool, rows: int) -> None:
         """Begin to store keys, those that were ``walked`` last being what comes, if it is time to think of that, or a sample says so."""
         store = self._key_store
-        store.policy.heed(walked, cached=self._key_cache.policy.wanted)
+        if store.policy.heed(walked, cached=self._key_cache.policy.wanted):
+            store.sample.begin()  # it costs less than a trial to see whether the others recur
         before: dict[str, Any] = {
-            "word": self._key_cache.word_cost(self._used_bytes, rows=rows),
+            "word": self._key_cache.word_cost(self._used_bytes, rows=rows, behind=cached),
             "cached": cached,
             "first": 0.0 if self._exact is None else FOUND,
         }

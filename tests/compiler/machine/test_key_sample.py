@@ -141,6 +141,15 @@ def test_a_trial_is_due_again_where_nothing_is_sampled() -> None:
     assert store.due(replace(WALKED, simulated=WALKED.keys))
 
 
+def test_a_sample_that_was_wrong_is_not_asked_again_at_once() -> None:
+    store = KeyStore(64 << 20, wanted=None, sample=KeySample(np.zeros(1, np.uint64)))
+    for within, begins in ((0, True), (50_000, False), (0, True)):
+        store.begin(WALKED, word=9.0, within=within)
+        assert store.policy.active
+        store.drop(lost=True)
+        assert store.sample.active is begins
+
+
 def test_a_sample_ends_where_there_is_no_room() -> None:
     sample = KeySample(np.zeros(1, np.uint64))
     sample.begin()
@@ -178,4 +187,19 @@ def test_a_trial_whose_keys_are_expected_back_need_not_pay_before() -> None:
         policy.judge(asked, stored=stored, word=9.0, room=1 << 24)
         assert policy.active
     policy.judge(asked, stored=45_000, word=9.0, room=1 << 24)
+    assert not policy.active
+
+
+def test_a_trial_whose_keys_are_expected_back_ends_when_other_keys_come() -> None:
+    """Half of the keys were known when it was judged last, and hardly any is now: the look-up stops, and it is given up."""
+    policy = StorePolicy()
+    policy.begin(WALKED, word=9.0, within=1 << 20)
+    for share in (0.0, 0.3, 0.5):
+        keys = 40_000
+        asked = Stretch(keys, int(share * keys), 5 * keys, 30 * keys)
+        policy.judge(asked, stored=30_000, word=9.0, room=1 << 24)
+        assert policy.active
+    assert not policy.paid
+    assert policy.most_lost(32_768) < 34_000
+    policy.judge(Stretch(4096, 100, 20_000, 120_000), stored=34_000, word=9.0, room=1 << 24)
     assert not policy.active
