@@ -2,7 +2,7 @@
 
 A trial stores some thousand keys, and sees whether they come again soon. A stream may repeat itself at a distance of some hundred thousand
 keys: none of a trial's keys come again then, or a few that are frequent. To store all of them in the hope that they do costs half as
-much as walking them; a sample tells at a few nanoseconds a key.
+much as walking them; a sample tells at a few nanoseconds a key. So keys are sampled after a trial that was lost, and when other keys have come.
 """
 
 from __future__ import annotations
