@@ -31,6 +31,11 @@ ROUND = [b"w%d.some-rather-long-word.another-rather-long-word.x%d" % (i % 1000, 
 WALKED = Stretch(8192, 0, 5 * 8192, 30 * 8192)
 
 
+def sample_of_none() -> KeySample:
+    """Return a sample that can begin, and in which no key is."""
+    return KeySample(np.zeros(1, np.uint64))
+
+
 def walker_of(machine: LazyDfa) -> Walker:
     (walker,) = machine._walkers
     assert isinstance(walker, Walker)
@@ -94,7 +99,7 @@ def test_nothing_is_sampled_where_it_is_fixed_whether_keys_are_stored(policy: Po
 
 
 def test_a_share_is_told_of_as_many_keys_as_it_needs() -> None:
-    sample, policy, shares = KeySample(np.zeros(1, np.uint64)), StorePolicy(), []
+    sample, policy, shares = sample_of_none(), StorePolicy(), []
     sample.begin()
 
     def recurs(asked: int, known: int) -> int:
@@ -122,7 +127,7 @@ def test_a_share_is_told_of_as_many_keys_as_it_needs() -> None:
 
 def test_a_trial_is_due_again_where_nothing_is_sampled() -> None:
     """As in front of sealed tables, and where keys are walked by rows, or simulated."""
-    for sample in (None, KeySample(np.zeros(1, np.uint64))):
+    for sample in (None, sample_of_none()):
         store = KeyStore(64 << 20, wanted=None, sample=sample)
         store.begin(WALKED, word=9.0)
         store.drop(lost=True)
@@ -133,7 +138,7 @@ def test_a_trial_is_due_again_where_nothing_is_sampled() -> None:
         assert not store.sample.decides
         store.begin(WALKED, word=9.0)
         assert store.policy.active
-    store = KeyStore(64 << 20, wanted=None, sample=KeySample(np.zeros(1, np.uint64)))
+    store = KeyStore(64 << 20, wanted=None, sample=sample_of_none())
     store.begin(WALKED, word=9.0)
     store.drop(lost=True)
     store.policy.left = 1
@@ -142,7 +147,7 @@ def test_a_trial_is_due_again_where_nothing_is_sampled() -> None:
 
 
 def test_a_sample_that_was_wrong_is_not_asked_again_at_once() -> None:
-    store = KeyStore(64 << 20, wanted=None, sample=KeySample(np.zeros(1, np.uint64)))
+    store = KeyStore(64 << 20, wanted=None, sample=sample_of_none())
     for within, begins in ((0, True), (50_000, False), (0, True)):
         store.begin(WALKED, word=9.0, within=within)
         assert store.policy.active
@@ -151,7 +156,7 @@ def test_a_sample_that_was_wrong_is_not_asked_again_at_once() -> None:
 
 
 def test_a_sample_ends_where_there_is_no_room() -> None:
-    sample = KeySample(np.zeros(1, np.uint64))
+    sample = sample_of_none()
     sample.begin()
     sample._counts[2:] = LEAST, LEAST, 50
     assert sample.recurs(StorePolicy(), WALKED, word=9.0, cached=False, room=0) == 0
