@@ -189,7 +189,7 @@ class StorePolicy:
 
     def most_lost(self, keys: int) -> int:
         """Return after how many keys that are not known, of so many, it is time to judge: other keys may have come."""
-        return int(EXPECTED * (1 - self._share) * keys) + SURPRISING
+        return min(keys, int(EXPECTED * (1 - self._share) * keys) + SURPRISING)
 
     @property
     def cached(self) -> bool:

@@ -269,18 +269,26 @@ class Walker(BoundedCache):
         store = self._key_store
         if store.policy.heed(walked, cached=self._key_cache.policy.wanted):
             store.sample.begin()  # it costs less than a trial to see whether the others recur
-        before: dict[str, Any] = {
+        before: dict[str, Any] = {}  # which takes 10 us to say, so it is not said where nobody asks
+        within = 0
+        if store.sample.active:
+            before = self._before(cached=cached, rows=rows)
+            # What a closed cache leaves is its own, as it may be opened again.
+            room = 0 if cache.meta[CLOSED] else min(self._unused_bytes, room_for_keys(self._capacity))
+            within = store.sample.recurs(store.policy, walked, room=room, **before)
+        if store.due(walked, cached=cached and self._key_cache.policy.wanted) or within:
+            start = column.row - walked.keys
+            few = cached and self._exact is None and store.rest.are_few(column.keys, start, column.row, walked)
+            before = before or self._before(cached=cached, rows=rows)
+            store.begin(walked, few=few and not within, within=within, **before)
+
+    def _before(self, *, cached: bool, rows: int) -> dict[str, Any]:
+        """Return what :meth:`compiler.machine.store_policy.StorePolicy.begin` is told of how keys are matched now."""
+        return {
             "word": self._key_cache.word_cost(self._used_bytes, rows=rows, behind=cached),
             "cached": cached,
             "first": 0.0 if self._exact is None else FOUND,
         }
-        # What a closed cache leaves is its own, as it may be opened again.
-        room = 0 if cache.meta[CLOSED] else min(self._unused_bytes, room_for_keys(self._capacity))
-        within = store.sample.recurs(store.policy, walked, room=room, **before)
-        if store.due(walked, cached=cached and self._key_cache.policy.wanted) or within:
-            start = column.row - walked.keys
-            few = cached and self._exact is None and store.rest.are_few(column.keys, start, column.row, walked)
-            store.begin(walked, few=few and not within, within=within, **before)
 
     def _end_of_chunk(self, column: Progress) -> int:
         """Return the row at which the next call of a kernel ends: where something is judged, or a signal may wait."""
