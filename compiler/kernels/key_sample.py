@@ -5,7 +5,7 @@ all, at any distance: the share of known keys is the one that a table of all key
 caches from such samples.) When the sample is full, b grows by one, and half of the keys leave it.
 
 :mod:`compiler.machine.key_sample` says when it is worth while. A block of keys that is walked again, as a table of the cache had to grow, is
-counted twice.
+counted once.
 """
 
 from __future__ import annotations

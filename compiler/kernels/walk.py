@@ -65,7 +65,7 @@ from compiler.kernels.tables import (
     Unsigned,
 )
 from compiler.kernels.unsigned import ONE, STATE_MASK, ZERO
-from compiler.kernels.work import SAMPLING, Work
+from compiler.kernels.work import SAMPLE_ROW, SAMPLING, Work
 
 __all__ = ["walk"]
 
@@ -117,8 +117,9 @@ def walk(
         else:
             n, following = enter_keys(program, meta, STATE_MASK, work, keys, first, np.uint64(stop), most, out)
         entered = n
-        if work.sample_counts[SAMPLING] != 0:
+        if work.sample_counts[SAMPLING] != 0 and row >= work.sample_counts[SAMPLE_ROW]:  # else the block begins again
             sample_keys(keys.data, work.begins, work.ends, n, work.sample, work.sample_counts)
+            work.sample_counts[SAMPLE_ROW] = np.int64(following)
         states = np.uint64(meta[STATES])
 
         while n > ZERO:

@@ -16,9 +16,11 @@ __all__ = [
     "FIRST_SAMPLE",
     "SAMPLE_ASKED",
     "SAMPLE_BITS",
+    "SAMPLE_COUNTS",
     "SAMPLE_HELD",
     "SAMPLE_KNOWN",
     "SAMPLE_MOST",
+    "SAMPLE_ROW",
     "SAMPLE_SLOTS",
     "SAMPLING",
     "Begun",
@@ -35,9 +37,9 @@ MEMBER_COUNT, TAG_COUNT, FINAL_FLAG, LITERAL_FILTER = range(4)
 the filter of the members' literals."""
 LOOP_COUNT, ENTERED_COUNT = 0, 1
 """Slots of ``Work.counts`` before that: the entries of ``loops`` and of ``entered``."""
-SAMPLING, SAMPLE_BITS, SAMPLE_ASKED, SAMPLE_KNOWN, SAMPLE_HELD = range(5)
+SAMPLING, SAMPLE_BITS, SAMPLE_ASKED, SAMPLE_KNOWN, SAMPLE_HELD, SAMPLE_ROW, SAMPLE_COUNTS = range(7)
 """Slots of ``Work.sample_counts``: 1 where keys are sampled; with how many zeros the hash of a key in the sample begins; how often such a key came, how
-often one that had come before; and how many the sample has."""
+often one that had come before; how many the sample has; and the row before which keys of the column were sampled. And how many slots there are."""
 SAMPLE_SLOTS, SAMPLE_MOST, FIRST_SAMPLE = 1 << 13, 1 << 12, 3
 """The slots of a sample, the most keys that it has, and its first SAMPLE_BITS."""
 
@@ -221,7 +223,7 @@ def make_work(program: Program) -> Work:
         deferred_begins=deferred(),
         deferred_states=deferred(),
         sample=np.zeros(SAMPLE_SLOTS + SAMPLE_MOST, np.uint64),
-        sample_counts=np.zeros(5, np.int64),
+        sample_counts=np.zeros(SAMPLE_COUNTS, np.int64),
         loops=np.empty(positions, np.int32),
         entered=np.empty(positions, np.int32),
         epsilon=np.empty(positions, np.int32),

@@ -137,6 +137,11 @@ class Collector:
         self._seen = 0
         """How many entries of ``_tags`` were."""
 
+    @property
+    def rows(self) -> int:
+        """The rows that the answer will have."""
+        return len(self._ids)
+
     def add(self, offsets: Int32s, tags: Int32s, stop: int) -> None:
         """Take over the sets of a cache that rows before ``stop`` refer to; the arrays are copied.
 

@@ -47,10 +47,10 @@ class DenseRows:
         """Whether nothing was built for so long that rows are worth making."""
         return self._rows is not None or self._keys >= max(QUIET_KEYS, self.wanted // BYTES_PER_KEY)
 
-    def fits(self, cache: Cache, room: int) -> bool:
-        """Tell whether rows would lie near the processor, and take at most ``room`` bytes."""
+    def fitting(self, cache: Cache, room: int) -> int:
+        """Return the bytes that rows would take; 0 where they would not lie near the processor, or not fit into ``room`` bytes."""
         self.wanted = int(cache.meta[STATES]) << self._bits + 2
-        return self.wanted <= min(self._most_bytes, room)
+        return self.wanted if self.wanted <= min(self._most_bytes, room) else 0
 
     def note(self, keys: int, *, built: bool) -> None:
         """Take note of keys that went through the general walk."""

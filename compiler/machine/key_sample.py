@@ -16,19 +16,26 @@ from compiler.kernels.work import (
     FIRST_SAMPLE,
     SAMPLE_ASKED,
     SAMPLE_BITS,
+    SAMPLE_COUNTS,
     SAMPLE_HELD,
     SAMPLE_KNOWN,
+    SAMPLE_ROW,
     SAMPLING,
 )
+from compiler.machine.recurrence import Recurrence, Sampled
 from compiler.machine.store_costs import Stretch
-from compiler.machine.store_policy import StorePolicy
+from compiler.machine.store_policy import KEY_BYTES, StorePolicy
 
 __all__ = ["KeySample"]
 
 LEAST = 128
 """Keys of the sample by which a share is told."""
-STEP, STEP_CACHED = 1 << 13, 1 << 15
+STEP, STEP_CACHED = 1 << 12, 1 << 14
 """Keys after which it is looked whether they recur, and where the key cache is asked, which takes less time for each."""
+UNFED = 32
+"""Times as many keys of which none is in the sample as there are for each of it, and none will be."""
+STEPS = 8
+"""And, later on, one part in so many of the keys that have come."""
 NO_HASHES: Uint64s = np.empty(0, np.uint64)
 
 
@@ -44,10 +51,12 @@ class KeySample:
     def __init__(self, hashes: Uint64s = NO_HASHES, counts: Int64s | None = None) -> None:
         """Begin without keys, in the scratch space of a walker; where there is none, nothing is ever sampled."""
         self._hashes = hashes
-        self._counts = np.zeros(5, np.int64) if counts is None else counts
-        self._asked = self._known = self._keys = 0
-        self._fed = False
-        """Whether some of the keys that were matched last were in the sample, as none are that are simulated, or walked by rows."""
+        self._counts = np.zeros(SAMPLE_COUNTS, np.int64) if counts is None else counts
+        self._restart()
+        self._least = 0
+        """The keys that must have come before anything is told."""
+        self._unasked = 0
+        """Keys that were walked since one of them was in the sample, as none are that are simulated, or walked by rows."""
 
     @property
     def active(self) -> bool:
@@ -55,48 +64,89 @@ class KeySample:
         return bool(self._counts[SAMPLING])
 
     @property
+    def keys(self) -> int:
+        """The keys that have come since it began."""
+        return self._keys
+
+    @property
+    def fed(self) -> bool:
+        """Whether keys that are walked now are sampled, if any are."""
+        return len(self._hashes) > 0 and self._unasked < UNFED << int(self._counts[SAMPLE_BITS])
+
+    @property
     def decides(self) -> bool:
         """Whether the sample tells when keys are stored, so that no trial is needed."""
-        return self.active and self._fed
+        return self.active and self.fed
 
     @property
     def different(self) -> int:
         """About how many different keys have been walked."""
         return int(self._counts[SAMPLE_HELD]) << int(self._counts[SAMPLE_BITS])
 
-    def begin(self) -> None:
-        """Begin anew."""
+    def begin(self, least: int = 0) -> None:
+        """Begin anew; nothing is told before so many keys have come."""
+        self._least = least
         if len(self._hashes):
-            self._hashes[:] = 0
+            if self._counts[SAMPLE_BITS]:  # else they are as they were made
+                self._hashes[:] = 0
             self._counts[:] = 0
             self._counts[SAMPLING], self._counts[SAMPLE_BITS] = 1, FIRST_SAMPLE
-            self._asked = self._known = self._keys = 0
-            self._fed = True
+            self._restart()
+            self._unasked = 0
+
+    def _restart(self) -> None:
+        self._asked = self._known = self._seen = 0
+        """What was counted when it was last looked, and after the last keys."""
+        self._keys = self._size = 0
+        """The keys that were walked, and their bytes."""
+        self._walked = Stretch()
+        """What was walked since it was last looked."""
+        self._half, self._first = 0, (0, 0)
+        """How many keys had come when it was looked a doubling ago, and what had been counted then."""
 
     def end(self) -> None:
         """Sample no keys any more."""
         self._counts[SAMPLING] = 0
 
+    def begin_column(self) -> None:
+        """Have the keys of another column sampled, from its first row on."""
+        self._counts[SAMPLE_ROW] = 0
+
     def end_of_walk(self, row: int, stop: int, *, cached: bool) -> int:
         """Return the row, at most ``stop``, up to which keys from ``row`` on are walked at once."""
-        return min(stop, row + (STEP_CACHED if cached else STEP)) if self.decides else stop
+        if not self.decides:
+            return stop
+        return min(stop, row + max(STEP_CACHED if cached else STEP, self._keys // STEPS))
 
-    def recurs(self, policy: StorePolicy, walked: Stretch, *, room: int, **before: Any) -> int:
-        """Tell whether keys that were ``walked`` recur so that it pays to store them: return within how many, or 0.
-
-        They may take so much ``room``, and what they took ``before`` is what :meth:`StorePolicy.begin` is told. The sample ends where that is decided.
-        """
-        if not self.active or policy.active:
-            return 0
+    def tells(self, walked: Stretch) -> bool:
+        """Count keys that were walked; tell whether so many of them are in the sample that :meth:`recurs` has something to go by."""
         self._keys += walked.keys
-        counts = self._counts
-        asked, known = int(counts[SAMPLE_ASKED]) - self._asked, int(counts[SAMPLE_KNOWN]) - self._known
-        self._fed = asked > 0
-        if asked < LEAST:
-            return 0
-        self._asked, self._known = self._asked + asked, self._known + known
-        share, different = known / asked, self.different
-        found = policy.expects(walked, keys=self._keys, share=share, different=different, room=room, **before)
+        self._size += walked.size
+        self._walked.add(walked)
+        asked = int(self._counts[SAMPLE_ASKED])
+        self._unasked = 0 if asked > self._seen else self._unasked + walked.keys - walked.hits
+        self._seen = asked
+        since = max(self._walked.keys, self._walked.size // KEY_BYTES)
+        return asked - self._asked >= LEAST and since >= STEP and self._keys >= self._least
+
+    def recurs(self, policy: StorePolicy, *, ahead: int, room: int, **before: Any) -> int | None:
+        """Tell whether keys recur so that it pays to store them, by :meth:`StorePolicy.expects`, and end if that is decided.
+
+        They may take so much ``room``, at least so many are ``ahead``, and what they took ``before`` is what :meth:`StorePolicy.begin` is told.
+        """
+        asked, known = int(self._counts[SAMPLE_ASKED]), int(self._counts[SAMPLE_KNOWN])
+        share = (known - self._known) / (asked - self._asked)
+        self._asked, self._known = asked, known
+        walked, self._walked = self._walked, Stretch()
+        come = max(self._keys, self._size // KEY_BYTES)
+        curve = None
+        if come >= 2 * self._half:
+            if self._half:
+                keys = self._keys * (walked.keys - walked.hits) / walked.keys
+                curve = Recurrence.of(keys, self._first, (asked - self._first[0], known - self._first[1]))
+            self._half, self._first = come, (asked, known)
+        sampled = Sampled(self._keys, self.different, share, curve)
+        found = policy.expects(walked, sampled, ahead=ahead, room=room, **before)
         if found is not None:
             self.end()
-        return self._keys if found else 0
+        return found

@@ -20,7 +20,7 @@ from compiler.kernels.tables import Int64s, Keys
 from compiler.machine.key_sample import KeySample
 from compiler.machine.rest import Rest
 from compiler.machine.store_costs import Stretch
-from compiler.machine.store_policy import KEY_BYTES, LITTLE, LONGEST_PAUSE, PAUSE, SIMULATED_KEY, StorePolicy
+from compiler.machine.store_policy import EARLIEST, KEY_BYTES, LITTLE, LONGEST_PAUSE, PAUSE, SIMULATED_KEY, StorePolicy
 from compiler.machine.stored_keys import StoredKeys, first_bytes
 from compiler.mappings import zeros
 from compiler.values import Int32s
@@ -37,6 +37,10 @@ SMALLEST = 1 << 20
 SHARE, MOST = 2, 1 << 30
 """At most one part in so many of the capacity goes to the store, and at most so many bytes: room for fifteen million keys."""
 
+CAUTION = 8
+"""Times as many keys as a trial had that the sample was wrong about, before it is asked again; and twice as many each time."""
+LASTING = 4
+"""A stream is expected to go on for so many times as many keys as have come."""
 LEFT = 4
 """One part in so many of the room that a walker has left when it pledges some stays with it."""
 
@@ -63,8 +67,14 @@ class KeyStore:
         self.rest = Rest()
         self.sample = KeySample() if sample is None else sample
         self.sample.end()
+        if wanted is None:
+            self.sample.begin()
+        self._come = 0
+        """The keys that have come, of those that are like the present ones."""
         self._by_sample = False
         """Whether the trial was begun as the sample said that it would pay."""
+        self._least = 0
+        """Keys that must have come before the sample is asked, as it was wrong by fewer, or said that so many have no room."""
         self.policy = StorePolicy(active=bool(wanted))
 
     @property
@@ -72,6 +82,11 @@ class KeyStore:
         """Bytes of all arrays but those of shared tables."""
         scratch = sum(array.nbytes for array in self._asked or ())
         return scratch if self._shared else scratch + self._stored.nbytes
+
+    @property
+    def most(self) -> int:
+        """The bytes that the walker's part of the tables may take."""
+        return self._limit
 
     @property
     def pledged(self) -> int:
@@ -85,13 +100,14 @@ class KeyStore:
         A pause begins if there were any.
         """
         if lost or self.policy.active or self._asked is not None:
+            asked = self.policy.asked
             pause = self.policy.patience if lost else PAUSE
             patience = min(2 * pause, LONGEST_PAUSE) if lost else PAUSE
             self.policy = StorePolicy(active=bool(self._wanted), left=pause, patience=patience)
-            if (
-                lost and self._wanted is None and not self._by_sample
-            ):  # which was wrong, and is not asked again before the pause ends
-                self.sample.begin()
+            if lost and self._wanted is None:
+                if self._by_sample:
+                    self._least = max(2 * self._least, CAUTION * asked)
+                self.sample.begin(self._least)
         self._asked = None
         self._stored.leave(self)
         self._stretch = Stretch()
@@ -100,8 +116,26 @@ class KeyStore:
         """Think about a trial, as :meth:`StorePolicy.begin`; nothing is sampled while there is one."""
         self.policy.begin(walked, **before)
         self._by_sample = before.get("within", 0) > 0
-        if self.policy.active:
+        if self.policy.active or self.policy.resting:
             self.sample.end()
+
+    def look_on(self) -> None:
+        """Have a sample of the keys decide, which costs less than a trial."""
+        if self.sample.active:
+            self.policy.wait()
+        else:
+            self.sample.begin(self._least)
+            self.policy.left = EARLIEST
+
+    def recurs(self, *, ahead: int, room: int, **before: Any) -> int:
+        """Tell within how many keys it is expected to pay to store those that are sampled, or 0, as :meth:`StorePolicy.expects`."""
+        sample = self.sample
+        found = sample.recurs(self.policy, ahead=max(ahead, LASTING * self._come), room=room, **before)
+        if found == 0:
+            self.policy.wait()
+            if self.policy.lacks_room:
+                self._least = sample.keys
+        return found or 0
 
     def pledge(self, room: int) -> None:
         """Let shared tables take most of ``room`` bytes that are the walker's own, and not more than its share."""
@@ -171,16 +205,16 @@ class KeyStore:
     def due(self, done: Stretch, *, cached: bool = False) -> bool:
         """Count keys that were matched without the store; tell whether it is time to think about a trial (:meth:`StorePolicy.begin`).
 
-        No trial is needed while a sample of them decides. Where the key cache is asked, and wins, each key counts for one: it takes little time,
-        and has to get to know the keys before it is judged.
+        Where the key cache is asked, and wins, each key counts for one: it takes little time, and has to get to know the keys before it is judged.
         """
         if self.policy.active or not self._limit:
             return False
+        self._come += done.keys
         if done.simulated == done.keys:
             self.policy.left -= SIMULATED_KEY * done.keys
         else:
             self.policy.left -= done.keys if cached else max(done.keys, done.size // KEY_BYTES)
-        return self.policy.left <= 0 and not (self.sample.decides and done.simulated < done.keys)
+        return self.policy.left <= 0
 
     def look_up(self, keys: Keys, row: int, stop: int, base: int, out: Int32s) -> tuple[Int64s, int]:
         """Look up keys ``row`` to ``stop``, at most as many as :meth:`end_of_stretch` says.
@@ -209,11 +243,18 @@ class KeyStore:
         if self._asked is not None:  # else the tables had to go meanwhile
             self._stored.keep(self._asked, keys, ids, base, self._stored.most if self._shared else room)
 
-    def judge(self, asked: Stretch, *, word: float, room: int) -> None:
-        """Take note of keys that were looked up; at the end of a stretch, decide about the next."""
+    def heed(self, walked: Stretch, *, cached: bool) -> None:
+        """Begin to sample keys where others have come, as :meth:`StorePolicy.heed` says."""
+        if self.policy.heed(walked, cached=cached):
+            self._come = self._least = 0
+            self.sample.begin()
+
+    def judge(self, asked: Stretch, *, word: float, room: int, ahead: int = 0) -> None:
+        """Take note of keys that were looked up, behind which so many are ``ahead``; at the end of a stretch, decide about the next."""
         if not self.policy.active:  # the tables had to go meanwhile
             return
         self._stretch.add(asked)
+        self._come += asked.keys
         self.policy.left -= asked.keys
         if self.policy.left > 0:
             return
@@ -224,7 +265,13 @@ class KeyStore:
         stored = self._stored
         left = stored.limit - stored.nbytes
         room = left if self._shared else min(room, left)
-        self.policy.judge(stretch, stored=stored.count, word=word, room=room, full=stored.full)
+        paid = self.policy.paid
+        ahead = max(ahead, LASTING * self._come)
+        self.policy.judge(stretch, stored=stored.count, word=word, room=room, full=stored.full, ahead=ahead)
+        if self.policy.paid:
+            self._by_sample, self._least = False, 0  # it was right
+        elif paid:
+            self._come = stretch.keys
         if not self.policy.paid:
             self.rest.look_soon()
         if not self.policy.active:

@@ -50,6 +50,11 @@ class Progress:
     _valid: Bools | None = None
 
     @property
+    def ahead(self) -> int:
+        """The keys of the whole answer from the next one on."""
+        return self.found.rows - self.first - self.row
+
+    @property
     def others(self) -> Keys:
         """The keys, with nulls in place of those that were found."""
         return self.keys if self._others is None else self._others

@@ -62,9 +62,9 @@ class SealedRows:
         """The bytes that the rows take, or fewer if they are too many."""
         return self._count * ((1 << self._bits + 2) + STATE_BYTES)
 
-    def fits(self, room: int) -> bool:
-        """Tell whether rows would lie near the processor, and take at most ``room`` bytes."""
-        return self.wanted <= min(self._most_bytes, room)
+    def fitting(self, room: int) -> int:
+        """Return the bytes that rows take; 0 where they would not lie near the processor, or not fit into ``room`` bytes."""
+        return self.wanted if self.wanted <= min(self._most_bytes, room) else 0
 
     @property
     def nbytes(self) -> int:

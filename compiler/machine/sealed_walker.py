@@ -153,8 +153,7 @@ class SealedWalker(SmallBatchWalker):
 
         The cache for lost keys never gets either: so none of them has to give way when it grows.
         """
-        self._dense = self._sealed_rows.fits(capacity // 2)
-        rows = self._sealed_rows.wanted if self._dense else 0
+        self._row_bytes = rows = self._sealed_rows.fitting(capacity // 2)
         # As many keys as a cache would have in front that had all the room, or the time of keys that just fit would be lost: tables
         # have powers of two. But half of what is left at most.
         self._key_room = capacity + self._seal_bytes
@@ -240,17 +239,13 @@ class SealedWalker(SmallBatchWalker):
             store.keep(keys, found, 0, 0)
         asked = stretch_of(keys, start, stop, len(rows), int(meta[WORDS]) - words)
         meta[KEY_CACHE_HITS] += asked.hits
-        store.judge(asked, word=self._word_cost, room=0)
+        store.judge(asked, word=self._word_cost, room=0, ahead=len(keys.offsets) - 1 - stop)
         return stop, lost
 
     @property
     def _answered(self) -> int:
         """The keys that the sealed tables have answered."""
         return self._sealed_keys - self._sealed_single.found_whole
-
-    @property
-    def _row_bytes(self) -> int:
-        return self._sealed_rows.wanted if self._dense else 0
 
     @property
     def _word_cost(self) -> float:
@@ -268,7 +263,7 @@ class SealedWalker(SmallBatchWalker):
             key_cache.drop()
             self._remembering = False
         table = key_cache.wanted_table(self._key_room, 0)
-        if self._dense and not len(table):
+        if self._row_bytes and not len(table):
             # Up to the first block in which a successor is missing, which is left to the general walk.
             row = self._sealed_rows.walk(self._work, keys, row, stop, out)
             stop = min(row + BLOCK, stop)
@@ -282,7 +277,7 @@ class SealedWalker(SmallBatchWalker):
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
         key_cache.judge(keys, start, stop, *counts, self._seal_bytes, rows=self._row_bytes)
         walked = Stretch(stop - start, *counts, int(keys.offsets[stop]) - int(keys.offsets[start]))
-        self._sealed_store.policy.heed(walked, cached=key_cache.policy.wanted)
+        self._sealed_store.heed(walked, cached=key_cache.policy.wanted)
         if self._sealed_store.due(walked, cached=len(table) > 0 and key_cache.policy.wanted):
             self._sealed_store.begin(walked, word=self._word_cost, cached=len(table) > 0)
         self._count_answered(keys, start, stop, lost)

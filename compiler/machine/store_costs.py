@@ -44,6 +44,8 @@ class Stretch:
     """The bytes of all of them."""
     simulated: int = 0
     """Those that were simulated, from their first word on or from a later one."""
+    found: int = 0
+    """Those among the hits that are exact keys, which were looked up whole (:mod:`compiler.machine.exact_keys`)."""
 
     def add(self, other: Stretch) -> None:
         """Count another one, too."""
@@ -52,6 +54,7 @@ class Stretch:
         self.words += other.words
         self.size += other.size
         self.simulated += other.simulated
+        self.found += other.found
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from compiler.machine.recurrence import Recurrence, Sampled
 from compiler.machine.store_costs import COPIED, MISSED, SIMULATED, Before, Stretch, bytes_of, looking_up
 
 __all__ = ["EARLIEST", "KEY_BYTES", "LONGEST_PAUSE", "PAUSE", "SIMULATED_KEY", "TRIAL", "StorePolicy"]
@@ -48,6 +49,10 @@ the key cache gets to know other keys, which are few again: with 1,024, families
 WORTH = 1.15
 """So many times as long as looking them up must keys have taken for a trial: it costs a millisecond, and both figures are guesses. (Keys of one word, which
 rows walk in 6 ns, took 20 ns when they were stored, to win half a nanosecond.)"""
+DOUBLINGS = 12
+"""How often the keys that are ahead are doubled to find how many there should be."""
+FOREVER = 1 << 40
+"""More keys than any stream has."""
 LEFT = 0.8
 """The part of the share of known keys that must be left where a trial need not pay yet: else other keys have come."""
 RISING = 1.05
@@ -77,7 +82,8 @@ class StorePolicy:
     _waits: int = EARLIEST
     """The keys after which it is thought about a trial again, if none begins now."""
     _asked: int = 0
-    """Keys of this trial that were looked up before the stretch that is counted."""
+    _hits: int = 0
+    """Keys of this trial that were looked up before the stretch that is counted, and those of them that were known."""
     _share: float = 0.0
     _stored: int = 0
     """At the last judgement, the share of keys that were known, and how many were stored."""
@@ -89,6 +95,8 @@ class StorePolicy:
     """Whether the store paid at the last judgement."""
     _since: Stretch = field(default_factory=Stretch)
     """What was walked since it was last looked whether other keys have come."""
+    lacks_room: bool = False
+    """Whether the keys of which it was told last what to expect have no room."""
     _within: int = 0
     """Keys of a trial that need not pay: those that are stored are expected to come again then."""
     _before: Before = field(default_factory=Before)
@@ -121,41 +129,62 @@ class StorePolicy:
         elif self.resting:
             self.left = REST
         else:
-            self.left, self._waits = self._waits, min(2 * self._waits, REST)
+            self.wait()
 
     def expects(
         self,
         walked: Stretch,
+        sampled: Sampled,
         *,
-        keys: int,
-        share: float,
-        different: int,
+        ahead: int,
         room: int,
         word: float,
         cached: bool = False,
         first: float = 0.0,
-    ) -> bool | None:
-        """Tell whether it is expected to pay to store keys, as so large a ``share`` of those that were walked, not answered, had been walked before.
+    ) -> int | None:
+        """Tell within how many keys storing them is expected to pay; 0 where it is not, and None where that cannot be told yet.
 
-        Of so many ``keys`` there were so many ``different`` ones. None where it may be so later: when what would have been spared of all those
-        is as much as storing the different ones will cost.
+        Those that were ``walked`` last were ``sampled`` with others before them, and so many more are expected to be ``ahead``. It pays if what will be
+        spared of these is more than storing those costs that have come, and new ones at the rate at which they came last, as far as there is
+        ``room``; or new ones by their curve.
         """
         self._before = before = Before.of(walked, cached=cached, first=first)
         size = walked.size / walked.keys
-        taken = bytes_of(different, size)
-        if taken > room:
-            return False
-        if taken > share * room:  # if all are equally likely, so many have not come yet
+        took = before.took(word=word, size=size)
+        apart = walked.found / walked.keys  # exact keys: these would be stored, too, and as many of them are different
+        asked = before.walked + apart
+        different = int(sampled.different * asked / max(before.walked, 1e-3))
+        each = WORTH * looking_up(size, stored=different)
+        most = int(room / bytes_of(1, size))
+        self.lacks_room = different > most
+        if took <= each or self.lacks_room:
+            return 0
+        new = asked * (1 - sampled.share)
+        further = min(ahead, int((most - different) / max(new, 1e-9)))
+        if (took - each) * further > (MISSED + took) * (different + new * further):
+            return sampled.keys
+        curve = sampled.curve
+        if curve is None:
             return None
-        missed = before.walked * (1 - share)
-        spared = (1 - missed) * before.took(word=word, size=size) - WORTH * looking_up(size, stored=different)
-        return True if (spared - missed * MISSED) * keys > different * MISSED else None
+        stored = curve.different(ahead * asked)
+        each = WORTH * looking_up(size, stored=int(stored))
+        if stored > most or (took - each) * ahead < (MISSED + took) * stored:
+            return None
+        return int(curve.until((each + MISSED) / (took + MISSED)) / asked)
 
-    def judge(self, asked: Stretch, *, stored: int, word: float, room: int, full: bool = False) -> None:
+    def wait(self) -> None:
+        """Think about it again later, and ever less often."""
+        self.left, self._waits = self._waits, min(2 * self._waits, REST)
+
+    def judge(
+        self, asked: Stretch, *, stored: int, word: float, room: int, full: bool = False, ahead: int = FOREVER
+    ) -> None:
         """Take note of a stretch of keys that were looked up, as many as were ``left``.
 
-        So many keys are ``stored`` now, and ``room`` bytes are left for others.
+        So many keys are ``stored`` now, ``room`` bytes are left for others, and so many keys are expected to be ``ahead``.
         """
+        before = self._asked, self._hits
+        self._hits += asked.hits
         first = self._asked == 0
         self._asked += asked.keys
         share, size = asked.hits / asked.keys, asked.size / asked.keys
@@ -171,7 +200,8 @@ class StorePolicy:
             self.active = not full
             self.left = TRIAL // 2
             return
-        if not (first or pays or (self._asked < self._within and share >= LEFT * self._share)):
+        waits = self._asked < self._within and share >= LEFT * self._share and not full
+        if not (first or pays or waits):
             # The share that was known is that of the keys that were stored in the middle of the stretch among all there are.
             new = stored - self._older
             others = ((self._stored + stored) / 2 - self._older) / max(share, 1e-6) - new
@@ -180,6 +210,12 @@ class StorePolicy:
             if full or hopeless or bytes_of(others, size) > room or share < RISING * self._share:
                 self.active = False
                 return
+            curve = Recurrence.of(self._asked, before, (asked.keys, asked.hits))
+            times = 0 if curve is None else self._lacks(curve, ahead, took=took, each=looking_up(size, stored=stored))
+            if times != 1:
+                self.active = False
+                self.patience = self.patience if times == 0 else min(self.patience, times * self._asked)
+                return
         if pays:
             self.patience = PAUSE
         self._share, self._stored, self.paid = share, stored, pays
@@ -187,9 +223,23 @@ class StorePolicy:
         if pays:
             self.left = min(self.left, LONGEST)
 
+    def _lacks(self, curve: Recurrence, ahead: int, *, took: float, each: float) -> int:
+        """Return for how many times as many keys as are ``ahead`` more is spared than storing those costs that have not come yet: 1 if it pays, 0 for never."""
+        come = curve.different(self._asked)
+        for doublings in range(DOUBLINGS):
+            further = ahead << doublings
+            if (took - each) * further > (MISSED + took) * (curve.different(self._asked + further) - come):
+                return 1 << doublings
+        return 0
+
     def most_lost(self, keys: int) -> int:
         """Return after how many keys that are not known, of so many, it is time to judge: other keys may have come."""
         return min(keys, int(EXPECTED * (1 - self._share) * keys) + SURPRISING)
+
+    @property
+    def asked(self) -> int:
+        """The keys of the trial that were looked up."""
+        return self._asked
 
     @property
     def cached(self) -> bool:
@@ -222,4 +272,5 @@ class StorePolicy:
         return True
 
     def _begin_anew(self, stored: int) -> None:
-        self._asked, self._share, self._stored, self._older, self.paid, self._within = 0, 0.0, stored, stored, False, 0
+        self._asked = self._hits = self._within = 0
+        self._share, self._stored, self._older, self.paid = 0.0, stored, stored, False

@@ -30,7 +30,7 @@ from compiler.machine.collector import FIRST_SIMULATED, Collector
 from compiler.machine.columns import end_of_bytes, gathered, readable, whole
 from compiler.machine.dense_rows import QUIET_KEYS
 from compiler.machine.exact_keys import FOUND, ROWS
-from compiler.machine.key_store import room_for_keys, stretch_of
+from compiler.machine.key_store import stretch_of
 from compiler.machine.progress import Progress
 from compiler.machine.store_costs import Stretch
 from compiler.values import Int32s, KeyColumn, SetBatch
@@ -103,6 +103,7 @@ class Walker(BoundedCache):
         Returns False, with keys left, where the cache is full and must not be cleared.
         """
         pace = self._pace
+        self._key_store.sample.begin_column()
         while column.row < len(column):
             if halt:
                 raise HaltedError
@@ -162,10 +163,10 @@ class Walker(BoundedCache):
         if meta[CLOSED]:  # else they would be simulated without the store, too
             stretch.simulated = self._fallbacks - simulated
         used, taken = self._used_bytes, self._keys_bytes
-        fits = self._dense_rows.fits(cache, self._capacity - used - taken)
-        rows = self._dense_rows.wanted if fits else 0
+        rows = self._dense_rows.fitting(cache, self._capacity - used - taken)
         word = self._key_cache.word_cost(used, rows=rows, behind=store.policy.cached)
-        store.judge(stretch, word=word, room=self._capacity - used - taken - self._dense_rows.nbytes)
+        room = self._capacity - used - taken - self._dense_rows.nbytes
+        store.judge(stretch, word=word, room=room, ahead=column.ahead)
         if not store.policy.active:
             meta[CLOSED] = 0  # what was full has the keys' room now
         if self._exact is None and store.rests(keys, start, stop, stretch, cached=cached, word=word):
@@ -231,9 +232,8 @@ class Walker(BoundedCache):
         used = nbytes(cache)
         taken = used + self._dense_rows.nbytes + self._key_store.nbytes
         table = self._key_cache.wanted_table(self._capacity, taken, begins=not self._key_store.policy.active)
-        fits = self._dense_rows.fits(cache, self._capacity - used - self._keys_bytes)
-        rows = self._dense_rows.wanted if fits else 0
-        dense = fits and not len(table) and column.block > 1
+        rows = self._dense_rows.fitting(cache, self._capacity - used - self._keys_bytes)
+        dense = rows > 0 and not len(table) and column.block > 1
         if dense and self._dense_rows.long_enough:
             meta[ROW] = self._dense_rows.walk(
                 cache, self._work, column.others, start, stop, column.found.base, column.out
@@ -254,12 +254,14 @@ class Walker(BoundedCache):
         column.row = int(meta[ROW])
         deferred = self._simulation.deferred(column.keys, cache, column.found, column.out)
         column.stretch_fresh += int(meta[SEEN]) - seen
-        self._answer_known(column)
+        exact = self._answer_known(column)
+        if len(table):  # which was asked for all keys
+            exact = 0
         self._note_deferred(cache, column.row - start, deferred)
         counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
         self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=rows, deferred=deferred)
         size = int(column.keys.offsets[column.row]) - int(column.keys.offsets[start])
-        walked = Stretch(column.row - start, *counts, size, deferred)
+        walked = Stretch(column.row - start, counts[0] + exact, counts[1], size, deferred, exact)
         if walked.keys:
             self._think_of_storing(column, cache, walked, cached=len(table) > 0, rows=rows)
         return status
@@ -267,20 +269,29 @@ class Walker(BoundedCache):
     def _think_of_storing(self, column: Progress, cache: Cache, walked: Stretch, *, cached: bool, rows: int) -> None:
         """Begin to store keys, those that were ``walked`` last being what comes, if it is time to think of that, or a sample says so."""
         store = self._key_store
-        if store.policy.heed(walked, cached=self._key_cache.policy.wanted):
-            store.sample.begin()  # it costs less than a trial to see whether the others recur
-        before: dict[str, Any] = {}  # which takes 10 us to say, so it is not said where nobody asks
-        within = 0
-        if store.sample.active:
+        policy, sample = store.policy, store.sample
+        store.heed(walked, cached=self._key_cache.policy.wanted)
+        if sample.active and sample.tells(walked):
             before = self._before(cached=cached, rows=rows)
-            # What a closed cache leaves is its own, as it may be opened again.
-            room = 0 if cache.meta[CLOSED] else min(self._unused_bytes, room_for_keys(self._capacity))
-            within = store.sample.recurs(store.policy, walked, room=room, **before)
-        if store.due(walked, cached=cached and self._key_cache.policy.wanted) or within:
+            within = store.recurs(ahead=column.ahead, room=self._room_to_store(cache), **before)
+            if within:
+                store.begin(walked, within=within, **before)
+        if store.due(walked, cached=cached and self._key_cache.policy.wanted):
             start = column.row - walked.keys
             few = cached and self._exact is None and store.rest.are_few(column.keys, start, column.row, walked)
-            before = before or self._before(cached=cached, rows=rows)
-            store.begin(walked, few=few and not within, within=within, **before)
+            if few or policy.resting or not sample.fed:
+                store.begin(walked, few=few, **self._before(cached=cached, rows=rows))
+            else:
+                store.look_on()
+
+    def _room_to_store(self, cache: Cache) -> int:
+        """Return the bytes that stored keys may take: none in a closed cache, as that may be opened again, and those of the key cache where it has to go."""
+        if cache.meta[CLOSED]:
+            return 0
+        room = self._unused_bytes
+        if self._key_store.lacks_room(room):
+            room += self._key_cache.table.nbytes
+        return min(room, self._key_store.most)
 
     def _before(self, *, cached: bool, rows: int) -> dict[str, Any]:
         """Return what :meth:`compiler.machine.store_policy.StorePolicy.begin` is told of how keys are matched now."""

@@ -10,6 +10,7 @@ from compiler.kernels.tables import PADDING, Int64s, Uint64s
 from compiler.kernels.work import (
     SAMPLE_ASKED,
     SAMPLE_BITS,
+    SAMPLE_COUNTS,
     SAMPLE_HELD,
     SAMPLE_KNOWN,
     SAMPLE_MOST,
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled kernels")
 
 
 def begun(bits: int) -> tuple[Uint64s, Int64s]:
-    counts = np.zeros(5, np.int64)
+    counts = np.zeros(SAMPLE_COUNTS, np.int64)
     counts[SAMPLING], counts[SAMPLE_BITS] = 1, bits
     return np.zeros(SAMPLE_SLOTS + SAMPLE_MOST, np.uint64), counts
 

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from compiler import Token, Wildcard, build_nfa
-from compiler.machine.key_sample import LEAST, KeySample
-from compiler.machine.key_store import FEWEST, KeyStore
+from compiler.kernels.work import SAMPLE_ASKED, SAMPLE_BITS, SAMPLE_HELD, SAMPLE_KNOWN
+from compiler.machine.key_sample import LEAST, STEP, KeySample
+from compiler.machine.key_store import CAUTION, FEWEST, LASTING, KeyStore
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
+from compiler.machine.recurrence import Recurrence, Sampled
 from compiler.machine.simulator import Simulator
-from compiler.machine.store_costs import Stretch
-from compiler.machine.store_policy import PAUSE, StorePolicy
+from compiler.machine.store_costs import MISSED, Stretch, looking_up
+from compiler.machine.store_policy import EARLIEST, NOTICED, PAUSE, WORTH, StorePolicy
 from compiler.machine.walker import Walker
 from compiler.prepare import jit_enabled
 from compiler.values import KeyColumn
@@ -79,15 +81,16 @@ def test_keys_that_never_come_again_are_not_stored() -> None:
     store = walker_of(machine)._key_store
     assert not store.policy.active
     assert store._stored.count == 0
-    assert 0 < store.policy.left < PAUSE
 
 
-def test_keys_that_have_no_room_are_not_sampled_further() -> None:
+def test_keys_that_have_no_room_are_thought_about_less_often() -> None:
     """Forty thousand keys of 60 bytes take four megabytes, and the store may have half of three."""
     machine, keys = LazyDfa(NFA, b".", 3 << 20, key_cache="auto", policy=Policy(simulate=False)), column([*ROUND])
-    assert hits(machine, keys) == 0
-    assert not walker_of(machine)._work.sample_counts[0]
-    assert hits(machine, keys) == 0
+    for _ in range(3):
+        assert hits(machine, keys) == 0
+    policy = walker_of(machine)._key_store.policy
+    assert not policy.active
+    assert policy._waits > EARLIEST
 
 
 @pytest.mark.parametrize("policy", [Policy(key_store=True), Policy(key_store=False)])
@@ -98,90 +101,130 @@ def test_nothing_is_sampled_where_it_is_fixed_whether_keys_are_stored(policy: Po
     assert not walker_of(machine)._work.sample.any()
 
 
+def counted(sample: KeySample, asked: int, known: int) -> None:
+    """Have the sample's kernel have counted so much."""
+    sample._counts[SAMPLE_ASKED], sample._counts[SAMPLE_KNOWN], sample._counts[SAMPLE_HELD] = asked, known, 50
+
+
 def test_a_share_is_told_of_as_many_keys_as_it_needs() -> None:
-    sample, policy, shares = sample_of_none(), StorePolicy(), []
+    sample, few, seen = sample_of_none(), replace(WALKED, keys=STEP - 1, words=0, size=STEP - 1), []
     sample.begin()
 
-    def recurs(asked: int, known: int) -> int:
-        sample._counts[2:] = asked, known, 50
-        return sample.recurs(policy, WALKED, word=9.0, cached=False, room=1 << 24)
+    def expects(_: object, __: Stretch, sampled: Sampled, **___: object) -> int | None:
+        seen.append((sampled.share, sampled.keys))
+        assert sampled.different == sample.different == 50 << sample._counts[SAMPLE_BITS]
+        return sampled.keys if len(seen) == 2 else None
 
-    def expects(*_: object, share: float, different: int, **__: object) -> bool | None:
-        shares.append(share)
-        assert different == sample.different == 50 << sample._counts[1]
-        return True if len(shares) == 2 else None
-
+    found = None
     with patch.object(StorePolicy, "expects", expects):
-        found = [
-            recurs(LEAST - 1, 3),
-            recurs(LEAST, LEAST // 2),
-            recurs(LEAST + 5, 99),
-            recurs(2 * LEAST, LEAST // 2 + LEAST),
-        ]
-    assert (found, shares) == ([0, 0, 0, 4 * WALKED.keys], [0.5, 1.0])
+        for walked, asked, known, tells in (
+            (WALKED, LEAST - 1, 3, False),
+            (WALKED, LEAST, LEAST // 2, True),
+            (few, 2 * LEAST, LEAST // 2 + LEAST, False),  # so few keys may be of a kind
+            (WALKED, 2 * LEAST, LEAST // 2 + LEAST, True),
+        ):
+            counted(sample, asked, known)
+            assert sample.tells(walked) is tells
+            if tells:
+                found = sample.recurs(StorePolicy(), ahead=0, room=0, word=9.0)
+    keys = 3 * WALKED.keys + few.keys
+    assert (found, seen) == (keys, [(0.5, 2 * WALKED.keys), (1.0, keys)])
     assert not sample.active
     sample.begin()
-    assert (sample.active, sample.different) == (True, 0)
-    assert recurs(LEAST - 1, 3) == 0, "nothing is left of the counts of before"
+    counted(sample, LEAST - 1, 3)
+    assert (sample.active, sample.tells(WALKED)) == (True, False), "nothing is left of the counts of before"
+
+
+def test_a_curve_is_drawn_when_twice_as_many_keys_have_come() -> None:
+    sample, curves = sample_of_none(), []
+    sample.begin()
+    with patch.object(StorePolicy, "expects", lambda *told, **_: curves.append(told[2].curve)):
+        for i in range(1, 9):
+            counted(sample, 1000 * i, 10 * i * i)
+            assert sample.tells(WALKED)
+            sample.recurs(StorePolicy(), ahead=0, room=0, word=9.0)
+    assert [curve is not None for curve in curves] == [i in (2, 4, 8) for i in range(1, 9)]
+    assert curves[7] == Recurrence.of(8 * WALKED.keys, (4000, 160), (4000, 480))
 
 
 def test_a_trial_is_due_again_where_nothing_is_sampled() -> None:
     """As in front of sealed tables, and where keys are walked by rows, or simulated."""
-    for sample in (None, sample_of_none()):
-        store = KeyStore(64 << 20, wanted=None, sample=sample)
-        store.begin(WALKED, word=9.0)
-        store.drop(lost=True)
-        assert store.sample.decides is (sample is not None)
-        while not store.due(WALKED):
-            assert store.policy.left > -2 * WALKED.size, "it is never due"
-            assert store.sample.recurs(store.policy, WALKED, word=9.0, room=1 << 24) == 0
-        assert not store.sample.decides
-        store.begin(WALKED, word=9.0)
-        assert store.policy.active
+    none = KeyStore(64 << 20, wanted=None)
+    none.begin(WALKED, word=9.0)
+    none.drop(lost=True)
+    assert not none.sample.fed
     store = KeyStore(64 << 20, wanted=None, sample=sample_of_none())
-    store.begin(WALKED, word=9.0)
-    store.drop(lost=True)
-    store.policy.left = 1
-    assert store.sample.decides
-    assert store.due(replace(WALKED, simulated=WALKED.keys))
+    while store.sample.decides:
+        assert not store.sample.tells(WALKED)
+        assert store.sample._keys < 1 << 16, "it is told never"
+    assert store.sample.active
+    assert not store.sample.fed
 
 
-def test_a_sample_that_was_wrong_is_not_asked_again_at_once() -> None:
-    store = KeyStore(64 << 20, wanted=None, sample=sample_of_none())
-    for within, begins in ((0, True), (50_000, False), (0, True)):
+def test_a_sample_that_was_wrong_is_asked_again_ever_later() -> None:
+    store, least = KeyStore(64 << 20, wanted=None, sample=sample_of_none()), []
+    for within in (0, 50_000, 50_000, 50_000):
         store.begin(WALKED, word=9.0, within=within)
         assert store.policy.active
+        store.policy._asked = 1000
         store.drop(lost=True)
-        assert store.sample.active is begins
+        assert store.sample.active
+        least.append(store.sample._least)
+    assert least == [0, CAUTION * 1000, 2 * CAUTION * 1000, 4 * CAUTION * 1000]
+    store.begin(WALKED, word=9.0, within=50_000)
+    store.policy.left = 1
+    store.judge(Stretch(8192, 8192, 0, 30 * 8192), word=9.0, room=1 << 24)
+    assert store.policy.paid
+    store.policy._asked = 1000
+    store.drop(lost=True)
+    assert store.sample._least == 0, "it was right"
 
 
 def test_a_sample_ends_where_there_is_no_room() -> None:
     sample = sample_of_none()
     sample.begin()
-    sample._counts[2:] = LEAST, LEAST, 50
-    assert sample.recurs(StorePolicy(), WALKED, word=9.0, cached=False, room=0) == 0
+    counted(sample, LEAST, LEAST)
+    assert sample.tells(WALKED)
+    assert sample.recurs(StorePolicy(), ahead=1 << 20, room=0, word=9.0, cached=False) == 0
     assert not sample.active
 
 
+EVEN = Recurrence(scale=200_000.0, bend=1.0)
+"""Of 200,000 keys that are equally likely."""
+
+
 @pytest.mark.parametrize(
-    ("walked", "keys", "share", "different", "expected"),
+    ("walked", "share", "different", "curve", "ahead", "expected"),
     [
-        (WALKED, 50_000, 1.0, 10_000, True),
-        (WALKED, 50_000, 0.9, 10_000, True),
-        (WALKED, 50_000, 0.2, 10_000, None),
-        (WALKED, 10_000, 1.0, 10_000, None),  # 35 ns a key would have been spared, and a key takes 60 to be stored
-        (WALKED, 900_000, 1.0, 300_000, False),  # of 66 bytes each, and there are 16 MB
-        (WALKED, 900_000, 0.5, 200_000, None),  # twice as many may be to come
-        (Stretch(8192, 8000, 5 * 192, 20 * 8192), 1_000_000, 1.0, 10_000, None),  # the key cache does as well
+        (WALKED, 1.0, 10_000, None, 100_000, True),
+        (WALKED, 1.0, 10_000, None, 10_000, None),  # 35 ns a key would be spared, and a key takes 60 to be stored
+        (WALKED, 0.9, 10_000, None, 100_000, True),
+        (WALKED, 0.2, 10_000, None, 1 << 30, None),  # others come as fast, whatever comes after them
+        (WALKED, 0.05, 10_000, EVEN, 2_000_000, True),
+        (WALKED, 0.05, 10_000, EVEN, 600_000, None),
+        (WALKED, 0.05, 10_000, Recurrence(scale=30_000.0, bend=0.2), 2_000_000, None),
+        (WALKED, 0.05, 10_000, Recurrence(scale=600_000.0, bend=1.0), 9_000_000, None),  # of 66 bytes each, and there are 16 MB
+        (WALKED, 1.0, 300_000, None, 9_000_000, False),
+        (Stretch(8192, 8000, 5 * 192, 20 * 8192), 1.0, 10_000, None, 9_000_000, False),  # the key cache does as well
+        (replace(WALKED, hits=6144, found=6144), 1.0, 60_000, None, 9_000_000, True),
+        (replace(WALKED, hits=6144, found=6144), 1.0, 65_000, None, 9_000_000, False),  # as many again three times are exact keys
     ],
-)
+)  # fmt: skip
 def test_storing_is_expected_to_pay_where_what_is_walked_recurs_and_has_room(
-    walked: Stretch, keys: int, share: float, different: int, expected: bool | None
+    walked: Stretch, share: float, different: int, curve: Recurrence | None, ahead: int, expected: bool | None
 ) -> None:
-    found = StorePolicy().expects(
-        walked, keys=keys, share=share, different=different, word=9.0, cached=walked.hits > 0, room=1 << 24
-    )
-    assert found is expected
+    sampled, cached = Sampled(50_000, different, share, curve), walked.hits > 0
+    found = StorePolicy().expects(walked, sampled, ahead=ahead, word=9.0, cached=cached, room=1 << 24)
+    assert found is None if expected is None else (found is not None and (found > 0) is expected)
+
+
+def test_a_curve_says_when_storing_will_pay() -> None:
+    policy = StorePolicy()
+    found = policy.expects(WALKED, Sampled(50_000, 9000, 0.05, EVEN), ahead=9_000_000, word=9.0, room=1 << 24)
+    assert found is not None
+    share = 1 - np.exp(-found / EVEN.scale)
+    took, each = policy._before.took(word=9.0, size=30.0), WORTH * looking_up(30.0, stored=200_000)
+    assert share * took == pytest.approx(each + (1 - share) * MISSED, rel=0.01)
 
 
 def test_a_trial_whose_keys_are_expected_back_need_not_pay_before() -> None:
@@ -208,3 +251,61 @@ def test_a_trial_whose_keys_are_expected_back_ends_when_other_keys_come() -> Non
     assert policy.most_lost(32_768) < 34_000
     policy.judge(Stretch(4096, 100, 20_000, 120_000), stored=34_000, word=9.0, room=1 << 24)
     assert not policy.active
+
+
+def test_a_block_that_begins_again_is_counted_once() -> None:
+    """Tables grow at the first keys, so their blocks are walked again."""
+    machine = LazyDfa(NFA, b".", 64 << 20, key_cache="off", policy=Policy(simulate=False, row_bytes=0))
+    sample = walker_of(machine)._key_store.sample
+    sample.begin()
+    with patch.object(KeyStore, "recurs", return_value=0):
+        for first in (0, 10_000):  # rows are counted from the first one on in each column
+            machine.match_batch([column([*ROUND[first : first + 10_000]])])
+    counts = walker_of(machine)._work.sample_counts
+    assert counts[SAMPLE_KNOWN] == 0
+    assert counts[SAMPLE_ASKED] > 1500
+    assert 17_000 < sample.different < 23_000
+
+
+def test_keys_that_have_no_room_must_come_again_before_they_are_expected_to() -> None:
+    store = KeyStore(64 << 20, wanted=None, sample=sample_of_none())
+    counted(store.sample, LEAST, LEAST)
+    assert store.sample.tells(WALKED)
+    assert store.recurs(ahead=1 << 20, room=0, word=9.0) == 0
+    assert not store.sample.active
+    store.look_on()
+    counted(store.sample, LEAST, LEAST)
+    assert not store.sample.tells(replace(WALKED, keys=WALKED.keys - 1))
+    assert store.sample.tells(WALKED)
+    other = Stretch(NOTICED, 0, 5 * NOTICED, 30 * NOTICED)
+    store.policy._before.walked = 0.1
+    store.heed(other, cached=True)
+    assert store.sample._least == 0
+
+
+def test_all_keys_of_a_batch_are_expected_to_come() -> None:
+    """In batches of some thousand nobody knows how long they go on, and longer than they have is not taken for granted."""
+    rng = np.random.default_rng(3)
+    keys = [ROUND[i] for i in rng.integers(0, len(ROUND), 300_000).tolist()]
+    shares = []
+    for size in (len(keys), 5000):
+        machine = LazyDfa(NFA, b".", 64 << 20, key_cache="auto")
+        shares.append(
+            sum(hits(machine, column(keys[i : i + size])) * size for i in range(0, len(keys), size)) / len(keys)
+        )
+    assert shares[0] > 0.8
+    assert 0.3 < shares[1] < shares[0]
+
+
+@pytest.mark.parametrize(("ahead", "active"), [(LASTING * 8192, False), (1 << 20, True)])
+def test_a_trial_ends_where_too_few_keys_are_ahead(ahead: int, active: bool) -> None:
+    """Of 200,000 keys one in fifty is known; with a million ahead all will be."""
+    policy, share = StorePolicy(), (0.01, 0.03)
+    policy.begin(WALKED, word=9.0)
+    for stored, known in zip((4000, 8000), share, strict=True):
+        asked = Stretch(4096, int(known * 4096), 5 * 4096, 30 * 4096)
+        policy.judge(asked, stored=stored, word=9.0, room=1 << 26, ahead=ahead)
+    assert policy.active is active
+    assert (policy.patience < PAUSE) is not active, (
+        "it is tried again when so many have come that as many may be expected"
+    )

@@ -46,10 +46,10 @@ def test_few_keys_are_left_to_the_key_cache_and_many_are_looked_up_in_the_store_
     machine = automatic()
     (walker,) = machine._walkers
     many, some = answers(Simulator(NFA, b"."), MANY), answers(Simulator(NFA, b"."), SOME)
-    for _ in range(2):
+    for _ in range(3):
         assert answers(machine, MANY) == many
     store, table = walker._key_store, walker._key_cache
-    assert store.policy.active
+    assert store.policy.paid
     assert not table.policy.wanted
     hits = machine.stats().key_cache_hits
     assert answers(machine, SOME) == some
@@ -116,6 +116,9 @@ def test_other_keys_are_noticed_at_once_where_no_trial_had_begun_for_long(*, sea
     assert (store.policy.resting, store.policy.active) == (False, False)
     assert store.policy.left > COUNT * 24 // KEY_BYTES, "else it would be thought about again in time"
     assert answers(machine, MANY) == expected
+    assert store.policy.active or store.sample.active
+    for _ in range(3):
+        answers(machine, MANY)
     assert store.policy.active
 
 
