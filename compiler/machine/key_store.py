@@ -17,6 +17,7 @@ import numpy as np
 
 from compiler.kernels.store_tables import Asked, scratch, scratch_bytes
 from compiler.kernels.tables import Int64s, Keys
+from compiler.machine.expectation import NEVER, NO_ROOM
 from compiler.machine.key_sample import KeySample
 from compiler.machine.rest import Rest
 from compiler.machine.store_costs import Stretch
@@ -128,14 +129,14 @@ class KeyStore:
             self.policy.left = EARLIEST
 
     def recurs(self, *, ahead: int, room: int, **before: Any) -> int:
-        """Tell within how many keys it is expected to pay to store those that are sampled, or 0, as :meth:`StorePolicy.expects`."""
+        """Tell within how many keys it is expected to pay to store those that are sampled, or 0 (:mod:`compiler.machine.expectation`)."""
         sample = self.sample
         found = sample.recurs(self.policy, ahead=max(ahead, LASTING * self._come), room=room, **before)
-        if found == 0:
+        if found in (NEVER, NO_ROOM):
             self.policy.wait()
-            if self.policy.lacks_room:
-                self._least = sample.keys
-        return found or 0
+        if found == NO_ROOM:
+            self._least = sample.keys
+        return max(found or 0, 0)
 
     def pledge(self, room: int) -> None:
         """Let shared tables take most of ``room`` bytes that are the walker's own, and not more than its share."""

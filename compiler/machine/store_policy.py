@@ -1,14 +1,14 @@
 """When whole keys are stored: a running comparison of what looking them up costs with what walking them does, by counting.
 
-A stream that is walked at some cost is tried: a first few thousand keys are stored, and from the share of those that come again it is
-guessed how many different keys there are. If these fit into what the automaton leaves of the bound, all are stored. Otherwise, and
-when too few of the keys are known, the store is dropped, and tried again after a pause, or as soon as a sample of the keys that are walked
-meanwhile says that it would pay (:mod:`compiler.machine.key_sample`).
+Keys that are walked are sampled (:mod:`compiler.machine.key_sample`), and stored when it is expected that what is spared of the keys to come is more than
+storing costs. How many are to come nobody knows but for the rest of a batch; a stream is taken to go on for some times as long as it has. How many of them
+will be new tells a curve (:mod:`compiler.machine.recurrence`), or the rate at which keys were new last, where they repeat themselves at a distance.
+
+Whether it was right is judged in a *trial*: whenever twice as many keys have been asked for, the share of those that are known must pay, or have risen so
+that it will. Otherwise the store is dropped, and the keys are sampled again. Keys that no sample sees, as those that are walked by rows, are
+tried without it: a few thousand are stored now and then.
 
 A store that paid and does not any more is tried anew, with the keys that it has: others have come, which may recur as well.
-
-The guess takes all keys for equally likely. Where some are not, they come again sooner, which is why it is made again
-whenever twice as many keys have been asked for: the share of those that are known must have risen until then, or pay already.
 
 What knowing a key spares is what it took before the trial: where nearly all keys are known, the few others say nothing of it. What everything takes
 says :mod:`compiler.machine.store_costs`.
@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from compiler.machine.expectation import pays_from, pays_within
 from compiler.machine.recurrence import Recurrence, Sampled
-from compiler.machine.store_costs import COPIED, MISSED, SIMULATED, Before, Stretch, bytes_of, looking_up
+from compiler.machine.store_costs import COPIED, MISSED, SIMULATED, WORTH, Before, Stretch, bytes_of, looking_up
 
 __all__ = ["EARLIEST", "KEY_BYTES", "LONGEST_PAUSE", "PAUSE", "SIMULATED_KEY", "TRIAL", "StorePolicy"]
 
@@ -46,11 +47,6 @@ nanoseconds a key that those may take which the key cache does not know, being t
 NOTICED, NOTICEABLE, MARGIN = 1 << 14, 1.5, 0.05
 """Other keys have come where, of so many, the share that is walked is so many times what it was, and so much more besides. (Of fewer, it is told where
 the key cache gets to know other keys, which are few again: with 1,024, families with 500 to 1,100 keys took 1.2 times as long after a change.)"""
-WORTH = 1.15
-"""So many times as long as looking them up must keys have taken for a trial: it costs a millisecond, and both figures are guesses. (Keys of one word, which
-rows walk in 6 ns, took 20 ns when they were stored, to win half a nanosecond.)"""
-DOUBLINGS = 12
-"""How often the keys that are ahead are doubled to find how many there should be."""
 FOREVER = 1 << 40
 """More keys than any stream has."""
 LEFT = 0.8
@@ -95,8 +91,6 @@ class StorePolicy:
     """Whether the store paid at the last judgement."""
     _since: Stretch = field(default_factory=Stretch)
     """What was walked since it was last looked whether other keys have come."""
-    lacks_room: bool = False
-    """Whether the keys of which it was told last what to expect have no room."""
     _within: int = 0
     """Keys of a trial that need not pay: those that are stored are expected to come again then."""
     _before: Before = field(default_factory=Before)
@@ -142,35 +136,9 @@ class StorePolicy:
         cached: bool = False,
         first: float = 0.0,
     ) -> int | None:
-        """Tell within how many keys storing them is expected to pay; 0 where it is not, and None where that cannot be told yet.
-
-        Those that were ``walked`` last were ``sampled`` with others before them, and so many more are expected to be ``ahead``. It pays if what will be
-        spared of these is more than storing those costs that have come, and new ones at the rate at which they came last, as far as there is
-        ``room``; or new ones by their curve.
-        """
-        self._before = before = Before.of(walked, cached=cached, first=first)
-        size = walked.size / walked.keys
-        took = before.took(word=word, size=size)
-        apart = walked.found / walked.keys  # exact keys: these would be stored, too, and as many of them are different
-        asked = before.walked + apart
-        different = int(sampled.different * asked / max(before.walked, 1e-3))
-        each = WORTH * looking_up(size, stored=different)
-        most = int(room / bytes_of(1, size))
-        self.lacks_room = different > most
-        if took <= each or self.lacks_room:
-            return 0
-        new = asked * (1 - sampled.share)
-        further = min(ahead, int((most - different) / max(new, 1e-9)))
-        if (took - each) * further > (MISSED + took) * (different + new * further):
-            return sampled.keys
-        curve = sampled.curve
-        if curve is None:
-            return None
-        stored = curve.different(ahead * asked)
-        each = WORTH * looking_up(size, stored=int(stored))
-        if stored > most or (took - each) * ahead < (MISSED + took) * stored:
-            return None
-        return int(curve.until((each + MISSED) / (took + MISSED)) / asked)
+        """Do as :func:`compiler.machine.expectation.pays_within`, and take note of what keys took."""
+        self._before = Before.of(walked, cached=cached, first=first)
+        return pays_within(walked, self._before, sampled, ahead=ahead, room=room, word=word)
 
     def wait(self) -> None:
         """Think about it again later, and ever less often."""
@@ -211,7 +179,8 @@ class StorePolicy:
                 self.active = False
                 return
             curve = Recurrence.of(self._asked, before, (asked.keys, asked.hits))
-            times = 0 if curve is None else self._lacks(curve, ahead, took=took, each=looking_up(size, stored=stored))
+            each = looking_up(size, stored=stored)
+            times = 0 if curve is None else pays_from(curve, self._asked, ahead, took=took, each=each)
             if times != 1:
                 self.active = False
                 self.patience = self.patience if times == 0 else min(self.patience, times * self._asked)
@@ -222,15 +191,6 @@ class StorePolicy:
         self.left = max(self._asked, SHORTEST // 2)
         if pays:
             self.left = min(self.left, LONGEST)
-
-    def _lacks(self, curve: Recurrence, ahead: int, *, took: float, each: float) -> int:
-        """Return for how many times as many keys as are ``ahead`` more is spared than storing those costs that have not come yet: 1 if it pays, 0 for never."""
-        come = curve.different(self._asked)
-        for doublings in range(DOUBLINGS):
-            further = ahead << doublings
-            if (took - each) * further > (MISSED + took) * (curve.different(self._asked + further) - come):
-                return 1 << doublings
-        return 0
 
     def most_lost(self, keys: int) -> int:
         """Return after how many keys that are not known, of so many, it is time to judge: other keys may have come."""

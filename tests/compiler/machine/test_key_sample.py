@@ -10,14 +10,15 @@ import pytest
 
 from compiler import Token, Wildcard, build_nfa
 from compiler.kernels.work import SAMPLE_ASKED, SAMPLE_BITS, SAMPLE_HELD, SAMPLE_KNOWN
+from compiler.machine.expectation import NO_ROOM
 from compiler.machine.key_sample import LEAST, STEP, KeySample
 from compiler.machine.key_store import CAUTION, FEWEST, LASTING, KeyStore
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.recurrence import Recurrence, Sampled
 from compiler.machine.simulator import Simulator
-from compiler.machine.store_costs import MISSED, Stretch, looking_up
-from compiler.machine.store_policy import EARLIEST, NOTICED, PAUSE, WORTH, StorePolicy
+from compiler.machine.store_costs import MISSED, WORTH, Stretch, looking_up
+from compiler.machine.store_policy import EARLIEST, NOTICED, PAUSE, StorePolicy
 from compiler.machine.walker import Walker
 from compiler.prepare import jit_enabled
 from compiler.values import KeyColumn
@@ -185,7 +186,7 @@ def test_a_sample_ends_where_there_is_no_room() -> None:
     sample.begin()
     counted(sample, LEAST, LEAST)
     assert sample.tells(WALKED)
-    assert sample.recurs(StorePolicy(), ahead=1 << 20, room=0, word=9.0, cached=False) == 0
+    assert sample.recurs(StorePolicy(), ahead=1 << 20, room=0, word=9.0, cached=False) == NO_ROOM
     assert not sample.active
 
 
