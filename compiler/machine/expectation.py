@@ -30,10 +30,10 @@ def pays_within(walked: Stretch, before: Before, sampled: Sampled, *, ahead: int
     different = int(sampled.different * asked / max(before.walked, 1e-3))
     each = WORTH * looking_up(size, stored=different)
     most = int(room / bytes_of(1, size))
-    if different > most:
-        return NO_ROOM
     if took <= each:
         return NEVER
+    if different > most:
+        return NO_ROOM
     new = asked * (1 - sampled.share)
     further = min(ahead, int((most - different) / max(new, 1e-9)))
     if (took - each) * further > (MISSED + took) * (different + new * further):

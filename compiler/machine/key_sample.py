@@ -31,11 +31,13 @@ __all__ = ["KeySample"]
 
 LEAST = 128
 """Keys of the sample by which a share is told."""
-STEP, STEP_CACHED = 1 << 12, 1 << 14
+STEP, STEP_CACHED = 1 << 13, 1 << 14
 """Keys after which it is looked whether they recur, and where the key cache is asked, which takes less time for each."""
+SHORTEST = 1 << 10
+"""The fewest keys after which it is looked, where keys are long."""
 UNFED = 32
 """Times as many keys of which none is in the sample as there are for each of it, and none will be."""
-STEPS = 8
+STEPS = 2
 """And, later on, one part in so many of the keys that have come."""
 NO_HASHES: Uint64s = np.empty(0, np.uint64)
 
@@ -117,7 +119,8 @@ class KeySample:
         """Return the row, at most ``stop``, up to which keys from ``row`` on are walked at once."""
         if not self.decides:
             return stop
-        return min(stop, row + max(STEP_CACHED if cached else STEP, self._keys // STEPS))
+        step = STEP_CACHED if cached else STEP * KEY_BYTES * self._keys // max(self._size, KEY_BYTES * self._keys, 1)
+        return min(stop, row + max(step, SHORTEST, self._keys // STEPS))
 
     def tells(self, walked: Stretch) -> bool:
         """Count keys that were walked; tell whether so many of them are in the sample that :meth:`recurs` has something to go by."""

@@ -294,7 +294,7 @@ def test_a_store_that_is_asked_has_a_full_cache_closed() -> None:
     assert machine.stats().bytes <= 4 << 20
     answers(machine, known)
     assert machine.stats().key_cache_hits - before.key_cache_hits > 0.8 * len(known)
-    assert machine.stats().clears == 0
+    assert machine.stats().clears == before.clears
 
 
 def test_a_cache_that_was_closed_for_the_store_is_opened_when_that_goes() -> None:

@@ -173,6 +173,11 @@ def test_a_store_begins_where_the_key_cache_was() -> None:
     with patch("compiler.machine.key_store.SMALLEST", 0), patch("compiler.machine.key_store.SHARE", 1):
         machine = LazyDfa(nfa, b".", capacity, key_cache="auto", policy=Policy(exact=True, row_bytes=0))
     (walker,) = machine._walkers
+    assert answers(machine, keys[:1000]) == expected[:1000]
+    cache, table = walker._cache, walker._key_cache.table
+    assert cache is not None
+    assert len(table)
+    assert walker._room_to_store(cache) == walker._unused_bytes + table.nbytes, "the key cache would have to go"
     for _ in range(2):
         assert answers(machine, keys) == expected
         assert machine.stats().bytes <= capacity
