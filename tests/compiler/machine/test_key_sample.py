@@ -242,7 +242,7 @@ def test_a_trial_whose_keys_are_expected_back_need_not_pay_before() -> None:
 def test_a_trial_whose_keys_are_expected_back_ends_where_there_is_no_room_for_all() -> None:
     policy = StorePolicy()
     policy.begin(WALKED, word=9.0, within=1 << 20)
-    for share, full in ((0.0, False), (0.2, False), (0.3, True)):
+    for share, full in ((0.0, False), (0.1, False), (0.15, True)):
         asked = Stretch(4096, int(share * 4096), 5 * 4096, 30 * 4096)
         policy.judge(asked, stored=8192, word=9.0, room=1 << 24, full=full)
         assert policy.active is not full
