@@ -171,6 +171,18 @@ class Collector:
             raise CapacityError(_TOO_MANY)
         self._append(ends.astype(np.int32), _chosen(tags, starts, sizes, ends))
 
+    def join(self, offsets: Int32s, tags: Int32s, stop: int) -> None:
+        """Do as :meth:`add` with sets of which all are referred to, as those of another answer are.
+
+        They are taken over as they are: to choose them among themselves took a quarter of the time of two threads on `hard`. But large ones may be
+        there already.
+        """
+        if self._tags and np.diff(offsets).max(initial=0) >= SHARED_FROM:
+            self.add(offsets, tags, stop)
+        else:
+            self._start = stop
+            self._append(offsets[1:], tags)
+
     def lengthen(self, rows: int) -> Int32s:
         """Have room for the set numbers of so many further rows; return those of all rows."""
         self._ids = np.append(self._ids, np.empty(rows, np.int32))
@@ -255,7 +267,7 @@ def joined(set_ids: Int32s, parts: Sequence[SetBatch]) -> SetBatch:
         if found.base > 0:
             ids = set_ids[begin:end]
             np.add(ids, found.base, out=ids, where=True if ids.min(initial=0) >= 0 else ids >= 0)
-        found.add(part.offsets, part.positions, end)
+        found.join(part.offsets, part.positions, end)
     return found.batch()
 
 

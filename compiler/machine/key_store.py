@@ -68,7 +68,7 @@ class KeyStore:
         self.rest = Rest()
         self.sample = KeySample() if sample is None else sample
         self.sample.end()
-        if wanted is None:
+        if wanted is None and self._limit:
             self.sample.begin()
         self._come = 0
         """The keys that have come, of those that are like the present ones."""

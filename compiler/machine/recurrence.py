@@ -17,6 +17,8 @@ __all__ = ["Recurrence", "Sampled"]
 LEAST = 8
 """Keys that came again by which a bend is told; of fewer, keys are taken for equally likely."""
 LEAST_BEND = 0.15
+APART = 3.0
+"""So many times as many keys have come in the middle of the last half as in that of the first one."""
 STEPS = 64
 """Steps by which the curve is summed up."""
 
@@ -46,9 +48,7 @@ class Recurrence:
             return None
         bend = 1.0
         if min(first[1], last[1]) >= LEAST:
-            bend = min(
-                max(math.log(late / early) / math.log(3), LEAST_BEND), 1.0
-            )  # 3, as the halves have their middles there
+            bend = min(max(math.log(late / early, APART), LEAST_BEND), 1.0)
         return Recurrence(0.75 * keys / late ** (1 / bend), bend)
 
     def different(self, keys: float) -> float:

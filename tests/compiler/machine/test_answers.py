@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from compiler import CapacityError, Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.machine import collector
 from compiler.machine.lazy import LazyDfa
+from compiler.values import SetBatch
 from tests.compiler.machines import answers, column
 
 NFA = build_nfa([[Wildcard.MANY]] * 500 + [[b"a", b"%d" % word] for word in range(2000)])
@@ -92,3 +94,23 @@ def test_more_tags_than_an_answer_can_hold_are_refused(monkeypatch: pytest.Monke
         with pytest.raises(CapacityError, match="smaller batches"):
             machine.match_batch([column([b"%d" % word for word in range(100)])])
         assert answers(machine, [b"7"]) == [[*range(1000), 1007]]
+
+
+@pytest.mark.parametrize("size", [3, collector.SHARED_FROM - 1, collector.SHARED_FROM, 500])
+def test_answers_that_are_joined_have_each_large_set_once(size: int) -> None:
+    """Two threads find the same sets; small ones are taken over as they are, as to look them up takes longer."""
+    rng = np.random.default_rng(size)
+    sets = [np.sort(rng.choice(1000, size, replace=False)).astype(np.int32) for _ in range(5)]
+    ids = np.array([0, 1, 2, 0, -1, 0, 1, 1], np.int32)
+    wanted = [sets[i] if i >= 0 else None for i in (0, 1, 2, 0, -1, 2, 4, 4)]
+    parts = []
+    for rows, numbers in ((slice(0, 5), (0, 1, 2)), (slice(5, 8), (2, 4))):
+        offsets = np.cumsum([0, *(len(sets[number]) for number in numbers)], dtype=np.int32)
+        parts.append(SetBatch(ids[rows], offsets, np.concatenate([sets[number] for number in numbers])))
+    found = collector.joined(ids, parts)
+    starts = found.offsets
+    for number, tags in zip(found.set_ids.tolist(), wanted, strict=True):
+        assert (number < 0) == (tags is None)
+        if tags is not None:
+            assert found.positions[starts[number] : starts[number + 1]].tolist() == tags.tolist()
+    assert len(starts) - 1 == (4 if size >= collector.SHARED_FROM else 5)
