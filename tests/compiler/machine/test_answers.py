@@ -7,6 +7,7 @@ import pytest
 
 from compiler import CapacityError, Wildcard, build_nfa
 from compiler.automata.twin import Twin
+from compiler.kernels.work import SHARED_FROM
 from compiler.machine import collector
 from compiler.machine.lazy import LazyDfa
 from compiler.values import SetBatch
@@ -96,7 +97,7 @@ def test_more_tags_than_an_answer_can_hold_are_refused(monkeypatch: pytest.Monke
         assert answers(machine, [b"7"]) == [[*range(1000), 1007]]
 
 
-@pytest.mark.parametrize("size", [3, collector.SHARED_FROM - 1, collector.SHARED_FROM, 500])
+@pytest.mark.parametrize("size", [3, SHARED_FROM - 1, SHARED_FROM, 500])
 def test_answers_that_are_joined_have_each_large_set_once(size: int) -> None:
     """Two threads find the same sets; small ones are taken over as they are, as to look them up takes longer."""
     rng = np.random.default_rng(size)
@@ -113,4 +114,4 @@ def test_answers_that_are_joined_have_each_large_set_once(size: int) -> None:
         assert (number < 0) == (tags is None)
         if tags is not None:
             assert found.positions[starts[number] : starts[number + 1]].tolist() == tags.tolist()
-    assert len(starts) - 1 == (4 if size >= collector.SHARED_FROM else 5)
+    assert len(starts) - 1 == (4 if size >= SHARED_FROM else 5)
