@@ -36,7 +36,7 @@ STEP, STEP_CACHED = 1 << 13, 1 << 14
 SHORTEST = 1 << 10
 """The fewest keys after which it is looked, where keys are long."""
 UNFED = 32
-"""Times as many keys of which none is in the sample as there are for each of it, and none will be."""
+"""Keys are taken not to be sampled at all where none was among so many times as many as one of the sample stands for."""
 STEPS = 2
 """And, later on, one part in so many of the keys that have come."""
 NO_HASHES: Uint64s = np.empty(0, np.uint64)
