@@ -48,7 +48,7 @@ class KeySample:
     >>> sample = KeySample(np.zeros(12_288, np.uint64))
     >>> sample.begin()
     >>> sample.decides, sample.different, sample.end_of_walk(0, 10_000, cached=False)
-    (True, 0, 8192)
+    (True, 0, 1024)
     """
 
     def __init__(self, hashes: Uint64s = NO_HASHES, counts: Int64s | None = None) -> None:
