@@ -31,10 +31,11 @@ has been taken over, "heir" is the lease that followed."""
 LONGEST_WAIT = 0.001
 """Seconds between two tries to get what is lent, at most; the first ones follow each other at once."""
 LOOKS = 100
-"""The most looks at stacks of which one ends at a generator, as that of a thread may whose calls C code makes."""
+"""How often the stacks of all threads are looked at, at most, where one ends at a generator, as that of a thread may whose calls C code makes."""
 YIELDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+"""The flags of code whose frames have no caller while they are stopped."""
 LOOK = 16
-"""At every such try the stacks are looked at, and at the first one."""
+"""Of the tries to get what is lent, the stacks are looked at in the first one, and in every so manieth."""
 
 
 class Leases:
