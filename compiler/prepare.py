@@ -81,6 +81,11 @@ def _compile_exact(nfa: Nfa, column: KeyColumn) -> None:
     machine = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True))
     machine.match_batch([column])
     machine.match(b"word1.a-rather-long-word")
+    machine = LazyDfa(nfa, b".", 4 << 20, key_cache="auto", policy=Policy(exact=True, key_store=True))
+    machine.match_batch([column])
+    sealed = machine.seal()
+    assert sealed is not None
+    sealed.match_batch([column])
 
 
 def _compile_store(machine: LazyDfa, column: KeyColumn) -> None:

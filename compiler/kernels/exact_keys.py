@@ -1,4 +1,4 @@
-"""Keys that patterns without wildcards spell: how they are found among other keys, and what they are made of.
+"""Keys that patterns without wildcards spell: how they are found among other keys.
 
 Most keys may be none of them, which a filter tells without a look at the large tables: numbers of 64 bits, one of which has four bits
 of each key. It takes 8 to 16 bits for each key, so that of a million keys lies in a second-level cache.
@@ -9,15 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, prefetch
-from compiler.kernels.key_cache import write_key
-from compiler.kernels.key_store import MOST_BYTES, hash_key, is_stored, numbers_of, place_of, shift_of, slot_of
+from compiler.kernels.key_store import hash_key, is_stored, numbers_of, place_of, shift_of
 from compiler.kernels.store_tables import EXACT_TOGETHER, Asked, Exact
 from compiler.kernels.tables import Bools, Bytes, Int32s, Int64s, Keys, Signed, Uint64s, Unsigned
-from compiler.kernels.unsigned import KEYS_AHEAD, LOW_HALF, ONE, SEVEN, SIX, SIXTY_THREE, TWO, UPPER_HALF, ZERO
+from compiler.kernels.unsigned import GOLDEN, KEYS_AHEAD, LOW_HALF, ONE, SEVEN, SIX, SIXTY_THREE, TWO, UPPER_HALF, ZERO
 from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SHARED_FROM, TAGS_WANTED, FoundSets
 
-__all__ = ["enter_exact", "find_exact", "find_one", "spell_keys", "unite_tags"]
+__all__ = ["RECORDS", "find_exact", "find_one", "find_places", "marks_of", "take_sets"]
 
+RECORDS = 1 << 30
+"""Numbers from here on are no sets, but say where the record of a key begins: at the number minus that."""
+PROBES = np.uint64(4)
 TOGETHER = np.uint64(EXACT_TOGETHER)
 MOST_AT_ONCE = EXACT_TOGETHER * SHARED_FROM + 1
 """The tags of TOGETHER keys, and one that may be written behind them."""
@@ -33,9 +35,7 @@ def find_exact(
     Returns how many these are. ``rows`` has room for all keys, and ``sets`` for so many sets. If its tags are too short, the
     keys up to ``sets.counts[NEXT_KEY]`` are done; else that is ``stop``.
     """
-    index, records, marks, offsets, data = exact.slots, exact.records, exact.marks, keys.offsets, keys.data
-    mask, shift, mark_shift = np.uint64(index.size) - ONE, shift_of(index), shift_of(marks)
-    tags, counts = sets.tags, sets.counts
+    records, offsets, tags, counts = exact.records, keys.offsets, sets.tags, sets.counts
     number = counts[SETS_FOUND]
     end = np.int64(sets.ends[number - 1]) if number > 0 else np.int64(0)
     found: Unsigned = ZERO
@@ -45,37 +45,126 @@ def find_exact(
             counts[TAGS_WANTED] = end + MOST_AT_ONCE
             break
         following = min(first + TOGETHER, last)
-        count: Unsigned = ZERO
-        for at in range(first, following):
-            begin = np.uint64(offsets[at])
-            mixed = hash_key(data, begin, np.uint64(offsets[at + ONE]) - begin)
-            prefetch(data, begin + KEYS_AHEAD)
-            wanted = _marks_of(mixed)
-            asked.rows[count], asked.hashes[count] = at, mixed
-            # Without a branch, as nobody can guess: so null keys are told later, as when it was here, a key of `fleet` took 1.3 times as long.
-            count += ONE if marks[mixed >> mark_shift] & wanted == wanted else ZERO
-        for j in range(count):
-            prefetch(index, asked.hashes[j] >> shift)
-        for j in range(count):
-            place = place_of(index, mask, shift, asked.hashes[j])
-            asked.hashes[j] = place
-            prefetch(records, place)
-            # A line is compared wherever it begins, so two are asked for: else a key of `fleet` took 1.2 times as long.
-            prefetch(records, place + SEVEN)
+        count = _find_together(exact, asked, keys, first, following)
         for j in range(count):
             key, place = np.uint64(asked.rows[j]), asked.hashes[j]
-            begin = np.uint64(offsets[key])
-            length = np.uint64(offsets[key + ONE]) - begin
-            valid = keys.valid.size == 0 or keys.valid[key]
-            if valid and is_stored(records, place, data, begin, length):
-                end = _copy_tags(records, place, length, tags, end)
-                sets.ends[number] = end
-                number += 1
-                rows[found] = key
-                found += ONE
+            end = _copy_tags(records, place, np.uint64(offsets[key + ONE]) - np.uint64(offsets[key]), tags, end)
+            sets.ends[number] = end
+            number += 1
+            rows[found] = key
+            found += ONE
         first = following
     counts[SETS_FOUND], counts[NEXT_KEY] = number, np.int64(first)
     return np.int64(found)
+
+
+@kernel
+def find_places(exact: Exact, asked: Asked, keys: Keys, out: Int32s, known: Bools) -> Signed:
+    """Find keys that are stored, write RECORDS plus where their records begin to ``out``, and mark them as ``known``.
+
+    Returns how many these are. Nothing is written for others.
+    """
+    found: Unsigned = ZERO
+    first, last = ZERO, np.uint64(out.size)
+    while first < last:
+        following = min(first + TOGETHER, last)
+        count = _find_together(exact, asked, keys, first, following)
+        for j in range(count):
+            out[asked.rows[j]] = np.int32(np.int64(asked.hashes[j]) + RECORDS)
+            known[asked.rows[j]] = True
+        found += count
+        first = following
+    return np.int64(found)
+
+
+@inlined
+def _find_together(exact: Exact, asked: Asked, keys: Keys, first: Unsigned, following: Unsigned) -> Unsigned:
+    """Find keys of at most TOGETHER rows; write their rows, and where their records begin instead of hashes, to ``asked``; return how many these are."""
+    index, records, marks, offsets, data = exact.slots, exact.records, exact.marks, keys.offsets, keys.data
+    mask, shift, mark_shift = np.uint64(index.size) - ONE, shift_of(index), shift_of(marks)
+    count: Unsigned = ZERO
+    for at in range(first, following):
+        begin = np.uint64(offsets[at])
+        mixed = hash_key(data, begin, np.uint64(offsets[at + ONE]) - begin)
+        prefetch(data, begin + KEYS_AHEAD)
+        wanted = marks_of(mixed)
+        asked.rows[count], asked.hashes[count] = at, mixed
+        # Without a branch, as nobody can guess: so null keys are told later, as when it was here, a key of `fleet` took 1.3 times as long.
+        count += ONE if marks[mixed >> mark_shift] & wanted == wanted else ZERO
+    for j in range(count):
+        prefetch(index, asked.hashes[j] >> shift)
+    for j in range(count):
+        place = place_of(index, mask, shift, asked.hashes[j])
+        asked.hashes[j] = place
+        prefetch(records, place)
+        # A line is compared wherever it begins, so two are asked for: else a key of `fleet` took 1.2 times as long.
+        prefetch(records, place + SEVEN)
+    found: Unsigned = ZERO
+    for j in range(count):
+        key, place = np.uint64(asked.rows[j]), asked.hashes[j]
+        begin = np.uint64(offsets[key])
+        valid = keys.valid.size == 0 or keys.valid[key]
+        if valid and is_stored(records, place, data, begin, np.uint64(offsets[key + ONE]) - begin):
+            asked.rows[found], asked.hashes[found] = key, place
+            found += ONE
+    return found
+
+
+@kernel
+def take_sets(
+    exact: Exact,
+    asked: Asked,
+    recent: Uint64s,
+    out: Int32s,
+    row: Signed,
+    stop: Signed,
+    first_number: Signed,
+    sets: FoundSets,
+) -> Signed:
+    """Add the sets of those of rows ``row`` to ``stop`` of ``out`` that have a record's number, and write theirs: ``first_number`` minus each one's.
+
+    ``recent``, a power of two of numbers, has the records whose sets were added last, each with its set's number. Returns the row to go on with: one before
+    which the tags get too short, or ``stop``. There is room for a set for each row.
+    """
+    records, tags, counts, shift = exact.records, sets.tags, sets.counts, shift_of(recent)
+    number = np.uint64(counts[SETS_FOUND])
+    end = np.int64(sets.ends[number - ONE]) if number > ZERO else np.int64(0)
+    first, last = np.uint64(row), np.uint64(stop)
+    while first < last:
+        if end + MOST_AT_ONCE > tags.size:
+            counts[TAGS_WANTED] = end + MOST_AT_ONCE
+            break
+        following = min(first + TOGETHER, last)
+        count: Unsigned = ZERO
+        for at in range(first, following):
+            asked.rows[count] = at
+            count += ONE if out[at] >= RECORDS else ZERO  # without a branch, as nobody can guess
+        for j in range(count):
+            key = np.uint64(asked.rows[j])
+            place = np.uint64(np.int64(out[key]) - RECORDS)
+            slot = _recent_slot(recent, place * GOLDEN >> shift, place)
+            known: Unsigned = recent[slot]
+            if known >> UPPER_HALF != place:
+                end = _copy_tags(records, place, records[place] >> UPPER_HALF, tags, end)
+                sets.ends[number] = end
+                known = place << UPPER_HALF | number
+                recent[slot] = known
+                number += ONE
+            out[key] = np.int32(first_number - np.int64(known & LOW_HALF))
+        first = following
+    counts[SETS_FOUND] = np.int64(number)
+    return np.int64(first)
+
+
+@inlined
+def _recent_slot(recent: Uint64s, home: Unsigned, place: Unsigned) -> Unsigned:
+    """Return the slot, from its home on, that has this record or none; or its home, where others have the next ones."""
+    mask = np.uint64(recent.size) - ONE
+    for i in range(PROBES):
+        slot = (home + i) & mask
+        if recent[slot] == ZERO or recent[slot] >> UPPER_HALF == place:
+            return slot
+    return home
 
 
 @inlined
@@ -93,41 +182,11 @@ def _copy_tags(records: Uint64s, place: Unsigned, length: Unsigned, tags: Int32s
     return end + np.int64(count)
 
 
-@kernel
-def enter_exact(exact: Exact, keys: Keys, offsets: Int32s, tags: Int32s, left: Bools) -> None:
-    """Store keys with their tags in tables that are empty, and have room for all of them.
-
-    Those without tags are ``left`` out, and so are keys that are too long, or of whose hash another one has the upper half.
-    """
-    index, records, marks = exact.slots, exact.records, exact.marks
-    mask, shift, mark_shift = np.uint64(index.size) - ONE, shift_of(index), shift_of(marks)
-    at = ONE
-    for i in range(np.uint64(left.size)):
-        begin, count = np.uint64(keys.offsets[i]), np.uint64(offsets[i + ONE] - offsets[i])
-        length = np.uint64(keys.offsets[i + ONE]) - begin
-        mixed = hash_key(keys.data, begin, length)
-        slot = slot_of(index, mask, mixed >> shift, mixed)
-        if count == ZERO or length > MOST_BYTES or index[slot] != ZERO:
-            left[i] = True
-            continue
-        marks[mixed >> mark_shift] |= _marks_of(mixed)
-        index[slot] = mixed >> UPPER_HALF << UPPER_HALF | at
-        records[at] = length << UPPER_HALF | count
-        write_key(records, at + ONE, keys.data, begin, length)
-        at += ONE + numbers_of(length)
-        first, j = np.uint64(offsets[i]), ZERO
-        while j < count:
-            second = np.uint64(tags[first + j + ONE]) if j + ONE < count else ZERO
-            records[at] = second << UPPER_HALF | np.uint64(tags[first + j])
-            at += ONE
-            j += TWO
-
-
 @inlined
 def find_one(slots: Uint64s, records: Uint64s, marks: Uint64s, data: Bytes, length: Unsigned) -> Unsigned:
     """Return where the record of the key that ``data`` begins with, which has ``length`` bytes, begins, or 0 if it is not stored."""
     mixed = hash_key(data, ZERO, length)
-    wanted = _marks_of(mixed)
+    wanted = marks_of(mixed)
     place = ZERO
     if marks[mixed >> shift_of(marks)] & wanted == wanted:
         place = place_of(slots, np.uint64(slots.size) - ONE, shift_of(slots), mixed)
@@ -137,67 +196,7 @@ def find_one(slots: Uint64s, records: Uint64s, marks: Uint64s, data: Bytes, leng
 
 
 @inlined
-def _marks_of(mixed: Unsigned) -> Unsigned:
-    """Return the four bits of a key with such a hash."""
+def marks_of(mixed: Unsigned) -> Unsigned:
+    """Return the four bits of the filter that a key with such a hash has."""
     two = ONE << (mixed & SIXTY_THREE) | ONE << (mixed >> SIX & SIXTY_THREE)
     return two | ONE << (mixed >> TWELVE & SIXTY_THREE) | ONE << (mixed >> EIGHTEEN & SIXTY_THREE)
-
-
-@kernel
-def spell_keys(
-    labels: Int32s,
-    parents: Int32s,
-    word_data: Bytes,
-    word_offsets: Int32s,
-    separator: np.uint8,
-    positions: Int32s,
-    offsets: Int32s,
-    data: Bytes,
-) -> None:
-    """Write the words that lead to some positions, with separators between them, to ``data`` where ``offsets`` say."""
-    for i in range(positions.size):
-        position, end = np.int64(positions[i]), np.int64(offsets[i + 1])
-        while end > offsets[i]:
-            symbol = np.int64(labels[position])
-            first, last = np.int64(word_offsets[symbol - 1]), np.int64(word_offsets[symbol])
-            while last > first:
-                last -= 1
-                end -= 1
-                data[end] = word_data[last]
-            position = np.int64(parents[position])
-            if end > offsets[i]:
-                end -= 1
-                data[end] = separator
-
-
-@kernel
-def unite_tags(
-    begins: Int32s,
-    own: Int32s,
-    ids: Int32s,
-    offsets: Int32s,
-    tags: Int32s,
-    most: Signed,
-    first: Signed,
-    ends: Int32s,
-    united: Int32s,
-) -> Signed:
-    """Write, for each key, its ``own`` tags from ``begins`` on and those of its set among ``tags``, ascending; return how many these are.
-
-    ``ends`` says where those of each key end, if those of the first one begin at ``first``. A key with more than ``most`` tags gets none.
-    """
-    count = np.int64(0)
-    for i in range(ids.size):
-        a, b = np.int64(begins[i]), np.int64(offsets[ids[i]])
-        last, end = np.int64(begins[i + 1]), np.int64(offsets[ids[i] + 1])
-        if last - a + end - b <= most:
-            while a < last or b < end:
-                if b == end or (a < last and own[a] < tags[b]):
-                    united[count] = own[a]
-                    a += 1
-                else:
-                    united[count] = tags[b]
-                    b += 1
-                count += 1
-        ends[i] = first + count
-    return count

@@ -41,12 +41,12 @@ def parts_of(nfa: Nfa, separator: bytes, policy: Policy, capacity: int | None = 
 
     ``capacity`` is that of the cache, in bytes; None for the default.
     """
-    if policy.divides(len(nfa), LEAST if capacity is None else capacity):
-        ends = exact_ends(nfa, separator)
-        patterns = int(np.count_nonzero(np.diff(nfa.tag_offsets)))
-        sizes = key_sizes(nfa)[ends]
-        fits = int(np.sum(sizes, dtype=np.int64)) <= MOST_BYTES
-        if fits and 2 * len(ends) >= patterns:
+    ends = exact_ends(nfa, separator)
+    sizes = key_sizes(nfa)[ends]
+    patterns = int(np.count_nonzero(np.diff(nfa.tag_offsets)))
+    if len(ends) and 2 * len(ends) >= patterns:
+        size = int(np.sum(sizes, dtype=np.int64))
+        if size <= MOST_BYTES and policy.divides(len(nfa), size / len(ends), LEAST if capacity is None else capacity):
             rest, kept = without(nfa, ends)
             program = make_program(rest, separator)
             exact, left = _exact_keys(nfa, ends, _spelled(nfa, separator, ends, sizes), program)
@@ -64,7 +64,7 @@ def _exact_keys(nfa: Nfa, ends: Int32s, keys: Keys, program: Program) -> tuple[E
     Those have a hash that another one has, more bytes than are stored, or more tags than should be written down for each key. All of
     them have none where finding their answers would take long.
     """
-    from compiler.kernels.exact_keys import enter_exact, unite_tags
+    from compiler.kernels.exact_tables import enter_exact, unite_tags
 
     walker = SmallBatchWalker(Parts(program, None), CAPACITY, AUTO)
     own, ids = np.zeros(len(ends) + 1, np.int32), np.empty(len(ends), np.int32)
@@ -101,7 +101,7 @@ def _empty(keys: Keys, offsets: Int32s) -> Exact:
 
 def _spelled(nfa: Nfa, separator: bytes, ends: Int32s, sizes: Int32s) -> Keys:
     """Return the keys that lead to these positions, which have so many bytes."""
-    from compiler.kernels.exact_keys import spell_keys
+    from compiler.kernels.exact_tables import spell_keys
 
     offsets = np.zeros(len(ends) + 1, np.int32)
     np.cumsum(sizes, out=offsets[1:])

@@ -15,12 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from compiler.kernels.store_tables import EXACT_TOGETHER, Exact, scratch
-from compiler.kernels.tables import Int64s, Keys
+from compiler.kernels.tables import Bools, Int64s, Keys, Uint64s
 from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SHARED_FROM
 from compiler.machine.collector import FIRST_SIMULATED, SimulatedSets
 from compiler.values import FEW, Int32s, SetBatch
 
 __all__ = ["FOUND", "ROWS", "ExactFinder", "FoundKeys"]
+
+MOST_RECENT = 1 << 16
+"""The most keys whose sets are remembered while an answer grows: half a megabyte."""
+NO_RECENT: Uint64s = np.empty(0, np.uint64)
 
 ROWS = 1 << 15
 """Keys that are looked up at once."""
@@ -52,6 +56,8 @@ class ExactFinder:
         """Look keys up in these tables."""
         self._exact = exact
         self._asked, self._rows = scratch(EXACT_TOGETHER), np.empty(ROWS, np.int64)
+        self._recent = NO_RECENT
+        """The records of keys whose sets the present answer has, as far as :meth:`take_sets` has added them; none where it has not been used."""
         self._few: SimulatedSets | None = None
         """Room for the sets of a small batch."""
         self.answered = 0
@@ -72,6 +78,36 @@ class ExactFinder:
                 sets.grow()
         self.answered += count
         return FoundKeys(self._rows[:count].copy(), number)
+
+    def begin_answer(self) -> None:
+        """Forget the sets of the answer before."""
+        self._recent = NO_RECENT
+
+    def find_places(self, keys: Keys, out: Int32s) -> Bools:
+        """Find keys, and write numbers that :meth:`take_sets` knows to ``out``; return which keys these are."""
+        from compiler.kernels.calling import direct
+        from compiler.kernels.exact_keys import find_places
+
+        known = np.zeros(len(out), np.bool_)
+        self.answered += int(direct(find_places, self._exact, self._asked, keys, out, known))
+        return known
+
+    def take_sets(self, out: Int32s, row: int, stop: int, sets: SimulatedSets) -> None:
+        """Write the numbers of sets to rows ``row`` to ``stop`` of ``out`` instead of those that :meth:`find_places` has written; add these sets.
+
+        A set that comes often is added once, or now and then.
+        """
+        from compiler.kernels.calling import direct
+        from compiler.kernels.exact_keys import take_sets
+
+        if not len(self._recent):
+            self._recent = np.zeros(min(2 * len(self._exact.slots), MOST_RECENT), np.uint64)
+        sets.reserve(stop - row)
+        while row < stop:
+            where = out, row, stop, FIRST_SIMULATED
+            row = int(direct(take_sets, self._exact, self._asked, self._recent, *where, sets.found))
+            if row < stop:
+                sets.grow()
 
     def put_few(self, keys: Keys, count: int, batch: SetBatch) -> SetBatch:
         """Return the answer for a small batch in which the keys that are found have their sets, whatever ``batch`` gives them."""

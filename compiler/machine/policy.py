@@ -14,10 +14,14 @@ from compiler.machine.pace import LONGEST, Pace
 
 __all__ = ["AUTO", "Policy"]
 
-MANY_POSITIONS, ROOMY = 1 << 12, 640
-"""An automaton of fewer positions is never divided; another one is where its cache has at most so many bytes for each position. Of 40 drawn
-families, the 12 of that kind took 0.26 to 1.05 of the time, once 1.13, and 0.77 in the median; the others 0.54 to 5.12, and 1.06
-(``python -m benchmarks regret``)."""
+FEW_POSITIONS, LONG_KEY = 1 << 10, 40
+"""An automaton of fewer positions is never divided; another one is where the keys that would be looked up have so many bytes on average, as walking
+these takes longer than looking them up; and so is ..."""
+MANY_POSITIONS, SHORT_KEY, ROOMY = 1 << 14, 20, 640
+"""... one of so many positions, unless these keys have fewer bytes and its cache has more for each position. On 109 drawn families that can be
+divided (``python -m benchmarks regret``, three seeds), what these numbers choose took 1.03 times as long as the better choice in the geometric mean,
+and over 1.12 times as long in 18 of 327 passes; 1.06 and 37 of 327 where 4,096 positions and 640 bytes for each alone decided. The first pass over
+three stocks took 0.73 to 0.79 of the time without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +37,8 @@ class Policy:
     key_cache_share: int = SHARE
     """At most one part in so many of the cache's capacity goes to their table."""
     exact: bool | None = None
-    """Whether the keys of patterns without wildcards are looked up whole, where most patterns are such; else the automaton's size and
-    the cache's decide."""
+    """Whether the keys of patterns without wildcards are looked up whole, where most patterns are such; else the automaton's size, the
+    cache's and that of the keys decide."""
     key_store: bool | None = None
     """Whether keys are stored by the hundred thousand, where the key cache's mode is not "off"."""
     doorkeeper: bool | None = None
@@ -47,10 +51,15 @@ class Policy:
     row_bytes: int = DENSE_BYTES
     """The most bytes of a cache that is written out as rows; 0 for never."""
 
-    def divides(self, positions: int, capacity: int) -> bool:
-        """Tell whether to look up whole what patterns without wildcards match, as an automaton of all would be large for its cache."""
+    def divides(self, positions: int, size: float, capacity: int) -> bool:
+        """Tell whether to look up whole what patterns without wildcards match, which are keys of ``size`` bytes on average.
+
+        >>> AUTO.divides(20_000, 30.0, 64 << 20), AUTO.divides(20_000, 15.0, 64 << 20), AUTO.divides(20_000, 15.0, 4 << 20)
+        (True, False, True)
+        """
         if self.exact is None:
-            return positions >= MANY_POSITIONS and capacity <= ROOMY * positions
+            large = positions >= MANY_POSITIONS and (size >= SHORT_KEY or capacity <= ROOMY * positions)
+            return large or (positions >= FEW_POSITIONS and size >= LONG_KEY)
         return self.exact
 
     def pace(self, lanes: int | None) -> Pace:

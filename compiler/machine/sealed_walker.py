@@ -2,13 +2,14 @@
 
 All walkers of a machine read the same tables, which nobody writes. A key on known ground is answered from there, whichever
 thread asks. A key that is lost there is gathered with others like it, and matched from its beginning by the cache of the walker. In a divided
-set those that patterns without wildcards spell are looked up first, some thousand at once, as in front of a cache.
+set those that patterns without wildcards spell are looked up first, some thousand at once, as in front of a cache; while keys are stored, only
+those that are not.
 
 Three things keep the tables from being slower than a cache alone. Keys that recur are kept whole in a table in
 front, with their accept sets: it is the key cache of :mod:`compiler.machine.key_cache`, but its numbers are those of sealed accept
 sets, which never change, so it is never emptied. To seal such a table was rejected: it fills within some thousand keys, and a file would
 grow by a megabyte. Keys that recur by the hundred thousand are stored, as in front of a cache (:mod:`compiler.machine.key_store`): and as the
-numbers are the same to all walkers, these have one copy. And where many keys are lost, the tables are left out for a while
+numbers are the same to all walkers, as the records of exact keys are, these have one copy. And where many keys are lost, the tables are left out for a while
 (:mod:`compiler.machine.sealed_pace`), and so are the keys that are stored.
 """
 
@@ -21,10 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.tables import BLOCK, KEY_CACHE_HITS, LOST, WORDS, Cache, Keys
+from compiler.kernels.tables import BLOCK, KEY_CACHE_HITS, LOST, WORDS, Cache, Keys, frozen
 from compiler.machine.cache import nbytes
 from compiler.machine.collector import Collector
 from compiler.machine.columns import end_of_bytes, gathered, readable, whole
+from compiler.machine.exact_keys import FOUND
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import KeyCache, table_bytes
 from compiler.machine.key_store import LEFT, KeyStore, stretch_of
@@ -75,6 +77,8 @@ class SealedWalker(SmallBatchWalker):
             pace.skip(count)
             return super().run(columns, set_ids, halt)
         found = Collector(set_ids)
+        if self._exact is not None:
+            self._exact.begin_answer()
         left, end = [], 0
         for column in columns:
             begin, end = end, end + len(column.offsets) - 1
@@ -199,15 +203,19 @@ class SealedWalker(SmallBatchWalker):
                     pace.skip(stop - start)
                     skipped.append(self._skip(part, stop, rows.start))
                 else:
-                    ask = self._ask_store if self._sealed_store.asks(len(part) - start) else self._ask
-                    stop = min(self._known_to(part), start + CHUNK, start + max(pace.left, 1))
-                    part.row, count = ask(part.others, start, stop, out)
+                    stored = self._sealed_store.asks(len(part) - start)
+                    stop = len(part) if stored else self._known_to(part)
+                    stop = min(stop, start + CHUNK, start + max(pace.left, 1))
+                    ask = self._ask_store if stored else self._ask
+                    part.row, count = ask(keys if stored else part.others, start, stop, out)
                     pace.note(answered=self._answered, lost=count)
                     if pace.pause:
                         self._sealed_store.drop()
                         self._sealed_store.take_back(needed=False)
                     if count:
                         lost.append(rows.start + start + np.flatnonzero(out[start : part.row] == LOST))
+                    if stored and self._exact is not None:
+                        self._exact.take_sets(out, start, part.row, found.simulated)
                     self._answer_known(part)
         return [*skipped, *(cut(column, np.concatenate(lost)) if lost else ())]
 
@@ -222,25 +230,43 @@ class SealedWalker(SmallBatchWalker):
         return first + start + rest
 
     def _ask_store(self, keys: Keys, row: int, stop: int, out: Int32s) -> tuple[int, int]:
-        """Do as :meth:`_ask`, but look keys up in the store first, and store those that only the tables know."""
+        """Do as :meth:`_ask`, but look keys up in the store first, and store those that are found elsewhere.
+
+        Those that patterns without wildcards spell have the numbers of their records until :meth:`ExactFinder.take_sets`.
+        """
         store, meta, start = self._sealed_store, self._seal.meta, row
         if not store.ready(self._unused_bytes):
-            return self._ask(keys, row, stop, out)
+            return row, 0
         words, lost = int(meta[WORDS]), 0
         stop = end_of_bytes(keys.offsets, row, store.end_of_stretch(row, stop), CHUNK_BYTES)
         rows, stop = store.look_up(keys, row, stop, 0, out)
         self._count_answered(keys, start, stop, len(rows))
         if len(rows):
-            part, found, at = whole(gathered(keys.offsets, keys.data, rows)), np.empty(len(rows), np.int32), 0
-            while at < len(rows):
-                at, count = self._ask(part, at, len(rows), found)
-                lost += count
+            part, found = whole(gathered(keys.offsets, keys.data, rows)), np.empty(len(rows), np.int32)
+            lost = self._ask_all(part, found)
             out[rows] = found
             store.keep(keys, found, 0, 0)
         asked = stretch_of(keys, start, stop, len(rows), int(meta[WORDS]) - words)
         meta[KEY_CACHE_HITS] += asked.hits
         store.judge(asked, word=self._word_cost, room=0, ahead=len(keys.offsets) - 1 - stop)
         return stop, lost
+
+    def _ask_all(self, keys: Keys, out: Int32s) -> int:
+        """Match keys, those that patterns without wildcards spell apart; return how many are lost."""
+        if self._exact is None:
+            return self._ask_others(keys, out)
+        places = np.empty(len(out), np.int32)
+        exact = self._exact.find_places(keys, places)
+        lost = self._ask_others(keys._replace(valid=frozen(~exact)), out)
+        out[exact] = places[exact]
+        return lost
+
+    def _ask_others(self, keys: Keys, out: Int32s) -> int:
+        row = lost = 0
+        while row < len(out):
+            row, count = self._ask(keys, row, len(out), out)
+            lost += count
+        return lost
 
     @property
     def _answered(self) -> int:
@@ -279,7 +305,8 @@ class SealedWalker(SmallBatchWalker):
         walked = Stretch(stop - start, *counts, int(keys.offsets[stop]) - int(keys.offsets[start]))
         self._sealed_store.heed(walked, cached=key_cache.policy.wanted)
         if self._sealed_store.due(walked, cached=len(table) > 0 and key_cache.policy.wanted):
-            self._sealed_store.begin(walked, word=self._word_cost, cached=len(table) > 0)
+            first = 0.0 if self._exact is None else FOUND
+            self._sealed_store.begin(walked, word=self._word_cost, cached=len(table) > 0, first=first)
         self._count_answered(keys, start, stop, lost)
         return stop, lost
 

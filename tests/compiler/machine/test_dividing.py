@@ -22,7 +22,7 @@ from compiler.kernels.work import SHARED_FROM
 from compiler.machine.columns import whole
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.parts import Parts
-from compiler.machine.policy import MANY_POSITIONS, ROOMY, Policy
+from compiler.machine.policy import FEW_POSITIONS, LONG_KEY, MANY_POSITIONS, ROOMY, SHORT_KEY, Policy
 from compiler.machine.seals import SealError
 from compiler.machine.simulator import Simulator
 from compiler.machine.trace import TracedDfa
@@ -74,15 +74,38 @@ def test_a_large_set_is_divided() -> None:
     assert answers(simulator, keys[:500]) == found[:500]
 
 
-def test_the_sizes_of_automaton_and_cache_decide(monkeypatch: pytest.MonkeyPatch) -> None:
-    nfa = fleet(5000)
-    assert not divided(LazyDfa(nfa, b".", None))
+def test_the_sizes_of_automaton_and_cache_decide_where_keys_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    nfa = fleet(17_000)
+    assert len(nfa) >= MANY_POSITIONS
+    assert not divided(LazyDfa(nfa, b".", 1 << 30))
     for capacity, apart in ((ROOMY * len(nfa), True), (ROOMY * len(nfa) + 1, False), (0, True)):
         assert divided(LazyDfa(nfa, b".", capacity)) is apart
         assert not divided(TracedDfa(nfa, b".", capacity))
         assert not divided(Simulator(nfa, b".")._machine)
     monkeypatch.setattr("compiler.machine.policy.MANY_POSITIONS", len(nfa) + 1)
     assert not divided(LazyDfa(nfa, b".", 1 << 20))
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "apart"),
+    [
+        (MANY_POSITIONS, SHORT_KEY, True),
+        (MANY_POSITIONS, SHORT_KEY - 1, False),
+        (MANY_POSITIONS - 1, LONG_KEY - 1, False),
+        (MANY_POSITIONS - 1, LONG_KEY, True),
+        (FEW_POSITIONS, LONG_KEY, True),
+        (FEW_POSITIONS - 1, 10 * LONG_KEY, False),
+    ],
+)
+def test_the_size_of_keys_decides_where_caches_are_large(count: int, size: int, apart: bool) -> None:
+    """Of patterns of two words, the first of which they share: there is a position for each, the root, and one for that word."""
+    patterns: list[list[Token]] = [[b"a", b"%0*d" % (size - 2, i)] for i in range(count - 2)]
+    nfa = build_nfa(patterns)
+    assert len(nfa) == count
+    machine = LazyDfa(nfa, b".", 1 << 30)
+    assert divided(machine) is apart
+    keys: list[bytes | None] = [b".".join((b"a", b"%0*d" % (size - 2, i))) for i in (0, count - 3, count - 2)]
+    assert answers(machine, keys) == [[0], [count - 3], []]
 
 
 @pytest.mark.parametrize(("plain", "others", "apart"), [(10, 10, True), (10, 11, False), (10, 0, True), (0, 10, False)])

@@ -197,6 +197,32 @@ def test_same_answers_of_many_keys(capacity: int, policy: str) -> None:
         assert sealed.stats().keys == 3 * len(LARGE_KEYS)
 
 
+@pytest.mark.parametrize("slots", [2, 64, 1 << 16])
+def test_sealed_tables_store_exact_keys_and_tell_their_sets_once(monkeypatch: pytest.MonkeyPatch, slots: int) -> None:
+    """With any room for what an answer remembers: the less, the more often it tells a set; by one thread and two."""
+    monkeypatch.setattr(exact_keys, "MOST_RECENT", slots)
+    nfa, expected = large()
+    known = LazyDfa(nfa, b".", 64 << 20, policy=Policy(exact=True, simulate=False))
+    answers(known, LARGE_KEYS)
+    seal = known.seal()
+    assert seal is not None
+    assert seal.sealed is not None
+    policy = Policy(exact=True, key_store=True)
+    machine = LazyDfa(nfa, b".", 64 << 20, policy=policy, key_cache="auto").with_seal(seal.sealed)
+    different = len({key for key in LARGE_KEYS if key in SPELLED})
+    sealed_sets = len(seal.sealed.set_end)
+    twice = column([*LARGE_KEYS, *LARGE_KEYS])
+    assert told(machine.match_batch([twice])) == 2 * expected
+    assert (found := found_keys(machine)) >= different
+    batch = machine.match_batch([twice])
+    assert told(batch) == 2 * expected
+    assert found_keys(machine) - found < 100  # the others are stored; a few at the end of a column are not asked for
+    if slots == 1 << 16:
+        assert different <= len(batch.offsets) - 1 <= different + sealed_sets + 100
+    for _ in range(2):
+        assert told(machine.match_batch([twice], threads=2)) == 2 * expected
+
+
 @pytest.mark.parametrize("room", [64, 256, 1000])
 def test_keys_that_are_looked_up_in_turn_with_others(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
     """A look-up ends in the middle of a block of keys that are walked, or where others begin, or tables must grow."""
