@@ -85,6 +85,11 @@ class KeyStore:
         return scratch if self._shared else scratch + self._stored.nbytes
 
     @property
+    def holds_keys(self) -> bool:
+        """Whether keys are stored that are not looked up now, as the store rests or has rested: these may come again."""
+        return not self.policy.active and self._stored.count > 0
+
+    @property
     def most(self) -> int:
         """The bytes that the walker's part of the tables may take."""
         return self._limit
@@ -244,11 +249,13 @@ class KeyStore:
         if self._asked is not None:  # else the tables had to go meanwhile
             self._stored.keep(self._asked, keys, ids, base, self._stored.most if self._shared else room)
 
-    def heed(self, walked: Stretch, *, cached: bool) -> None:
-        """Begin to sample keys where others have come, as :meth:`StorePolicy.heed` says."""
-        if self.policy.heed(walked, cached=cached):
+    def heed(self, walked: Stretch, *, cached: bool) -> bool:
+        """Tell whether other keys have come, as :meth:`StorePolicy.heed`; then those that come next are sampled."""
+        others = self.policy.heed(walked, cached=cached)
+        if others:
             self._come = self._least = 0
             self.sample.begin()
+        return others
 
     def judge(self, asked: Stretch, *, word: float, room: int, ahead: int = 0) -> None:
         """Take note of keys that were looked up, behind which so many are ``ahead``; at the end of a stretch, decide about the next."""

@@ -270,8 +270,8 @@ class Walker(BoundedCache):
         """Begin to store keys, those that were ``walked`` last being what comes, if it is time to think of that, or a sample says so."""
         store = self._key_store
         policy, sample = store.policy, store.sample
-        store.heed(walked, cached=self._key_cache.policy.wanted)
-        if sample.active and sample.tells(walked):
+        others = store.heed(walked, cached=self._key_cache.policy.wanted)
+        if not others and sample.active and sample.tells(walked):  # else none of them is in the sample yet
             before = self._before(cached=cached, rows=rows)
             within = store.recurs(ahead=column.ahead, room=self._room_to_store(cache), **before)
             if within:
@@ -279,7 +279,7 @@ class Walker(BoundedCache):
         if store.due(walked, cached=cached and self._key_cache.policy.wanted):
             start = column.row - walked.keys
             few = cached and self._exact is None and store.rest.are_few(column.keys, start, column.row, walked)
-            if few or policy.resting or not sample.fed:
+            if few or policy.resting or store.holds_keys or not sample.fed:
                 store.begin(walked, few=few, **self._before(cached=cached, rows=rows))
             else:
                 store.look_on()

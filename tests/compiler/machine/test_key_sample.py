@@ -293,6 +293,20 @@ def test_keys_that_have_no_room_must_come_again_before_they_are_expected_to() ->
     assert store.sample._least == 0
 
 
+def test_keys_that_came_before_a_sample_began_are_not_missed_in_it() -> None:
+    """Else those by which others are noticed would tell that nothing is ever sampled, and a trial would begin in which all are stored."""
+    few = column([b"w%d.m.x%d" % (i % 500, i % 500) for i in range(200_000)])
+    machine = LazyDfa(NFA, b".", 64 << 20, key_cache="auto")
+    for _ in range(3):
+        machine.match_batch([few])
+    store = walker_of(machine)._key_store
+    assert store.policy.resting
+    machine.match_batch([column([*ROUND])])
+    assert store.sample.active
+    assert store.sample.fed
+    assert store._stored.count == 0
+
+
 def test_all_keys_of_a_batch_are_expected_to_come() -> None:
     """In batches of some thousand nobody knows how long they go on, and longer than they have is not taken for granted."""
     rng = np.random.default_rng(3)
