@@ -350,6 +350,11 @@ def match_exact(patterns: list[list[Any]], reserved: bytes, keys: list[bytes | N
         for _ in range(3):  # sets of found keys become the cache's
             assert answers(machine, keys) == expected
         assert machine._walkers[0]._key_store._stored.count
+        sealed = machine.seal()
+        assert sealed is not None
+        for _ in range(3):  # the store is asked before the exact keys
+            assert answers(sealed, keys) == expected
+        assert sealed._walkers[0]._stored_keys.count
 
 
 class Place:
