@@ -11,7 +11,7 @@ import numpy as np
 
 from compiler.kernels._jit import inlined
 from compiler.kernels.filters import marks
-from compiler.kernels.sorting import sort
+from compiler.kernels.sorting import merge_runs
 from compiler.kernels.tables import FINAL, FIRST_IS_MANY, HAS_ONE, HAS_TAGS, LEADS_ON, LOOPS, Int32s, Program, Signed
 from compiler.kernels.transitions import child_of
 from compiler.kernels.unsigned import ONE, TWO, UPPER_HALF, ZERO
@@ -125,7 +125,7 @@ def close(program: Program, work: Work) -> None:
                 tag_count += 1
                 loop_tags += only_loops
     if not ascending:
-        sort(tags, np.int64(tag_count))
+        merge_runs(tags, np.int64(tag_count), work.spare_tags)
     work.counts[MEMBER_COUNT] = member_count
     work.counts[TAG_COUNT] = tag_count
     # No word can change a state in which all members only loop, and all accept tags are theirs.
@@ -134,14 +134,15 @@ def close(program: Program, work: Work) -> None:
 
 
 @inlined
-def ascend(scratch: Int32s, tags: Int32s, begin: Signed, end: Signed) -> None:
-    """Sort ``tags[begin:end]``."""
+def ascend(work: Work, tags: Int32s, begin: Signed, end: Signed) -> None:
+    """Sort ``tags[begin:end]``, with ``work.tags`` and ``work.spare_tags`` as scratch space."""
     ascending = True
     for i in range(begin + 1, end):
         ascending = ascending and tags[i - 1] < tags[i]
     if not ascending:
+        scratch = work.tags
         for i in range(end - begin):
             scratch[i] = tags[begin + i]
-        sort(scratch, np.int64(end - begin))
+        merge_runs(scratch, np.int64(end - begin), work.spare_tags)
         for i in range(end - begin):
             tags[begin + i] = scratch[i]

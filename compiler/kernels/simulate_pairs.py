@@ -293,6 +293,6 @@ def _answer(
             for j in range(end - begin):
                 tags[at + j] = tags[begin + j]
         last = at + end - begin
-        ascend(work.tags, tags, at, last)
+        ascend(work, tags, at, last)
         out[np.uint64(rows[np.uint64(first) + i])] = base - add_found_set(sets, last)
     return DONE

@@ -111,6 +111,8 @@ class Work(NamedTuple):
     """The live positions of the new set."""
     tags: Int32s
     """Its accept tags; or those of a key that is looked up whole, which may be more than the automaton has."""
+    spare_tags: Int32s
+    """As much room, in which they are sorted."""
     counts: Int64s
     """How many entries are in these arrays (MEMBER_COUNT and the constants below it)."""
 
@@ -201,6 +203,9 @@ def make_work(program: Program) -> Work:
         # A key has each position at most twice in a list, and a block of one key must fit.
         return np.empty(max(1 << 14, 2 * positions + 64), np.uint64)
 
+    def tags() -> Int32s:
+        return np.empty(max(len(program.tags), SHARED_FROM) + 1, np.int32)
+
     def deferred() -> Uint64s:
         # A walk stops after the block with which it reaches MOST_DEFERRED.
         return np.zeros(MOST_DEFERRED + BLOCK, np.uint64)
@@ -228,7 +233,8 @@ def make_work(program: Program) -> Work:
         entered=np.empty(positions, np.int32),
         epsilon=np.empty(positions, np.int32),
         members=np.empty(positions, np.int32),
-        tags=np.empty(max(len(program.tags), SHARED_FROM) + 1, np.int32),
+        tags=tags(),
+        spare_tags=tags(),
         counts=np.zeros(4, np.int64),
         pairs=pairs(),
         next_pairs=pairs(),
