@@ -21,7 +21,16 @@ from compiler.machine.expectation import NEVER, NO_ROOM
 from compiler.machine.key_sample import KeySample
 from compiler.machine.rest import Rest
 from compiler.machine.store_costs import Stretch
-from compiler.machine.store_policy import EARLIEST, KEY_BYTES, LITTLE, LONGEST_PAUSE, PAUSE, SIMULATED_KEY, StorePolicy
+from compiler.machine.store_policy import (
+    EARLIEST,
+    KEY_BYTES,
+    LASTING,
+    LITTLE,
+    LONGEST_PAUSE,
+    PAUSE,
+    SIMULATED_KEY,
+    StorePolicy,
+)
 from compiler.machine.stored_keys import StoredKeys, first_bytes
 from compiler.mappings import zeros
 from compiler.values import Int32s
@@ -40,8 +49,6 @@ SHARE, MOST = 2, 1 << 30
 
 CAUTION = 8
 """Times as many keys as a trial had that the sample was wrong about, before it is asked again; and twice as many each time."""
-LASTING = 4
-"""A stream is expected to go on for so many times as many keys as have come."""
 LEFT = 4
 """One part in so many of the room that a walker has left when it pledges some stays with it."""
 

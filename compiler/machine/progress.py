@@ -37,6 +37,7 @@ class Progress:
     """The keys after which the pace is judged again begin and end here."""
     stretch_words: int = 0
     stretch_builds: int = 0
+    stretch_hits: int = 0
     """What the counters said when that stretch began."""
     stretch_fresh: int = 0
     """The keys of that stretch that were deferred for a transition that nobody had asked for."""

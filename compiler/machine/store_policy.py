@@ -22,7 +22,7 @@ from compiler.machine.expectation import pays_from, pays_within
 from compiler.machine.recurrence import Recurrence, Sampled
 from compiler.machine.store_costs import COPIED, MISSED, SIMULATED, WORTH, Before, Stretch, bytes_of, looking_up
 
-__all__ = ["EARLIEST", "KEY_BYTES", "LONGEST_PAUSE", "PAUSE", "SIMULATED_KEY", "TRIAL", "StorePolicy"]
+__all__ = ["EARLIEST", "KEY_BYTES", "LASTING", "LONGEST_PAUSE", "PAUSE", "SIMULATED_KEY", "TRIAL", "StorePolicy"]
 
 EARLIEST, TRIAL, SHORTEST = 1 << 14, 1 << 13, 1 << 11
 """Keys that are walked before it is thought about a trial, or thought about it again; and keys of a trial, of which the latter half is
@@ -47,6 +47,8 @@ nanoseconds a key that those may take which the key cache does not know, being t
 NOTICED, NOTICEABLE, MARGIN = 1 << 14, 1.5, 0.05
 """Other keys have come where, of so many, the share that is walked is so many times what it was, and so much more besides. (Of fewer, it is told where
 the key cache gets to know other keys, which are few again: with 1,024, families with 500 to 1,100 keys took 1.2 times as long after a change.)"""
+LASTING = 4
+"""A stream is expected to go on for so many times as many keys as have come."""
 FOREVER = 1 << 40
 """More keys than any stream has."""
 LEFT = 0.8
@@ -183,7 +185,8 @@ class StorePolicy:
             times = 0 if curve is None else pays_from(curve, self._asked, ahead, took=took, each=each)
             if times != 1:
                 self.active = False
-                self.patience = self.patience if times == 0 else min(self.patience, times * self._asked)
+                if times:  # that many are expected when so many more have come
+                    self.patience = min(self.patience, (times - 1) * ahead // LASTING)
                 return
         if pays:
             self.patience = PAUSE

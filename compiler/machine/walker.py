@@ -225,7 +225,7 @@ class Walker(BoundedCache):
         if start >= column.stretch_end:
             column.stretch_row, column.stretch_end = start, min(len(column), start + self._pace.stretch)
             column.stretch_words, column.stretch_builds = int(meta[WORDS]), int(meta[BUILDS])
-            column.stretch_fresh = 0
+            column.stretch_hits, column.stretch_fresh = int(meta[KEY_CACHE_HITS]), 0
         hits, words, builds = int(meta[KEY_CACHE_HITS]), int(meta[WORDS]), int(meta[BUILDS])
         seen = int(meta[SEEN])
         stop = self._end_of_chunk(column)
@@ -316,6 +316,7 @@ class Walker(BoundedCache):
                 words=int(cache.meta[WORDS]) - column.stretch_words,
                 builds=int(cache.meta[BUILDS]) - column.stretch_builds,
                 members=self.live_positions,
+                hits=int(cache.meta[KEY_CACHE_HITS]) - column.stretch_hits,
                 fresh=column.stretch_fresh if self._was_full else None,
             )
 

@@ -12,13 +12,13 @@ from compiler import Token, Wildcard, build_nfa
 from compiler.kernels.work import SAMPLE_ASKED, SAMPLE_BITS, SAMPLE_HELD, SAMPLE_KNOWN
 from compiler.machine.expectation import NO_ROOM
 from compiler.machine.key_sample import LEAST, STEP, KeySample
-from compiler.machine.key_store import CAUTION, FEWEST, LASTING, KeyStore
+from compiler.machine.key_store import CAUTION, FEWEST, KeyStore
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.recurrence import Recurrence, Sampled
 from compiler.machine.simulator import Simulator
 from compiler.machine.store_costs import MISSED, WORTH, Stretch, looking_up
-from compiler.machine.store_policy import EARLIEST, NOTICED, PAUSE, StorePolicy
+from compiler.machine.store_policy import EARLIEST, LASTING, NOTICED, PAUSE, StorePolicy
 from compiler.machine.walker import Walker
 from compiler.prepare import jit_enabled
 from compiler.values import KeyColumn
@@ -333,3 +333,21 @@ def test_a_trial_ends_where_too_few_keys_are_ahead(ahead: int, active: bool) -> 
     assert (policy.patience < PAUSE) is not active, (
         "it is tried again when so many have come that as many may be expected"
     )
+
+
+@pytest.mark.parametrize("ahead", [1 << 17, 1 << 19, 1 << 21])
+def test_it_is_tried_again_when_that_pays(ahead: int) -> None:
+    """And not before, however short the trial was: as many keys are expected to be ahead as LASTING times those that have come."""
+
+    def tried(ahead: int) -> StorePolicy:
+        policy = StorePolicy()
+        policy.begin(WALKED, word=3.0)
+        for stored, known in ((4000, 20), (8000, 61)):
+            policy.judge(Stretch(4096, known, 5 * 4096, 30 * 4096), stored=stored, word=3.0, room=1 << 30, ahead=ahead)
+        return policy
+
+    lost = tried(ahead)
+    assert not lost.active
+    assert lost.patience < PAUSE
+    assert tried(ahead + LASTING * lost.patience).active
+    assert not tried(ahead + LASTING * lost.patience // 4).active

@@ -82,6 +82,19 @@ def test_a_dfa_that_does_not_learn_is_paused_after_its_first_trial() -> None:
     assert LESSON <= total <= 1.5 * LESSON
 
 
+@pytest.mark.parametrize("hits_count", [True, False])
+def test_keys_that_the_key_cache_knows_would_be_simulated_too(hits_count: bool) -> None:
+    """A transition is built for each word that is read, but ever fewer words are: a DFA that is judged by these alone does not learn."""
+    pace, built = Pace(lanes=8), 0
+    while built < 2 * LESSON and not pace.pause:
+        keys, known = pace.stretch, built / (2 * LESSON)
+        hits = int(known * keys)
+        words = builds = 4 * (keys - hits)
+        built += builds
+        pace.compare(keys=keys, hits=hits if hits_count else 0, words=words, builds=builds, members=1.0)
+    assert (pace.pause == 0) is hits_count
+
+
 def test_a_cache_that_was_full_is_left_aside_while_nothing_comes_again() -> None:
     """Stretches are short then, so that keys that come again are soon seen; and also where it wins."""
     pace = Pace(lanes=None)
