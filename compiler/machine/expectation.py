@@ -6,7 +6,7 @@ How soon keys come again says :mod:`compiler.machine.recurrence`, and what every
 from __future__ import annotations
 
 from compiler.machine.recurrence import Recurrence, Sampled
-from compiler.machine.store_costs import MISSED, WORTH, Before, Stretch, bytes_of, looking_up
+from compiler.machine.store_costs import WORTH, Before, Stretch, bytes_of, looking_up, storing
 
 __all__ = ["NEVER", "NO_ROOM", "pays_from", "pays_within"]
 
@@ -24,7 +24,7 @@ def pays_within(walked: Stretch, before: Before, sampled: Sampled, *, ahead: int
     they came last, as far as there is ``room``; or new ones by their curve.
     """
     size = walked.size / walked.keys
-    took = before.took(word=word, size=size)
+    took, missed = before.took(word=word, size=size), storing(size)
     apart = walked.found / walked.keys  # exact keys: these would be stored, too, and as many of them are different
     asked = before.walked + apart
     different = int(sampled.different * asked / max(before.walked, 1e-3))
@@ -36,26 +36,26 @@ def pays_within(walked: Stretch, before: Before, sampled: Sampled, *, ahead: int
         return NO_ROOM
     new = asked * (1 - sampled.share)
     further = min(ahead, int((most - different) / max(new, 1e-9)))
-    if (took - each) * further > (MISSED + took) * (different + new * further):
+    if (took - each) * further > (missed + took) * (different + new * further):
         return sampled.keys
     curve = sampled.curve
     if curve is None:
         return None
     stored = curve.different(ahead * asked)
     each = WORTH * looking_up(size, stored=int(stored))
-    if stored > most or (took - each) * ahead < (MISSED + took) * stored:
+    if stored > most or (took - each) * ahead < (missed + took) * stored:
         return None
-    return int(curve.until((each + MISSED) / (took + MISSED)) / asked)
+    return int(curve.until((each + missed) / (took + missed)) / asked)
 
 
-def pays_from(curve: Recurrence, come: int, ahead: int, *, took: float, each: float) -> int:
+def pays_from(curve: Recurrence, come: int, ahead: int, *, took: float, each: float, missed: float) -> int:
     """Return for how many times as many keys as are ``ahead`` storing further ones pays: 1 if it does for these, 0 for never.
 
-    So many keys have ``come``, and are stored; each ``took`` so long without that, and looking it up takes ``each``.
+    So many keys have ``come``, and are stored; each ``took`` so long without that, looking it up takes ``each``, and storing it ``missed``.
     """
     stored = curve.different(come)
     for doublings in range(DOUBLINGS):
         further = ahead << doublings
-        if (took - each) * further > (MISSED + took) * (curve.different(come + further) - stored):
+        if (took - each) * further > (missed + took) * (curve.different(come + further) - stored):
             return 1 << doublings
     return 0

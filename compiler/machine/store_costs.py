@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["COPIED", "MISSED", "SIMULATED", "WORTH", "Before", "Stretch", "bytes_of", "looking_up"]
+__all__ = ["COPIED", "SIMULATED", "WORTH", "Before", "Stretch", "bytes_of", "looking_up", "storing"]
 
 # The proportions are those that were found on 60 drawn families, each walked, walked by rows and looked up (Zen 5, where all of
 # them take two thirds of that). Half of the figures are within 15 % of what was measured, and nine in ten within 40.
@@ -17,9 +17,9 @@ FAR = ((2 << 20, 1.5), (8 << 20, 4.0))
 """What is added to that where the store takes more bytes than so many."""
 CACHED, CACHED_BYTE = 2.0, 0.2
 """Looking one of a few up in the key cache, and what each of its bytes adds."""
-MISSED, COPIED = 60.0, 50.0
-"""What a key that is not known costs besides being walked: it is copied to a column of such keys, and stored; and what it costs where there is
-no room to store it. (With nothing for the latter, a family within 4 MiB took 1.5 times as long as without the store when other keys came, of
+MISSED, MISSED_FROM, MISSED_BYTE, COPIED = 60.0, 32, 0.4, 50.0
+"""What a key that is not known costs besides being walked: it is copied to a column of such keys, and stored; what each of its bytes adds beyond
+so many, in memory that is new for the most part; and what it costs where there is no room to store it. (With nothing for the latter, a family within 4 MiB took 1.5 times as long as without the store when other keys came, of
 which it knew less than half; with 20, another one took 40 ns with a store that knew three quarters, and 29 without.)"""
 WALKED = 3.0
 """Walking a key, besides its words."""
@@ -104,6 +104,15 @@ def looking_up(size: float, *, stored: int) -> float:
     (9.0, 14.5)
     """
     return LOOKED_UP + BYTE * size + sum(more for least, more in FAR if bytes_of(stored, size) > least)
+
+
+def storing(size: float) -> float:
+    """Return the nanoseconds that a key of ``size`` bytes costs which is not known, and stored, besides being walked.
+
+    >>> storing(20.0), storing(132.0)
+    (60.0, 100.0)
+    """
+    return MISSED + MISSED_BYTE * max(size - MISSED_FROM, 0)
 
 
 def bytes_of(stored: float, size: float) -> float:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from compiler.machine.expectation import pays_from, pays_within
 from compiler.machine.recurrence import Recurrence, Sampled
-from compiler.machine.store_costs import COPIED, MISSED, SIMULATED, WORTH, Before, Stretch, bytes_of, looking_up
+from compiler.machine.store_costs import COPIED, SIMULATED, WORTH, Before, Stretch, bytes_of, looking_up, storing
 
 __all__ = ["EARLIEST", "KEY_BYTES", "LASTING", "LONGEST_PAUSE", "PAUSE", "SIMULATED_KEY", "TRIAL", "StorePolicy"]
 
@@ -161,7 +161,7 @@ class StorePolicy:
         # Where the room ends soon, nothing is spent on storing keys after that; and a first trial may be full for a while only, as an automaton takes
         # more room while its tables grow. (Later ones were not told from that at first, and one family took three times as long for it.)
         ends = full or room < bytes_of(stored, size)
-        missed = (1 - share) * (MISSED if not ends else COPIED if self.paid or self._older else 0.0)
+        missed = (1 - share) * (storing(size) if not ends else COPIED if self.paid or self._older else 0.0)
         missed += SIMULATED * asked.simulated / asked.keys
         took = self._before.took(word=word, size=size)
         pays = share * took > looking_up(size, stored=stored) + missed
@@ -182,7 +182,9 @@ class StorePolicy:
                 return
             curve = Recurrence.of(self._asked, before, (asked.keys, asked.hits))
             each = looking_up(size, stored=stored)
-            times = 0 if curve is None else pays_from(curve, self._asked, ahead, took=took, each=each)
+            times = (
+                0 if curve is None else pays_from(curve, self._asked, ahead, took=took, each=each, missed=storing(size))
+            )
             if times != 1:
                 self.active = False
                 if times:  # that many are expected when so many more have come

@@ -354,7 +354,7 @@ def match_exact(patterns: list[list[Any]], reserved: bytes, keys: list[bytes | N
         assert sealed is not None
         for _ in range(3):  # the store is asked before the exact keys
             assert answers(sealed, keys) == expected
-        assert sealed._walkers[0]._stored_keys.count
+        assert sealed._stored_keys.count
 
 
 class Place:

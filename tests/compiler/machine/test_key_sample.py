@@ -17,7 +17,7 @@ from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.recurrence import Recurrence, Sampled
 from compiler.machine.simulator import Simulator
-from compiler.machine.store_costs import MISSED, WORTH, Stretch, looking_up
+from compiler.machine.store_costs import WORTH, Stretch, looking_up, storing
 from compiler.machine.store_policy import EARLIEST, LASTING, NOTICED, PAUSE, StorePolicy
 from compiler.machine.walker import Walker
 from compiler.prepare import jit_enabled
@@ -225,7 +225,7 @@ def test_a_curve_says_when_storing_will_pay() -> None:
     assert found is not None
     share = 1 - np.exp(-found / EVEN.scale)
     took, each = policy._before.took(word=9.0, size=30.0), WORTH * looking_up(30.0, stored=200_000)
-    assert share * took == pytest.approx(each + (1 - share) * MISSED, rel=0.01)
+    assert share * took == pytest.approx(each + (1 - share) * storing(30.0), rel=0.01)
 
 
 def test_a_trial_whose_keys_are_expected_back_need_not_pay_before() -> None:
