@@ -77,6 +77,8 @@ class StorePolicy:
     """Keys until that is thought about again."""
     patience: int = PAUSE
     """The next pause."""
+    lost: bool = False
+    """Whether the last trial was lost: then each key counts for one until the next."""
     _waits: int = EARLIEST
     """The keys after which it is thought about a trial again, if none begins now."""
     _asked: int = 0
@@ -190,7 +192,7 @@ class StorePolicy:
                 if times:  # that many are expected when so many more have come
                     self.patience = min(self.patience, (times - 1) * ahead // LASTING)
                 return
-        if pays:
+        if pays and not ends:  # else the next judgement counts what is not stored
             self.patience = PAUSE
         self._share, self._stored, self.paid = share, stored, pays
         self.left = max(self._asked, SHORTEST // 2)

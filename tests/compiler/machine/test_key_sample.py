@@ -18,7 +18,7 @@ from compiler.machine.policy import Policy
 from compiler.machine.recurrence import Recurrence, Sampled
 from compiler.machine.simulator import Simulator
 from compiler.machine.store_costs import WORTH, Stretch, looking_up, storing
-from compiler.machine.store_policy import EARLIEST, LASTING, NOTICED, PAUSE, StorePolicy
+from compiler.machine.store_policy import EARLIEST, KEY_BYTES, LASTING, NOTICED, PAUSE, StorePolicy
 from compiler.machine.walker import Walker
 from compiler.prepare import jit_enabled
 from compiler.values import KeyColumn
@@ -351,3 +351,26 @@ def test_it_is_tried_again_when_that_pays(ahead: int) -> None:
     assert lost.patience < PAUSE
     assert tried(ahead + LASTING * lost.patience).active
     assert not tried(ahead + LASTING * lost.patience // 4).active
+
+
+def test_long_keys_are_waited_for_as_many_of_as_of_others_after_a_lost_trial() -> None:
+    store, long = KeyStore(64 << 20, wanted=None), Stretch(1000, size=1000 * 16 * KEY_BYTES)
+    before = store.policy.left
+    store.due(long)
+    assert before - store.policy.left == 16_000
+    store.drop(lost=True)
+    before = store.policy.left
+    store.due(long)
+    assert before - store.policy.left == 1000
+    assert store.left_to_simulate == store.policy.left
+
+
+def test_a_trial_that_pays_as_nothing_more_is_stored_does_not_make_pauses_short_again() -> None:
+    """What is not known costs nothing until the next judgement, which would be lost, and the next trial as soon as the first."""
+    for room, patience in ((1 << 24, PAUSE), (0, 8 * PAUSE)):
+        policy = StorePolicy(patience=8 * PAUSE)
+        policy.begin(WALKED, word=9.0)
+        policy.judge(Stretch(4096, 2048, 5 * 2048, 30 * 4096), stored=4000, word=9.0, room=room)
+        policy.judge(Stretch(4096, 3500, 5 * 596, 30 * 4096), stored=4600, word=9.0, room=room)
+        assert policy.paid
+        assert policy.patience == patience
