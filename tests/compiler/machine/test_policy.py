@@ -95,6 +95,25 @@ def test_keys_that_the_key_cache_knows_would_be_simulated_too(hits_count: bool) 
     assert (pace.pause == 0) is hits_count
 
 
+def test_keys_that_soon_are_in_the_key_cache_are_not_simulated() -> None:
+    """Six hundred keys of twelve words, of which some are frequent: some two thousand transitions, and then nothing is built any more."""
+    rng = np.random.default_rng(0)
+    keys = [[b"w%d" % word for word in rng.integers(0, 60, 12)] for _ in range(600)]
+    patterns: list[list[Token]] = []
+    for key in keys[:100]:
+        ends = int(rng.integers(2, 10))
+        patterns.append(
+            [*key[:ends], Wildcard.ONE, *key[ends + 1 :]] if rng.random() < 0.7 else [*key[:ends], Wildcard.MANY]
+        )
+    shares = np.arange(1, 601) ** -1.2
+    come: list[bytes | None] = [b".".join(keys[i]) for i in rng.choice(600, 50_000, p=shares / shares.sum())]
+    machine = LazyDfa(build_nfa(patterns), b".", 4 << 20, key_cache="auto", policy=Policy(key_store=False))
+    answers(machine, come)
+    found = machine.stats()
+    assert found.transitions > LESSON
+    assert found.fallbacks == 0
+
+
 def test_a_cache_that_was_full_is_left_aside_while_nothing_comes_again() -> None:
     """Stretches are short then, so that keys that come again are soon seen; and also where it wins."""
     pace = Pace(lanes=None)
