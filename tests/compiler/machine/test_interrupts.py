@@ -43,6 +43,8 @@ SIGNALS = int(os.environ.get("DFA_ROUTER_SIGNALS", "1000"))
 
 steps = strides(29)
 """A call is broken off at some of its steps, others in each run, and by ``make long`` at every one."""
+few_steps = strides(101)
+"""The same where a call has many thousand."""
 
 
 def keys_of(seed: int, count: int) -> list[bytes]:
@@ -188,7 +190,7 @@ def test_a_sealed_machine_may_be_broken_off_at_every_step(capacity: int, key_cac
     assert everywhere(make, lambda machine: machine.seal(), stride=stride) > 5
 
 
-@steps
+@few_steps
 @pytest.mark.parametrize("capacity", [9000, 1 << 17])
 def test_a_sealed_machine_that_stores_keys_may_be_broken_off_at_every_step(
     monkeypatch: pytest.MonkeyPatch, capacity: int, stride: int
