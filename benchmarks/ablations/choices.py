@@ -30,8 +30,13 @@ class Ablation:
     changes: tuple[Change, ...]
 
 
-VECTORS, LANES, READING = (f"compiler/kernels/{name}.py" for name in ("_vectors", "_lanes", "reading"))
-STEPS = ("ask_eight", "read_eight", "shift_eight", "step_eight", "step_eight_in_rows")
+VECTORS, WORDS, LANES, WIDE, READING = (
+    f"compiler/kernels/{name}.py" for name in ("_vectors", "_word_vectors", "_lanes", "_wide_lanes", "reading")
+)
+STEPS = (
+    (WORDS, "read_eight"),
+    *((VECTORS, name) for name in ("ask_eight", "shift_eight", "step_eight", "step_eight_in_rows")),
+)
 
 BYTE_BY_BYTE = """\
     mask = ZERO
@@ -67,7 +72,7 @@ ABLATIONS = (
         (
             Change(READING, "    mask = equal64(data, at, separator)\n", BYTE_BY_BYTE),
             Change(
-                VECTORS,
+                WORDS,
                 "look_eight: Any = intrinsic(_look_eight)",
                 "from compiler.kernels._plain import look_eight",
             ),
@@ -75,14 +80,18 @@ ABLATIONS = (
     ),
     Ablation(
         "all words of a key are cut out by one permutation of bytes (instead of one by one)",
-        (Change(VECTORS, "if not permutes_bytes():", "if True:"),),
+        (Change(LANES, 'return {"+avx512vbmi", "+avx512vbmi2"} <= features()', "return False"),),
     ),
     Ablation(
         "eight keys take a step in vectors (instead of one by one)",
         tuple(
-            Change(VECTORS, f"{step}: Any = intrinsic(_{step})", f"from compiler.kernels._plain import {step}")
-            for step in STEPS
+            Change(file, f"{step}: Any = intrinsic(_{step})", f"from compiler.kernels._plain import {step}")
+            for file, step in STEPS
         ),
+    ),
+    Ablation(
+        "what is compared stays in numbers where the processor has no masks of bits (instead of whatever LLVM makes of such masks)",
+        (Change(WIDE, 'return WideLanes(builder) if "+avx2" in', 'return Lanes(builder) if "+avx2" in'),),
     ),
     Ablation(
         "eight numbers are gathered by eight loads (instead of by the processor's gather instruction)",

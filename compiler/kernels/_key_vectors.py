@@ -14,6 +14,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from compiler.kernels._lanes import INT, LANES, VECTOR, Lanes, opened
+from compiler.kernels._wide_lanes import lanes
 from compiler.kernels.tables import KEY_CACHE_BYTES, KEY_CACHE_FOLD, SCRAMBLE
 
 __all__ = ["look_up_eight"]
@@ -35,10 +36,10 @@ def _look_up_eight(
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         of_all = opened(context, builder, signature, arguments)
         offsets, data, row, table, shift, base, out, rows, begins, ends, slots, n = of_all
-        v, b = Lanes(builder), builder
+        v, b = lanes(builder), builder
         begin, end = (v.load_narrow(offsets, at) for at in (row, b.add(row, INT(1))))
         length = b.sub(end, begin)
-        hashed = b.select(b.icmp_unsigned("<", length, v.all(KEY_CACHE_BYTES)), length, v.all(KEY_CACHE_BYTES))
+        hashed = v.least(length, KEY_CACHE_BYTES)
         longest = b.call(v.function(ir.FunctionType(INT, [VECTOR]), "llvm.vector.reduce.umax.v8i64"), [hashed])
         rounds = b.lshr(b.add(longest, INT(7)), INT(3))
 
@@ -46,43 +47,42 @@ def _look_up_eight(
             """Load the next eight bytes of each key behind ``done`` ones, zeros behind its end: there are PADDING bytes behind all keys."""
             value = v.gather(data, [b.add(at, done) for at in _each_offset(v, offsets, row)], align=1)
             left = b.sub(length, v.spread(done))
-            bits = b.shl(b.select(b.icmp_signed(">", left, v.all(0)), left, v.all(0)), v.all(3))
-            short = b.icmp_signed("<", left, v.all(8))
-            return b.and_(value, b.select(short, b.sub(b.shl(v.all(1), b.and_(bits, v.all(63))), v.all(1)), v.all(-1)))
+            bits = b.shl(v.kept(v.less(v.all(0), left), left), v.all(3))
+            short = v.less(left, v.all(8))
+            return b.and_(value, v.select(short, b.sub(b.shl(v.all(1), b.and_(bits, v.all(63))), v.all(1)), v.all(-1)))
 
         def mix(mixed: Any, value: Any) -> Any:
             return b.mul(b.xor(b.xor(mixed, b.lshr(mixed, v.all(KEY_CACHE_FOLD))), value), v.all(SCRAMBLE))
 
         words = cgutils.alloca_once(b, ir.ArrayType(VECTOR, ROUNDS))
         word = read(INT(0))
-        mixed = cgutils.alloca_once_value(
-            b, b.select(b.icmp_unsigned("!=", length, v.all(0)), mix(length, word), length)
-        )
+        mixed = cgutils.alloca_once_value(b, v.kept(v.differ(length, v.all(0)), mix(length, word)))
         with cgutils.for_range_slice(b, INT(1), rounds, INT(1), intp=INT, inc=True) as (place, _):
             done = b.shl(place, INT(3))
             value, before = read(done), b.load(mixed)
             b.store(value, b.gep(words, [INT(0), place]))
-            live = b.icmp_unsigned("<", v.spread(done), hashed)
-            b.store(b.select(live, mix(before, value), before), mixed)
+            live = v.less(v.spread(done), hashed)
+            b.store(v.select(live, mix(before, value), before), mixed)
         slot = b.shl(v.home(b.load(mixed), shift), v.all(3))
         each = v.taken_apart(slot)
         entry, known = v.gather_pairs(table, [b.lshr(one, INT(1)) for one in each])
         accept = b.and_(entry, v.all(0xFFFFFFFF))
-        equal = b.or_(b.icmp_unsigned("==", known, word), b.icmp_unsigned("==", length, v.all(0)))
-        first = b.and_(b.icmp_unsigned("==", b.lshr(entry, v.all(32)), length), equal)
-        same = cgutils.alloca_once_value(b, b.and_(first, b.icmp_unsigned("!=", accept, v.all(0))))
+        equal = v.either(v.equal(known, word), v.equal(length, v.all(0)))
+        first = v.both(v.equal(b.lshr(entry, v.all(32)), length), equal)
+        same = cgutils.alloca_once_value(b, v.without(first, v.equal(accept, v.all(0))))
         with cgutils.for_range_slice(b, INT(1), rounds, INT(1), intp=INT, inc=True) as (place, _):
-            beyond = b.icmp_unsigned(">=", v.spread(b.shl(place, INT(3))), hashed)
+            beyond = v.other_than(v.less(v.spread(b.shl(place, INT(3))), hashed))
             known = v.gather(table, [b.add(one, b.add(place, INT(1))) for one in each])
-            equal = b.icmp_unsigned("==", known, b.load(b.gep(words, [INT(0), place])))
-            b.store(b.and_(b.load(same), b.or_(beyond, equal)), same)
+            equal = v.equal(known, b.load(b.gep(words, [INT(0), place])))
+            b.store(v.both(b.load(same), v.either(beyond, equal)), same)
         v.store_narrow(b.add(accept, v.spread(b.sub(base, INT(1)))), out, row)
-        missing = b.not_(b.load(same))
+        missing = v.other_than(b.load(same))
         found = v.mask(missing)
         with b.if_then(b.icmp_unsigned("!=", found, INT(0)), likely=False):
-            v.store(v.packed(b.add(v.places(), v.spread(row)), missing), rows, n)
+            v.store(v.places_of(missing, row), rows, n)
             # An empty key has no words.
-            v.store(v.packed(b.add(begin, b.zext(b.icmp_unsigned("==", begin, end), VECTOR)), missing), begins, n)
+            begin = v.select(v.equal(begin, end), b.add(begin, v.all(1)), begin)
+            v.store(v.packed(begin, missing), begins, n)
             v.store(v.packed(end, missing), ends, n)
             v.store(v.packed(slot, missing), slots, n)
         return found

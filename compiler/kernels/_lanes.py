@@ -24,6 +24,7 @@ __all__ = [
     "PAIR",
     "VECTOR",
     "Lanes",
+    "features",
     "opened",
     "permutes_bytes",
 ]
@@ -48,10 +49,6 @@ class Lanes:
     def all(self, value: int) -> Any:
         """Return a vector with a constant in all lanes; a negative one is taken modulo 2^64."""
         return VECTOR([value % 2**64] * LANES)
-
-    def places(self) -> Any:
-        """Return the vector 0, 1, ..., 7: each lane's own number."""
-        return VECTOR(list(range(LANES)))
 
     def spread(self, value: Any, kind: Any = VECTOR) -> Any:
         """Return a vector with one value in all lanes."""
@@ -125,16 +122,65 @@ class Lanes:
             ]
         return rows
 
-    def mask(self, bits: Any) -> Any:
-        """Return a vector of eight bits as one number, the first lane's bit lowest."""
-        return self.builder.zext(self.builder.bitcast(bits, ir.IntType(LANES)), INT)
+    def equal(self, a: Any, b: Any) -> Any:
+        """Compare eight numbers with eight; return a *choice*, which has a bit for each lane."""
+        return self.builder.icmp_unsigned("==", a, b)
 
-    def packed(self, values: Any, bits: Any) -> Any:
-        """Move the numbers of the lanes whose bit is set to the first lanes, in order; the other lanes are 0."""
+    def differ(self, a: Any, b: Any) -> Any:
+        """Return the choice of the lanes whose numbers are not the same."""
+        return self.builder.icmp_unsigned("!=", a, b)
+
+    def less(self, a: Any, b: Any) -> Any:
+        """Return the choice of the lanes where a is less than b; both are numbers with signs."""
+        return self.builder.icmp_signed("<", a, b)
+
+    def least(self, values: Any, most: int) -> Any:
+        """Return eight numbers without signs, or ``most`` in place of those that are more. (LLVM knows then how many there can be, and unrolls loops by that.)"""
+        limit = self.all(most)
+        return self.builder.select(self.builder.icmp_unsigned("<", values, limit), values, limit)
+
+    def odd(self, values: Any) -> Any:
+        """Return the choice of the lanes whose numbers are odd."""
+        return self.builder.trunc(values, BITS)
+
+    def both(self, one: Any, other: Any) -> Any:
+        """Return the choice of the lanes that are in both choices."""
+        return self.builder.and_(one, other)
+
+    def either(self, one: Any, other: Any) -> Any:
+        """Return the choice of the lanes that are in one of two choices."""
+        return self.builder.or_(one, other)
+
+    def without(self, one: Any, other: Any) -> Any:
+        """Return the choice of the lanes that are in one choice and not in the other."""
+        return self.builder.and_(one, self.builder.not_(other))
+
+    def other_than(self, choice: Any) -> Any:
+        """Return the choice of all other lanes."""
+        return self.builder.not_(choice)
+
+    def select(self, choice: Any, a: Any, b: Any) -> Any:
+        """Return the numbers of a in the lanes that are in a choice, and those of b in the others."""
+        return self.builder.select(choice, a, b)
+
+    def kept(self, choice: Any, values: Any) -> Any:
+        """Return the numbers in the lanes that are in a choice, and 0 in the others."""
+        return self.select(choice, values, self.all(0))
+
+    def mask(self, choice: Any) -> Any:
+        """Return a choice as one number, the first lane's bit lowest."""
+        return self.builder.zext(self.builder.bitcast(choice, ir.IntType(LANES)), INT)
+
+    def packed(self, values: Any, choice: Any) -> Any:
+        """Move the numbers, below 2^32, of the lanes that are in a choice to the first lanes, in order; what the other lanes get means nothing."""
         function = self.function(
             ir.FunctionType(VECTOR, [VECTOR, BITS, VECTOR]), "llvm.experimental.vector.compress.v8i64"
         )
-        return self.builder.call(function, [values, bits, self.all(0)])
+        return self.builder.call(function, [values, choice, self.all(0)])
+
+    def places_of(self, choice: Any, first: Any) -> Any:
+        """Return the numbers of the lanes that are in a choice, counted from ``first``, in the first lanes; what the other lanes get means nothing."""
+        return self.packed(self.builder.add(VECTOR(list(range(LANES))), self.spread(first)), choice)
 
     def prefetch(self, array: Any, indices: list[Any]) -> None:
         """Tell the processor to load numbers of an array into its cache."""
@@ -170,9 +216,12 @@ def opened(context: Any, builder: Any, signature: Any, arguments: Any) -> list[A
     return [context.make_array(k)(context, builder, v) if isinstance(k, types.Array) else v for k, v in pairs]
 
 
+def features() -> set[str]:
+    """Return what the processor can do that is compiled for, each with a plus or, if it cannot, a minus."""
+    named = cast("Any", config).CPU_FEATURES  # set where numba is told to compile for another processor
+    return set((cast("Any", codegen).get_host_cpu_features() if named is None else named).split(","))
+
+
 def permutes_bytes() -> bool:
     """Tell whether the processor that is compiled for can compress and permute the bytes of a vector (AVX-512 VBMI and VBMI2)."""
-    features = cast("Any", config).CPU_FEATURES  # set where numba is told to compile for another processor
-    if features is None:
-        features = cast("Any", codegen).get_host_cpu_features()
-    return {"+avx512vbmi", "+avx512vbmi2"} <= set(features.split(","))
+    return {"+avx512vbmi", "+avx512vbmi2"} <= features()

@@ -13,6 +13,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from compiler.kernels._lanes import INT, VECTOR, Lanes, opened
+from compiler.kernels._wide_lanes import lanes
 from compiler.kernels.tables import SCRAMBLE
 
 __all__ = ["stations_of_eight"]
@@ -35,7 +36,7 @@ def _stations_of_eight(
         several, place_offsets, places, name_offsets, names, row, table, multiplier, out = opened(
             context, builder, signature, arguments
         )
-        v, b = Lanes(builder), builder
+        v, b = lanes(builder), builder
         kept = [cgutils.alloca_once(b, VECTOR) for _ in range(3)]
         with b.if_else(b.icmp_unsigned("!=", several, several.type(0))) as (each, single):
             with each:
@@ -61,12 +62,12 @@ def _stations_of_eight(
             for pair in range(ENTRY // 2)
             for number in v.gather_pairs(table, [b.add(one, INT(pair)) for one in at])
         ]
-        differs = b.or_(*(b.icmp_unsigned(">", one, v.all(LONGEST)) for one in (length, name_length)))
+        differs = v.either(*(v.less(v.all(LONGEST), one) for one in (length, name_length)))
         for known, wanted in zip(entry, (first, last, name_first, name_last, lengths), strict=False):
-            differs = b.or_(differs, b.icmp_unsigned("!=", known, wanted))
+            differs = v.either(differs, v.differ(known, wanted))
         number = entry[ENTRY - 1]
         # An empty entry has the number 0, and all of its own are counted from 1.
-        v.store_narrow(b.sub(b.select(differs, v.all(0), number), v.all(1)), out, row)
+        v.store_narrow(b.sub(v.kept(v.other_than(differs), number), v.all(1)), out, row)
         return context.get_dummy_value()
 
     return types.void(*given), generate
@@ -82,9 +83,9 @@ def _ends_of_eight(v: Lanes, offsets: Any, data: Any, row: Any) -> tuple[Any, An
     b = v.builder
     begins, ends = (v.load_narrow(offsets, at) for at in (row, b.add(row, INT(1))))
     length = b.sub(ends, begins)
-    short = b.select(b.icmp_unsigned("<", length, v.all(8)), length, v.all(8))
+    short = v.least(length, 8)
     part = b.sub(b.shl(v.all(1), b.and_(b.shl(short, v.all(3)), v.all(63))), v.all(1))
-    mask = b.select(b.icmp_unsigned("==", short, v.all(8)), v.all(-1), part)
+    mask = v.select(v.equal(short, v.all(8)), v.all(-1), part)
     first, last = (b.and_(v.gather(data, v.taken_apart(at), align=1), mask) for at in (begins, b.sub(ends, short)))
     return first, last, length
 

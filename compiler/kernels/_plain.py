@@ -1,4 +1,4 @@
-"""The steps of :mod:`compiler.kernels._vectors`, ``_record_vectors`` and ``_key_vectors`` without vectors: a key at a time, and text byte by byte.
+"""The steps of :mod:`compiler.kernels._vectors`, ``_word_vectors``, ``_record_vectors`` and ``_key_vectors`` without vectors: a key at a time, and text byte by byte.
 
 The engine does not use them. They say in plain code what the vectors do, tests hold the vectors to them, and the vectors are
 measured against them (``python -m benchmarks ablations``). Arguments and results are the same.
@@ -112,7 +112,9 @@ def look_up_eight(
 
 @inlined
 def read_eight(
-    heads: Uint64s,
+    data: Bytes,
+    froms: Uint64s,
+    heads: Uint64s,  # noqa: ARG001 - only of vectors, which may have cut these words out
     stops: Uint64s,
     counts: Uint64s,
     level: Unsigned,
@@ -135,7 +137,7 @@ def read_eight(
         if level != ZERO:
             begin = (stops[key] >> EIGHT * (level - ONE) & LANE_MASK) + ONE
         length = (stops[key] >> EIGHT * level & LANE_MASK) - begin
-        name = heads[BLOCK_ROW * level + key]
+        name = load64(data, froms[key] + begin)
         if length < EIGHT:
             name = name & (ONE << EIGHT * length) - ONE | length << LENGTH_SHIFT
         elif length > EIGHT or name >> LENGTH_SHIFT <= EIGHT:

@@ -12,6 +12,7 @@ from numba.extending import intrinsic
 
 from compiler.kernels._lanes import Lanes, opened
 from compiler.kernels._vectors import end_of_step, may_be_literal
+from compiler.kernels._wide_lanes import lanes
 from compiler.kernels.seal_tables import (
     CHOICE_SHIFT,
     CHOICES,
@@ -40,7 +41,7 @@ def _ask_eight_records(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         records, filters, pairs, symbols, places, defaults, first = opened(context, builder, signature, arguments)
-        v, b = Lanes(builder), builder
+        v, b = lanes(builder), builder
         pair, symbol = v.load(pairs, first), v.load(symbols, first)
         head, literals = v.gather_pairs(records, v.load_each(pairs, first))
         v.store(b.and_(head, v.all(COMPLETE | (1 << REFERENCE_BITS) - 1)), defaults, first)
@@ -50,7 +51,7 @@ def _ask_eight_records(
         last = b.sub(b.shl(v.all(1), b.and_(size, v.all(MOST_BUCKETS))), v.all(1))
         bucket = b.and_(b.lshr(b.mul(symbol, v.all(SCRAMBLE)), shift), last)
         place = b.add(b.add(pair, v.all(1)), bucket)
-        place = b.select(may_be_literal(v, filters, literals, symbol), place, v.all(0))
+        place = v.kept(may_be_literal(v, filters, literals, symbol), place)
         v.store(place, places, first)
         v.prefetch(records, v.each(b.shl(place, v.all(1))))
         return context.get_dummy_value()
@@ -73,23 +74,23 @@ def _step_eight_records(
         records, states, symbols, places, defaults, words, level, first, late, lates, pairs = opened(
             context, builder, signature, arguments
         )
-        v, b = Lanes(builder), builder
+        v, b = lanes(builder), builder
         state, symbol = v.load(states, first), v.load(symbols, first)
         place, default = v.load(places, first), v.load(defaults, first)
         one, other = v.gather_pairs(records, v.load_each(places, first))
         half, nothing = v.all(32), v.all(0)
         # What is not in its bucket, nor in the next, is no literal if the record is complete.
-        alone = b.icmp_unsigned("==", b.and_(other, v.all(OVERFLOWED)), nothing)
-        complete = b.and_(b.icmp_signed("<", default, nothing), alone)
-        target = b.select(complete, default, nothing)
-        target = b.select(b.icmp_unsigned("==", b.lshr(other, half), symbol), other, target)
-        target = b.select(b.icmp_unsigned("==", b.lshr(one, half), symbol), one, target)
-        target = b.select(b.icmp_unsigned("==", place, nothing), default, target)
+        alone = v.equal(b.and_(other, v.all(OVERFLOWED)), nothing)
+        complete = v.both(v.less(default, nothing), alone)
+        target = v.kept(complete, default)
+        target = v.select(v.equal(b.lshr(other, half), symbol), other, target)
+        target = v.select(v.equal(b.lshr(one, half), symbol), one, target)
+        target = v.select(v.equal(place, nothing), default, target)
         target = b.and_(target, v.all((1 << REFERENCE_BITS) - 1))
-        live = b.icmp_unsigned("<", v.spread(level), v.load(words, first))
-        live = b.and_(live, b.icmp_unsigned("==", b.and_(state, v.all(FINAL)), v.all(0)))
-        known = b.icmp_unsigned("!=", target, v.all(0))
-        after = b.select(b.and_(live, known), target, state)
+        live = v.less(v.spread(level), v.load(words, first))
+        live = v.both(live, v.equal(b.and_(state, v.all(FINAL)), nothing))
+        known = v.differ(target, nothing)
+        after = v.select(v.both(live, known), target, state)
         pair = _pairs(v, after)
         v.store(pair, pairs, first)
         return end_of_step(v, after, states, first, records, pair, live, known, late, lates)
@@ -101,8 +102,7 @@ def _step_eight_records(
 def _pairs(v: Lanes, references: Any) -> Any:
     """Return the pairs that references refer to, as :func:`compiler.kernels.records.pair_of` does."""
     b = v.builder
-    has_record = b.icmp_unsigned("==", b.and_(references, v.all(FINAL | ENDED)), v.all(0))
-    return b.select(has_record, references, v.all(0))
+    return v.kept(v.equal(b.and_(references, v.all(FINAL | ENDED)), v.all(0)), references)
 
 
 ask_eight_records: Any = intrinsic(_ask_eight_records)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import equal64, inlined, load64, ones, prefetch, trailing_zeros
-from compiler.kernels._vectors import look_eight, read_eight
+from compiler.kernels._word_vectors import look_eight, read_eight
 from compiler.kernels.tables import (
     START,
     START_RESERVED,
@@ -162,7 +162,7 @@ def look_at(
 
     Only words that end within the next 64 bytes are found. If the first one does not, it is found alone, with LONG as its
     end: it ends one byte before the new ``begins``. :class:`compiler.kernels.work.Work` says what the arrays get; these
-    are its fields, as in :func:`compiler.kernels._vectors.look_eight`.
+    are its fields, as in :func:`compiler.kernels._word_vectors.look_eight`.
     """
     at, end = begins[key], ends[key]
     froms[key] = at
@@ -204,11 +204,12 @@ def read_words(program: Program, data: Bytes, work: Work, n: Unsigned, level: Un
     """Write the symbols of word ``level`` of keys 0 to n - 1 into ``work.symbols``: 0 if it is no literal."""
     words, shift, multiplier = program.words, np.uint64(program.word_shift), np.uint64(program.word_multiplier)
     word_data, word_offsets = program.word_data, program.word_offsets
+    froms, heads, stops, counts = work.froms, work.heads, work.stops, work.words
     symbols, late = work.symbols, work.late
     i = lates = ZERO
     while i < n:
         lates += ones(
-            read_eight(work.heads, work.stops, work.words, level, i, words, shift, multiplier, symbols, late, lates)
+            read_eight(data, froms, heads, stops, counts, level, i, words, shift, multiplier, symbols, late, lates)
         )
         i += EIGHT
     # Words that are named by hash, or are not in their home slots.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -13,7 +13,7 @@ import pytest
 
 from compiler import Wildcard, build_nfa
 from compiler.automata.twin import Twin
-from compiler.kernels import _plain, _vectors
+from compiler.kernels import _plain, _vectors, _word_vectors
 from compiler.kernels._jit import inlined, kernel
 from compiler.kernels._lanes import permutes_bytes
 from compiler.kernels.reading import look_at
@@ -27,7 +27,7 @@ from tests.compiler.machines import answers, without_bits
 Uint64s = npt.NDArray[np.uint64]
 
 ZERO, ONE, EIGHT, DOT = np.uint64(0), np.uint64(1), np.uint64(8), np.uint8(46)
-SHIFT = np.uint64(59)
+SHIFT, WORD_SHIFT = np.uint64(59), np.uint64(57)
 WORDS = [
     b"",
     b"a",
@@ -45,13 +45,13 @@ WORDS = [
 
 @kernel
 def look(data: Any, begins: Any, ends: Any, counts: Any, froms: Any, stops: Any, heads: Any) -> Any:
-    beyond = _vectors.look_eight(data, begins, ends, ZERO, DOT, counts, froms, stops, heads)
+    beyond = _word_vectors.look_eight(data, begins, ends, ZERO, DOT, counts, froms, stops, heads)
     return _finished(beyond, data, begins, ends, counts, froms, stops, heads)
 
 
 @kernel  # a kernel of its own, as it is compiled for a processor that cannot permute bytes
-def look_one_by_one(data: Any, begins: Any, ends: Any, counts: Any, froms: Any, stops: Any, heads: Any) -> Any:
-    beyond = _vectors.look_eight(data, begins, ends, ZERO, DOT, counts, froms, stops, heads)
+def count_out(data: Any, begins: Any, ends: Any, counts: Any, froms: Any, stops: Any, heads: Any) -> Any:
+    beyond = _word_vectors.look_eight(data, begins, ends, ZERO, DOT, counts, froms, stops, heads)
     return _finished(beyond, data, begins, ends, counts, froms, stops, heads)
 
 
@@ -71,16 +71,27 @@ def _finished(beyond: Any, data: Any, begins: Any, ends: Any, counts: Any, froms
 
 @kernel
 def read(
-    heads: Any, stops: Any, counts: Any, level: Any, table: Any, shift: Any, by: Any, symbols: Any, late: Any
+    data: Any, froms: Any, heads: Any, stops: Any, counts: Any, level: Any, table: Any, by: Any, symbols: Any, late: Any
 ) -> Any:
-    return _vectors.read_eight(heads, stops, counts, level, ZERO, table, shift, by, symbols, late, ZERO)
+    return _word_vectors.read_eight(
+        data, froms, heads, stops, counts, level, ZERO, table, WORD_SHIFT, by, symbols, late, ZERO
+    )
+
+
+@kernel  # a kernel of its own, as it is compiled for a processor that cannot permute bytes
+def read_from_text(
+    data: Any, froms: Any, heads: Any, stops: Any, counts: Any, level: Any, table: Any, by: Any, symbols: Any, late: Any
+) -> Any:
+    return _word_vectors.read_eight(
+        data, froms, heads, stops, counts, level, ZERO, table, WORD_SHIFT, by, symbols, late, ZERO
+    )
 
 
 @kernel
 def read_plainly(
-    heads: Any, stops: Any, counts: Any, level: Any, table: Any, shift: Any, by: Any, symbols: Any, late: Any
+    data: Any, froms: Any, heads: Any, stops: Any, counts: Any, level: Any, table: Any, by: Any, symbols: Any, late: Any
 ) -> Any:
-    return _plain.read_eight(heads, stops, counts, level, ZERO, table, shift, by, symbols, late, ZERO)
+    return _plain.read_eight(data, froms, heads, stops, counts, level, ZERO, table, WORD_SHIFT, by, symbols, late, ZERO)
 
 
 @kernel
@@ -141,8 +152,13 @@ def block(rows: int = 1) -> Uint64s:
     return np.zeros(rows * BLOCK + 8, np.uint64)
 
 
-def seen(rng: random.Random, looking: Any) -> tuple[list[Uint64s], int, int]:
-    """Look at eight random keys in vectors and plainly; return what the latter wrote, and which lanes each left over."""
+def seen(
+    rng: random.Random, looking: Any, *, cut: bool = True
+) -> tuple[npt.NDArray[np.uint8], list[Uint64s], int, int]:
+    """Look at eight random keys in vectors and plainly; return the keys, what the latter wrote, and which lanes each left over.
+
+    Words are ``cut`` out by the vectors, or only found.
+    """
     keys = [rng.choice([b"", b".".join(rng.choices(WORDS, k=rng.randrange(1, 12)))]) for _ in range(8)]
     data = np.frombuffer(b"".join(keys) + b"." * PADDING, np.uint8)
     ends = np.cumsum([len(key) for key in keys]).astype(np.uint64)
@@ -160,43 +176,56 @@ def seen(rng: random.Random, looking: Any) -> tuple[list[Uint64s], int, int]:
         begin = 0
         for word in range(int(left[1][key])):
             assert left[2][key] == right[2][key], keys
-            assert left[3][key] == right[3][key], keys
             stop = int(left[3][key]) >> 8 * word & 0xFF
+            assert stop == int(right[3][key]) >> 8 * word & 0xFF, keys
             own = 2 ** (8 * min(8, stop - begin)) - 1  # bytes behind the word mean nothing
-            assert stop == 0xFF or not (int(left[4][word * BLOCK + key]) ^ int(right[4][word * BLOCK + key])) & own, (
-                keys
-            )
+            assert (
+                not cut
+                or stop == 0xFF
+                or not (int(left[4][word * BLOCK + key]) ^ int(right[4][word * BLOCK + key])) & own
+            ), keys
             begin = stop + 1
-    return right, mask, plainly
+    return data, right, mask, plainly
 
 
-@pytest.mark.parametrize("permuting", [False, *([True] if permutes_bytes() else [])])
+PERMUTING = pytest.mark.parametrize("permuting", [False, *([True] if permutes_bytes() else [])])
+
+
+def compiled_for(permuting: bool) -> AbstractContextManager[Any]:
+    """Compile kernels that run first in here for a processor that can permute bytes, as this one does, or for one that cannot."""
+    return nullcontext() if permuting else patch.object(_word_vectors, "permutes_bytes", return_value=False)
+
+
+@PERMUTING
 def test_words_are_found_as_the_plain_twin_does(permuting: bool) -> None:
-    """Also where the processor cannot permute bytes, and each key is looked at by itself."""
+    """Also where the processor cannot permute bytes: what has more than 63 left then need not be left over."""
     rng = random.Random(5)
-    with nullcontext() if permuting else patch.object(_vectors, "permutes_bytes", return_value=False):
-        masks = [seen(rng, look if permuting else look_one_by_one)[1:] for _ in range(2000)]
-    assert all(mask == plainly for mask, plainly in masks) is permuting
+    with compiled_for(permuting):
+        found = [seen(rng, look if permuting else count_out, cut=permuting)[2:] for _ in range(2000)]
+    assert all(mask & ~plainly == 0 for mask, plainly in found)
+    assert all(mask == plainly for mask, plainly in found) is permuting
+    assert any(mask for mask, _ in found)
 
 
-def test_words_are_read_as_the_plain_twin_does() -> None:
+@PERMUTING
+def test_words_are_read_as_the_plain_twin_does(permuting: bool) -> None:
     rng = random.Random(7)
     literals = [b"", b"a", b"ab", b"seven77", b"eight888", b"nine99999", *(b"w%d" % i for i in range(40))]
     offsets = np.cumsum([0, *(len(word) for word in literals)]).astype(np.int32)
     word_data = np.frombuffer(b"".join(literals) + bytes(PADDING), np.uint8)
     table = np.zeros(2 * 128, np.uint64)
     multiplier = np.uint64(SCRAMBLE)
-    assert fill_words(table, np.int64(57), multiplier, word_data, offsets)
+    assert fill_words(table, np.int64(WORD_SHIFT), multiplier, word_data, offsets)
     lates = found = 0
     for _ in range(2000):
-        (_, counts, _, stops, heads), *_ = seen(rng, look)
-        for level in range(AHEAD):
+        data, (_, counts, froms, stops, heads), *_ = seen(rng, look_plainly)
+        for level in map(np.uint64, range(AHEAD)):
             told = []
-            for function in (read, read_plainly):
+            for function in (read if permuting else read_from_text, read_plainly):
                 symbols, late = block(), block()
-                mask = int(
-                    function(heads, stops, counts, np.uint64(level), table, np.uint64(57), multiplier, symbols, late)
-                )
+                given = data, froms, heads, stops, counts, level, table, multiplier, symbols, late
+                with compiled_for(permuting):
+                    mask = int(function(*given))
                 told.append((mask, symbols[:8].tolist(), late[: mask.bit_count()].tolist()))
             # What the vectors write for late keys is written over.
             assert told[0][0] == told[1][0]
