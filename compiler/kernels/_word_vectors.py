@@ -52,9 +52,6 @@ def _cut_out(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     v, b = lanes(builder), builder
     at, end = v.load(begins, first), v.load(ends, first)
     none = v.less(end, at)
-    if not permutes_bytes():
-        v.store(v.all(0), counts, first)
-        return v.mask(v.other_than(none))
     left = b.sub(end, at)
     separators = v.spread(separator, BYTES)
     compress = v.function(ir.FunctionType(BYTES, [BYTES, EACH_BYTE, BYTES]), "llvm.experimental.vector.compress.v64i8")
