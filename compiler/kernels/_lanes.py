@@ -171,6 +171,10 @@ class Lanes:
         """Return a choice as one number, the first lane's bit lowest."""
         return self.builder.zext(self.builder.bitcast(choice, ir.IntType(LANES)), INT)
 
+    def any(self, values: Any) -> Any:
+        """Return a number that is 0 if eight numbers are."""
+        return self.mask(self.differ(values, self.all(0)))
+
     def packed(self, values: Any, choice: Any) -> Any:
         """Move the numbers, below 2^32, of the lanes that are in a choice to the first lanes, in order; what the other lanes get means nothing."""
         function = self.function(

@@ -304,12 +304,11 @@ def step_eight_records(
 def shift_eight(
     now: Uint64s, key: Unsigned, accepts: Uint64s, word: Unsigned, loops: Uint64s, lane: Unsigned
 ) -> Unsigned:
-    """Move the patterns in eight machine words of one key by a word; return the mask of the machine words that are not 0."""
+    """Move the patterns in eight machine words of one key by a word; return 0 if all of these are 0 then."""
     active = ZERO
     for i in range(EIGHT):
         stays = now[key + i] & loops[lane + i]
         moved = (now[key + i] & accepts[word + i]) << ONE | stays
         now[key + i] = moved | (moved & loops[lane + i]) << ONE
-        if now[key + i] != ZERO:
-            active |= ONE << i
+        active |= now[key + i]
     return active

@@ -174,7 +174,7 @@ def _step_eight_in_rows(
 
 
 def _shift_eight(_: Any, now: Any, key: Any, accepts: Any, word: Any, loops: Any, lane: Any) -> Any:
-    """Move the patterns in eight machine words of one key by a word; return the mask of the machine words that are not 0.
+    """Move the patterns in eight machine words of one key by a word; return 0 if all of these are 0 then, and else another number.
 
     :mod:`compiler.machine.bit_program` has the formula. The machine words are ``now[key:key + 8]``; ``accepts[word:word + 8]``
     and ``loops[lane:lane + 8]`` are the tables' for these.
@@ -188,7 +188,7 @@ def _shift_eight(_: Any, now: Any, key: Any, accepts: Any, word: Any, loops: Any
         moved = b.or_(moved, b.and_(active, stays))
         moved = b.or_(moved, b.shl(b.and_(moved, stays), v.all(1)))
         v.store(moved, now, key)
-        return v.mask(v.differ(moved, v.all(0)))
+        return v.any(moved)
 
     return types.uint64(now, key, accepts, word, loops, lane), generate
 

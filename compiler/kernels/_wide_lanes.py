@@ -63,6 +63,11 @@ class WideLanes(Lanes):
         lower, upper = (b.zext(b.call(signs, [half]), INT) for half in self._halves(choice, FOUR_DOUBLES))
         return b.or_(lower, b.shl(upper, INT(4)))
 
+    def any(self, values: Any) -> Any:
+        """Return a number that is 0 if eight numbers are."""
+        together = self.function(ir.FunctionType(INT, [VECTOR]), "llvm.vector.reduce.or.v8i64")
+        return self.builder.zext(self.builder.icmp_unsigned("!=", self.builder.call(together, [values]), INT(0)), INT)
+
     def packed(self, values: Any, choice: Any) -> Any:
         """Move the numbers, below 2^32, of the lanes that are in a choice to the first lanes, in order; what the other lanes get means nothing."""
         b = self.builder
