@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.kernels.store_tables import Asked, scratch, scratch_bytes
+from compiler.kernels.store_tables import TOGETHER, Asked, scratch, scratch_bytes
 from compiler.kernels.tables import Int64s, Keys
 from compiler.machine.expectation import NEVER, NO_ROOM
 from compiler.machine.key_sample import KeySample
@@ -35,11 +35,16 @@ from compiler.machine.stored_keys import StoredKeys, first_bytes
 from compiler.mappings import zeros
 from compiler.values import Int32s
 
-__all__ = ["LEFT", "ROWS", "KeyStore", "room_for_keys", "stretch_of"]
+__all__ = ["LEAST_LOST", "LEFT", "LOST", "ON_THEIR_WAY", "ROWS", "KeyStore", "room_for_keys", "stretch_of"]
 
 ROWS, MORE_FROM = 1 << 14, 1 << 24
 """Rows that are looked up at once, and the bytes that a store may take from which on these are twice as many: with half of them, the
 first pass over `stock` took 1.05 times as long."""
+LEAST_LOST, LOST = 1 << 12, 256
+"""Of these, as many may be unknown as a store may take LOST bytes, and LEAST_LOST at least: scratch space is 16 bytes for each. (As much as for ROWS took a small cache half of what
+its store may take: where an automaton had most of 1 MiB, the store could not begin, and keys took 140 ns that take 23. With as few rows at once it would be 31, as calls take long.)"""
+ON_THEIR_WAY = 2 * TOGETHER
+"""Keys that are looked up yet when as many are unknown as may be."""
 FEWEST = 1024
 """Columns of fewer keys are not looked up: what that takes besides is spread over too few."""
 SMALLEST = 1 << 20
@@ -69,6 +74,8 @@ class KeyStore:
         limit = room_for_keys(capacity) if shared is None else shared.most // shared.among
         self._limit = 0 if wanted is False else limit
         self._rows = 2 * ROWS if limit >= MORE_FROM else ROWS
+        self._lost = min(self._rows, max(LEAST_LOST, limit // LOST) + ON_THEIR_WAY)
+        """Unknown keys for which there is scratch space."""
         self._stored = StoredKeys(self._limit) if shared is None else shared
         self._asked: Asked | None = None
         self._stretch = Stretch()
@@ -96,16 +103,15 @@ class KeyStore:
         """Whether keys are stored that are not looked up now, as the store rests or has rested: these may come again."""
         return not self.policy.active and self._stored.count > 0
 
-    @property
-    def most(self) -> int:
-        """The bytes that the walker's part of the tables may take."""
-        return self._limit
+    def room_within(self, room: int) -> int:
+        """Return how many of ``room`` bytes the walker's part of the tables may take: none where they cannot begin."""
+        return 0 if self.lacks_room(room) else min(room, self._limit)
 
     @property
     def pledged(self) -> int:
         """The bytes of the walker's room that it has no more because of shared tables: its pledge, and scratch space."""
         pledged = self._stored.pledged(self) if self._shared else 0
-        return pledged + scratch_bytes(self._rows) if pledged else 0
+        return pledged + scratch_bytes(self._lost) if pledged else 0
 
     def drop(self, *, lost: bool = False) -> None:
         """Forget all keys, and give the memory back, as for example a trial is ``lost``; shared tables are left to the others.
@@ -152,7 +158,7 @@ class KeyStore:
 
     def pledge(self, room: int) -> None:
         """Let shared tables take most of ``room`` bytes that are the walker's own, and not more than its share."""
-        pledge = min(self._limit, room - room // LEFT) - scratch_bytes(self._rows)
+        pledge = min(self._limit, room - room // LEFT) - scratch_bytes(self._lost)
         if pledge >= first_bytes():
             self._stored.pledge(self, pledge)
 
@@ -169,11 +175,11 @@ class KeyStore:
 
     def lacks_room(self, room: int) -> bool:
         """Tell whether tables of the walker's own are to begin, and ``room`` bytes are too few for them."""
-        return not self._shared and not self._stored.nbytes and room < first_bytes() + scratch_bytes(self._rows)
+        return not self._shared and not self._stored.nbytes and room < first_bytes() + scratch_bytes(self._lost)
 
     def ready(self, room: int) -> bool:
         """Tell whether there are tables, or there is room for them, which is so many bytes; else a pause begins."""
-        stored, aside = self._stored, scratch_bytes(self._rows)
+        stored, aside = self._stored, scratch_bytes(self._lost)
         if self._shared:
             if not self.pledged:
                 self.pledge(room)
@@ -238,18 +244,21 @@ class KeyStore:
         """Look up keys ``row`` to ``stop``, at most as many as :meth:`end_of_stretch` says.
 
         Returns the rows of those that are not known, until the next call, and the row up to which keys were looked up: before ``stop``
-        where far more are not known than before, as :meth:`judge` is to decide at once. Known keys get ``base`` + accept set - 1 in
+        where there is no scratch space for more that are not known; and where far more are not than before, as :meth:`judge` is to decide at once. Known keys get ``base`` + accept set - 1 in
         ``out``, and null ones -1.
         """
         from compiler.kernels.calling import direct  # as late as all kernels
         from compiler.kernels.key_store import look_up_stored
 
         if self._asked is None:
-            self._asked = scratch(self._rows, partial(zeros, capacity=0))  # so that it goes back with the tables
+            self._asked = scratch(self._lost, partial(zeros, capacity=0))  # so that it goes back with the tables
         most = stop - row if self._wanted else self.policy.most_lost(stop - row)
-        found = int(direct(look_up_stored, self._stored.readable(), self._asked, keys, row, stop, base, out, most))
+        room = stop - row if stop - row <= self._lost else self._lost - ON_THEIR_WAY
+        found = int(
+            direct(look_up_stored, self._stored.readable(), self._asked, keys, row, stop, base, out, min(most, room))
+        )
         count, done = found & 0xFFFFFFFF, found >> 32
-        if row + done < stop:
+        if row + done < stop and count >= most:
             self.policy.left = min(self.policy.left, done)
         return self._asked.rows[:count], row + done
 

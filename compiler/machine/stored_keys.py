@@ -21,8 +21,8 @@ from compiler.values import Int32s
 
 __all__ = ["StoredKeys", "first_bytes"]
 
-SLOTS, NUMBERS = 1 << 13, 1 << 14
-"""The size of a new index, and of new records."""
+SLOTS, NUMBERS = 1 << 11, 1 << 12
+"""The size of a new index, and of new records: a small cache has room for hardly more, and both grow in an instant."""
 CROWDED = 0.75
 """The part of an index that is in use where there is no room for a larger one; else half of it is."""
 STEP = 8

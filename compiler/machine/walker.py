@@ -291,7 +291,7 @@ class Walker(BoundedCache):
         room = self._unused_bytes
         if self._key_store.lacks_room(room):
             room += self._key_cache.table.nbytes
-        return min(room, self._key_store.most)
+        return self._key_store.room_within(room)
 
     def _before(self, *, cached: bool, rows: int) -> dict[str, Any]:
         """Return what :meth:`compiler.machine.store_policy.StorePolicy.begin` is told of how keys are matched now."""

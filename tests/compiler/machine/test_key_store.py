@@ -139,7 +139,7 @@ def test_a_full_store_keeps_what_it_has(sizes: list[int], size: int) -> None:
 
 def test_a_store_that_grows_twice_at_once_keeps_its_bound() -> None:
     """Many keys come in one batch: what the first growth took is no room for the second."""
-    machine = LazyDfa(build_nfa(WORDS), b".", 4 << 20, key_cache="auto", policy=ALWAYS)
+    machine = LazyDfa(build_nfa(WORDS), b".", 8 << 20, key_cache="auto", policy=ALWAYS)
     answers(machine, numbered(2000))
     store, keys = store_of(machine), numbered(14_000, seed=2, most=1 << 24)
     most, room = store.nbytes, 200_000
@@ -154,13 +154,13 @@ def test_a_store_leaves_the_automaton_its_room(sizes: list[int]) -> None:
     """Where little is left, the store is full early, and begins in no less than it needs at first."""
     nfa = build_nfa(WORDS)
     keys = numbered(50_000, most=20_000)
-    for left in (0, 1 << 19, 1 << 20):
+    for left in (0, 1 << 17, 1 << 19):
         machine = LazyDfa(nfa, b".", 4 << 20, key_cache="auto", policy=ALWAYS)
         walker = machine._walkers[0]
         walker._capacity = walker._used_bytes + left
         answers(machine, keys)
         assert machine.stats().bytes <= walker._capacity
-        assert bool(sizes) is (left == 1 << 20)
+        assert bool(sizes) is (left == 1 << 19)
 
 
 def test_keys_that_do_not_recur_are_sampled_and_not_stored() -> None:

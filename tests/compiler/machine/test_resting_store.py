@@ -9,8 +9,8 @@ import pytest
 
 from compiler import Token, Wildcard, build_nfa
 from compiler.kernels.store_tables import scratch_bytes
+from compiler.machine import key_store, stored_keys
 from compiler.machine.key_cache import table_bytes
-from compiler.machine.key_store import ROWS
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import AUTO, Policy
 from compiler.machine.rest import FEW, SAMPLE
@@ -135,7 +135,7 @@ def test_a_full_store_rests_where_the_key_cache_knows_all_others() -> None:
         numbers = first + rng.integers(0, different, COUNT)
         return [b"a-long-word-%d.m.a-longer-word-%d" % (i % 900, i) for i in numbers.tolist()]
 
-    many = keys_from(0, 30_000)
+    many = keys_from(0, 32_000)
     for _ in range(3):
         answers(machine, many)
     store, table = walker._key_store, walker._key_cache
@@ -154,8 +154,15 @@ def test_a_full_store_rests_where_the_key_cache_knows_all_others() -> None:
     assert machine.stats().bytes <= machine.stats().capacity
 
 
-def test_a_store_begins_where_the_key_cache_was() -> None:
+def test_a_store_begins_where_the_key_cache_was(monkeypatch: pytest.MonkeyPatch) -> None:
     """Within a small bound there is room for one of the two. Of keys that are looked up whole first, the key cache never gets to know some."""
+    lost = 1 << 14
+    for module, name, value in (
+        (key_store, "LEAST_LOST", lost),
+        (stored_keys, "SLOTS", 1 << 13),
+        (stored_keys, "NUMBERS", 1 << 14),
+    ):
+        monkeypatch.setattr(module, name, value)  # so that a store takes more than the key cache
     nfa = build_nfa([*([b"w%d" % i, b"a", b"b%d" % i] for i in range(12_000)), *PATTERNS])
     keys = [
         b"w%d.a.b%d" % (i, i) if i % 2 else key
@@ -167,7 +174,7 @@ def test_a_store_begins_where_the_key_cache_was() -> None:
     (walker,) = before._walkers
     key_table = walker._key_cache.table.nbytes
     assert key_table == 1 << 18
-    room = first_bytes() + scratch_bytes(ROWS)
+    room = first_bytes() + scratch_bytes(lost)
     capacity = before.stats().bytes - key_table + room + (1 << 14)
     assert 1 << 14 < table_bytes(capacity) < room, "so the room of the key table is needed"
     with patch("compiler.machine.key_store.SMALLEST", 0), patch("compiler.machine.key_store.SHARE", 1):

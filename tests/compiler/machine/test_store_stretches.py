@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from compiler import Token, Wildcard, build_nfa
-from compiler.kernels.store_tables import Asked
+from compiler.kernels.store_tables import Asked, scratch_bytes
 from compiler.kernels.tables import Int64s, Keys
 from compiler.machine.columns import whole
-from compiler.machine.key_store import FEWEST, MORE_FROM, ROWS, KeyStore
+from compiler.machine.key_store import FEWEST, LEAST_LOST, MORE_FROM, ON_THEIR_WAY, ROWS, KeyStore
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.simulator import Simulator
 from compiler.machine.store_costs import Stretch
 from compiler.machine.store_policy import EXPECTED, LONGEST, SURPRISING, TRIAL, StorePolicy
-from compiler.machine.stored_keys import StoredKeys
+from compiler.machine.stored_keys import StoredKeys, first_bytes
 from compiler.prepare import jit_enabled
 from compiler.values import Int32s
 from tests.compiler.machines import answers, column
@@ -130,6 +130,32 @@ def test_large_stores_are_asked_for_more_keys_at_once(capacity: int, rows: int) 
     store = KeyStore(capacity, wanted=None)
     store.policy.left = 1 << 20
     assert store.end_of_stretch(5, 1 << 20) == 5 + rows
+
+
+def test_a_small_store_begins_in_little_room() -> None:
+    """An automaton that takes most of a small cache leaves room for the keys that recur, and it is known beforehand whether it does."""
+    least = first_bytes() + scratch_bytes(LEAST_LOST + ON_THEIR_WAY)
+    assert least < 1 << 17
+    for room in (least, 1 << 18):
+        store = KeyStore(1 << 20, wanted=None)
+        assert not store.lacks_room(room)
+        assert store.room_within(room) == room
+        assert store.ready(room)
+    assert KeyStore(1 << 20, wanted=None).room_within(1 << 30) == 1 << 19
+    store = KeyStore(1 << 20, wanted=None)
+    assert store.lacks_room(least - 1)
+    assert store.room_within(least - 1) == 0
+    assert not store.ready(least - 1)
+
+
+def test_no_more_keys_are_unknown_at_once_than_there_is_scratch_space_for() -> None:
+    store = KeyStore(1 << 20, wanted=True)
+    assert store.ready(1 << 20)
+    keys, left = whole(column(keys_of(np.arange(9000)))), store.policy.left
+    rows, stop = store.look_up(keys, 0, 9000, 0, np.empty(9000, np.int32))
+    assert LEAST_LOST <= len(rows) <= store._lost < 9000
+    assert rows.tolist() == list(range(stop))
+    assert store.policy.left == left, "which says nothing of the keys"
 
 
 def test_few_keys_at_the_end_of_a_column_are_looked_up_with_those_before() -> None:

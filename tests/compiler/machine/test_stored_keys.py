@@ -21,7 +21,7 @@ from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.kernels.store_tables import STORED_NUMBERS, scratch_bytes
 from compiler.leases import Leases
-from compiler.machine import key_store
+from compiler.machine import key_store, stored_keys
 from compiler.machine.cache import nbytes
 from compiler.machine.key_store import KeyStore
 from compiler.machine.lazy import SMALLEST_SHARE, LazyDfa
@@ -228,8 +228,10 @@ def test_who_finds_another_thread_storing_lets_his_keys_go() -> None:
     assert out.tolist() == list(range(500))
 
 
-def test_what_was_full_goes_on_when_there_is_room() -> None:
+def test_what_was_full_goes_on_when_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where an automaton's tables were being copied when keys were to be stored."""
+    monkeypatch.setattr(stored_keys, "SLOTS", 1 << 13)
+    monkeypatch.setattr(stored_keys, "NUMBERS", 1 << 14)
     stored = StoredKeys(1 << 22)
     store = KeyStore(0, wanted=True, shared=stored)
     assert store.ready(1 << 22)
@@ -395,7 +397,9 @@ def test_tables_stay_as_long_as_somebody_looks_keys_up() -> None:
         assert store.ready(1 << 22)
         lost, _ = store.look_up(keys, 0, 3000, 0, out)
         store.keep(keys, lost.astype(np.int32), 0, 0)
-    assert stored.limit == one.pledged + other.pledged - 2 * scratch_bytes(key_store.ROWS)
+    assert stored.limit == one.pledged + other.pledged - 2 * scratch_bytes(
+        (1 << 21) // key_store.LOST + key_store.ON_THEIR_WAY
+    )
     one.drop()
     assert one.take_back(needed=False)
     assert one.pledged == 0  # as the other's pledge suffices
@@ -434,7 +438,8 @@ def test_more_threads_begin_with_pledges_of_their_own_alone() -> None:
     assert not stored._users
     assert set(stored._pledges) == {walker._sealed_store for walker in walkers_of(machine)}
     assert len(stored._pledges) == 3
-    assert (64 << 20) // 2 - 3 * 300_000 < stored.limit <= (64 << 20) // 2
+    aside = 3 * scratch_bytes(2 * key_store.ROWS + key_store.ON_THEIR_WAY)
+    assert (64 << 20) // 2 - aside - 100_000 < stored.limit <= (64 << 20) // 2
 
 
 def test_what_others_need_of_a_pledge_stays_pledged() -> None:
@@ -443,8 +448,9 @@ def test_what_others_need_of_a_pledge_stays_pledged() -> None:
     keys, out = readable_keys([b"a.%d" % i + b"x" * 100 for i in range(9000)]), np.empty(9000, np.int32)
     assert one.ready(1 << 22)
     assert other.ready(1 << 22)
-    other.look_up(keys, 0, 9000, 0, out)
-    other.keep(keys, np.arange(9000, dtype=np.int32), 0, 0)
+    for begin in range(0, 9000, 3000):
+        other.look_up(keys, begin, begin + 3000, 0, out)
+        other.keep(keys, np.arange(begin, begin + 3000, dtype=np.int32), 0, 0)
     assert stored.nbytes > stored.pledged(other)
     one.drop()
     assert one.take_back(needed=False)
