@@ -244,8 +244,8 @@ class KeyStore:
         """Look up keys ``row`` to ``stop``, at most as many as :meth:`end_of_stretch` says.
 
         Returns the rows of those that are not known, until the next call, and the row up to which keys were looked up: before ``stop``
-        where there is no scratch space for more that are not known; and where far more are not than before, as :meth:`judge` is to decide at once. Known keys get ``base`` + accept set - 1 in
-        ``out``, and null ones -1.
+        where there is no scratch space for more unknown keys; and where far more are unknown than before, as :meth:`judge` is to decide
+        at once. Known keys get ``base`` + accept set - 1 in ``out``, and null ones -1.
         """
         from compiler.kernels.calling import direct  # as late as all kernels
         from compiler.kernels.key_store import look_up_stored
@@ -258,7 +258,7 @@ class KeyStore:
             direct(look_up_stored, self._stored.readable(), self._asked, keys, row, stop, base, out, min(most, room))
         )
         count, done = found & 0xFFFFFFFF, found >> 32
-        if row + done < stop and count >= most:
+        if row + done < stop and most <= room:
             self.policy.left = min(self.policy.left, done)
         return self._asked.rows[:count], row + done
 
