@@ -30,8 +30,8 @@ class Ablation:
     changes: tuple[Change, ...]
 
 
-VECTORS, WORDS, LANES, WIDE, READING = (
-    f"compiler/kernels/{name}.py" for name in ("_vectors", "_word_vectors", "_lanes", "_wide_lanes", "reading")
+VECTORS, WORDS, LANES, READING = (
+    f"compiler/kernels/{name}.py" for name in ("_vectors", "_word_vectors", "_lanes", "reading")
 )
 STEPS = (
     (WORDS, "read_eight"),
@@ -88,10 +88,6 @@ ABLATIONS = (
             Change(file, f"{step}: Any = intrinsic(_{step})", f"from compiler.kernels._plain import {step}")
             for file, step in STEPS
         ),
-    ),
-    Ablation(
-        "what is compared stays in numbers where the processor has no masks of bits (instead of whatever LLVM makes of such masks)",
-        (Change(WIDE, 'return WideLanes(builder) if "+avx2" in', 'return Lanes(builder) if "+avx2" in'),),
     ),
     Ablation(
         "eight numbers are gathered by eight loads (instead of by the processor's gather instruction)",
