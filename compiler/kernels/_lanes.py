@@ -128,7 +128,7 @@ class Lanes:
 
     def differ(self, a: Any, b: Any) -> Any:
         """Return the choice of the lanes whose numbers are not the same."""
-        return self.builder.icmp_unsigned("!=", a, b)
+        return self.other_than(self.equal(a, b))
 
     def less(self, a: Any, b: Any) -> Any:
         """Return the choice of the lanes where a is less than b; both are numbers with signs."""

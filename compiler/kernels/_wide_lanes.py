@@ -33,10 +33,6 @@ class WideLanes(Lanes):
         """Compare eight numbers with eight; return the choice of the lanes whose numbers are the same."""
         return self._choice(super().equal(a, b))
 
-    def differ(self, a: Any, b: Any) -> Any:
-        """Return the choice of the lanes whose numbers are not the same."""
-        return self.other_than(self.equal(a, b))
-
     def less(self, a: Any, b: Any) -> Any:
         """Return the choice of the lanes where a is less than b; both are numbers with signs."""
         return self._choice(super().less(a, b))

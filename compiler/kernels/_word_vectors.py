@@ -36,8 +36,11 @@ def _look_eight(
     lanes for which nothing is found though they have a word left: those whose next word, or the next but AHEAD, does not end within
     64 bytes; and, where the processor can permute bytes, all that have more than 63 left.
     """
-    generate = _cut_out if permutes_bytes() else _count_out
-    return types.uint64(data, begins, ends, first, separator, counts, froms, stops, heads), generate
+    return types.uint64(data, begins, ends, first, separator, counts, froms, stops, heads), _looked
+
+
+def _looked(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return (_cut_out if permutes_bytes() else _count_out)(context, builder, signature, arguments)
 
 
 def _cut_out(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -59,11 +62,7 @@ def _cut_out(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     # For each key: a mask of its separators and its end, the positions of these as bytes (its words' stops), and its words.
     found, rows = VECTOR(ir.Undefined), []
     for lane, begin in enumerate(v.load_each(begins, first)):
-        here = b.gep(data.data, [begin])
-        text = b.load(b.bitcast(here, BYTES.as_pointer()), align=1)
-        last = b.shl(INT(1), b.and_(b.extract_element(left, NARROW(lane)), INT(63)))
-        separated = b.bitcast(b.icmp_unsigned("==", text, separators), INT)
-        separated = b.or_(b.and_(separated, b.sub(last, INT(1))), last)
+        text, _, separated = _separators(b, data, begin, b.extract_element(left, NARROW(lane)), separators)
         found = b.insert_element(found, separated, NARROW(lane))
         word_stops = b.call(compress, [BYTES(list(range(64))), b.bitcast(separated, EACH_BYTE), BYTES([0] * 64)])
         word_stops = b.bitcast(v.shuffled(word_stops, word_stops, list(range(16))), PAIR)
@@ -97,11 +96,8 @@ def _count_out(context: Any, builder: Any, signature: Any, arguments: Any) -> An
     for lane in range(LANES):
         key = b.add(first, INT(lane))
         at, end = (b.load(b.gep(array.data, [key])) for array in (begins, ends))
-        text = b.load(b.bitcast(b.gep(data.data, [at]), BYTES.as_pointer()), align=1)
-        separated, left = b.bitcast(b.icmp_unsigned("==", text, separators), INT), b.sub(end, at)
-        last = b.shl(INT(1), b.and_(left, INT(63)))
-        ended = b.or_(b.and_(separated, b.sub(last, INT(1))), last)
-        none = b.icmp_unsigned(">", at, end)
+        left, none = b.sub(end, at), b.icmp_unsigned(">", at, end)
+        _, separated, ended = _separators(b, data, at, left, separators)
         mask = b.select(b.icmp_unsigned("<", left, window), ended, separated)
         mask = b.select(none, INT(0), mask)
         count = b.call(count_ones, [mask])
@@ -130,6 +126,18 @@ def _count_out(context: Any, builder: Any, signature: Any, arguments: Any) -> An
     b.cbranch(b.icmp_unsigned("<", following, most), body, done)
     b.position_at_end(done)
     return beyond
+
+
+def _separators(b: Any, data: Any, at: Any, left: Any, separators: Any) -> tuple[Any, Any, Any]:
+    """Load 64 bytes of a key from ``at`` on, of which it has ``left``.
+
+    Returns these, the mask of the separators among them, and the mask of those up to the key's end, which counts as one; the
+    latter means something where it has no more than 63 left.
+    """
+    text = b.load(b.bitcast(b.gep(data.data, [at]), BYTES.as_pointer()), align=1)
+    separated = b.bitcast(b.icmp_unsigned("==", text, separators), INT)
+    last = b.shl(INT(1), b.and_(left, INT(63)))
+    return text, separated, b.or_(b.and_(separated, b.sub(last, INT(1))), last)
 
 
 def _read_eight(

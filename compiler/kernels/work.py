@@ -68,9 +68,10 @@ class Work(NamedTuple):
     froms: Uint64s
     """Where the first of these words begins: an index into the column's bytes."""
     stops: Uint64s
-    """Where each of these words ends, in bytes behind ``froms``: a byte for each word, the first one's lowest."""
+    """Where each of these words ends, in bytes behind ``froms``: a byte for each word, the first one's lowest. The bytes behind mean nothing."""
     heads: Uint64s
-    """The first eight bytes of these words: BLOCK numbers for the keys' first words, BLOCK for their second words, and so on."""
+    """The first eight bytes of these words, where the processor can permute bytes: BLOCK numbers for the keys' first words, BLOCK for their
+    second words, and so on."""
     symbols: Uint64s
     """The symbol of the word that is read now; 0 if it is no literal of any pattern."""
     mixed: Uint64s
