@@ -30,8 +30,8 @@ class Ablation:
     changes: tuple[Change, ...]
 
 
-VECTORS, WORDS, LANES, READING = (
-    f"compiler/kernels/{name}.py" for name in ("_vectors", "_word_vectors", "_lanes", "reading")
+VECTORS, WORDS, LANES, READING, LEAVING = (
+    f"compiler/kernels/{name}.py" for name in ("_vectors", "_word_vectors", "_lanes", "reading", "leaving")
 )
 STEPS = (
     (WORDS, "read_eight"),
@@ -108,7 +108,7 @@ ABLATIONS = (
         "an answer is written for every key, finished or not (instead of only after asking)",
         (
             Change(
-                READING,
+                LEAVING,
                 "        out[rows[i]] = base + np.int64(info[TWO * states[i]] >> UPPER_HALF) - 1\n",
                 "        if is_read(info, begins[i], ends[i], states[i]):\n"
                 "            out[rows[i]] = base + np.int64(info[TWO * states[i]] >> UPPER_HALF) - 1\n",

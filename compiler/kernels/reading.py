@@ -1,4 +1,5 @@
-"""A block of keys, word by word: how keys enter, where their next words end, which symbols these are, how keys leave.
+"""A block of keys, word by word: how keys enter, where their next words end, which symbols these are. How keys leave it says
+:mod:`compiler.kernels.leaving`.
 
 What is known of the keys is in the arrays of a :class:`compiler.kernels.work.Work`. Keys 0 to n - 1 are in the block; vectors
 take eight at a time and so also touch up to seven entries behind them.
@@ -18,27 +19,22 @@ from compiler.kernels.tables import (
     Int64s,
     Keys,
     Program,
-    Signed,
     Uint64s,
     Unsigned,
 )
 from compiler.kernels.unsigned import (
     BLOCK_ROW,
     EIGHT,
-    FINAL_BIT,
     KEYS_AHEAD,
-    LOW_HALF,
     MOST_WORDS,
     ONE,
-    TWO,
-    UPPER_HALF,
     WINDOW,
     ZERO,
 )
 from compiler.kernels.words import begins_with, below, find_symbol, name_word, word_end
 from compiler.kernels.work import Work
 
-__all__ = ["clear_behind", "enter_keys", "is_read", "leave", "look_ahead", "look_at", "read_words", "word_at"]
+__all__ = ["enter_keys", "look_ahead", "look_at", "read_words", "word_at"]
 
 LONG = np.uint64(0xFF)
 """In ``Work.stops``, in place of the first word's end: that word is longer than a window, and the only one that is found."""
@@ -88,39 +84,6 @@ def enter_keys(
             if begins_with(data, begins[i], ends[i], program.reserved):
                 states[i] = start_reserved
     return n, at
-
-
-@inlined
-def is_read(info: Uint64s, begin: Unsigned, end: Unsigned, state: Unsigned) -> bool:
-    """Tell whether a key has no further word, or is in a state that no word can change."""
-    return bool(begin > end or info[TWO * state] & LOW_HALF == state | FINAL_BIT)
-
-
-@inlined
-def leave(info: Uint64s, work: Work, n: Unsigned, base: Signed, out: Int32s) -> Unsigned:
-    """Write the answers of keys that are read to their ends into ``out``; keep the other keys, and return how many these are."""
-    rows, begins, ends, states = work.rows, work.begins, work.ends, work.states
-    # Keys that go on get an answer too, which is written over later. Asking which they are would be a branch that the
-    # processor cannot predict: a key of `stock` takes 1.2 times as long with it (``python -m benchmarks ablations``).
-    unread = ZERO
-    for i in range(n):
-        out[rows[i]] = base + np.int64(info[TWO * states[i]] >> UPPER_HALF) - 1
-        unread += np.uint64(begins[i] <= ends[i])
-    if unread == ZERO:
-        return ZERO
-    m = ZERO
-    for i in range(n):
-        if not is_read(info, begins[i], ends[i], states[i]):
-            rows[m], begins[m], ends[m], states[m] = rows[i], begins[i], ends[i], states[i]
-            m += ONE
-    return m
-
-
-@inlined
-def clear_behind(numbers: Uint64s, n: Unsigned) -> None:
-    """Write zeros behind the keys of a block: vectors load them, and use them as indices, but not what they find there."""
-    for i in range(n, n + EIGHT):
-        numbers[i] = ZERO
 
 
 @inlined

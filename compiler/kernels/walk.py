@@ -26,7 +26,8 @@ late
     The keys for which that did not work: the transition is in another slot; or the word is a stray; or the transition is missing,
     and is built; or the key is deferred.
 leave
-    Keys that are read to their ends are answered, and the others look ahead again.
+    Keys that are read to their ends are answered, and the others look ahead again. Where many keys are in states that no word can change,
+    these leave before (:mod:`compiler.kernels.leaving`).
 remember
     When all are answered, those that the key cache did not know go into it, but not those that were deferred.
 
@@ -42,7 +43,8 @@ from compiler.kernels.determinize import build, build_start
 from compiler.kernels.doorkeeper import is_rare
 from compiler.kernels.key_cache import enter_unknown_keys, remember_keys
 from compiler.kernels.key_sample import sample_keys
-from compiler.kernels.reading import clear_behind, enter_keys, leave, look_ahead, read_words, word_at
+from compiler.kernels.leaving import clear_behind, leave, leave_early, worth_leaving
+from compiler.kernels.reading import enter_keys, look_ahead, read_words, word_at
 from compiler.kernels.steps import find_late, step
 from compiler.kernels.strays import children_if_stray, keep_stray, prefetch_missing
 from compiler.kernels.tables import (
@@ -161,6 +163,8 @@ def walk(
                             return status
                     work.states[key] = target & STATE_MASK
                 level += ONE
+                if worth_leaving(n, stepped, most - level):
+                    n = leave_early(cache.info, work, n, level, most, base, out)
 
             # Leave.
             n = leave(cache.info, work, n, base, out)

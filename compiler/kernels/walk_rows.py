@@ -14,7 +14,8 @@ import numpy.typing as npt
 from compiler.kernels._jit import kernel, ones
 from compiler.kernels._vectors import step_eight_in_rows
 from compiler.kernels.filters import may_be_literal
-from compiler.kernels.reading import clear_behind, enter_keys, leave, look_ahead, read_words
+from compiler.kernels.leaving import clear_behind, leave, leave_early, worth_leaving
+from compiler.kernels.reading import enter_keys, look_ahead, read_words
 from compiler.kernels.strays import children_if_stray
 from compiler.kernels.tables import (
     BLOCK,
@@ -95,13 +96,16 @@ def walk_dense_rows(
             level = ZERO
             while level < most:
                 read_words(program, keys.data, work, n, level)
-                i = ZERO
+                i = stepped = ZERO
                 while i < n:
                     found = step_eight_in_rows(table, np.uint64(bits), work.states, work.symbols, work.words, level, i)
-                    read += ones(found & LANE_MASK)
+                    stepped += ones(found & LANE_MASK)
                     missing |= found >> EIGHT
                     i += EIGHT
+                read += stepped
                 level += ONE
+                if worth_leaving(n, stepped, most - level):
+                    n = leave_early(info, work, n, level, most, base, out)
             if missing != ZERO:
                 return np.int64(row)
             n = leave(info, work, n, base, out)

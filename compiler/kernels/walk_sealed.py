@@ -13,7 +13,8 @@ from compiler.kernels._jit import inlined, kernel, ones
 from compiler.kernels._record_vectors import ask_eight_records, step_eight_records
 from compiler.kernels._text_vectors import copy_line
 from compiler.kernels.key_cache import enter_unknown_keys, remember_keys
-from compiler.kernels.reading import clear_behind, enter_keys, look_ahead, read_words
+from compiler.kernels.leaving import clear_behind, close_up, worth_leaving
+from compiler.kernels.reading import enter_keys, look_ahead, read_words
 from compiler.kernels.records import COMPLETE_BIT, REFERENCE_MASK, accept_of, find_entry, pair_of, state_of
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.strays import children_if_stray
@@ -82,8 +83,7 @@ def _walk_block(program: Program, seal: Seal, work: Work, keys: Keys, n: Unsigne
     read = lost = ZERO
     while n > ZERO:
         clear_behind(work.states, n)
-        for i in range(n + EIGHT):
-            work.places[i] = pair_of(work.states[i])
+        _find_places(work, n)
         most = look_ahead(keys.data, work, n, program.separator)
         level = ZERO
         while level < most:
@@ -103,6 +103,8 @@ def _walk_block(program: Program, seal: Seal, work: Work, keys: Keys, n: Unsigne
                     work.states[key] = target
                     work.places[key] = pair_of(target)
             level += ONE
+            if worth_leaving(n, stepped, most - level):
+                n = _leave_early(records, work, n, level, most, out)
         n = _leave(records, work, n, out)
     for j in range(lost):
         out[work.deferred_rows[j]] = LOST
@@ -156,7 +158,7 @@ def _late_target(program: Program, seal: Seal, work: Work, key: Unsigned) -> Uns
 
 @inlined
 def _leave(records: Uint64s, work: Work, n: Unsigned, out: Int32s) -> Unsigned:
-    """Write answers and keep keys that are not read to their ends, as :func:`compiler.kernels.reading.leave` does."""
+    """Write answers and keep keys that are not read to their ends, as :func:`compiler.kernels.leaving.leave` does."""
     rows, begins, ends, states = work.rows, work.begins, work.ends, work.states
     unread = ZERO
     for i in range(n):
@@ -170,6 +172,28 @@ def _leave(records: Uint64s, work: Work, n: Unsigned, out: Int32s) -> Unsigned:
             rows[m], begins[m], ends[m], states[m] = rows[i], begins[i], ends[i], states[i]
             m += ONE
     return m
+
+
+@inlined
+def _leave_early(records: Uint64s, work: Work, n: Unsigned, level: Unsigned, most: Unsigned, out: Int32s) -> Unsigned:
+    """Do as :func:`compiler.kernels.leaving.leave_early`."""
+    rows, begins, ends, states, words, late = work.rows, work.begins, work.ends, work.states, work.words, work.late
+    m = ZERO
+    for i in range(n):
+        out[rows[i]] = np.int64(accept_of(records, states[i])) - 1
+        late[m] = i
+        further = np.uint64(level < words[i]) | np.uint64(begins[i] <= ends[i])
+        m += further & np.uint64(states[i] & FINAL_BIT == ZERO)
+    close_up(work, m, level, most)
+    _find_places(work, m)
+    return m
+
+
+@inlined
+def _find_places(work: Work, n: Unsigned) -> None:
+    """Write where the records of the states of the keys begin, and of the zeros behind them."""
+    for i in range(n + EIGHT):
+        work.places[i] = pair_of(work.states[i])
 
 
 @kernel
