@@ -11,7 +11,6 @@ import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, ones
 from compiler.kernels._record_vectors import ask_eight_records, step_eight_records
-from compiler.kernels._text_vectors import copy_line
 from compiler.kernels.key_cache import enter_unknown_keys, remember_keys
 from compiler.kernels.leaving import clear_behind, close_up, worth_leaving
 from compiler.kernels.reading import enter_keys, look_ahead, read_words
@@ -23,19 +22,17 @@ from compiler.kernels.tables import (
     KEY_CACHE_HITS,
     LOST,
     WORDS,
-    Bytes,
     Int32s,
-    Int64s,
     Keys,
     Program,
     Signed,
     Uint64s,
     Unsigned,
 )
-from compiler.kernels.unsigned import EIGHT, FINAL_BIT, LANE_MASK, NONE, ONE, WINDOW, ZERO
+from compiler.kernels.unsigned import EIGHT, FINAL_BIT, LANE_MASK, NONE, ONE, ZERO
 from compiler.kernels.work import Work
 
-__all__ = ["gather_ends", "gather_keys", "walk_sealed", "walk_sealed_behind_keys"]
+__all__ = ["walk_sealed", "walk_sealed_behind_keys"]
 
 
 @kernel
@@ -194,36 +191,3 @@ def _find_places(work: Work, n: Unsigned) -> None:
     """Write where the records of the states of the keys begin, and of the zeros behind them."""
     for i in range(n + EIGHT):
         work.places[i] = pair_of(work.states[i])
-
-
-@kernel
-def gather_ends(begins: Int32s, rows: Int64s, offsets: Int32s) -> Signed:
-    """Write where the keys of some rows will begin and end once they are copied, one after the other; return where the last one ends."""
-    end = np.int64(0)
-    offsets[0] = 0
-    for i in range(np.uint64(rows.size)):
-        row = np.uint64(rows[i])
-        end += np.int64(begins[row + ONE]) - np.int64(begins[row])
-        offsets[i + ONE] = end
-    return end
-
-
-@kernel
-def gather_keys(begins: Int32s, source: Bytes, rows: Int64s, offsets: Int32s, data: Bytes) -> None:
-    """Copy the keys of some rows to ``data``, one after the other, where ``offsets`` say that they begin and end.
-
-    Key i of the column is ``source[begins[i]:begins[i + 1]]``. ``data`` has 64 bytes more than the keys: so many are copied at once
-    where the source has them. Most keys take one round then, and how many a key takes is what the processor cannot guess.
-    """
-    whole = np.uint64(max(source.size, 63) - 63)
-    for i in range(np.uint64(rows.size)):
-        at, to, end = np.uint64(begins[rows[i]]), np.uint64(offsets[i]), np.uint64(offsets[i + ONE])
-        while to < end:
-            if at < whole:
-                copy_line(source, at, data, to)
-                at += WINDOW
-                to += WINDOW
-            else:
-                data[to] = source[at]
-                at += ONE
-                to += ONE

@@ -60,7 +60,7 @@ def end_of_bytes(offsets: Int32s, first: int, stop: int, most: int) -> int:
 
 def gathered(offsets: Int32s, data: Bytes, rows: Int64s) -> KeyColumn:
     """Return a copy of some keys of a column, none of which may be null; behind it kernels may read."""
-    from compiler.kernels.walk_sealed import gather_ends, gather_keys  # as late as all kernels
+    from compiler.kernels.gathering import gather_ends, gather_keys  # as late as all kernels
 
     begins, ends = frozen(offsets), np.empty(len(rows) + 1, np.int32)
     copied = np.empty(int(gather_ends(begins, rows, ends)) + PADDING, np.uint8)

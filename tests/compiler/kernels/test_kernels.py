@@ -348,7 +348,7 @@ from compiler.kernels.single import match_one
 from compiler.kernels.single_sealed import match_one_sealed
 from compiler.kernels.walk import walk
 from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
-from compiler.kernels.walk_sealed import gather_ends, gather_keys
+from compiler.kernels.gathering import gather_ends, gather_keys
 from compiler.prepare import compile_kernels
 
 compile_kernels()
