@@ -1,15 +1,15 @@
 """Vectors of eight numbers, one in each *lane*, as LLVM has them: what the steps of a walk need. numba itself has none.
 
-Where eight numbers are gathered from eight places, they are loaded one by one, and numbers that lie side by side as a pair. The
-processor's own instruction for gathering was rejected: with it, a key of `stock` takes 1.5 times as long on AMD's Zen 4
-(``python -m benchmarks ablations``).
+Where eight numbers are gathered from eight places, they are loaded one by one, and numbers that lie side by side as a pair. With the
+processor's own instruction for gathering a key of `stock` takes 1.5 times as long on AMD's Zen 4 (``python -m benchmarks ablations``);
+for processors where it is fast, :mod:`compiler.kernels._gathering_lanes` has it.
 """
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba.core import cgutils, codegen, config, types
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "features",
     "opened",
     "permutes_bytes",
+    "processor",
 ]
 
 LANES = 8
@@ -107,6 +108,14 @@ class Lanes:
         even, odd = self._joined(pairs[0::2]), self._joined(pairs[1::2])
         orders = [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]
         return self.shuffled(even, odd, orders[0]), self.shuffled(even, odd, orders[1])
+
+    def gather_near(self, array: Any, indices: Any, *, kind: Any = INT, align: int = 8) -> Any:
+        """Do as :meth:`gather` with a vector of indices, in a table that lies near the processor."""
+        return self.gather(array, self.each(indices), kind=kind, align=align)
+
+    def gather_pairs_near(self, array: Any, indices: Any) -> tuple[Any, Any]:
+        """Do as :meth:`gather_pairs` with a vector of indices, in a table that lies near the processor."""
+        return self.gather_pairs(array, self.each(indices))
 
     def shuffled(self, a: Any, b: Any, order: list[int]) -> Any:
         """Return a vector of items of two vectors; ``order`` has their indices, the second vector's counted behind the first's."""
@@ -224,6 +233,12 @@ def features() -> set[str]:
     """Return what the processor can do that is compiled for, each with a plus or, if it cannot, a minus."""
     named = cast("Any", config).CPU_FEATURES  # set where numba is told to compile for another processor
     return set((cast("Any", codegen).get_host_cpu_features() if named is None else named).split(","))
+
+
+def processor() -> str:
+    """Return LLVM's name of the processor that is compiled for."""
+    named = cast("Any", config).CPU_NAME
+    return str(binding.get_host_cpu_name() if named is None else named)
 
 
 def permutes_bytes() -> bool:

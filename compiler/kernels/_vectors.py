@@ -163,7 +163,7 @@ def _step_eight_in_rows(
         v, b = lanes(builder), builder
         state = v.load(states, first)
         place = b.or_(b.shl(state, v.spread(bits)), v.load(symbols, first))
-        target = b.zext(v.gather(rows, v.each(place), kind=NARROW, align=4), VECTOR)
+        target = b.zext(v.gather_near(rows, place, kind=NARROW, align=4), VECTOR)
         live = v.less(v.spread(level), v.load(words, first))
         live = v.both(live, v.equal(b.and_(target, v.all(FINAL)), v.all(0)))
         v.store(v.select(live, target, state), states, first)

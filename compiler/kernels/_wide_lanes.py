@@ -11,7 +11,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from compiler.kernels._lanes import BYTE, EIGHT_NARROW, INT, LANES, NARROW, VECTOR, Lanes, features
+from compiler.kernels._gathering_lanes import GATHERING, GatheringLanes
+from compiler.kernels._lanes import BYTE, EIGHT_NARROW, INT, LANES, NARROW, VECTOR, Lanes, features, processor
 
 __all__ = ["lanes"]
 
@@ -23,7 +24,9 @@ HALVES = [0, 1, 2, 3], [4, 5, 6, 7]
 def lanes(builder: Any) -> Lanes:
     """Return what writes vectors for the processor that is compiled for."""
     found = features()
-    return WideLanes(builder) if "+avx2" in found and "+avx512f" not in found else Lanes(builder)
+    if "+avx512f" in found:
+        return (GatheringLanes if processor() in GATHERING else Lanes)(builder)
+    return (WideLanes if "+avx2" in found else Lanes)(builder)
 
 
 class WideLanes(Lanes):

@@ -175,7 +175,7 @@ def _read_eight(
         unclear = v.less(b.lshr(name, v.all(56)), v.all(9))
         by_hash = v.either(v.less(v.all(8), length), v.without(unclear, short))
         scrambled = b.mul(name, v.spread(multiplier))
-        known, symbol = v.gather_pairs(table, v.each(v.home(scrambled, shift)))
+        known, symbol = v.gather_pairs_near(table, v.home(scrambled, shift))
         # An empty slot has symbol 0: such a word is no literal.
         same = v.without(v.equal(known, name), by_hash)
         v.store(v.kept(v.both(live, same), symbol), symbols, first)
