@@ -40,6 +40,7 @@ def _look_eight(
 
 
 def _looked(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    # Decided where the instructions are written: numba keeps what an intrinsic was typed as, for all processors that a process compiles for.
     return (_cut_out if permutes_bytes() else _count_out)(context, builder, signature, arguments)
 
 

@@ -339,6 +339,7 @@ def test_kernels_compile_for_one_signature_each() -> None:
 def test_all_kernels_that_python_calls_can_be_compiled_beforehand() -> None:
     """In a process of its own, where no other test has called them."""
     code = """
+from compiler.kernels.gathering import gather_ends, gather_keys
 from compiler.kernels.key_store import look_up_stored, store_keys
 from compiler.kernels.screening import screen
 from compiler.kernels.simulate_bits import simulate_bits
@@ -348,7 +349,6 @@ from compiler.kernels.single import match_one
 from compiler.kernels.single_sealed import match_one_sealed
 from compiler.kernels.walk import walk
 from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
-from compiler.kernels.gathering import gather_ends, gather_keys
 from compiler.prepare import compile_kernels
 
 compile_kernels()
