@@ -1,4 +1,4 @@
-"""The steps of :mod:`compiler.kernels._vectors`, ``_word_vectors``, ``_record_vectors`` and ``_key_vectors`` without vectors: a key at a time, and text byte by byte.
+"""The steps of :mod:`compiler.kernels._vectors`, ``_word_vectors``, ``_record_vectors``, ``_key_vectors`` and ``_sample_vectors`` without vectors: a key at a time, and text byte by byte.
 
 The engine does not use them. They say in plain code what the vectors do, tests hold the vectors to them, and the vectors are
 measured against them (``python -m benchmarks ablations``). Arguments and results are the same.
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from compiler.kernels._jit import inlined, load64, prefetch
 from compiler.kernels.filters import may_be_literal
 from compiler.kernels.key_cache import look_up, slot_of
+from compiler.kernels.key_sample import choice
 from compiler.kernels.records import COMPLETE_BIT, OVERFLOW, REFERENCE_MASK, bucket_of, pair_of
 from compiler.kernels.tables import Bytes, Int32s, Signed, Uint64s, Unsigned
 from compiler.kernels.transitions import mix
@@ -34,6 +35,7 @@ from compiler.kernels.unsigned import (
 __all__ = [
     "ask_eight",
     "ask_eight_records",
+    "choose_eight",
     "look_eight",
     "look_up_eight",
     "read_eight",
@@ -298,6 +300,17 @@ def step_eight_records(
         pairs[key] = pair_of(states[key])
         prefetch(records, TWO * pairs[key])
     return found
+
+
+@inlined
+def choose_eight(data: Bytes, begins: Uint64s, ends: Uint64s, first: Unsigned, shift: Unsigned) -> Unsigned:
+    """Return the mask of those of eight keys whose choice begins with 63 - ``shift`` zeros; no empty key is among them."""
+    chosen = ZERO
+    for lane in range(EIGHT):
+        begin, end = begins[first + lane], ends[first + lane]
+        if begin < end and choice(data, begin, end - begin) >> ONE >> shift == ZERO:
+            chosen |= ONE << lane
+    return chosen
 
 
 @inlined

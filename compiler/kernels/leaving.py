@@ -16,7 +16,7 @@ from compiler.kernels.tables import Int32s, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import BLOCK_ROW, EIGHT, FINAL_BIT, LOW_HALF, ONE, TWO, UPPER_HALF, ZERO
 from compiler.kernels.work import Work
 
-__all__ = ["clear_behind", "close_up", "leave", "leave_early", "worth_leaving"]
+__all__ = ["clear_behind", "close_up", "has_further", "leave", "leave_early", "worth_leaving"]
 
 
 @inlined
@@ -49,13 +49,22 @@ def leave(info: Uint64s, work: Work, n: Unsigned, base: Signed, out: Int32s) -> 
 
 
 @inlined
-def worth_leaving(n: Unsigned, reading: Unsigned, words: Unsigned) -> bool:
-    """Tell whether keys are to leave now, if ``reading`` of a block's n keys read the last word, and up to so many ``words`` are left of those that are found.
+def worth_leaving(
+    work: Work, n: Unsigned, reading: Unsigned, waiting: Unsigned, level: Unsigned, most: Unsigned
+) -> tuple[bool, Unsigned]:
+    """Tell whether keys are to leave now, if ``reading`` of a block's n keys read the last word, and words ``level`` to ``most`` - 1 are to be read of some.
 
     That is where, of what the block would read further, half a word for each key is read for keys that are answered. (From a whole word on,
-    and from two, the families above took as long as that or up to 1.08 and 1.2 times as long.)
+    and from two, the families above took as long as that or up to 1.08 and 1.2 times as long.) Returns also how many keys are *waiting*, as those
+    have been told of last: they read no word, but cannot leave, as others of their words are not found yet.
     """
-    return bool(TWO * (n - reading) * words >= n)
+    words = most - level
+    if TWO * n * words < n + TWO * (reading + waiting) * words:
+        return False, waiting
+    waiting = ZERO
+    for i in range(n):
+        waiting += np.uint64(work.words[i] <= level) & np.uint64(work.begins[i] <= work.ends[i])
+    return bool(TWO * n * words >= n + TWO * (reading + waiting) * words), waiting
 
 
 @inlined
@@ -63,16 +72,21 @@ def leave_early(
     info: Uint64s, work: Work, n: Unsigned, level: Unsigned, most: Unsigned, base: Signed, out: Int32s
 ) -> Unsigned:
     """Do as :func:`leave` with words ``level`` to ``most`` - 1 still to be read of some keys, which keep these."""
-    rows, begins, ends, states, words, late = work.rows, work.begins, work.ends, work.states, work.words, work.late
+    rows, states, late = work.rows, work.states, work.late
     m = ZERO
     for i in range(n):
         of_state = info[TWO * states[i]]
         out[rows[i]] = base + np.int64(of_state >> UPPER_HALF) - 1
         late[m] = i
-        further = np.uint64(level < words[i]) | np.uint64(begins[i] <= ends[i])
-        m += further & np.uint64(of_state & LOW_HALF != states[i] | FINAL_BIT)
+        m += has_further(work, i, level) & np.uint64(of_state & LOW_HALF != states[i] | FINAL_BIT)
     close_up(work, m, level, most)
     return m
+
+
+@inlined
+def has_further(work: Work, key: Unsigned, level: Unsigned) -> Unsigned:
+    """Return 1 if a key has words from ``level`` on, found or not found yet, else 0."""
+    return np.uint64(level < work.words[key]) | np.uint64(work.begins[key] <= work.ends[key])
 
 
 @inlined

@@ -124,6 +124,8 @@ MOST_LANES = 64
 
 SCRAMBLE = 0x9E3779B97F4A7C15
 """The odd multiplier of hashing, 2^64 over the golden ratio (Knuth's multiplicative hashing); words may get another."""
+SAMPLE_FACTORS = 0xAA7C6BD7D92A7AAD, 0xFEBBE5B619785427, 0xB56D30A4324676D5
+"""Three more, drawn at random, for the first, middle and last bytes of a key of which it is asked whether it is in a sample."""
 KEY_CACHE_FOLD = 29
 """By how many bits the hash of a whole key is folded into itself before it is multiplied."""
 PROBES = 16

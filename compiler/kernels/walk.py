@@ -42,7 +42,7 @@ from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.determinize import build, build_start
 from compiler.kernels.doorkeeper import is_rare
 from compiler.kernels.key_cache import enter_unknown_keys, remember_keys
-from compiler.kernels.key_sample import sample_keys
+from compiler.kernels.key_sample import sample_block
 from compiler.kernels.leaving import clear_behind, leave, leave_early, worth_leaving
 from compiler.kernels.reading import enter_keys, look_ahead, read_words, word_at
 from compiler.kernels.steps import find_late, step
@@ -67,7 +67,7 @@ from compiler.kernels.tables import (
     Unsigned,
 )
 from compiler.kernels.unsigned import ONE, STATE_MASK, ZERO
-from compiler.kernels.work import SAMPLE_ROW, SAMPLING, Work
+from compiler.kernels.work import Work
 
 __all__ = ["walk"]
 
@@ -119,16 +119,14 @@ def walk(
         else:
             n, following = enter_keys(program, meta, STATE_MASK, work, keys, first, np.uint64(stop), most, out)
         entered = n
-        if work.sample_counts[SAMPLING] != 0 and row >= work.sample_counts[SAMPLE_ROW]:  # else the block begins again
-            sample_keys(keys.data, work.begins, work.ends, n, work.sample, work.sample_counts)
-            work.sample_counts[SAMPLE_ROW] = np.int64(following)
+        sample_block(work, keys.data, n, row, following)
         states = np.uint64(meta[STATES])
 
         while n > ZERO:
             # Look ahead.
             clear_behind(work.states, n)
             most = look_ahead(keys.data, work, n, program.separator)
-            level = ZERO
+            level = waiting = ZERO
             while level < most:
                 # Read.
                 read_words(program, keys.data, work, n, level)
@@ -163,7 +161,8 @@ def walk(
                             return status
                     work.states[key] = target & STATE_MASK
                 level += ONE
-                if worth_leaving(n, stepped, most - level):
+                leaves, waiting = worth_leaving(work, n, stepped, waiting, level, most)
+                if leaves:
                     n = leave_early(cache.info, work, n, level, most, base, out)
 
             # Leave.

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from compiler.kernels._jit import kernel, ones
 from compiler.kernels._vectors import step_eight_in_rows
 from compiler.kernels.filters import may_be_literal
+from compiler.kernels.key_sample import sample_block
 from compiler.kernels.leaving import clear_behind, leave, leave_early, worth_leaving
 from compiler.kernels.reading import enter_keys, look_ahead, read_words
 from compiler.kernels.strays import children_if_stray
@@ -89,11 +90,12 @@ def walk_dense_rows(
     while row < stop:
         where = np.uint64(row), np.uint64(stop), np.uint64(BLOCK)
         n, following = enter_keys(program, meta, STATE_MASK, work, keys, *where, out)
+        sample_block(work, keys.data, n, row, following)
         read = missing = ZERO
         while n > ZERO:
             clear_behind(work.states, n)
             most = look_ahead(keys.data, work, n, program.separator)
-            level = ZERO
+            level = waiting = ZERO
             while level < most:
                 read_words(program, keys.data, work, n, level)
                 i = stepped = ZERO
@@ -104,7 +106,8 @@ def walk_dense_rows(
                     i += EIGHT
                 read += stepped
                 level += ONE
-                if worth_leaving(n, stepped, most - level):
+                leaves, waiting = worth_leaving(work, n, stepped, waiting, level, most)
+                if leaves:
                     n = leave_early(info, work, n, level, most, base, out)
             if missing != ZERO:
                 return np.int64(row)

@@ -12,7 +12,7 @@ import numpy as np
 from compiler.kernels._jit import inlined, kernel, ones
 from compiler.kernels._record_vectors import ask_eight_records, step_eight_records
 from compiler.kernels.key_cache import enter_unknown_keys, remember_keys
-from compiler.kernels.leaving import clear_behind, close_up, worth_leaving
+from compiler.kernels.leaving import clear_behind, close_up, has_further, worth_leaving
 from compiler.kernels.reading import enter_keys, look_ahead, read_words
 from compiler.kernels.records import COMPLETE_BIT, REFERENCE_MASK, accept_of, find_entry, pair_of, state_of
 from compiler.kernels.seal_tables import Seal
@@ -82,7 +82,7 @@ def _walk_block(program: Program, seal: Seal, work: Work, keys: Keys, n: Unsigne
         clear_behind(work.states, n)
         _find_places(work, n)
         most = look_ahead(keys.data, work, n, program.separator)
-        level = ZERO
+        level = waiting = ZERO
         while level < most:
             read_words(program, keys.data, work, n, level)
             stepped, lates = _step(seal, work, n, level)
@@ -100,7 +100,8 @@ def _walk_block(program: Program, seal: Seal, work: Work, keys: Keys, n: Unsigne
                     work.states[key] = target
                     work.places[key] = pair_of(target)
             level += ONE
-            if worth_leaving(n, stepped, most - level):
+            leaves, waiting = worth_leaving(work, n, stepped, waiting, level, most)
+            if leaves:
                 n = _leave_early(records, work, n, level, most, out)
         n = _leave(records, work, n, out)
     for j in range(lost):
@@ -174,13 +175,12 @@ def _leave(records: Uint64s, work: Work, n: Unsigned, out: Int32s) -> Unsigned:
 @inlined
 def _leave_early(records: Uint64s, work: Work, n: Unsigned, level: Unsigned, most: Unsigned, out: Int32s) -> Unsigned:
     """Do as :func:`compiler.kernels.leaving.leave_early`."""
-    rows, begins, ends, states, words, late = work.rows, work.begins, work.ends, work.states, work.words, work.late
+    rows, states, late = work.rows, work.states, work.late
     m = ZERO
     for i in range(n):
         out[rows[i]] = np.int64(accept_of(records, states[i])) - 1
         late[m] = i
-        further = np.uint64(level < words[i]) | np.uint64(begins[i] <= ends[i])
-        m += further & np.uint64(states[i] & FINAL_BIT == ZERO)
+        m += has_further(work, i, level) & np.uint64(states[i] & FINAL_BIT == ZERO)
     close_up(work, m, level, most)
     _find_places(work, m)
     return m

@@ -6,7 +6,7 @@ How soon keys come again says :mod:`compiler.machine.recurrence`, and what every
 from __future__ import annotations
 
 from compiler.machine.recurrence import Recurrence, Sampled
-from compiler.machine.store_costs import WORTH, Before, Stretch, bytes_of, looking_up, storing
+from compiler.machine.store_costs import COPIED, SAMPLED, WORTH, Before, Stretch, bytes_of, looking_up, storing
 
 __all__ = ["NEVER", "NO_ROOM", "pays_from", "pays_within"]
 
@@ -21,7 +21,7 @@ def pays_within(walked: Stretch, before: Before, sampled: Sampled, *, ahead: int
 
     Those that were ``walked`` last, and took what ``before`` says, were ``sampled`` with others before them; so many more are expected to be ``ahead``,
     and walking a ``word`` takes so long. It pays if what will be spared of these is more than storing those costs that have come, and new ones at the rate at which
-    they came last, as far as there is ``room``; or new ones by their curve.
+    they came last, as far as there is ``room``; or new ones by their curve. Where there is room for some of those that have come, it is for some of what comes again.
     """
     size = walked.size / walked.keys
     took, missed = before.took(word=word, size=size), storing(size)
@@ -30,10 +30,12 @@ def pays_within(walked: Stretch, before: Before, sampled: Sampled, *, ahead: int
     different = int(sampled.different * asked / max(before.walked, 1e-3))
     each = WORTH * looking_up(size, stored=different)
     most = int(room / bytes_of(1, size))
-    if took <= each:
+    if took <= each + SAMPLED:
         return NEVER
-    if different > most:
-        return NO_ROOM
+    if different > most:  # as many as have room are stored, and the others copied each time
+        known = sampled.share * most / different
+        spared = known * took - each - (1 - known) * COPIED
+        return sampled.keys if spared * ahead > (missed + took) * most else NO_ROOM
     new = asked * (1 - sampled.share)
     further = min(ahead, int((most - different) / max(new, 1e-9)))
     if (took - each) * further > (missed + took) * (different + new * further):

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels.tables import Keys
+from compiler.machine.store_costs import WALKED, WALKED_BYTE
 from compiler.mappings import zeros
 
 __all__ = ["KeyCache", "KeyCacheMode", "KeyCachePolicy", "key_table", "long_words", "table_bytes", "word_cost"]
@@ -46,23 +47,21 @@ PAUSE, LONG_PAUSE, HOPELESS = 64, 128, 0.05
 RISING = 0.1
 """A table that has lost is tried further if its share of hits was so much greater than in the stretch before."""
 
-# Nanoseconds. They were fitted to 252 streams of keys of 1 to 12 words, of which the table knew 0 to 100 of 100, each with the
-# table and without: with what walking took there, the decisions that follow cost at most 1.12 times the better of the two.
-LOOKED_UP, BYTE = 3.0, 0.25
+# Nanoseconds, of which a Zen 5 takes three quarters to the whole, and an Intel Xeon twice as many. Those of walking were fitted to 60 families of
+# ``python -m benchmarks regret`` (seeds 2511361 and 2511362), each walked by hashes and by rows: half of the figures are within 15 %, nine in ten within 35.
+LOOKED_UP, BYTE = 2.0, 0.19
 """Looking a key up, and what each of its bytes adds."""
 MISSED = 5.0
 """What a key that is not known costs besides being walked: it is remembered."""
-WALKED = 6.0
-"""Walking a key, besides its words."""
-ROW_WORD, FAR_ROW_WORD, NEAR_ROWS = 2.6, 5.2, 1 << 20
-"""Walking a word by rows, and by rows of more bytes than the last. (On a Zen 4, keys of four words took 27 ns by rows of 2 MB.)"""
+ROW_WORD, FAR_ROW_WORD, NEAR_ROWS = 0.6, 1.5, 1 << 19
+"""Walking a word by rows, and by rows of more bytes than the last."""
 BEHIND, NEAR = 8.0, 1 << 19
 """What walking a word adds for keys that the key cache does not know, in a cache of more bytes than that: they are few in each block, so they wait for
 memory one by one. (Two families of which it knew 88 and 83 in 100 took 21 and 27 ns, and were thought to take 9 and 18.)"""
-LONG, LONG_WORD = 8, 16.0
+LONG, LONG_WORD = 8, 10.0
 """A word of at most LONG bytes is its own name, and naming a longer one adds LONG_WORD to walking it."""
-WORDS_BY_BYTES = ((1 << 19, 4.0), (1 << 21, 5.0))
-FAR_WORD = 9.0
+WORDS_BY_BYTES = ((1 << 21, 3.0), (1 << 24, 4.5))
+FAR_WORD = 6.5
 """Walking a word in a cache of at most so many bytes, and in a larger one: by how far its tables are from the processor."""
 
 
@@ -126,7 +125,7 @@ class KeyCachePolicy:
         # Keys that are known may have more words than those that are not: a stream of keys of 12 words, of which 0.56 came again,
         # missed 2.7 words a key, and had 7.8.
         spared = max(words / max(missed, 1) * hits, self.walked * keys - words)
-        saved = WALKED * hits + word * spared
+        saved = (WALKED + WALKED_BYTE * size / keys) * hits + word * spared
         wins = not missed or saved > LOOKED_UP * keys + BYTE * size + MISSED * missed
         self.wanted = wins or share >= self.share + RISING
         self.share = share
@@ -236,6 +235,6 @@ def word_cost(used: int) -> float:
     """Return the nanoseconds that walking a word takes in a cache of so many bytes.
 
     >>> word_cost(100_000), word_cost(100_000_000)
-    (4.0, 9.0)
+    (3.0, 6.5)
     """
     return next((word for most, word in WORDS_BY_BYTES if used <= most), FAR_WORD)

@@ -131,7 +131,8 @@ class KeySample:
         self._unasked = 0 if asked > self._seen else self._unasked + walked.keys - walked.hits
         self._seen = asked
         since = max(self._walked.keys, self._walked.size // KEY_BYTES)
-        return asked - self._asked >= LEAST and since >= STEP and self._keys >= self._least
+        enough = since >= STEP and self._walked.keys >= self._keys // (STEPS + 1)
+        return enough and asked - self._asked >= LEAST and self._keys >= self._least
 
     def recurs(self, policy: StorePolicy, *, ahead: int, room: int, **before: Any) -> int | None:
         """Do as :func:`compiler.machine.expectation.pays_within`, and end if that is decided.

@@ -21,10 +21,12 @@ MISSED, MISSED_FROM, MISSED_BYTE, COPIED = 60.0, 32, 0.4, 50.0
 """What a key that is not known costs besides being walked: it is copied to a column of such keys, and stored; what each of its bytes adds beyond
 so many, in memory that is new for the most part; and what it costs where there is no room to store it. (With nothing for the latter, a family within 4 MiB took 1.5 times as long as without the store when other keys came, of
 which it knew less than half; with 20, another one took 40 ns with a store that knew three quarters, and 29 without.)"""
-WALKED = 3.0
-"""Walking a key, besides its words."""
-WINDOW, BEYOND = 64, 0.4
-"""The bytes of a key that are split by vectors, and what each byte behind them adds to walking it."""
+WALKED, WALKED_BYTE = 3.0, 0.26
+"""Walking a key, besides its words, and what each of its bytes adds. (Bytes were left out once, and keys of 68 that took 40 ns were taken to take 29.)"""
+WINDOW, BEYOND = 64, 0.25
+"""The bytes of a key that are split by vectors, and what each byte behind them adds to that."""
+SAMPLED = 3.0
+"""Having a key sampled. Where storing it spares no more, it is not looked any further whether keys recur."""
 WORTH = 1.15
 """So many times as long as looking them up must keys have taken for a trial: it costs a millisecond, and both figures are guesses. (Keys of one word, which
 rows walk in 6 ns, took 20 ns when they were stored, to win half a nanosecond.)"""
@@ -66,7 +68,7 @@ class Before:
 
     >>> before = Before.of(Stretch(keys=1000, hits=500, words=2500, size=20_000), cached=True)
     >>> before.took(word=4.0, size=20.0), round(before.walking(0.1, word=4.0), 3)
-    (17.5, 2.3)
+    (20.1, 2.82)
     """
 
     cached: bool = False
@@ -79,22 +81,26 @@ class Before:
     """The share of keys that were left to be walked."""
     words: float = 0.0
     """The words that were read."""
+    size: float = 0.0
+    """Its bytes."""
 
     @staticmethod
     def of(walked: Stretch, *, cached: bool, first: float = 0.0) -> Before:
         """Take note of keys that were matched without being stored."""
         keys = walked.keys
-        return Before(cached, walked.simulated / keys, first, 1 - walked.hits / keys, walked.words / keys)
+        return Before(
+            cached, walked.simulated / keys, first, 1 - walked.hits / keys, walked.words / keys, walked.size / keys
+        )
 
     def took(self, *, word: float, size: float) -> float:
         """Return the nanoseconds that a key of ``size`` bytes took, where walking a ``word`` does."""
         asked = CACHED + CACHED_BYTE * size if self.cached else 0.0
         asked += SIMULATED * self.simulated + self.first
-        return asked + self.walked * (WALKED + BEYOND * max(size - WINDOW, 0)) + word * self.words
+        return asked + self.walked * (WALKED + WALKED_BYTE * size + BEYOND * max(size - WINDOW, 0)) + word * self.words
 
     def walking(self, share: float, *, word: float) -> float:
         """Return the nanoseconds a key, of all, that it takes to walk this share of them, with as many words as those had that were walked."""
-        return share * (WALKED + word * self.words / max(self.walked, 1e-3))
+        return share * (WALKED + WALKED_BYTE * self.size + word * self.words / max(self.walked, 1e-3))
 
 
 def looking_up(size: float, *, stored: int) -> float:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from compiler.kernels import _plain, _sample_vectors
+from compiler.kernels._jit import kernel
 from compiler.kernels.key_sample import sample_keys
 from compiler.kernels.tables import PADDING, Int64s, Uint64s
 from compiler.kernels.work import (
@@ -22,6 +26,16 @@ from compiler.prepare import jit_enabled
 pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled kernels")
 
 
+@kernel
+def chosen(data: Any, begins: Any, ends: Any, shift: Any) -> Any:
+    return _sample_vectors.choose_eight(data, begins, ends, 0, shift)
+
+
+@kernel
+def chosen_plainly(data: Any, begins: Any, ends: Any, shift: Any) -> Any:
+    return _plain.choose_eight(data, begins, ends, np.uint64(0), np.uint64(shift))
+
+
 def begun(bits: int) -> tuple[Uint64s, Int64s]:
     counts = np.zeros(SAMPLE_COUNTS, np.int64)
     counts[SAMPLING], counts[SAMPLE_BITS] = 1, bits
@@ -33,9 +47,25 @@ def sampled(keys: list[bytes], sample: Uint64s, counts: Int64s) -> Int64s:
     ends = np.cumsum([len(key) for key in keys]).astype(np.uint64)
     begins = ends - np.array([len(key) for key in keys], np.uint64)
     begins[begins == ends] += np.uint64(1)
+    begins, ends = (np.concatenate((places, np.full(8, 1 << 40, np.uint64))) for places in (begins, ends))
     data = np.frombuffer(b"".join(keys) + bytes(PADDING), np.uint8)
     sample_keys(data, begins, ends, len(keys), sample, counts)
     return counts.copy()
+
+
+@pytest.mark.parametrize("bits", [0, 1, 3, 9])
+def test_who_is_chosen_in_vectors_is_who_is_chosen_one_by_one(bits: int) -> None:
+    rng = np.random.default_rng(bits)
+    count = 0
+    for _ in range(2000):
+        lengths = rng.choice([0, 1, 2, 7, 8, 9, 15, 16, 17, 23, 24, 25, 64, 65, 200], 8)
+        ends = np.cumsum(lengths).astype(np.uint64)
+        begins = ends - lengths.astype(np.uint64) + (lengths == 0).astype(np.uint64)
+        data = rng.integers(0, 256, int(ends[-1]) + PADDING).astype(np.uint8)
+        expected = int(chosen_plainly(data, begins, ends, 63 - bits))
+        assert int(chosen(data, begins, ends, 63 - bits)) == expected
+        count += expected.bit_count()
+    assert 0.7 < count / (16_000 * 14 / 15 / 2**bits) < 1.4
 
 
 def test_with_all_keys_in_it_a_sample_counts_exactly() -> None:

@@ -46,7 +46,7 @@ def test_few_keys_are_left_to_the_key_cache_and_many_are_looked_up_in_the_store_
     machine = automatic()
     (walker,) = machine._walkers
     many, some = answers(Simulator(NFA, b"."), MANY), answers(Simulator(NFA, b"."), SOME)
-    for _ in range(3):
+    for _ in range(4):
         assert answers(machine, MANY) == many
     store, table = walker._key_store, walker._key_cache
     assert store.policy.paid
@@ -109,12 +109,15 @@ def test_other_keys_are_noticed_at_once_where_no_trial_had_begun_for_long(*, sea
         machine = machine.seal()
         assert machine is not None
     (walker,) = machine._walkers
-    for _ in range(12):
-        answers(machine, short)
     store = walker._sealed_store if isinstance(walker, SealedWalker) else walker._key_store
+    in_time = COUNT * 24 // KEY_BYTES
+    for passes in range(30):
+        if passes >= 12 and store.policy.left > in_time:  # it has just been thought about
+            break
+        answers(machine, short)
     assert isinstance(walker, SealedWalker) == sealed
     assert (store.policy.resting, store.policy.active, store.policy.lost) == (False, False, False)
-    assert store.policy.left > COUNT * 24 // KEY_BYTES, "else it would be thought about again in time"
+    assert store.policy.left > in_time, "else it would be thought about again in time"
     assert answers(machine, MANY) == expected
     assert store.policy.active or store.sample.active or store.policy.lost
     for _ in range(3):
@@ -125,7 +128,7 @@ def test_other_keys_are_noticed_at_once_where_no_trial_had_begun_for_long(*, sea
 def test_a_full_store_rests_where_the_key_cache_knows_all_others() -> None:
     """What is not stored comes again and again, and is copied each time; together with what is stored, the key cache has room for it."""
     nfa = build_nfa(
-        [[b"a-long-word-%d" % (i % 900), Wildcard.ONE, b"a-longer-word-%d" % i, Wildcard.MANY] for i in range(4000)]
+        [[b"a-long-word-%d" % (i % 900), *[Wildcard.ONE] * 3, b"a-longer-word-%d" % i] for i in range(4000)]
     )
     machine = LazyDfa(nfa, b".", 4 << 20, key_cache="auto", policy=Policy(row_bytes=0, simulate=False))
     (walker,) = machine._walkers
@@ -133,10 +136,10 @@ def test_a_full_store_rests_where_the_key_cache_knows_all_others() -> None:
 
     def keys_from(first: int, different: int) -> list[bytes | None]:
         numbers = first + rng.integers(0, different, COUNT)
-        return [b"a-long-word-%d.m.a-longer-word-%d" % (i % 900, i) for i in numbers.tolist()]
+        return [b"a-long-word-%d.m.long-tail.n.a-longer-word-%d" % (i % 900, i) for i in numbers.tolist()]
 
-    many = keys_from(0, 32_000)
-    for _ in range(3):
+    many = keys_from(0, 26_000)
+    for _ in range(4):
         answers(machine, many)
     store, table = walker._key_store, walker._key_cache
     assert (store.policy.active, store.policy.paid, store._stored.full) == (True, True, True)
