@@ -54,6 +54,7 @@ from compiler.kernels.tables import (
     LOST,
     MISSES,
     MOST_DEFERRED,
+    MOST_UNKNOWN,
     ROW,
     START,
     STATES,
@@ -91,7 +92,7 @@ def walk(
     entries if it is not to be used.
 
     Returns DONE, or the table of the cache that must grow first. ``meta[ROW]`` is the row to go on with: below ``stop`` where a
-    table must grow or MOST_DEFERRED keys are deferred. ``meta[DEFERRED]`` says how many keys are in ``work.deferred_rows``
+    table must grow, MOST_DEFERRED keys are deferred, or the key cache did not know over ``meta[MOST_UNKNOWN]``. ``meta[DEFERRED]`` says how many keys are in ``work.deferred_rows``
     and the arrays beside it. They must be simulated before the cache is cleared, as their states are the cache's.
     """
     meta = cache.meta
@@ -100,12 +101,13 @@ def walk(
         status = build_start(program, cache, work)
         if status != DONE:
             return status
-    deferred = ZERO
+    deferred = unknown = ZERO
+    most_unknown = np.uint64(meta[MOST_UNKNOWN] - 1)  # no bound is the largest one
     while True:
         # Whatever makes the walk return in the middle of a block, the block begins again: its answers, its counters and the
         # keys that it has deferred are kept only when it is complete. Transitions that it has built are in the cache.
         meta[ROW], meta[DEFERRED] = row, np.int64(deferred)
-        if row >= stop or deferred >= np.uint64(MOST_DEFERRED):
+        if row >= stop or deferred >= np.uint64(MOST_DEFERRED) or unknown > most_unknown:
             return DONE
         read = missed = key_cache_hits = ZERO
 
@@ -116,6 +118,7 @@ def walk(
             n, key_cache_hits = enter_unknown_keys(
                 program, meta, STATE_MASK, work, keys, first, following - first, base, out, key_table
             )
+            unknown += n
         else:
             n, following = enter_keys(program, meta, STATE_MASK, work, keys, first, np.uint64(stop), most, out)
         entered = n

@@ -22,7 +22,7 @@ from compiler.kernels.tables import (
     Uint64s,
     frozen,
 )
-from compiler.kernels.work import Work
+from compiler.kernels.work import SAMPLE_ROW, Work
 
 __all__ = ["SealedRows"]
 
@@ -88,6 +88,9 @@ class SealedRows:
         if self._rows is None:
             self._rows = self._filled()
         table, info = self._rows
+        work.sample_counts[SAMPLE_ROW] = (
+            stop  # none is sampled: that is for those that the cache behind the tables gets
+        )
         where = self._bits, column, row, stop, 0, out
         return int(direct(walk_dense_rows, self._program, self._meta, info, work, table, *where))
 

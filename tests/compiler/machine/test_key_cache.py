@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,7 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler import Token, Wildcard, build_nfa
-from compiler.machine.key_cache import LONG_PAUSE, PAUSE, SLOTS, STRETCH, KeyCacheMode, KeyCachePolicy, key_table
+from compiler.machine.key_cache import (
+    LONG_PAUSE,
+    LONGEST,
+    PAUSE,
+    SLOTS,
+    STRETCH,
+    KeyCache,
+    KeyCacheMode,
+    KeyCachePolicy,
+    key_table,
+)
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.values import KeyColumn
@@ -80,6 +92,32 @@ def test_keys_that_do_not_repeat_cost_a_trial_now_and_then() -> None:
     answers(machine, [b"a.b.%d" % (i % 100) for i in range((LONG_PAUSE + 2) * STRETCH)])
     assert policy.wanted
     assert machine.stats().key_cache_hits > STRETCH
+
+
+@pytest.mark.parametrize("surprises", [True, False])
+def test_it_is_noticed_in_the_middle_of_a_stretch_that_other_keys_have_come(surprises: bool) -> None:
+    """A table that has won for long is judged after LONGEST keys, but not where it does not know any of them."""
+    machine = LazyDfa(build_nfa(PATTERNS), b".", 1 << 20, key_cache="auto", policy=Policy(key_store=False))
+    (walker,) = machine._walkers
+    policy, asked = walker._key_cache.policy, []
+    keys: list[bytes | None] = [b"a.b.%d" % (i % 100) for i in range(4 * LONGEST)]
+    answers(machine, keys)
+    assert policy.stretch == LONGEST
+    others: list[bytes | None] = [b"a.b.%d" % i for i in range(LONGEST)]
+    expected = answers(LazyDfa(build_nfa(PATTERNS), b".", 1 << 20, key_cache="off"), others)
+    judge = KeyCachePolicy.judge
+
+    def noted(policy: KeyCachePolicy, *, keys: int, **counts: Any) -> None:
+        if policy.wanted:
+            asked.append(keys)
+        judge(policy, keys=keys, **counts)
+
+    policy.left = LONGEST  # as behind a judgement
+    most = KeyCache.most_unknown if surprises else 0
+    with patch.object(KeyCachePolicy, "judge", noted), patch.object(KeyCache, "most_unknown", most):
+        assert answers(machine, others) == expected
+    assert not policy.wanted
+    assert (asked[0] < LONGEST // 8) is surprises
 
 
 def test_a_table_that_lost_leaves_its_room_to_the_automaton() -> None:

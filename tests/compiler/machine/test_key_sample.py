@@ -16,6 +16,7 @@ from compiler.machine.key_store import CAUTION, FEWEST, KeyStore
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.recurrence import Recurrence, Sampled
+from compiler.machine.sealed_walker import SealedWalker
 from compiler.machine.simulator import Simulator
 from compiler.machine.store_costs import WORTH, Stretch, looking_up, storing
 from compiler.machine.store_policy import EARLIEST, KEY_BYTES, LASTING, NOTICED, PAUSE, StorePolicy
@@ -94,6 +95,35 @@ def test_keys_that_have_no_room_are_thought_about_less_often() -> None:
     assert policy._waits > EARLIEST
 
 
+FEW_WORDS = build_nfa([[b"a", Wildcard.ONE, b"b", Wildcard.ONE], [b"b", Wildcard.ONE, b"a", b"rather-long-word"]])
+LONG_ROUND = [b"a.some-rather-long-word.b.another-rather-long-word-%d" % i for i in range(COUNT)]
+
+
+def test_keys_that_rows_walk_are_sampled_and_stored_when_they_come_again() -> None:
+    """They take 20 ns by rows, and no trial of some thousand would see any of them again."""
+    machine, keys = LazyDfa(FEW_WORDS, b".", 64 << 20, key_cache="auto"), column([*LONG_ROUND])
+    shares = [hits(machine, keys) for _ in range(8)]
+    assert shares[0] == 0
+    assert shares[-1] > 0.97
+    walker = walker_of(machine)
+    assert walker._dense_rows.nbytes
+    assert not walker._work.sample_counts[0], "nothing is sampled while keys are stored"
+
+
+def test_keys_that_sealed_rows_walk_are_not_sampled() -> None:
+    """What is sampled there is what the cache behind them gets, which are lost ones."""
+    machine, keys = LazyDfa(FEW_WORDS, b".", 64 << 20, key_cache="auto"), column([*LONG_ROUND[:2000]])
+    machine.match_batch([keys])
+    sealed = machine.seal()
+    assert sealed is not None
+    for _ in range(3):
+        sealed.match_batch([keys])
+    walker = sealed._walkers[0]
+    assert isinstance(walker, SealedWalker)
+    assert walker._sealed_rows.words > 0
+    assert walker._work.sample_counts[SAMPLE_ASKED] == 0
+
+
 @pytest.mark.parametrize("policy", [Policy(key_store=True), Policy(key_store=False)])
 def test_nothing_is_sampled_where_it_is_fixed_whether_keys_are_stored(policy: Policy) -> None:
     machine = LazyDfa(NFA, b".", 64 << 20, key_cache="auto", policy=policy)
@@ -151,7 +181,7 @@ def test_a_curve_is_drawn_when_twice_as_many_keys_have_come() -> None:
 
 
 def test_a_trial_is_due_again_where_nothing_is_sampled() -> None:
-    """As in front of sealed tables, and where keys are walked by rows, or simulated."""
+    """As in front of sealed tables, and where keys are simulated."""
     none = KeyStore(64 << 20, wanted=None)
     none.begin(WALKED, word=9.0)
     none.drop(lost=True)
@@ -211,6 +241,7 @@ EVEN = Recurrence(scale=200_000.0, bend=1.0)
         (WALKED, 0.8, 500_000, None, 9_000_000, False),
         (WALKED, 1.0, 300_000, None, 200_000, False),
         (Stretch(8192, 8000, 5 * 192, 20 * 8192), 1.0, 10_000, None, 9_000_000, False),  # the key cache does as well
+        (Stretch(8192, 0, 4000, 8 * 8192), 1.0, 10_000, None, 9_000_000, False),  # half a nanosecond would be spared, and sampling takes more
         (replace(WALKED, hits=6144, found=6144), 1.0, 60_000, None, 9_000_000, True),
         (replace(WALKED, hits=6144, found=6144), 1.0, 130_000, None, 9_000_000, False),  # as many again three times are exact keys
     ],
