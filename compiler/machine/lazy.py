@@ -16,7 +16,6 @@ is the same machine in plain Python.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -40,6 +39,7 @@ from compiler.machine.sealed_walker import SealedWalker
 from compiler.machine.seals import arrays_of, check, seal_of
 from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.stored_keys import StoredKeys
+from compiler.machine.threads import together
 from compiler.machine.walker import Halt
 from compiler.values import CacheStats, Int32s, KeyColumn, Lent, Memory, SetBatch
 
@@ -234,18 +234,11 @@ class LazyDfa:
         if threads <= 1:
             return self._run_part(range(len(self._walkers)), columns, set_ids, [])
         halt: Halt = []
-        pool = ThreadPoolExecutor(threads, thread_name_prefix="dfa-router")
-        try:
-            parts = [
-                pool.submit(self._run_part, [number], *share, halt)
-                for number, share in enumerate(shares(columns, set_ids, threads))
-            ]
-            return joined(set_ids, [part.result() for part in parts])
-        except BaseException:
-            halt.append(True)  # the other threads stop at their next chunk, and nobody waits for the end of the batch
-            raise
-        finally:
-            pool.shutdown()
+        parts = [
+            partial(self._run_part, [number], *share, halt)
+            for number, share in enumerate(shares(columns, set_ids, threads))
+        ]
+        return joined(set_ids, together(parts, halt))
 
     def stats(self) -> CacheStats:
         """Describe the caches, all together."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from compiler.kernels.tables import (
 )
 from compiler.kernels.work import make_work
 from compiler.machine.cache import nbytes
+from compiler.machine.threads import together
 
 __all__ = ["SealError", "arrays_of", "check", "make_seal", "seal_of"]
 
@@ -64,17 +65,16 @@ def check(seal: Seal, program: Program, bindings: int) -> None:
     if found:
         raise SealError(*found)
     shares = min(os.cpu_count() or 1, 1 + len(seal.records) // SMALLEST_PROOF)
-    with ThreadPoolExecutor(shares, thread_name_prefix="dfa-router") as pool:
 
-        def first(proof: Callable[[int], int]) -> int | None:
-            """Return the first state that some share finds fault with, 0 for the start states; None if there is none."""
-            told = [proof(0)] if shares == 1 else list(pool.map(proof, range(shares)))
-            return min((state for state in told if state != RIGHT), default=None)
+    def first(proof: Callable[[int], int]) -> int | None:
+        """Return the first state that some share finds fault with, 0 for the start states; None if there is none."""
+        told = together([partial(proof, share) for share in range(shares)], [])
+        return min((state for state in told if state != RIGHT), default=None)
 
-        state = first(lambda share: int(malformed(seal, share, shares)))
-        if state is not None:
-            raise SealError("records", f"the record of state {state:,} leads out of the tables")
-        state = first(lambda share: int(first_wrong(program, seal, make_work(program), share, shares)))
+    state = first(lambda share: int(malformed(seal, share, shares)))
+    if state is not None:
+        raise SealError("records", f"the record of state {state:,} leads out of the tables")
+    state = first(lambda share: int(first_wrong(program, seal, make_work(program), share, shares)))
     if state is not None:
         raise SealError("records", f"what leads on from state {state:,} is not what the patterns say")
 
