@@ -85,11 +85,9 @@ CLOSED = 20
 """1 in a full cache to which nothing is added any more: a key that needs what is not there is deferred."""
 CRAMPED = 21
 """1 in a cache that was full once: its doorkeeper asks for each transition by itself."""
-MOST_UNKNOWN = 22
-"""So many keys that the key cache does not know, or some more, end a walk: others have come. 0 for any number."""
 COUNTS = [WORDS, MISSES, BUILDS, KEY_CACHE_HITS]
 """The slots that survive a clear of the cache."""
-META = 23
+META = 22
 """The length of ``Cache.meta``."""
 
 # --- What a kernel returns when it stops -----------------------------------------------------------------------------------

@@ -54,7 +54,6 @@ from compiler.kernels.tables import (
     LOST,
     MISSES,
     MOST_DEFERRED,
-    MOST_UNKNOWN,
     ROW,
     START,
     STATES,
@@ -68,7 +67,7 @@ from compiler.kernels.tables import (
     Unsigned,
 )
 from compiler.kernels.unsigned import ONE, STATE_MASK, ZERO
-from compiler.kernels.work import Work
+from compiler.kernels.work import MOST_UNKNOWN, Work
 
 __all__ = ["walk"]
 
@@ -92,7 +91,7 @@ def walk(
     entries if it is not to be used.
 
     Returns DONE, or the table of the cache that must grow first. ``meta[ROW]`` is the row to go on with: below ``stop`` where a
-    table must grow, MOST_DEFERRED keys are deferred, or the key cache did not know over ``meta[MOST_UNKNOWN]``. ``meta[DEFERRED]`` says how many keys are in ``work.deferred_rows``
+    table must grow, MOST_DEFERRED keys are deferred, or the key cache did not know ``work.counts[MOST_UNKNOWN]``. ``meta[DEFERRED]`` says how many keys are in ``work.deferred_rows``
     and the arrays beside it. They must be simulated before the cache is cleared, as their states are the cache's.
     """
     meta = cache.meta
@@ -102,7 +101,7 @@ def walk(
         if status != DONE:
             return status
     deferred = unknown = ZERO
-    most_unknown = np.uint64(meta[MOST_UNKNOWN] - 1)  # no bound is the largest one
+    most_unknown = np.uint64(work.counts[MOST_UNKNOWN] - 1)  # no bound is the largest one
     while True:
         # Whatever makes the walk return in the middle of a block, the block begins again: its answers, its counters and the
         # keys that it has deferred are kept only when it is complete. Transitions that it has built are in the cache.

@@ -1,6 +1,6 @@
 """Scratch space of the kernels: one :class:`Work` for each walker, allocated once, as kernels allocate nothing.
 
-What is in it means nothing between two calls of a kernel, with three exceptions: the deferred keys after a walk, which a caller reads;
+What is in it means nothing between two calls of a kernel, with four exceptions: the deferred keys after a walk, which a caller reads; MOST_UNKNOWN, which one writes;
 :class:`FoundSets`, which is what a simulation answers with; and the sample of keys.
 """
 
@@ -14,6 +14,7 @@ from compiler.kernels.tables import AHEAD, BLOCK, MOST_DEFERRED, MOST_LANES, Int
 
 __all__ = [
     "FIRST_SAMPLE",
+    "MOST_UNKNOWN",
     "SAMPLE_ASKED",
     "SAMPLE_BITS",
     "SAMPLE_COUNTS",
@@ -35,6 +36,8 @@ __all__ = [
 MEMBER_COUNT, TAG_COUNT, FINAL_FLAG, LITERAL_FILTER = range(4)
 """Slots of ``Work.counts`` when a set is complete: its members; its tags; FINAL if no word can change such a state, else 0; and
 the filter of the members' literals."""
+MOST_UNKNOWN = 4
+"""Another one, for which a caller writes how many keys that the key cache does not know, or some more, end a walk, as others have come; 0 for any number."""
 LOOP_COUNT, ENTERED_COUNT = 0, 1
 """Slots of ``Work.counts`` before that: the entries of ``loops`` and of ``entered``."""
 SAMPLING, SAMPLE_BITS, SAMPLE_ASKED, SAMPLE_KNOWN, SAMPLE_HELD, SAMPLE_ROW, SAMPLE_COUNTS = range(7)
@@ -236,7 +239,7 @@ def make_work(program: Program) -> Work:
         members=np.empty(positions, np.int32),
         tags=tags(),
         spare_tags=tags(),
-        counts=np.zeros(4, np.int64),
+        counts=np.zeros(5, np.int64),
         pairs=pairs(),
         next_pairs=pairs(),
         asking_pairs=pairs(),

@@ -18,13 +18,12 @@ from compiler.kernels.tables import (
     CLOSED,
     DONE,
     KEY_CACHE_HITS,
-    MOST_UNKNOWN,
     ROW,
     SEEN,
     WORDS,
     Cache,
 )
-from compiler.kernels.work import NEXT_KEY
+from compiler.kernels.work import MOST_UNKNOWN, NEXT_KEY
 from compiler.machine.bounded_cache import BoundedCache
 from compiler.machine.cache import nbytes
 from compiler.machine.collector import FIRST_SIMULATED, Collector
@@ -250,9 +249,9 @@ class Walker(BoundedCache):
                 stop = min(stop, start + QUIET_KEYS)
             where = start, stop, column.block, column.found.base, column.out
             keys = column.keys if len(table) else column.others
-            meta[MOST_UNKNOWN] = self._key_cache.most_unknown if len(table) else 0
+            self._work.counts[MOST_UNKNOWN] = self._key_cache.most_unknown if len(table) else 0
             status = int(direct(walk, self._program, cache, self._work, keys, *where, table))
-            meta[MOST_UNKNOWN] = 0
+            self._work.counts[MOST_UNKNOWN] = 0
             self._dense_rows.note(stop - start, built=status != DONE or meta[BUILDS] != builds)
         column.row = int(meta[ROW])
         deferred = self._simulation.deferred(column.keys, cache, column.found, column.out)
