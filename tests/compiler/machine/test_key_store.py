@@ -462,7 +462,7 @@ def test_a_trial_goes_on_whose_keys_another_thread_has_stored() -> None:
     ("walked", "word", "left"),
     [
         (Stretch(EARLIEST, 0, 5 * EARLIEST, 30 * EARLIEST), 9.0, TRIAL // 2),
-        (Stretch(EARLIEST, 0, EARLIEST, 8 * EARLIEST), 1.0, None),  # by rows it takes 4 ns, and looking up 8
+        (Stretch(EARLIEST, 0, EARLIEST, 8 * EARLIEST), 1.0, None),  # by rows it takes 6 ns, and looking up 8
         (Stretch(EARLIEST, 0, 5 * EARLIEST, 64 * EARLIEST), 9.0, TRIAL // 4),
         (Stretch(EARLIEST, 0, EARLIEST, 200 * EARLIEST), 4.0, SHORTEST // 2),  # long keys take long by any tables
         (
