@@ -37,9 +37,9 @@ MEMBER_COUNT, TAG_COUNT, FINAL_FLAG, LITERAL_FILTER = range(4)
 """Slots of ``Work.counts`` when a set is complete: its members; its tags; FINAL if no word can change such a state, else 0; and
 the filter of the members' literals."""
 MOST_UNKNOWN = 4
-"""Another one, for which a caller writes how many keys that the key cache does not know, or some more, end a walk, as others have come; 0 for any number."""
+"""Another slot, in which a caller writes how many keys that the key cache does not know, or some more, end a walk, as others have come; 0 for any number."""
 LOOP_COUNT, ENTERED_COUNT = 0, 1
-"""Slots of ``Work.counts`` before that: the entries of ``loops`` and of ``entered``."""
+"""Slots of ``Work.counts`` before a set is complete: the entries of ``loops`` and of ``entered``."""
 SAMPLING, SAMPLE_BITS, SAMPLE_ASKED, SAMPLE_KNOWN, SAMPLE_HELD, SAMPLE_ROW, SAMPLE_COUNTS = range(7)
 """Slots of ``Work.sample_counts``: 1 where keys are sampled; with how many zeros the hash of a key in the sample begins; how often such a key came, how
 often one that had come before; how many the sample has; and the row before which keys of the column were sampled. And how many slots there are."""
