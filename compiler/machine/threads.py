@@ -21,7 +21,7 @@ LOOK = 0.001
 
 
 def together(calls: Sequence[Callable[[], T]], halt: list[bool]) -> list[T]:
-    """Make each call in a thread of its own, and return the results in order.
+    """Make each call in a thread of its own, a single one in this thread, and return the results in order.
 
     What the first call raises that raises something, or a signal handler in this thread, is raised when all calls that have begun have ended; until then ``halt``
     is not empty, by which they may tell that nobody waits for what they return.
@@ -29,6 +29,8 @@ def together(calls: Sequence[Callable[[], T]], halt: list[bool]) -> list[T]:
     >>> together([lambda: 1, lambda: 2], [])
     [1, 2]
     """
+    if len(calls) == 1:
+        return [calls[0]()]
     begun: list[int] = []
     ended: list[int] = []
     results: dict[int, T] = {}
