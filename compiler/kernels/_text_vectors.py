@@ -14,19 +14,22 @@ from numba.extending import intrinsic
 
 from compiler.kernels._lanes import BYTES, EACH_BYTE, EIGHT_NARROW, INT, LANES, NARROW, VECTOR, Lanes, opened
 
-__all__ = ["FACTORS", "copy_eight_ends", "copy_line", "hash_line", "same_line"]
+__all__ = ["ADDENDS", "copy_eight_ends", "copy_line", "hash_line", "same_line"]
 
-FACTORS = (
-    np.uint64(0x7AB2851D20C8CBFD),
-    np.uint64(0xE828AAC8D5038755),
-    np.uint64(0x16317305C684C753),
-    np.uint64(0xB10478AF3AF475A7),
-    np.uint64(0x6E9A75DFB2347539),
-    np.uint64(0xA3634E0A10ADB333),
-    np.uint64(0x564DBE553878998F),
-    np.uint64(0x5D705F9B94666F3D),
+HALVES = ir.VectorType(NARROW, 2 * LANES)
+
+ADDENDS = (
+    np.uint64(0xCBC16F01EAD50263),
+    np.uint64(0x0A734D030727D4DB),
+    np.uint64(0x86AD910108050A4F),
+    np.uint64(0x27A0018B48740685),
+    np.uint64(0x1B5D04FF064C8D99),
+    np.uint64(0xB37301C70A6BF001),
+    np.uint64(0x470B02AB0311B3B1),
+    np.uint64(0x7CCAA901A802141B),
 )
-"""What the eight numbers of a line are multiplied by: any odd numbers that have nothing to do with each other."""
+"""What is added to the halves of the eight numbers of a line before they are multiplied: 32 bits to each, drawn at random among those with which no text in UTF-8 gives 0,
+as that would make its other half count for nothing."""
 
 
 def _copy_line(_: Any, source: Any, begin: Any, target: Any, at: Any) -> Any:
@@ -55,9 +58,10 @@ def _copy_eight_ends(_: Any, source: Any, begin: Any, target: Any, at: Any, shif
 
 
 def _hash_line(_: Any, data: Any, begin: Any, length: Any) -> Any:
-    """Return the sum of the eight numbers that a text's first 64 bytes are, with zeros behind its end, each times its factor.
+    """Return the sum of what the eight numbers that a text's first 64 bytes are, with zeros behind its end, give: of each, both halves are multiplied with each other.
 
-    Before, the upper half of each is folded into its lower half: else the last of eight bytes would count for the uppermost eight bits alone.
+    Before, something is added to each half, in 32 bits. (The hash NH of UMAC; a product of 32 bits takes a third of the instructions of one of 64, and a key 0.8 of the
+    time to be hashed, on an Intel Xeon.)
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -66,11 +70,12 @@ def _hash_line(_: Any, data: Any, begin: Any, length: Any) -> Any:
         short = builder.icmp_unsigned("<", length, INT(64))
         mask = builder.select(short, _ones_below(builder, length), INT(-1))
         line = builder.select(builder.bitcast(mask, EACH_BYTE), line, BYTES([0] * 64))
-        numbers = builder.bitcast(line, VECTOR)
-        folded = builder.xor(numbers, builder.lshr(numbers, VECTOR([32] * LANES)))
-        products = builder.mul(folded, VECTOR([int(one) for one in FACTORS]))
+        addends = [half for one in ADDENDS for half in (int(one) & 0xFFFFFFFF, int(one) >> 32)]
+        halves = builder.add(builder.bitcast(line, HALVES), HALVES(addends))
+        numbers = builder.bitcast(halves, VECTOR)
+        lower, upper = builder.and_(numbers, VECTOR([0xFFFFFFFF] * LANES)), builder.lshr(numbers, VECTOR([32] * LANES))
         add = Lanes(builder).function(ir.FunctionType(INT, [VECTOR]), "llvm.vector.reduce.add.v8i64")
-        return builder.call(add, [products])
+        return builder.call(add, [builder.mul(lower, upper)])
 
     return types.uint64(data, begin, length), generate
 

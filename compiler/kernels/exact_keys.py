@@ -104,7 +104,7 @@ def _find_together(exact: Exact, asked: Asked, keys: Keys, first: Unsigned, foll
         key, place = np.uint64(asked.rows[j]), asked.hashes[j]
         begin = np.uint64(offsets[key])
         valid = keys.valid.size == 0 or keys.valid[key]
-        if valid and is_stored(records, place, data, begin, np.uint64(offsets[key + ONE]) - begin):
+        if valid and place != ZERO and is_stored(records, place, data, begin, np.uint64(offsets[key + ONE]) - begin):
             asked.rows[found], asked.hashes[found] = key, place
             found += ONE
     return found
@@ -190,7 +190,7 @@ def find_one(slots: Uint64s, records: Uint64s, marks: Uint64s, data: Bytes, leng
     place = ZERO
     if marks[mixed >> shift_of(marks)] & wanted == wanted:
         place = place_of(slots, np.uint64(slots.size) - ONE, shift_of(slots), mixed)
-        if not is_stored(records, place, data, ZERO, length):
+        if place != ZERO and not is_stored(records, place, data, ZERO, length):
             place = ZERO
     return place
 

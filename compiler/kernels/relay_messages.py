@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined
-from compiler.kernels._text_vectors import FACTORS, hash_line, same_line
+from compiler.kernels._text_vectors import ADDENDS, hash_line, same_line
 from compiler.kernels.key_cache import slot_shift
 from compiler.kernels.relay_tables import KEPT, KNOWN, LONGEST, Itineraries, Room
 from compiler.kernels.tables import KEY_CACHE_BYTES, Bytes, Int32s, Signed, Uint64s, Unsigned
@@ -75,16 +75,18 @@ def keep_messages(cache: Itineraries, room: Room, offsets: Int32s, data: Bytes) 
 @inlined
 def _slot_of(hashed: Unsigned, name: Unsigned, shift: Unsigned) -> Unsigned:
     """Return where a message's slot begins in the table; one that is too long gets a slot too, in which it never is."""
-    return ((hashed + name * GOLDEN) >> shift) * SLOT
+    hashed += name * GOLDEN
+    return ((hashed ^ (hashed >> UPPER_HALF)) * GOLDEN >> shift) * SLOT
 
 
 @inlined
 def hash_plainly(data: Bytes, begin: Unsigned, length: Unsigned) -> Unsigned:
     """Do what :func:`compiler.kernels._text_vectors.hash_line` does, eight bytes after the other."""
     total, at = ZERO, ZERO
-    while at < min(length, WINDOW):
-        number = _eight(data, begin, at, length)
-        total += (number ^ (number >> UPPER_HALF)) * FACTORS[at // EIGHT]
+    while at < WINDOW:
+        number, addend = _eight(data, begin, at, max(at, length)), ADDENDS[at // EIGHT]
+        lower, upper = number + (addend & LOW_HALF), (number >> UPPER_HALF) + (addend >> UPPER_HALF)
+        total += (lower & LOW_HALF) * (upper & LOW_HALF)
         at += EIGHT
     return total
 

@@ -25,11 +25,13 @@ from compiler.kernels.tables import Int64s, Uint64s
 
 __all__ = [
     "EXACT_TOGETHER",
+    "PER_KEYS",
     "RECORDS_BEHIND",
     "STORED",
     "STORED_BYTES",
     "STORED_MOST",
     "STORED_NUMBERS",
+    "SURPRISING",
     "TOGETHER",
     "Asked",
     "Exact",
@@ -48,7 +50,9 @@ STORED_BYTES = 1024
 
 
 TOGETHER = 32
-"""How many keys go through a pass before others go through the next; a power of two. With 16, 24 and 48, a key of `stock` took about as long."""
+"""How many keys go through a pass before others go through the next; a power of two, and at most 64. With 16, 24 and 48, a key of `stock` took about as long."""
+PER_KEYS, SURPRISING = 1 << 16, 1024
+"""Keys of which it is said how many are expected not to be stored, and how many more of any number mean that other keys have come."""
 EXACT_TOGETHER = 256
 """How many keys are hashed before the first of them is looked for among exact ones; :class:`Asked` must have room for them."""
 

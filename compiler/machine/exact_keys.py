@@ -62,6 +62,14 @@ class ExactFinder:
         """Room for the sets of a small batch."""
         self.answered = 0
         """The keys that were found in columns and small batches."""
+        self._most: int | None = None
+
+    @property
+    def most(self) -> int:
+        """How many different keys can be found."""
+        if self._most is None:
+            self._most = int(np.count_nonzero(self._exact.slots))
+        return self._most
 
     def find(self, keys: Keys, row: int, stop: int, sets: SimulatedSets) -> FoundKeys:
         """Find keys from ``row`` to ``stop``, at most ROWS, and add their sets."""

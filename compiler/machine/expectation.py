@@ -5,15 +5,48 @@ How soon keys come again says :mod:`compiler.machine.recurrence`, and what every
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from compiler.machine.recurrence import Recurrence, Sampled
 from compiler.machine.store_costs import COPIED, SAMPLED, WORTH, Before, Stretch, bytes_of, looking_up, storing
 
-__all__ = ["NEVER", "NO_ROOM", "pays_from", "pays_within"]
+__all__ = ["NEVER", "NO_ROOM", "Costs", "pays_within"]
 
 NEVER, NO_ROOM = 0, -1
 """Storing keys does not pay, or there is no room for those that have come."""
 DOUBLINGS = 12
 """How often the keys that are ahead are doubled to find how many there should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The nanoseconds that a key takes.
+
+    >>> costs = Costs(took=40.0, each=10.0, missed=60.0)
+    >>> costs.pays(100_000, stored=20_000), costs.pays(100_000, stored=40_000), costs.pays(100_000, stored=20_000, known=0.5)
+    (True, False, False)
+    """
+
+    took: float
+    """Not being stored."""
+    each: float
+    """Being looked up among those that are."""
+    missed: float
+    """Being stored."""
+
+    def pays(self, keys: float, *, stored: float, known: float = 1.0) -> bool:
+        """Tell whether so many keys are spared more than storing so many costs, where a share of them is ``known`` and the others are not stored."""
+        spared = known * self.took - self.each - (1 - known) * COPIED
+        return spared * keys > (self.missed + self.took) * stored
+
+    def pay_from(self, curve: Recurrence, come: int, ahead: int) -> int:
+        """Return for how many times as many keys as are ``ahead`` storing further ones pays, after those that have ``come``: 1 for these, 0 for never."""
+        stored = curve.different(come)
+        for doublings in range(DOUBLINGS):
+            further = ahead << doublings
+            if self.pays(further, stored=curve.different(come + further) - stored):
+                return 1 << doublings
+        return 0
 
 
 def pays_within(walked: Stretch, before: Before, sampled: Sampled, *, ahead: int, room: int, word: float) -> int | None:
@@ -24,40 +57,31 @@ def pays_within(walked: Stretch, before: Before, sampled: Sampled, *, ahead: int
     they came last, as far as there is ``room``; or new ones by their curve. Where there is room for some of those that have come, it is for some of what comes again.
     """
     size = walked.size / walked.keys
-    took, missed = before.took(word=word, size=size), storing(size)
-    apart = walked.found / walked.keys  # exact keys: these would be stored, too, and as many of them are different
-    asked = before.walked + apart
-    different = int(sampled.different * asked / max(before.walked, 1e-3))
-    each = WORTH * looking_up(size, stored=different)
-    most = int(room / bytes_of(1, size))
-    if took <= each + SAMPLED:
+    took, most = before.took(word=word, size=size), int(room / bytes_of(1, size))
+    apart = walked.found / walked.keys
+
+    def with_exact(different: float) -> float:  # as many as of those that are walked, but not more than there are
+        return different + min(different * apart / max(before.walked, 1e-3), before.exact)
+
+    def costs(stored: float) -> Costs:
+        return Costs(took, WORTH * looking_up(size, stored=int(stored)), storing(size))
+
+    different = with_exact(sampled.different)
+    now = costs(different)
+    if took <= now.each + SAMPLED:
         return NEVER
     if different > most:  # as many as have room are stored, and the others copied each time
-        known = sampled.share * most / different
-        spared = known * took - each - (1 - known) * COPIED
-        return sampled.keys if spared * ahead > (missed + took) * most else NO_ROOM
-    new = asked * (1 - sampled.share)
+        return sampled.keys if now.pays(ahead, stored=most, known=sampled.share * most / different) else NO_ROOM
+    left = different - sampled.different < before.exact  # exact ones that have not come
+    new = (1 - sampled.share) * (before.walked + left * apart)
     further = min(ahead, int((most - different) / max(new, 1e-9)))
-    if (took - each) * further > (missed + took) * (different + new * further):
+    if now.pays(further, stored=different + new * further):
         return sampled.keys
     curve = sampled.curve
     if curve is None:
         return None
-    stored = curve.different(ahead * asked)
-    each = WORTH * looking_up(size, stored=int(stored))
-    if stored > most or (took - each) * ahead < (missed + took) * stored:
+    stored = with_exact(curve.different(ahead * before.walked))
+    then = costs(stored)
+    if stored > most or not then.pays(ahead, stored=stored):
         return None
-    return int(curve.until((each + missed) / (took + missed)) / asked)
-
-
-def pays_from(curve: Recurrence, come: int, ahead: int, *, took: float, each: float, missed: float) -> int:
-    """Return for how many times as many keys as are ``ahead`` storing further ones pays: 1 if it does for these, 0 for never.
-
-    So many keys have ``come``, and are stored; each ``took`` so long without that, looking it up takes ``each``, and storing it ``missed``.
-    """
-    stored = curve.different(come)
-    for doublings in range(DOUBLINGS):
-        further = ahead << doublings
-        if (took - each) * further > (missed + took) * (curve.different(come + further) - stored):
-            return 1 << doublings
-    return 0
+    return int(curve.until((then.each + then.missed) / (took + then.missed)) / (before.walked + apart))

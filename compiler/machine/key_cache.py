@@ -21,8 +21,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from compiler.kernels.store_tables import SURPRISING
 from compiler.kernels.tables import Keys
-from compiler.machine.store_costs import WALKED, WALKED_BYTE
+from compiler.machine.store_costs import WALKED, WALKED_BYTE, expected_unknown
 from compiler.mappings import zeros
 
 __all__ = ["KeyCache", "KeyCacheMode", "KeyCachePolicy", "key_table", "long_words", "table_bytes", "word_cost"]
@@ -44,9 +45,9 @@ STRETCH, LONGEST = 1024, 1 << 16
 """Keys of a trial; each stretch that the table wins doubles the next, after which it is judged again."""
 PAUSE, LONG_PAUSE, HOPELESS = 64, 128, 0.1
 """The pause behind a trial that was lost, and that behind one in which less than a share of HOPELESS of the keys were known."""
-EXPECTED, SURPRISING, SURPRISED = 2, 1024, 4096
-"""A stretch ends before, when EXPECTED times as many keys are not known as in the last one, and SURPRISING ones more: other keys have come. The next stretch is
-SURPRISED keys. (Of forty families, one that changed to keys that do not recur took 28 ns in place of 31.)"""
+SURPRISED = 4096
+"""A stretch ends before when a surprising number of its keys is not known, as other keys have come, and the next one has so many. (Of forty families, one
+that changed to keys that do not recur took 28 ns in place of 31.)"""
 RISING = 0.1
 """A table that has lost is tried further if its share of hits was so much greater than in the stretch before."""
 
@@ -183,11 +184,21 @@ class KeyCache:
     @property
     def most_unknown(self) -> int:
         """How many keys of the stretch, from now on, the table need not know before it is judged; 0 for any number."""
+        return max(1, self._surprising - self._unknown) if self._surprising else 0
+
+    @property
+    def _unknown(self) -> int:
+        """The keys of the stretch that the table did not know."""
+        keys, hits, *_ = self._counts
+        return keys - hits
+
+    @property
+    def _surprising(self) -> int:
+        """How many of these mean that other keys have come; 0 if no number does."""
         policy = self.policy
         if policy.mode != "auto" or not (policy.wanted and policy.share):
             return 0
-        expected = EXPECTED * (1 - policy.share) * policy.stretch + SURPRISING
-        return max(1, int(expected) - self._counts[0] + self._counts[1])
+        return SURPRISING + expected_unknown(policy.stretch, share=policy.share)
 
     def judge(
         self, keys: Keys, first: int, last: int, hits: int, words: int, used: int, *, rows: int, deferred: int = 0
@@ -204,7 +215,7 @@ class KeyCache:
             a + b for a, b in zip(self._counts, (last - first, hits, words, size, deferred), strict=True)
         )
         policy.left -= last - first
-        surprised = self.most_unknown == 1  # so many are not known
+        surprised = 0 < self._surprising <= self._unknown
         if surprised:
             policy.left = 0
         # After a call that was broken off nothing may be left of a stretch, though nothing of it was counted.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["COPIED", "SIMULATED", "WORTH", "Before", "Stretch", "bytes_of", "looking_up", "storing"]
+__all__ = ["COPIED", "SIMULATED", "WORTH", "Before", "Stretch", "bytes_of", "expected_unknown", "looking_up", "storing"]
 
 # The proportions are those that were found on 60 drawn families, each walked, walked by rows and looked up (Zen 5, where all of
 # them take seven to nine tenths of that). Half of the figures are within 15 % of what was measured, and nine in ten within 40.
@@ -34,6 +34,8 @@ SIMULATED = 100.0
 """Simulating a key takes that or more, besides what was read of it before."""
 RECORD = 36
 """The bytes that a key takes besides its own: those of its record, on average, and of the index."""
+EXPECTED = 1.5
+"""Other keys have come where so many times as many are not known as in the last stretch, and SURPRISING ones more (:mod:`compiler.kernels.store_tables`)."""
 
 
 @dataclass(slots=True)
@@ -76,7 +78,9 @@ class Before:
     simulated: float = 0.0
     """The share of keys that were simulated."""
     first: float = 0.0
-    """The nanoseconds that something else took first."""
+    """The nanoseconds that looking for exact keys took first (:mod:`compiler.machine.exact_keys`)."""
+    exact: int = 0
+    """How many different ones there are of these."""
     walked: float = 1.0
     """The share of keys that were left to be walked."""
     words: float = 0.0
@@ -85,11 +89,17 @@ class Before:
     """Its bytes."""
 
     @staticmethod
-    def of(walked: Stretch, *, cached: bool, first: float = 0.0) -> Before:
+    def of(walked: Stretch, *, cached: bool, first: float = 0.0, exact: int = 0) -> Before:
         """Take note of keys that were matched without being stored."""
         keys = walked.keys
         return Before(
-            cached, walked.simulated / keys, first, 1 - walked.hits / keys, walked.words / keys, walked.size / keys
+            cached,
+            walked.simulated / keys,
+            first,
+            exact,
+            1 - walked.hits / keys,
+            walked.words / keys,
+            walked.size / keys,
         )
 
     def took(self, *, word: float, size: float) -> float:
@@ -128,3 +138,12 @@ def bytes_of(stored: float, size: float) -> float:
     56000.0
     """
     return stored * (size + RECORD)
+
+
+def expected_unknown(keys: int, *, share: float) -> int:
+    """Return how many of so many keys may be unknown after a stretch of which this share was known, and SURPRISING ones more, if no others have come.
+
+    >>> expected_unknown(8192, share=0.75)
+    3072
+    """
+    return int(EXPECTED * (1 - share) * keys)

@@ -18,9 +18,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from compiler.machine.expectation import pays_from, pays_within
+from compiler.kernels.store_tables import PER_KEYS
+from compiler.machine.expectation import Costs, pays_within
 from compiler.machine.recurrence import Recurrence, Sampled
-from compiler.machine.store_costs import COPIED, SIMULATED, WORTH, Before, Stretch, bytes_of, looking_up, storing
+from compiler.machine.store_costs import (
+    COPIED,
+    SIMULATED,
+    WORTH,
+    Before,
+    Stretch,
+    bytes_of,
+    expected_unknown,
+    looking_up,
+    storing,
+)
 
 __all__ = ["EARLIEST", "KEY_BYTES", "LASTING", "LONGEST_PAUSE", "PAUSE", "SIMULATED_KEY", "TRIAL", "StorePolicy"]
 
@@ -35,11 +46,10 @@ LONG = 32
 KEY_BYTES, SIMULATED_KEY = 16, 4
 """Until there is a trial, a key of more bytes counts for several, and one that is simulated for so many: the sooner it is tried, the
 more can be won."""
-LONGEST = 1 << 15
+LONGEST = 1 << 16
 """The longest stretch of keys before it is judged again whether a store pays that has done so: other keys may have come. (Eight of 40 families
-took 1.3 to 1.9 times as long after a change to keys that do not recur, when the next judgement came after as many keys as all before.)"""
-EXPECTED, SURPRISING = 2, 1024
-"""It ends before, when EXPECTED times as many keys are not known as in the last one, and SURPRISING ones more."""
+took 1.3 to 1.9 times as long after a change to keys that do not recur, when the next judgement came after as many keys as all before.) It ends before, as soon as more of its
+keys are unknown than could be expected."""
 REST, LITTLE = 1 << 19, 4.0
 """Keys that are left to the key cache where they are few, and the most after which it is thought about a trial again, if none ever begins: to
 think takes 30 us. (With a quarter and a 32nd, families whose keys take 2 to 10 ns took 1.08 to 1.18 times as long as with no store.) And the
@@ -107,16 +117,17 @@ class StorePolicy:
         word: float,
         cached: bool = False,
         first: float = 0.0,
+        exact: int = 0,
         few: bool = False,
         within: int = 0,
     ) -> None:
         """Begin a trial if there is something to win, by keys that were walked last; else think about it again later.
 
-        ``word`` is what walking a word costs now, ``cached`` tells whether the key cache was asked before, ``first`` is what is done
-        with each key before it is walked, and ``few`` tells that the key cache looks those that it knows up sooner. Where keys are expected
+        ``word`` is what walking a word costs now, ``cached`` tells whether the key cache was asked before, ``first`` is what looking for
+        one of so many ``exact`` keys takes before it is walked, and ``few`` tells that the key cache looks those that it knows up sooner. Where keys are expected
         to come again ``within`` so many, the trial takes as long.
         """
-        self._before = before = Before.of(walked, cached=cached, first=first)
+        self._before = before = Before.of(walked, cached=cached, first=first, exact=exact)
         self._within = within
         size = walked.size / walked.keys
         self.resting = few and before.walking(before.walked, word=word) < LITTLE
@@ -139,9 +150,10 @@ class StorePolicy:
         word: float,
         cached: bool = False,
         first: float = 0.0,
+        exact: int = 0,
     ) -> int | None:
         """Do as :func:`compiler.machine.expectation.pays_within`, and take note of what keys took."""
-        self._before = Before.of(walked, cached=cached, first=first)
+        self._before = Before.of(walked, cached=cached, first=first, exact=exact)
         return pays_within(walked, self._before, sampled, ahead=ahead, room=room, word=word)
 
     def wait(self) -> None:
@@ -183,10 +195,8 @@ class StorePolicy:
                 self.active = False
                 return
             curve = Recurrence.of(self._asked, before, (asked.keys, asked.hits))
-            each = looking_up(size, stored=stored)
-            times = (
-                0 if curve is None else pays_from(curve, self._asked, ahead, took=took, each=each, missed=storing(size))
-            )
+            costs = Costs(took, looking_up(size, stored=stored), storing(size))
+            times = 0 if curve is None else costs.pay_from(curve, self._asked, ahead)
             if times != 1:
                 self.active = False
                 if times:  # that many are expected when so many more have come
@@ -199,9 +209,10 @@ class StorePolicy:
         if pays:
             self.left = min(self.left, LONGEST)
 
-    def most_lost(self, keys: int) -> int:
-        """Return after how many keys that are not known, of so many, it is time to judge: other keys may have come."""
-        return min(keys, int(EXPECTED * (1 - self._share) * keys) + SURPRISING)
+    @property
+    def expected(self) -> int:
+        """How many of PER_KEYS keys may be unknown, besides SURPRISING ones, until it is time to judge, as other keys may have come."""
+        return expected_unknown(PER_KEYS, share=self._share)
 
     @property
     def asked(self) -> int:

@@ -301,6 +301,7 @@ class Walker(BoundedCache):
             "word": self._key_cache.word_cost(self._used_bytes, rows=rows, behind=cached),
             "cached": cached,
             "first": 0.0 if self._exact is None else FOUND,
+            "exact": 0 if self._exact is None else self._exact.most,
         }
 
     def _end_of_chunk(self, column: Progress) -> int:

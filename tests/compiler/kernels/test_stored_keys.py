@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compiler.kernels._text_vectors import FACTORS
+from compiler.kernels._text_vectors import ADDENDS
 from compiler.kernels.key_store import ALIKE, count_different, look_up_stored, rehash_stored, store_keys
 from compiler.kernels.store_tables import (
+    PER_KEYS,
     RECORDS_BEHIND,
     STORED,
     STORED_BYTES,
@@ -50,7 +51,7 @@ def asked_for(
 ) -> tuple[list[Any], Asked, Keys, list[int]]:
     """Return what each key from ``first`` on is answered, None for one that is not known; and what :func:`store_keys` needs."""
     where, asked, out = column(keys, behind), scratch(len(keys) - first), np.full(len(keys), -7, np.int32)
-    found = look_up_stored(now(store), asked, where, first, len(keys), 100, out, len(keys))
+    found = look_up_stored(now(store), asked, where, first, len(keys), 100, out, len(keys), PER_KEYS)
     count = found & 0xFFFFFFFF
     assert found >> 32 == len(keys) - first
     lost = asked.rows[:count].tolist()
@@ -138,7 +139,7 @@ def test_two_keys_with_such_a_hash_are_both_found(behind: bytes) -> None:
         store_keys(store, asked, where, 0, 1, 100, np.array([101], np.int32))
         out = np.zeros(2, np.int32)
         # What was stored since is not believed.
-        assert look_up_stored(before, asked, where, 0, 2, 100, out, 2) == 2 << 32 | 1
+        assert look_up_stored(before, asked, where, 0, 2, 100, out, 2, PER_KEYS) == 2 << 32 | 1
         told, _, _, lost = asked_for(store, [*two, None, b"none", *two])
         assert (told, lost) == ([100, 101, -1, None, 100, 101], [3])
         assert store.counts[STORED] == 2
@@ -148,12 +149,9 @@ def test_two_keys_with_such_a_hash_are_both_found(behind: bytes) -> None:
 
 
 def test_of_keys_that_were_chosen_for_their_hash_a_few_are_stored() -> None:
-    """Two numbers of eight bytes, the second chosen so that the sum of both, each folded and times its factor, is the same for all keys."""
-    first, second = (int(factor) for factor in FACTORS[:2])
-    keys: list[bytes | None] = []
-    for number in range(1, 21):
-        folded = (12345 - (number ^ number >> 32) * first) * pow(second, -1, 1 << 64) % (1 << 64)
-        keys.append(number.to_bytes(8, "little") + (folded ^ folded >> 32).to_bytes(8, "little"))
+    """With their first four bytes, and what is added to them, a product is 0 whatever the next four are."""
+    first = -int(ADDENDS[0]) % (1 << 32)
+    keys: list[bytes | None] = [(first | number << 32).to_bytes(8, "little") for number in range(1, 21)]
     store = empty()
     told, asked, where, lost = asked_for(store, keys)
     assert len(set(asked.hashes[:20].tolist())) == 1
@@ -161,6 +159,12 @@ def test_of_keys_that_were_chosen_for_their_hash_a_few_are_stored() -> None:
     assert store_keys(store, asked, where, 0, 20, 100, np.arange(100, 120, dtype=np.int32)) == 20
     told, *_ = asked_for(store, keys)
     assert told == [*range(100, 100 + int(ALIKE)), *[None] * (20 - int(ALIKE))]
+
+
+def test_no_text_is_such_a_key() -> None:
+    halves = [half for addend in ADDENDS for half in (int(addend) & 0xFFFFFFFF, int(addend) >> 32)]
+    for half in halves:
+        assert max((-half % (1 << 32)).to_bytes(4, "little")) > 0xF7  # a byte that UTF-8 does not have
 
 
 def test_a_key_that_comes_twice_is_stored_once() -> None:
@@ -186,7 +190,7 @@ def test_what_is_stored_after_tables_were_read_is_not_believed(key: bytes) -> No
     for written in range(len(complete[at : at + 20])):
         store.records[at + written :] = 0
         out = np.full(2, -7, np.int32)
-        assert look_up_stored(before, scratch(2), column([key, b"other"]), 0, 2, 100, out, 2) == 2 << 32 | 1
+        assert look_up_stored(before, scratch(2), column([key, b"other"]), 0, 2, 100, out, 2, PER_KEYS) == 2 << 32 | 1
         assert out[1] == 107
         store.records[:] = complete
     assert asked_for(store, [key, b"other"])[0] == [105, 107]

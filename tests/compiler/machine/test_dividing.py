@@ -62,7 +62,11 @@ def test_a_large_set_is_divided() -> None:
         None,
     ]
     counters = machine.stats()
-    assert (counters.keys, counters.key_cache_hits) == (50_003, 50_000)
+    every: list[bytes | None] = [b"a.%d.%d" % (i % 500, i) for i in range(150_000)]
+    assert counters.keys == 50_003
+    # Of two keys with the same hash one is left to the automaton.
+    assert 50_000 - len(alike(every)) <= counters.key_cache_hits <= 50_000
+    assert len(alike(every)) < 10
     assert counters.states < 60
     assert counters.words < 60
     assert counters.bytes <= counters.capacity
@@ -137,20 +141,25 @@ def hash_all(data: Bytes, offsets: Int32s, hashes: Uint64s) -> None:
         hashes[i] = hash_key(data, begin, np.uint64(offsets[i + ONE]) - begin)
 
 
-@cache
-def alike() -> list[tuple[bytes, bytes]]:
-    """Return pairs of keys whose hashes have the same upper half: some of all pairs of 200,000 keys."""
-    keys: list[bytes | None] = [b"k.%d" % number for number in range(200_000)]
+def alike(keys: list[bytes | None]) -> list[tuple[int, int]]:
+    """Return the numbers of keys whose hashes have the same upper half, two at a time, in order."""
     laid, hashes = column(keys), np.empty(len(keys), np.uint64)
     hash_all(np.append(laid.data, np.zeros(128, np.uint8)), laid.offsets, hashes)
     upper = hashes >> np.uint64(32)
     order = np.argsort(upper, kind="stable")
     same = np.flatnonzero(upper[order][1:] == upper[order][:-1])
-    return [(bytes(keys[a] or b""), bytes(keys[b] or b"")) for a, b in zip(order[same], order[same + 1], strict=True)]
+    return list(zip(order[same].tolist(), order[same + 1].tolist(), strict=True))
+
+
+@cache
+def alike_pairs() -> list[tuple[bytes, bytes]]:
+    """Return some pairs of such keys: of all pairs of 200,000 keys."""
+    keys: list[bytes | None] = [b"k.%d" % number for number in range(200_000)]
+    return [(bytes(keys[one] or b""), bytes(keys[other] or b"")) for one, other in alike(keys)]
 
 
 def test_one_of_two_keys_with_the_same_hash_stays_in_the_automaton() -> None:
-    pairs = alike()[:4]
+    pairs = alike_pairs()[:4]
     assert pairs
     spare = [b"s.%d" % number for number in range(20)]
     for first, second in (*pairs, *((second, first) for first, second in pairs)):

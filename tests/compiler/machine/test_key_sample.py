@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from compiler import Token, Wildcard, build_nfa
+from compiler.kernels.store_tables import PER_KEYS
 from compiler.kernels.work import SAMPLE_ASKED, SAMPLE_BITS, SAMPLE_HELD, SAMPLE_KNOWN
 from compiler.machine.expectation import NO_ROOM
 from compiler.machine.key_sample import LEAST, STEP, KeySample
@@ -244,13 +245,15 @@ EVEN = Recurrence(scale=200_000.0, bend=1.0)
         (Stretch(8192, 0, 4000, 8 * 8192), 1.0, 10_000, None, 9_000_000, False),  # half a nanosecond would be spared, and sampling takes more
         (replace(WALKED, hits=6144, found=6144), 1.0, 60_000, None, 9_000_000, True),
         (replace(WALKED, hits=6144, found=6144), 1.0, 130_000, None, 9_000_000, False),  # as many again three times are exact keys
+        (replace(WALKED, hits=6144, found=6143), 1.0, 130_000, None, 9_000_000, True),  # or 10,000, as there are no more
     ],
 )  # fmt: skip
 def test_storing_is_expected_to_pay_where_what_is_walked_recurs_and_has_room(
     walked: Stretch, share: float, different: int, curve: Recurrence | None, ahead: int, expected: bool | None
 ) -> None:
     sampled, cached = Sampled(50_000, different, share, curve), walked.hits > 0
-    found = StorePolicy().expects(walked, sampled, ahead=ahead, word=9.0, cached=cached, room=1 << 24)
+    exact = 10_000 if walked.found % 2 else 1 << 30
+    found = StorePolicy().expects(walked, sampled, ahead=ahead, word=9.0, cached=cached, exact=exact, room=1 << 24)
     assert found is None if expected is None else (found is not None and (found > 0) is expected)
 
 
@@ -293,7 +296,7 @@ def test_a_trial_whose_keys_are_expected_back_ends_when_other_keys_come() -> Non
         policy.judge(asked, stored=30_000, word=9.0, room=1 << 24)
         assert policy.active
     assert not policy.paid
-    assert policy.most_lost(32_768) < 34_000
+    assert policy.expected < PER_KEYS
     policy.judge(Stretch(4096, 100, 20_000, 120_000), stored=34_000, word=9.0, room=1 << 24)
     assert not policy.active
 
@@ -352,7 +355,7 @@ def test_all_keys_of_a_batch_are_expected_to_come() -> None:
         shares.append(
             sum(hits(machine, column(keys[i : i + size])) * size for i in range(0, len(keys), size)) / len(keys)
         )
-    assert shares[0] > 0.8
+    assert shares[0] > 0.75
     assert 0.3 < shares[1] < shares[0]
 
 

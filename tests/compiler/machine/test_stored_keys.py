@@ -438,7 +438,7 @@ def test_more_threads_begin_with_pledges_of_their_own_alone() -> None:
     assert not stored._users
     assert set(stored._pledges) == {walker._sealed_store for walker in walkers_of(machine)}
     assert len(stored._pledges) == 3
-    aside = 3 * scratch_bytes(2 * key_store.ROWS + key_store.ON_THEIR_WAY)
+    aside = 3 * scratch_bytes(key_store.ROWS + key_store.ON_THEIR_WAY)
     assert (64 << 20) // 2 - aside - 100_000 < stored.limit <= (64 << 20) // 2
 
 
