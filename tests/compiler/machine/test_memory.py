@@ -26,6 +26,12 @@ def machine_of(folder: Path, monkeypatch: pytest.MonkeyPatch, meminfo: str, grou
 
 
 LARGE = "MemTotal:       33554432 kB\nMemAvailable:   16777216 kB\n"
+STAT = (
+    f"anon {50 * MIB}\nfile {910 * MIB}\nshmem {10 * MIB}\ninactive_file {600 * MIB}\nactive_file {300 * MIB}\nslab 5\n"
+)
+"""A group of version 2 that has read a large log."""
+STAT_1 = f"cache 7\ninactive_file 7\nactive_file 7\ntotal_inactive_file {600 * MIB}\ntotal_active_file {300 * MIB}\n"
+"""Of version 1: first the group by itself, then with those below it."""
 
 
 @pytest.mark.parametrize(
@@ -36,6 +42,18 @@ LARGE = "MemTotal:       33554432 kB\nMemAvailable:   16777216 kB\n"
         (LARGE, {"memory.max": f"{1 << 30}\n", "memory.current": f"{256 * MIB}\n"}, 768 * MIB),
         (LARGE, {"memory.max": "100\n", "memory.current": "300\n"}, 0),
         (LARGE, {"memory/memory.limit_in_bytes": f"{1 << 30}\n", "memory/memory.usage_in_bytes": "0\n"}, 1 << 30),
+        (LARGE, {"memory.max": f"{1 << 30}\n", "memory.current": f"{1023 * MIB}\n", "memory.stat": STAT}, 901 * MIB),
+        (LARGE, {"memory.max": f"{1 << 30}\n", "memory.current": f"{1023 * MIB}\n", "memory.stat": "file\n"}, MIB),
+        (LARGE, {"memory.max": f"{1 << 30}\n", "memory.current": f"{800 * MIB}\n", "memory.stat": STAT}, 1 << 30),
+        (
+            LARGE,
+            {
+                "memory/memory.limit_in_bytes": f"{1 << 30}\n",
+                "memory/memory.usage_in_bytes": f"{1023 * MIB}\n",
+                "memory/memory.stat": STAT_1,
+            },
+            901 * MIB,
+        ),
         ("MemAvailable: lots\n", {"memory.max": f"{1 << 20}\n", "memory.current": "0\n"}, 1 << 20),
     ],
 )
@@ -55,6 +73,15 @@ def test_the_default_follows_the_automaton_up_to_an_eighth_of_memory(
     assert default_capacity(8 << 30) == 2 << 30
     machine_of(tmp_path, monkeypatch, LARGE, {"memory.max": f"{80 * MIB}\n", "memory.current": "0\n"})
     assert default_capacity(100 * MIB) == 10 * MIB
+
+
+def test_a_log_that_was_read_leaves_the_default_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file cache of a group fills it up to its limit; what processes have for themselves bounds the default, to nothing if need be."""
+    group = {"memory.max": f"{1 << 30}\n", "memory.current": f"{(1 << 30) - 4096}\n"}
+    machine_of(tmp_path, monkeypatch, LARGE, {**group, "memory.stat": STAT})
+    assert default_capacity(0) == 64 * MIB
+    machine_of(tmp_path, monkeypatch, LARGE, {**group, "memory.stat": "inactive_file 0\nactive_file 0\n"})
+    assert default_capacity(0) == 512
 
 
 def test_a_machine_that_tells_nothing_does_not_bound_it(monkeypatch: pytest.MonkeyPatch) -> None:
