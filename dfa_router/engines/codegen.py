@@ -23,9 +23,9 @@ function call per word. Compiling takes about 50 microseconds per state, and aga
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count
 from types import CodeType
 from typing import Any
 
@@ -45,14 +45,20 @@ BY_DICTIONARY = 4
 
 
 class StateFunctions:
-    """The functions of the states that were made since the last time that all were dropped."""
+    """The functions of the states that were made since the last time that all were dropped.
+
+    Any number of threads and signal handlers may ask for them, and an exception may end a call at any point. There is no lock, which
+    a handler, or a child that was forked meanwhile, would wait for in vain. Instead, what others can find is complete: each step is
+    one assignment to a dictionary, and the last one is what makes it known. Two who need the same function both make it, which is as good.
+    """
 
     def __init__(self, nfa: Nfa) -> None:
         self._nfa = nfa
         self._numbers: dict[State, int] = {}
-        self._states: list[State] = []
-        self._lock = threading.Lock()
-        self.steps: list[Step] = []
+        self._unused = count()
+        self._states: dict[int, State] = {}
+        """The states by number. A number that was taken by two at once, or by one that was interrupted, is nobody's."""
+        self.steps: dict[int, Step] | list[Step] = {}
         """For each state the function to call with a word; at first one that makes the state's code."""
         self.sources: dict[int, str] = {}
         """The source of each state that was made, by its number."""
@@ -66,17 +72,20 @@ class StateFunctions:
         """Return a state's number; a new state gets the next number, and a function that makes its code."""
         number = self._numbers.get(state)
         if number is None:
-            number = self._numbers[state] = len(self._states)
-            self._states.append(state)
-            self.steps.append(partial(self._first_step, number))
+            unused = next(self._unused)
+            self._states[unused] = state
+            self.steps[unused] = partial(self._first_step, unused)
+            number = self._numbers.setdefault(state, unused)
         return number
 
     def make_all(self, most: int) -> bool:
         """Make the source of all states and compile it at once; return False, having compiled none, if there are more than ``most``."""
-        for number, _ in enumerate(self._states):  # grows during the loop
+        number = 0
+        while number < len(self._states):  # which grows meanwhile
             if len(self._states) > most:
                 return False
             self.sources[number] = self._source(number)
+            number += 1
         names: dict[str, Any] = {}
         exec(_compiled("\n".join(self.sources.values())), names)  # noqa: S102 - the words in it are literals, by repr
         self.steps = [names[f"state_{number}"] for number in range(len(self._states))]
@@ -84,13 +93,13 @@ class StateFunctions:
 
     def _first_step(self, number: int, word: bytes) -> int:
         """Make and compile the function of a state, and call it."""
-        with self._lock:
-            if number not in self.sources:
-                self.sources[number] = self._source(number)
-                names: dict[str, Any] = {}
-                exec(_compiled(self.sources[number]), names)  # noqa: S102 - as above
-                self.steps[number] = names[f"state_{number}"]
-        return self.steps[number](word)
+        source = self._source(number)
+        names: dict[str, Any] = {}
+        exec(_compiled(source), names)  # noqa: S102 - as above
+        self.sources[number] = source
+        step: Step = names[f"state_{number}"]
+        self.steps[number] = step
+        return step(word)
 
     def _source(self, number: int) -> str:
         nfa, state = self._nfa, self._states[number]
