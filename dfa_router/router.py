@@ -14,7 +14,7 @@ from typing import Any
 from compiler.notebook import mimebundle
 from compiler.values import CacheStats, Int32s
 from dfa_router.arrow import key_array, key_columns
-from dfa_router.arrow.dictionaries import dictionary_of, row_numbers
+from dfa_router.arrow.dictionaries import KEYS_PER_ROW, dictionary_of, row_numbers
 from dfa_router.blocks import BLOCK_BYTES, block_rows
 from dfa_router.engines.automaton import Automaton, Sealable
 from dfa_router.engines.key_by_key import with_batches
@@ -166,6 +166,10 @@ class Router:
         ``threads`` is the number of threads that the engines ``dfa`` and ``nfa`` may use for a large batch. Each thread
         has its own cache, which is a share of ``cache_bytes``. Other engines use one thread.
         """
+        return self._matched(keys, threads, KEYS_PER_ROW)
+
+    def _matched(self, keys: Any, threads: int, keys_per_row: int) -> Matches:
+        """Match a column; of a dictionary at most so many keys for each row, or those that rows name."""
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
             raise OptionError(f"threads is {threads!r}: expected a number of threads from 1 up")
         if self._few is not None:
@@ -173,7 +177,7 @@ class Router:
             if few is not None:
                 return Matches(few, self._destinations)
         column = key_array(keys)
-        encoded = dictionary_of(column)
+        encoded = dictionary_of(column, keys_per_row)
         if encoded is None:
             return Matches(self._batches.match_batch(key_columns(column), threads=threads), self._destinations)
         distinct, runs = encoded
@@ -194,7 +198,8 @@ class Router:
         """
         column = key_array(keys)
         rows = block_rows(self._matcher, len(self._single.bindings), most_bytes)
-        return (self.match_batch(column.slice(row, rows), threads=threads) for row in range(0, len(column), rows))
+        # The keys of a dictionary that are matched are no more than the rows, or their sets would be more than there is room for.
+        return (self._matched(column.slice(row, rows), threads, 1) for row in range(0, len(column), rows))
 
     def subscribe(self, pattern: str, destination: str) -> int:
         """Add a binding and return its position, which is never used for another one.

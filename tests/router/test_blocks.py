@@ -53,6 +53,34 @@ def test_columns_of_every_kind_are_cut_up(keys: Any) -> None:
     ]
 
 
+ANY_OF_50 = [(f"#.w{number}.#", "q") for number in range(50)]
+
+
+def long_keys(count: int, chance: random.Random) -> pa.Array:
+    """Keys that 48 of 50 bindings match, all different."""
+    return pa.array([".".join(f"w{number}" for number in chance.sample(range(50), 48)) for _ in range(count)])
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize("count", [450, 501, 999, 1000, 1001])
+def test_a_dictionary_may_have_more_keys_than_a_block_has_rows(count: int, *, chunked: bool) -> None:
+    """Up to twice as many were once matched with every block, also those that none of its rows names."""
+    chance = random.Random(count)
+    most, router = 136_000, dr.compile(ANY_OF_50)
+    chunks = [
+        pa.DictionaryArray.from_arrays(pa.array(chance.choices(range(count), k=700), pa.int32()), keys)
+        for keys in (long_keys(count, chance) for _ in range(3 if chunked else 1))
+    ]
+    column = pa.chunked_array(chunks)
+    blocks = list(router.match_blocks(column, most_bytes=most))
+    assert list(map(len, blocks)) == [500] * (len(column) // 500) + [len(column) % 500] * (len(column) % 500 > 0)
+    assert max(map(answer_bytes, blocks)) <= most
+    assert sum(block.pair_count for block in blocks) == 48 * len(column)
+    assert router.match_batch(column).bindings().to_pylist() == list(
+        chain.from_iterable(block.bindings().to_pylist() for block in blocks)
+    )
+
+
 def test_no_keys_are_no_blocks() -> None:
     assert list(dr.compile(ANY_OF_20).match_blocks([])) == []
 
