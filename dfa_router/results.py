@@ -7,7 +7,6 @@ key are made of them with one ``take``, and only when they are asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from compiler.once import once
 from compiler.values import SetBatch
 from dfa_router.arrow.capsules import stream_of
 from dfa_router.errors import CapacityError
@@ -60,14 +60,14 @@ class Matches:
     def __repr__(self) -> str:
         return f"<Matches: {len(self)} keys, {self.pair_count} pairs, {len(self.sets)} sets>"
 
-    @cached_property
+    @once
     def set_ids(self) -> pa.Int32Array:
         """For each key the number of its set in :attr:`sets`; null for a null key."""
         ids = self._batch.set_ids
         has_nulls = ids.min(initial=0) < 0  # takes a third of the time that the mask takes
         return pa.array(ids, pa.int32(), mask=ids < 0 if has_nulls else None)
 
-    @cached_property
+    @once
     def sets(self) -> pa.ListArray:
         """The sets: ``sets[set_ids[i]]`` has the binding positions of key ``i``, ascending."""
         return pa.ListArray.from_arrays(
@@ -120,7 +120,7 @@ class Matches:
             ids = self.set_ids[start : start + rows]
             yield pa.record_batch([self.sets.take(ids), self._named(ids)], schema=_EXPORTED)
 
-    @cached_property
+    @once
     def _destination_sets(self) -> tuple[pa.ListArray, pa.LargeStringArray, npt.NDArray[np.int64]]:
         """The sets as codes of destinations, each destination once; the names by code; how many bytes each set's names have."""
         code_of, names = self._name_table()

@@ -253,7 +253,7 @@ def field_text(node: ast.stmt) -> str:
 
 
 def decorators(node: ast.ClassDef | ast.FunctionDef) -> set[str]:
-    """Return the last names of the decorators, such as ``dataclass`` and ``cached_property``."""
+    """Return the last names of the decorators, such as ``dataclass`` and ``once``."""
     return {ast.unparse(each).split("(")[0].rpartition(".")[2] for each in node.decorator_list}
 
 
@@ -278,7 +278,7 @@ def class_parts(name: str, found: Found, package: str) -> Iterator[str]:
     for method, doc in methods(node):
         kinds = decorators(method)
         yield f"### {name}.{method.name}"
-        if kinds & {"property", "cached_property"}:
+        if kinds & {"property", "once"}:
             yield f"```python\n{method.name}: {ast.unparse(method.returns) if method.returns else 'Any'}\n```"
         else:
             yield signature(method.name, method, bound="staticmethod" not in kinds)

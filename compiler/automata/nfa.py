@@ -30,7 +30,6 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +39,7 @@ import numpy.typing as npt
 from compiler.automata.dump import Row, dump, quoted
 from compiler.automata.pattern import Pattern, Token, Wildcard, normalize
 from compiler.notebook import mimebundle
+from compiler.once import once
 from compiler.values import Int32s
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Nfa:
         arrays = (self.labels, self.children, self.tag_offsets, self.tags, self.symbols.data, self.symbols.offsets)
         return sum(a.nbytes for a in arrays)
 
-    @cached_property
+    @once
     def symbol_of(self) -> dict[bytes, int]:
         """The symbol of each literal word; a word that is not in here is ``OTHER``."""
         return {self.symbols.word(symbol): symbol for symbol in range(1, len(self.symbols) + 1)}

@@ -8,7 +8,6 @@ with many fields, whatever came before.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from compiler.automata.nfa import Symbols
 from compiler.criteria.demands import PRESENCE, Criterion, Demand, Field, criteria_of
 from compiler.kernels.tables import PADDING, Bytes, Int32s, Keys, Uint64s, frozen
 from compiler.machine.hashing import word_table
+from compiler.once import once
 from compiler.values import KeyColumn
 
 __all__ = ["Combined", "FieldColumns", "Vocabulary"]
@@ -102,7 +102,7 @@ class Vocabulary:
         members = np.array([one for combination in numbers for one in combination], np.int32)
         return Combined(np.array(ids, np.int32), ends, members)
 
-    @cached_property
+    @once
     def _tables(self) -> Any:
         """What the kernel reads."""
         from compiler.kernels.criteria import Criteria

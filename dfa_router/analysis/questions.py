@@ -10,7 +10,6 @@ What this leaves out: limits on length. A witness may be longer than the protoco
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from itertools import islice
 
 from compiler import PatternError, Token
@@ -19,6 +18,7 @@ from compiler.automata.keyspace import Word
 from compiler.automata.positions import Budget, Positions, Side, positions_of
 from compiler.automata.proofs import Witness, escape, meeting
 from compiler.automata.separation import separations
+from compiler.once import once
 from dfa_router.errors import OptionError
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.language.rules import key_space, tokens
@@ -72,7 +72,7 @@ class Question:
         self.budget = budget_of(budget)
         self._sides: dict[tuple[int, ...], Side] = {}
 
-    @cached_property
+    @once
     def literals(self) -> frozenset[bytes]:
         """The literal words of all patterns."""
         return frozenset(token for pattern in self.tokens for token in pattern if isinstance(token, bytes))

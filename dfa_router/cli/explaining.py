@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import click
 
+from compiler.once import once
 from dfa_router.analysis.explaining import Explanation, Miss
 from dfa_router.analysis.explaining import explain as explanation_of
 from dfa_router.analysis.explaining import why_not as misses_of
@@ -57,7 +57,7 @@ class _Question:
         found = read_bindings(Path(self.file), exchange=self.exchange, vhost=self.vhost)
         return found, self.dialect or found.dialect or "amqp"
 
-    @cached_property
+    @once
     def topology(self) -> Topology:
         """The definitions file."""
         if self.dialect is not None:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from compiler.once import once
 from compiler.prepare import jit_enabled
 from compiler.relay.plain_batches import ListsOfNames
 from compiler.values import Int32s, SetBatch
@@ -119,20 +120,20 @@ class RoutedBatch:
         """For each message the number of its route."""
         return self.routes.set_ids
 
-    @cached_property
+    @once
     def queues(self) -> pa.ListArray:
         """list<string>: the queues of each route, sorted."""
         count = len(self.topology.queue_names)
         return self._lists(self.routes.positions < count, self.topology.queue_names.__getitem__)
 
-    @cached_property
+    @once
     def not_simulated(self) -> pa.ListArray:
         """list<string>: the exchanges of each route that are not simulated."""
         count, numbering = len(self.topology.queue_names), self.topology.numbering
         which = (self.routes.positions >= count) & (self.routes.positions < numbering.choice(0))
         return self._lists(which, lambda number: self.topology.nodes[number - count].name)
 
-    @cached_property
+    @once
     def one_of(self) -> pa.ListArray:
         """The choices of each route; see :attr:`RoutedColumns.one_of`."""
         first = self.topology.numbering.choice(0)
@@ -144,7 +145,7 @@ class RoutedBatch:
         ]
         return pa.ListArray.from_arrays(ends, pa.array(choices, CHOICE).take(places))
 
-    @cached_property
+    @once
     def routed(self) -> npt.NDArray[np.bool_]:
         """Whether each route leads to any queue, be it one of several."""
         positions, numbering = self.routes.positions, self.topology.numbering
@@ -155,7 +156,7 @@ class RoutedBatch:
         ends = np.concatenate(([0], np.cumsum(leads, dtype=np.int64)))[self.routes.offsets]
         return np.asarray(np.diff(ends) > 0)
 
-    @cached_property
+    @once
     def undecided(self) -> pa.ListArray:
         """list<string>: the exchanges of each route behind which one cannot tell who gets the message, be it one of several."""
         count, exchanges = len(self.topology.queue_names), len(self.topology.nodes)

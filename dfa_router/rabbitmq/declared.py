@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal
 
+from compiler.once import once
 from dfa_router.errors import UnknownNameError
 from dfa_router.rabbitmq.limits import QueueLimits, limits_of
 from dfa_router.rabbitmq.names import no_exchange
@@ -155,7 +155,7 @@ class Declarations:
     broker: str = NEWEST
     """The version of RabbitMQ whose rules hold where versions differ."""
 
-    @cached_property
+    @once
     def exchanges_by_name(self) -> Mapping[tuple[str, str], Exchange]:
         """The exchanges by (vhost, name), with those that bindings use and nobody declares (their type is None)."""
         known = {(exchange.vhost, exchange.name): exchange for exchange in self.exchanges}
@@ -207,7 +207,7 @@ class Declarations:
         """Return what a queue does with messages in time; nothing for one that nobody declares."""
         return self._limits.get((vhost, queue), NO_LIMITS)
 
-    @cached_property
+    @once
     def _limits(self) -> Mapping[tuple[str, str], QueueLimits]:
         """The limits of the queues that have any."""
         ranked: dict[str, list[tuple[Policy, PolicyPattern]]] = {}
@@ -227,7 +227,7 @@ class Declarations:
                 found[queue.vhost, queue.name] = limits
         return found
 
-    @cached_property
+    @once
     def _ranked_policies(self) -> Mapping[str, list[tuple[Policy, PolicyPattern]]]:
         ranked: dict[str, list[tuple[Policy, PolicyPattern]]] = {}
         for policy in sorted(self.policies, key=lambda policy: -policy.priority):

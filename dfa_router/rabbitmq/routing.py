@@ -18,11 +18,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, cast
 
 from compiler.criteria.vocabulary import Vocabulary
 from compiler.kernels.relay_tables import Directory
+from compiler.once import once
 from compiler.prepare import jit_enabled
 from compiler.relay.plain_batches import ListsOfNames
 from compiler.values import CacheStats, Int32s, SetBatch
@@ -141,7 +141,7 @@ class TopologyRouter:
         kind = self.nodes[number].type
         return kind is not None and SIMULATED[kind].tokens is not None and self._is_automaton
 
-    @cached_property
+    @once
     def _is_automaton(self) -> bool:
         return engine_spec(self.engine).restore is not None
 
@@ -152,39 +152,39 @@ class TopologyRouter:
             self._automata.setdefault(0, made)  # no lock, as above
         return self._automata[0]
 
-    @cached_property
+    @once
     def vocabulary(self) -> Vocabulary:
         """The criteria of all headers exchanges."""
         kinds = [(node, SIMULATED[node.type]) for node in self.nodes if node.type is not None]
         demands = [cast("Any", one) for node, kind in kinds if kind.strict is not None for one in node.conditions]
         return Vocabulary(demands)
 
-    @cached_property
+    @once
     def queue_names(self) -> tuple[str, ...]:
         """The names of the queues by number, sorted within a vhost."""
         return tuple(name for _, name in self.queues)
 
-    @cached_property
+    @once
     def queue_texts(self) -> Texts:
         """The same, as bytes for kernels."""
         return texts_of(self.queue_names, 0)
 
-    @cached_property
+    @once
     def exchange_texts(self) -> Texts:
         """The names of the exchanges by number, as bytes for kernels."""
         return texts_of((node.name for node in self.nodes), len(self.queues))
 
-    @cached_property
+    @once
     def places(self) -> Places:
         """The exchanges that clients may publish to."""
         return Places(self.nodes, self.node_numbers, self.names, jit=jit_enabled())
 
-    @cached_property
+    @once
     def names(self) -> Names:
         """What there is in place of names that are not there."""
         return Names(self.vhosts, self.node_numbers)
 
-    @cached_property
+    @once
     def ranks(self) -> Ranks:
         """The order in which a batch visits the exchanges."""
         return order([node.onward(self.numbering.outputs) for node in self.nodes])

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from compiler.notebook import mimebundle
+from compiler.once import once
 from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.nodes import chooses
@@ -71,12 +71,12 @@ class Topology(Declarations):
         """
         return self._router.route(exchange, routing_key, vhost, **attributes)
 
-    @cached_property
+    @once
     def chooses(self) -> bool:
         """Whether an exchange takes one of its destinations, and nobody can tell which: then results have a column ``one_of``."""
         return chooses(self, rules_of(self.broker))
 
-    @cached_property
+    @once
     def _router(self) -> TopologyRouter:
         return self.compile()
 

@@ -11,8 +11,8 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
+from compiler.once import once
 from compiler.prepare import kernels_kept
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import RouterError
@@ -96,7 +96,7 @@ class Judge:
         """The engine of ours that answers large rounds: one that is not compiled where compiling would take a minute, or where
         there is no time to load what is compiled."""
 
-    @cached_property
+    @once
     def _engine(self) -> EngineTarget:
         if self._hurried:
             self.engine = self._without_kernels
