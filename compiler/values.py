@@ -85,7 +85,7 @@ class CacheStats:
     accept_sets: int = 0
     """Distinct sets of bindings in the cache now."""
     bytes: int = 0
-    """Bytes allocated for the cache now, at most ``capacity``."""
+    """Bytes allocated for the cache now, at most ``capacity``; answers to single keys that are kept as Python's tuples are beside it."""
     capacity: int = 0
     """The bound on ``bytes``: ``cache_bytes`` of the router."""
     keys: int = 0

@@ -77,8 +77,8 @@ __all__ = [
 SEPARATOR, RESERVED, WORD_SHIFT, WORD_MULTIPLIER, EDGE_SHIFT, EDGE_SYMBOL_BITS, EDGE_KEY_SHIFT = range(7)
 """Slots of a frame that are numbers."""
 LENGTH, FOUND_WHOLE, ROOM = range(7, 10)
-"""Slots that kernels write: the bytes of a key, while it is taken; how many keys were found whole so far; and how many more accept tags may
-be kept."""
+"""Slots that kernels write: the bytes of a key, while it is taken; how many keys were found whole so far; and how many more bytes of answers
+may be kept."""
 KEY, WORD_TABLE, WORD_DATA, WORD_OFFSETS, FILTERS, META, SET_END, TAGS = range(10, 26, 2)
 """Slots of a frame that are addresses of arrays; each is followed by the array's size."""
 STATE_END, MEMBERS, NODES, LABELS, EDGES = range(26, 36, 2)
@@ -93,6 +93,11 @@ ADDRESS, TEXT, NONE_ITEM, KEPT, _FRAME = range(5)
 """Items of a builtin's state: where its frame is, the type str, None, the answers that are kept, and the frame."""
 FEW_TAGS = 8
 """A set with more tags is kept as a tuple, as making one takes longer than looking it up."""
+SET_BYTES, TAG_BYTES, NUMBER_BYTES = 160, 8, 32
+"""What CPython takes at most for a set that is kept, for each of its tags, and for a tag that is an object of its own. A set has a tuple with what the
+garbage collector puts before it (56), its number (32), and an entry of a dictionary that has just grown (60)."""
+SHARED_NUMBERS = 256
+"""Python has one object for each number up to this one."""
 KINDS: tuple[type, ...] = (
     *(np.uint8, np.uint64, np.uint8, np.int32, np.uint64, np.int64, np.int32, np.int32),
     *(np.int32, np.int32, np.uint64, np.int32, np.uint64),
@@ -149,7 +154,7 @@ def frame_of(
 
 
 def state_of_frame(frame: Uint64s, room: int) -> tuple[object, ...]:
-    """Return the state of a :class:`compiler.kernels._builtins.Builtin` that reads this frame, and keeps it; and so many tags."""
+    """Return the state of a :class:`compiler.kernels._builtins.Builtin` that reads this frame, and keeps it; and answers of so many bytes."""
     frame[ROOM] = room
     return frame.ctypes.data, str, None, {}, frame
 
@@ -215,11 +220,17 @@ def answer_of(state: Signed, frame: Uint64s, accept: Signed) -> Signed:
         answer = put(answer, i, np.int64(tags[begin + i]))
         i += 1
     if name != 0:
-        if answer != 0 and count <= np.int64(frame[ROOM]):
-            if set_dictionary_item(tuple_item(state, KEPT), name, answer) == 0:
-                frame[ROOM] -= np.uint64(count)
-            else:
-                clear_error()
+        room, size = np.int64(frame[ROOM]), SET_BYTES + TAG_BYTES * count
+        if answer != 0 and size <= room:
+            shared = 0
+            while shared < count and tags[begin + shared] <= SHARED_NUMBERS:  # they ascend
+                shared += 1
+            size += NUMBER_BYTES * (count - shared)
+            if size <= room:
+                if set_dictionary_item(tuple_item(state, KEPT), name, answer) == 0:
+                    frame[ROOM] -= np.uint64(size)
+                else:
+                    clear_error()
         release(name)
     return answer
 

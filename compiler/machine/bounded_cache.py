@@ -39,7 +39,7 @@ from compiler.machine.parts import Parts
 from compiler.machine.policy import Policy
 from compiler.machine.seals import make_seal
 from compiler.machine.simulation import Simulation
-from compiler.machine.single_keys import SingleKeys
+from compiler.machine.single_keys import SingleKeys, answer_bytes
 from compiler.values import CacheStats
 
 __all__ = ["BoundedCache"]
@@ -121,6 +121,7 @@ class BoundedCache:
         self._capacity = capacity
         self._key_cache.drop()
         self._key_store = self._new_store(capacity)
+        self._single.bound(self._answer_bytes)
         self._dense_rows.note(0, built=True)
         if self._cache is None or nbytes(self._cache) > capacity:
             self._start_over()
@@ -147,7 +148,7 @@ class BoundedCache:
         self._dense_rows = DenseRows(self._program, self._policy.row_bytes, self._capacity)
         self._key_cache.drop()
         self._key_store = self._new_store(self._capacity)
-        self._single = SingleKeys(self._program, self._exact_keys, self._capacity)
+        self._single = SingleKeys(self._program, self._exact_keys, self._answer_bytes)
         self._words_at_clear = int(cache.meta[WORDS])
         self._closing = Closing()
         self._cache = cache if nbytes(cache) <= self._capacity and self._policy.simulate is not True else None
@@ -172,7 +173,8 @@ class BoundedCache:
             else:
                 key_store.drop()
             return self._grow(cache, table)
-        self._cache, self._single.cache = larger, None
+        self._cache = larger
+        self._single.drop()
         return True
 
     def _clear(self, cache: Cache) -> None:
@@ -190,7 +192,7 @@ class BoundedCache:
         self._numbering = object()
         self._key_cache.forget()
         self._key_store.drop()
-        self._single.cache = None
+        self._single.drop()
         self._words_at_clear = int(cache.meta[WORDS])
         self._closing = Closing()
         self._clears += 1
@@ -229,6 +231,11 @@ class BoundedCache:
     def live_positions(self) -> float:
         """The positions of the NFA that a state stands for, on average."""
         return 0.0 if self._cache is None else float(self._cache.meta[MEMBERS] / self._cache.meta[STATES])
+
+    @property
+    def _answer_bytes(self) -> int:
+        """The bytes of answers to single keys that may be kept beside the cache."""
+        return answer_bytes(self._capacity)
 
     @property
     def _keys_bytes(self) -> int:

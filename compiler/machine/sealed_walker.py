@@ -36,7 +36,7 @@ from compiler.machine.policy import Policy
 from compiler.machine.progress import Progress
 from compiler.machine.sealed_pace import SealedPace
 from compiler.machine.sealed_rows import SealedRows
-from compiler.machine.single_keys import SingleKeys
+from compiler.machine.single_keys import SingleKeys, answer_bytes
 from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.store_costs import Stretch
 from compiler.machine.stored_keys import StoredKeys
@@ -68,7 +68,7 @@ class SealedWalker(SmallBatchWalker):
         self._sealed_pace = SealedPace()
         self._sealed_keys = 0
         """Keys that were answered here, those of them that were asked for singly and found whole included."""
-        self._sealed_single = SingleKeys(program, parts.exact, capacity)
+        self._sealed_single = SingleKeys(program, parts.exact, answer_bytes(capacity) // 2)
 
     def run(self, columns: Iterable[KeyColumn], set_ids: Int32s, halt: Halt) -> SetBatch:
         """Match every key of every column, as :meth:`compiler.machine.walker.Walker.run` does."""
@@ -130,6 +130,7 @@ class SealedWalker(SmallBatchWalker):
         """Bound the cache anew, the rows that the sealed tables are written out as, and the keys that are kept in front of them."""
         self._sealed_rows.drop()
         self._sealed_key_cache.drop()
+        self._sealed_single.bound(answer_bytes(capacity) // 2)
         self._sealed_store = KeyStore(capacity, wanted=self._policy.stores_keys, shared=self._stored_keys)
         super().bound(capacity - self._kept_bytes(capacity, self._policy))
         self._sealed_store.pledge(self._unused_bytes)
@@ -142,6 +143,11 @@ class SealedWalker(SmallBatchWalker):
     @_capacity.setter
     def _capacity(self, capacity: int) -> None:
         self._most = capacity
+
+    @property
+    def _answer_bytes(self) -> int:
+        """Half of them, as those of the sealed tables take the other half."""
+        return answer_bytes(self._capacity) // 2
 
     def _grow(self, cache: Cache, table: int) -> bool:
         store = self._sealed_store
