@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     import dfa_router as dr
 
-__all__ = ["child_json", "every_core", "machine", "medians", "pinned", "warm_up"]
+__all__ = ["MOST_PASSES", "child_json", "every_core", "machine", "medians", "pinned", "until_warm", "warm_up"]
 
 ROOT = Path(__file__).parents[1]
 """The checkout."""
 MOST_PASSES = 16
-"""The most passes over the keys that :func:`warm_up` makes."""
+"""How many passes over the keys are tried until one builds nothing more, the one before :func:`warm_up` included."""
 
 _ALLOWED = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()
 """The cores that this process was given, before anything pinned it."""
@@ -105,19 +105,48 @@ def child_json(module: str, *arguments: object) -> Any:
 
 
 def machine() -> str:
-    """Name the processor, the number of cores, and the versions that matter, in a line."""
+    """Name the processor, the number of cores, and the versions that matter, in a line.
+
+    Guests are often told a name that many processors have, such as "AMD EPYC"; family and model tell which it is.
+    """
     from importlib.metadata import version
 
     model = platform.processor() or platform.machine()
     with contextlib.suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
+        model = processor_of(Path("/proc/cpuinfo").read_text("utf-8")) or model
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy", "pyarrow"))
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {libraries}"
 
 
+def processor_of(cpuinfo: str) -> str:
+    r"""Return the first processor's name, with its family and model, of what Linux's ``/proc/cpuinfo`` says; else nothing.
+
+    >>> processor_of("cpu family : 25\nmodel : 17\nmodel name : AMD EPYC\n")
+    'AMD EPYC (family 25, model 17)'
+    >>> processor_of("processor : 0\n")
+    ''
+    """
+    fields: dict[str, str] = {}
+    for line in cpuinfo.splitlines():
+        name, _, value = line.partition(":")
+        fields.setdefault(name.strip(), value.strip())
+    name, family, model = (fields.get(field, "") for field in ("model name", "cpu family", "model"))
+    return f"{name} (family {family}, model {model})" if name and family and model else name
+
+
+def until_warm(passes: int) -> str:
+    """Say after how many passes over the keys nothing more was built, or that so many as are tried did not suffice.
+
+    >>> until_warm(1 + 2), until_warm(1 + MOST_PASSES)
+    ('warm after 3 passes', 'not warm after 16 passes')
+    """
+    return f"not warm after {MOST_PASSES} passes" if passes > MOST_PASSES else f"warm after {passes} passes"
+
+
 def warm_up(router: dr.Router, keys: pa.Array, *, threads: int = 1) -> int:
     """Match the keys until a pass builds nothing more; return the number of passes.
+
+    ``MOST_PASSES`` is returned where that did not happen: one pass fewer is made, as one came before.
 
     Without a doorkeeper the first pass builds everything, and the second finds nothing to build. A doorkeeper lets a
     transition be built at the fourth request, and the next transition of a key is only requested when the one before it

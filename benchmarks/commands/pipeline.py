@@ -63,5 +63,6 @@ def pipeline(
     command = f"python -m benchmarks pipeline --messages {messages} --cores {cores} --rounds {rounds}"
     if before is not None:
         command += " --before CHECKOUT"
-    for path in measuring.write(runs, out, command=command, recounted=counted, plots=plots):
+    named = "" if before is None else measuring.commit_of(before)
+    for path in measuring.write(runs, out, command=command, recounted=counted, before=named, plots=plots):
         terminal.show(f"wrote {path}")

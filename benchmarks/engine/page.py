@@ -18,9 +18,10 @@ What the ratios favour. `index_in` builds its hash table of distinct keys at eve
 the cold rows compare like with like, while a service that runs for hours has the warm ones. Look-ups of whole keys do no
 matching at all and need every key in advance; DuckDB's join counts and sums instead of keeping its result.
 
-A cache is warm when a pass over the keys builds nothing more; the row says after how many passes. These are two where
-everything is built at the first request, the second one to find that nothing is left. Where a doorkeeper stands before the
-cache, on fleet, they are eight or more; those between the first and the last are in no row, and take up to twice the time of
+A cache is warm when a pass over the keys builds nothing more, or 16 passes were tried; the row says after how many passes, or
+that it is not warm after these: then some of what the keys need is still being built while the warm rows are timed. They are two
+where everything is built at the first request, the second one to find that nothing is left. Where a doorkeeper stands before the
+cache, as on fleet, they are eight or more; those between the first and the last are in no row, and take up to twice the time of
 the first.
 
 The compiled trie is the fair opponent: compiled by numba as well, with interned words, flat arrays, a block of keys walked
@@ -33,8 +34,10 @@ before it is timed, and a cold one is far slower than the figure. google-re2 and
 Python, which costs them about a microsecond, and paho is Python itself. These three match a sample of the keys, the fastest
 of three passes, and do not take part in the others' rounds.
 
-The key cache is off except where a row names it. The workloads are drawn from a seed, not recorded: real keys repeat more.
-Memory is what the system counts for a process of its own, in pages; answers belong to the caller."""
+In the tables of the workloads and of threads the key cache is off except where a row names it, and keys are not stored, which goes
+by the same option. Start-up, single keys, memory and adversarial sets have the default options, but for bounds on the cache. The
+workloads are drawn from a seed, not recorded: real keys repeat more. Memory is what the
+system counts for a process of its own, in pages; answers belong to the caller."""
 
 ABOUT = {
     "throughput": "Tyler Treat's throughput test: three-word patterns over the digits, under 1,000 distinct keys",

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.families.child import Measured
 from benchmarks.families.targets import RATIOS, WORST, ratio, targets
-from benchmarks.measure import machine
+from benchmarks.measure import MOST_PASSES, machine
 from benchmarks.plotting import new_figure
 
 __all__ = ["write"]
@@ -17,7 +17,7 @@ __all__ = ["write"]
 BIAS = """\
 What the ratios favour. `index_in` finds whole keys among the distinct ones, builds its hash table at every call, and does no
 matching: the first pass compares like with like. Routers have the options that users get who give none. *Warm* has matched
-the keys until a pass built nothing more, or 16 times. The three passes are those of a new router, beside three passes of the
+the keys until a pass built nothing more, or 16 passes were tried (*over 16*). The three passes are those of a new router, beside three passes of the
 simulation and of the compiled trie, whichever takes less; what is built before the first key is in none of them.
 
 google-re2 is called once per key from Python, which costs it about a microsecond. Words at different places of a key are drawn
@@ -101,7 +101,7 @@ def _held(some: Sequence[Measured]) -> str:
     for one in some:
         sizes = (one.automaton_bytes, one.resident_bytes, one.counted_bytes, one.capacity)
         counts = [f"{one.states:,}", f"{one.transitions:,}", f"{one.clears:,}", f"{one.fallbacks:,}"]
-        last = [f"{one.pairs / one.keys:.1f}", str(one.passes)]
+        last = [f"{one.pairs / one.keys:.1f}", str(one.passes) if one.passes <= MOST_PASSES else f"over {MOST_PASSES}"]
         lines.append(
             f"| {' | '.join([str(one.variant + 1), *(f'{size / 1e6:,.1f}' for size in sizes), *counts, *last])} |"
         )

@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from benchmarks.pipeline.page import write
 from benchmarks.pipeline.recounting import recount
-from benchmarks.pipeline.runs import Run, run
+from benchmarks.pipeline.runs import Run, commit_of, run
 
-__all__ = ["Run", "recount", "run", "write"]
+__all__ = ["Run", "commit_of", "recount", "run", "write"]

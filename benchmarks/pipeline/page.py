@@ -28,9 +28,14 @@ workers' too, until the last has ended; the largest process is the peak of its r
 take turns."""
 
 
-def write(runs: Sequence[Run], folder: Path, *, command: str, recounted: int | None, plots: bool = True) -> list[Path]:
-    """Write ``pipeline.csv``, ``pipeline.md`` and ``pipeline.svg`` into a folder, which is made; return their paths."""
-    page = _page(runs, command, recounted, plots=plots)
+def write(
+    runs: Sequence[Run], folder: Path, *, command: str, recounted: int | None, before: str = "", plots: bool = True
+) -> list[Path]:
+    """Write ``pipeline.csv``, ``pipeline.md`` and ``pipeline.svg`` into a folder, which is made; return their paths.
+
+    ``before`` names the other checkout, if one took part.
+    """
+    page = _page(runs, command, recounted, before, plots=plots)
     draw = partial(_draw, runs) if plots else None
     return write_result(folder, "pipeline", Run, runs, page, draw)
 
@@ -44,7 +49,7 @@ def _median(runs: Sequence[Run], contestant: str, what: str) -> float:
     return float(statistics.median(getattr(one, what) for one in runs if one.contestant == contestant))
 
 
-def _page(runs: Sequence[Run], command: str, recounted: int | None, *, plots: bool) -> str:
+def _page(runs: Sequence[Run], command: str, recounted: int | None, before: str, *, plots: bool) -> str:
     messages = max(one.messages for one in runs)
     lines = ["| | seconds | processor seconds | largest process |", "|---|---:|---:|---:|"]
     also = BEFORE if any(one.contestant in BEFORE for one in runs) else ()
@@ -65,16 +70,20 @@ def _page(runs: Sequence[Run], command: str, recounted: int | None, *, plots: bo
             f"{loop / messages * 1e6:.2f}: {ratio(runs):.2f} times as much. The stages of the last run, in seconds: "
             f"{last.stages}."
         ),
-        *([_beside(runs, own, messages)] if also else []),
+        *([_beside(runs, own, messages, before)] if also else []),
         *([f"DuckDB counted the last result once more: all {recounted:,} counts are equal."] if recounted else []),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _beside(runs: Sequence[Run], own: float, messages: int) -> str:
+def _beside(runs: Sequence[Run], own: float, messages: int, before: str) -> str:
     """Say what the other checkout takes."""
     other = _median(runs, "before", "cpu") - _median(runs, "before start", "cpu")
-    return f"The other checkout takes {other / messages * 1e6:.1f} us a message without starting: {other / own:.0f} times as much."
+    named = f" ({before})" if before else ""
+    return (
+        f"The other checkout{named} takes {other / messages * 1e6:.1f} us a message without starting: {other / own:.0f} "
+        "times as much."
+    )
 
 
 def _draw(runs: Sequence[Run], path: Path) -> Path:

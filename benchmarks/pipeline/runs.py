@@ -23,7 +23,7 @@ from dfa_router.logs.stores import place_of
 from dfa_router.rabbitmq import load_definitions
 from examples.demo.make_log import DEFINITIONS, make_log
 
-__all__ = ["BEFORE", "CONTESTANTS", "Run", "run"]
+__all__ = ["BEFORE", "CONTESTANTS", "Run", "commit_of", "run"]
 
 CONTESTANTS = ("route", "loop", "start")
 BEFORE = ("before", "before start")
@@ -79,6 +79,21 @@ def run(
         for contestant in (*contestants, *(BEFORE if before is not None and not number else ())):
             progress(f"pipeline: {contestant}")
             yield _turn(folder, contestant, few if contestant.endswith("start") else messages, cores, before)
+
+
+def commit_of(checkout: Path) -> str:
+    """Name a checkout by its commit and the commit's day, and say where files differ from it; without git, by its folder."""
+    if not (checkout / ".git").exists():  # else git would tell of a repository around it
+        return checkout.absolute().name
+    git = ["git", "-C", str(checkout)]
+    try:
+        found = subprocess.run(
+            [*git, "log", "-1", "--format=%h of %cs"], capture_output=True, check=True, encoding="utf-8"
+        )
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD"], check=False).returncode
+    except (OSError, subprocess.CalledProcessError):
+        return checkout.absolute().name
+    return f"commit {found.stdout.strip()}{', changed' if changed else ''}"
 
 
 def _make(log: Path, messages: int, seed: int, file_rows: int = FILE_ROWS) -> None:

@@ -64,6 +64,11 @@ class Figure:
         """How many times as fast two threads are."""
         return self.one_wall / self.two_wall
 
+    @property
+    def share(self) -> float:
+        """What two threads reach of what two routers apart do."""
+        return self.apart_wall / self.two_wall
+
 
 def run(*, rounds: int, scale: float = 1.0, progress: Callable[[str], None] = lambda _line: None) -> Iterator[Figure]:
     """Measure each workload; a smaller ``scale`` has fewer bindings and keys."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.pipeline import Run, recount, run, write
+from benchmarks.pipeline import Run, commit_of, recount, run, write
 from benchmarks.pipeline.page import ratio
 from benchmarks.pipeline.runs import BEFORE, CONTESTANTS
 from dfa_router.rabbitmq import load_definitions
@@ -69,6 +71,20 @@ def test_a_small_log_is_measured_and_recounted(tmp_path: Path) -> None:
     recounted(tmp_path / "routed", tmp_path / "log.counts")
 
 
+def test_a_checkout_is_named_by_its_commit_and_else_by_its_folder(tmp_path: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    (tmp_path / "plain").mkdir()
+    assert commit_of(tmp_path / "plain") == "plain"
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    (tmp_path / "file").write_text("a")
+    for command in (["init", "-q"], ["add", "file"], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], check=True)
+    assert re.fullmatch(r"commit [0-9a-f]{7,} of \d{4}-\d\d-\d\d", commit_of(tmp_path))
+    (tmp_path / "file").write_text("b")
+    assert commit_of(tmp_path).endswith(", changed")
+
+
 def test_the_page_tells_starting_apart(tmp_path: Path) -> None:
     runs = [
         Run(contestant=name, messages=1_000_000, seconds=cpu, cpu=cpu, largest=2**20)
@@ -86,5 +102,8 @@ def test_the_page_tells_of_another_checkout(tmp_path: Path) -> None:
     runs = [
         Run(contestant=name, messages=1_000_000, seconds=cpu, cpu=cpu, largest=2**20) for name, cpu in costs.items()
     ]
-    write(runs, tmp_path, command="it", recounted=None, plots=False)
-    assert "takes 30.0 us a message without starting: 10 times as much" in (tmp_path / "pipeline.md").read_text()
+    write(runs, tmp_path, command="it", recounted=None, before="commit abc of 2026-11-22", plots=False)
+    assert (
+        "The other checkout (commit abc of 2026-11-22) takes 30.0 us a message without starting: 10 times as much"
+        in (tmp_path / "pipeline.md").read_text()
+    )
