@@ -24,9 +24,9 @@ from types import CodeType, FrameType
 
 __all__ = ["Lease", "Leases"]
 
-Lease = dict[str, "Lease"]
-"""What a call holds while something is lent to it: a new dictionary, which is told from others by identity. Once the loan
-has been taken over, "heir" is the lease that followed."""
+Lease = dict[int, "Lease"]
+"""What a call holds while something is lent to it: a new dictionary, which is told from others by identity. Once a loan
+has been taken over, its number leads to the lease that followed."""
 
 LONGEST_WAIT = 0.001
 """Seconds between two tries to get what is lent, at most; the first ones follow each other at once."""
@@ -56,21 +56,25 @@ class Leases:
         """
         tries = 0
         while True:
+            own = False
             for number in numbers:
                 holder = self.loans.setdefault(number, lease)
                 if holder is lease:
                     return number
                 if tries % LOOK == 0:
-                    thread = self._thread_of(holder)
-                    if thread == get_ident():
-                        return None
+                    # An heir may have been broken off before the loan was its own. So the last one counts, and has heirs itself.
+                    last = holder
+                    while number in last:
+                        last = last[number]
+                    thread = self._thread_of(last)
+                    own |= thread == get_ident()
                     # Of several who see that it has outlived its call, the first one is the heir. If it came back while we looked, it
                     # is somebody else's by now, or nobody's.
                     outlived = thread is None and self.loans.get(number) is holder
-                    if outlived and holder.setdefault("heir", lease) is lease:
+                    if outlived and last.setdefault(number, lease) is lease:
                         self.loans[number] = lease
                         return number
-            if not wait:
+            if own or not wait:
                 return None
             tries += 1
             time.sleep(min(LONGEST_WAIT, 1e-6 * tries * tries))

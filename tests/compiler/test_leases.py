@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+import compiler.leases
 from compiler.leases import Lease, Leases
+from tests import breaking_off
 
 
 def holding(leases: Leases, inside: Any) -> None:
@@ -40,6 +42,57 @@ def test_what_a_call_left_behind_is_had_without_waiting() -> None:
     leases = Leases(LENDING)
     leases.loans[0] = {}
     assert leases.take({}, [0], wait=False) == 0
+
+
+def test_an_heir_may_be_broken_off_at_every_step() -> None:
+    """It may be the heir already while the loan is not its own yet; so may be the heir of that one, and so on."""
+    leases, heirs = Leases(LENDING), []
+
+    def lost() -> None:
+        leases.loans[0] = {0: {0: {}}}
+        holding(leases, lambda: None)
+
+    def check(step: int) -> None:
+        left = leases.loans.get(0, {})
+        while 0 in left:
+            left = left[0]
+            heirs.append(left)
+        assert leases.take({}, [0], wait=False) == 0, step
+
+    assert breaking_off.everywhere(lost, check, (compiler.leases.__file__,)) > 30
+    assert len(heirs) > 60
+
+
+def test_an_heir_whose_call_goes_on_is_waited_for() -> None:
+    leases, found = Leases(LENDING), []
+
+    def second() -> None:
+        leases.loans[0] = {0: leases.loans[0]}
+        found.append(leases.take({}, [0], wait=False))
+
+    holding(leases, second)
+    assert found == [None]
+
+
+def test_what_one_call_left_behind_is_had_by_several() -> None:
+    leases, left = Leases(LENDING), Lease()
+    found: list[int | None] = []
+    leases.loans.update({0: left, 1: left})
+    holding(leases, lambda: found.append(leases.take({}, [1], wait=False)))
+    assert found == [1]
+
+
+def test_what_a_call_further_up_holds_is_passed_over() -> None:
+    leases = Leases(LENDING)
+    found: list[int | None] = []
+
+    def second() -> None:
+        found.extend(leases.take({}, numbers) for numbers in ([0], [0, 1]))
+        leases.loans[1] = leases.loans[0]
+        found.append(leases.take({}, [0, 1]))
+
+    holding(leases, second)
+    assert found == [None, 1, None]
 
 
 def test_what_comes_back_while_one_looks_is_not_taken_from_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
