@@ -96,7 +96,8 @@ def _intern(cache: Cache, work: Work) -> Signed:
     accept = intern_set(cache, work, work.counts[TAG_COUNT])
     if accept < 0:
         return accept
-    hashed = hash_of(work.members, 0, members) ^ np.int32(accept * 40503)  # 2^16 over the golden ratio
+    # 2^16 over the golden ratio. A sign would be stored in 32 bits, and compared in 64.
+    hashed = hash_of(work.members, 0, members) ^ np.int32(accept * 40503 & 0x7FFFFFFF)
     slots = cache.state_slots
     mask = np.uint64(slots.size - 1)
     slot = np.uint64(hashed) & mask

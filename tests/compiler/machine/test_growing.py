@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from compiler import build_nfa
+from compiler import Wildcard, build_nfa
 from compiler.automata.nfa import Nfa
 from compiler.kernels.tables import (
     GROW_MEMBERS,
@@ -18,6 +18,7 @@ from compiler.kernels.tables import (
     GROW_TAGS,
     GROW_TRANSITIONS,
     PROBES,
+    SETS,
     STATES,
     TRANSITIONS,
     TRANSITIONS_FULL,
@@ -175,3 +176,16 @@ def test_a_table_that_was_tried_in_vain_leaves_the_count_as_it_was(nfa: Nfa) -> 
     assert (cache.meta[TRANSITIONS], cache.meta[TRANSITIONS_FULL]) == (count, 1)
     with patch("compiler.kernels.transitions.rehash_transitions", crowded):
         assert growing.grown(cache, GROW_TRANSITIONS, 1 << 26) is None
+
+
+def test_a_state_is_known_again_however_many_accept_sets_there_are() -> None:
+    """The number of a state's accept set is part of its hash: no number may give a hash that is not found."""
+    key = b"a" + 40 * b".b"
+    for sets in (1, 50_000, 60_000, 100_000, 120_000, 10_000_000):
+        machine = LazyDfa(build_nfa([[b"a", Wildcard.MANY], [b"a", Wildcard.MANY, b"x"]]), b".", 1 << 26)
+        walker = machine._walkers[0]
+        walker._cache = cache_of(machine)._replace(set_end=np.zeros(sets + 20, np.int32))
+        cache_of(machine).meta[SETS] = sets
+        assert machine.match(key) == (0,)
+        assert answers(machine, [key]) == [[0]]
+        assert machine.stats().states == 3, sets
