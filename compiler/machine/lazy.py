@@ -16,7 +16,7 @@ is the same machine in plain Python.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -34,9 +34,10 @@ from compiler.machine.dividing import parts_of
 from compiler.machine.key_cache import KeyCacheMode
 from compiler.machine.key_store import room_for_keys
 from compiler.machine.memory import default_capacity
+from compiler.machine.parts import Parts
 from compiler.machine.policy import AUTO, Policy
 from compiler.machine.sealed_walker import SealedWalker
-from compiler.machine.seals import arrays_of, check, seal_of
+from compiler.machine.seals import SealError, arrays_of, check, seal_of
 from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.stored_keys import StoredKeys
 from compiler.machine.threads import together
@@ -103,7 +104,10 @@ class LazyDfa:
         return self._seal
 
     def __reduce__(self) -> tuple[Any, ...]:
-        make = partial(_restored, key_cache=self._key_cache, policy=self._policy)
+        policy = self._policy
+        if self._seal is not None:  # which is of this automaton, divided or not, whatever would be chosen now
+            policy = replace(policy, exact=self._parts.exact is not None)
+        make = partial(_restored, key_cache=self._key_cache, policy=policy)
         return make, (self._nfa, self._separator, self._asked, None if self._seal is None else arrays_of(self._seal))
 
     @contextmanager
@@ -137,14 +141,17 @@ class LazyDfa:
     def with_seal(self, seal: Seal | None, *, checked: bool = False) -> LazyDfa:
         """Return a machine that asks these tables first, or has none. They are left out if they take more than the capacity.
 
-        Raises :class:`compiler.machine.seals.SealError` if they are not an equal automaton's, unless they were ``checked``.
+        Raises :class:`compiler.machine.seals.SealError` if they are not an equal automaton's, unless they were ``checked``. An automaton
+        that is divided otherwise, as another capacity or another release may have it, is equal: the machine is then divided as it is,
+        unless the policy says which one to have.
         """
-        if seal is not None and not checked:
-            check(seal, self._parts.program, len(self._nfa.tags))
+        parts = self._parts if seal is None or checked else self._parts_of(seal)
         machine = object.__new__(LazyDfa)
         machine.__dict__.update(self.__dict__)
-        fits = seal is not None and nbytes(seal) <= self._capacity
-        machine._seal = seal if fits else None
+        if seal is not None and nbytes(seal) <= self._capacity:
+            machine._seal, machine._parts = seal, parts
+        else:
+            machine._seal = None
         machine._begin()
         return machine
 
@@ -263,6 +270,22 @@ class LazyDfa:
         finally:
             self._leases.give_back(number)
         return found if found is None else self._parts.in_whole(found, self._nfa)
+
+    def _parts_of(self, seal: Seal) -> Parts:
+        """Return what these tables are right for: this machine's parts, or those that it would have if the other choice had been made."""
+        tags = len(self._nfa.tags)
+        try:
+            check(seal, self._parts.program, tags)
+        except SealError:
+            if self._policy.exact is None:
+                divided = self._parts.exact is not None
+                other = parts_of(self._nfa, self._separator, replace(self._policy, exact=not divided))
+                if (other.exact is not None) is not divided:
+                    with suppress(SealError):  # where both find fault, the first one tells
+                        check(seal, other.program, tags)
+                        return other
+            raise
+        return self._parts
 
     def _walker(self, capacity: int) -> SmallBatchWalker:
         if self._seal is not None:

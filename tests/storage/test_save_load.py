@@ -131,6 +131,23 @@ def test_a_sealed_router_is_warm_when_it_is_loaded(tmp_path: Path, dialect: str,
     assert small.stats().sealed_states == 0
 
 
+def test_a_sealed_router_is_loaded_with_another_bound(tmp_path: Path) -> None:
+    """By which its automaton would be another one, with keys that are looked up whole, or without."""
+    bindings = [(f"d{i}.temp", f"q{i % 7}") for i in range(20_000)] + [("*.temp.#", "all"), ("d7.#", "seven")]
+    keys = ["d1.temp", "d19999.temp", "d7.x", "x.temp.y", "d1", "x.temp", ""]
+    naive = rows(dr.compile(bindings, engine="trie"), keys)
+    few, much = 8 << 20, 64 << 20
+    for before, after in ((few, much), (much, few)):
+        dr.compile(bindings, cache_bytes=before).seal(keys).save(tmp_path / "sealed")
+        loaded = dr.load(tmp_path / "sealed", cache_bytes=after)
+        assert loaded.stats().sealed_states > 0
+        loaded.save(tmp_path / "again")
+        for router in (loaded, pickle.loads(pickle.dumps(loaded)), dr.load(tmp_path / "again")):
+            assert rows(router, keys) == naive
+            assert (router.stats().sealed_states, router.stats().capacity) == (loaded.stats().sealed_states, after)
+        assert rows(dr.load(tmp_path / "sealed", cache_bytes=300), keys) == naive
+
+
 def test_tables_of_other_bindings_are_refused(tmp_path: Path) -> None:
     """All checks but that of the tables pass: their bytes are those of a router with as many words and positions."""
     keys = ["a.b", "a.c", "b.c"]

@@ -252,6 +252,35 @@ def test_found_keys_are_no_part_of_what_is_sealed() -> None:
     assert apart.stats().states < 60 < all_in_one.stats().states
 
 
+def test_a_seal_says_whether_its_machine_is_divided() -> None:
+    """A machine of another capacity may be divided otherwise, and may have no room for it."""
+    nfa = fleet(MANY_POSITIONS)
+    few, much = 4 << 20, 64 << 20
+    keys: list[bytes | None] = [b"a.%d.%d" % (i % 500, i + i % 2 * 50_000) for i in range(2000)]
+    expected = expected_of(nfa, keys)
+    for capacity, other in ((few, much), (much, few)):
+        machine = LazyDfa(nfa, b".", capacity)
+        assert divided(machine) is (capacity == few)
+        answers(machine, keys)
+        sealed = machine.seal()
+        assert sealed is not None
+        assert sealed.sealed is not None
+        loaded = LazyDfa(nfa, b".", other).with_seal(sealed.sealed)
+        copy = pickle.loads(pickle.dumps(loaded))
+        for one in (loaded, copy, pickle.loads(pickle.dumps(copy))):
+            assert one.sealed is not None
+            assert divided(one) is divided(machine)
+            assert answers(one, keys) == expected
+            assert one.stats().sealed_keys
+        without_room = LazyDfa(nfa, b".", 3000 if capacity == much else 500).with_seal(sealed.sealed)
+        assert without_room.sealed is None
+        assert answers(without_room, keys[:100]) == expected[:100]
+        wrong = sealed.sealed._replace(tags=sealed.sealed.tags[::-1])
+        for capacity_of_either in (few, much):
+            with pytest.raises(SealError):
+                LazyDfa(nfa, b".", capacity_of_either).with_seal(wrong)
+
+
 @pytest.mark.parametrize("sealed", [False, True])
 def test_a_copy_is_divided_as_well(sealed: bool) -> None:
     nfa, expected = large()
