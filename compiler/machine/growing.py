@@ -41,6 +41,8 @@ STEPS = (7, 6, 5, 4, 3, 2, 1)
 copied, there will be less room for the next step."""
 SPARSE, DENSE = 0.5, 0.75
 """How full the hash table of states or sets may be, and how full where there is no room for more."""
+MOST = 2**31 - 1
+"""The most members of all states, or tags of all sets: where they end has 32 bits."""
 LARGE, LARGER = 4, 16
 """A table of transitions that takes one part in LARGE of the capacity, or in LARGER of one that is not tight, does not double for the sake of a crowded
 place. With LARGE, one stock of four had a table of 8 MB within 64 MiB, a fifth full, and its first pass took 1.06 times as long; with LARGER, each
@@ -73,7 +75,7 @@ def _longer_pool(cache: Cache, name: str, room: int, capacity: int, spare: int) 
     size = 2 * len(old)
     if 4 * size > room // 2:
         size, room = len(old) + len(old) // 4, room - spare
-    size = min(max(size, wanted), room // 4)  # the last growth takes what is left
+    size = min(max(size, wanted), room // 4, MOST)  # the last growth takes what is left
     if size < wanted:
         return None
     return _replaced(cache, {name: _longer(old, size, capacity)})

@@ -139,6 +139,29 @@ def test_steps_leave_room_for_whole_keys(nfa: Nfa, table: int) -> None:
     assert growing.grown(cache, table, nbytes(cache) + 3 * room, 3 * room) is None
 
 
+@pytest.mark.parametrize(("table", "name"), [(GROW_MEMBERS, "members"), (GROW_TAGS, "tags")])
+def test_no_pool_is_longer_than_32_bits_can_tell(nfa: Nfa, table: int, name: str) -> None:
+    """Whatever there is room for: then the cache is full."""
+
+    def of_length(size: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+        return np.broadcast_to(np.zeros(1, np.int32), (size,))  # without memory
+
+    most, capacity = 2**31 - 1, 1 << 36
+    cache = cache_of(machine_of(nfa, 1 << 20))
+    with patch.object(growing, "_longer", lambda _old, size, _capacity: of_length(size)):
+        for length, wanted, expected in (
+            (most // 4, most // 4 + 1, most // 4 * 2),
+            (most // 2 + 1, most // 2 + 2, most),
+            (most - 5, most, most),
+            (most - 5, most + 1, None),
+            (most, most + 1, None),
+        ):
+            cache.meta[WANTED] = wanted
+            pool: dict[str, Any] = {name: of_length(length)}
+            longer = growing.grown(cache._replace(**pool), table, capacity)
+            assert (None if longer is None else len(getattr(longer, name))) == expected
+
+
 def test_a_table_of_transitions_that_cannot_double_is_filled_further(nfa: Nfa) -> None:
     """Up to five eighths. What has no place then supplants another transition, which is built again."""
     machine, some, more = machine_of(nfa, 1 << 26), 7000, 10_000
