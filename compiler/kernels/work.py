@@ -101,7 +101,7 @@ class Work(NamedTuple):
     sample: Uint64s
     """The hashes of keys that were walked, by a hash table."""
     sample_counts: Int64s
-    """Five numbers (SAMPLING and those beside it)."""
+    """SAMPLE_COUNTS numbers (SAMPLING and those beside it)."""
 
     # A step of subset construction: three sorted lists of positions, and the set that they are merged into.
 

@@ -87,6 +87,9 @@ class BoundedCache:
                 capacity=self._capacity, keys=self._keys, fallbacks=self._fallbacks, key_cache_hits=self._found
             )
         meta = cache.meta
+        # In this order: another thread may be counting, which adds words before those that were misses.
+        misses = int(meta[MISSES])
+        words = int(meta[WORDS])
         return CacheStats(
             states=int(meta[STATES]) - 1,
             transitions=int(meta[TRANSITIONS] + meta[DEFAULTS]),
@@ -94,9 +97,9 @@ class BoundedCache:
             bytes=nbytes(cache) + self._dense_rows.nbytes + self._keys_bytes,
             capacity=self._capacity,
             keys=self._keys,
-            words=int(meta[WORDS]),
-            hits=int(meta[WORDS] - meta[MISSES]),
-            misses=int(meta[MISSES]),
+            words=words,
+            hits=words - misses,
+            misses=misses,
             clears=self._clears,
             closed=int(meta[CLOSED]),
             fallbacks=self._fallbacks,

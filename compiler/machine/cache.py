@@ -58,9 +58,9 @@ def empty_cache(program: Program, capacity: int, *, doorkeeper: bool = False) ->
     With a ``doorkeeper``, a transition is built only when it was asked for in vain DOORKEEPER_ASKS times, if the capacity has
     room to count that.
     """
-    counters = 0
+    size = 0  # of the doorkeeper, in bytes of four counters each
     if doorkeeper and capacity >= DOORKEEPER_FROM:
-        counters = (1 << min(capacity // 64, DOORKEEPER_MOST).bit_length()) // 2
+        size = (1 << min(capacity // 64, DOORKEEPER_MOST).bit_length()) // 2
     # A state takes 36 bytes beside its members, or 31 and a transition that leads to it; so the capacity bounds their number, and that the
     # bits to name one.
     states = min(TARGET - 1, max(8, capacity // 36))
@@ -82,8 +82,8 @@ def empty_cache(program: Program, capacity: int, *, doorkeeper: bool = False) ->
         key_shift=np.int64(64 - key_bits),
         filters=np.zeros(1, np.uint64),
         state_limit=np.int64(states),
-        doorkeeper=zeros(counters // 8, np.uint64, capacity),
-        doorkeeper_shift=np.int64(64 - max(0, (4 * counters).bit_length() - 1)),
+        doorkeeper=zeros(size // 8, np.uint64, capacity),
+        doorkeeper_shift=np.int64(64 - max(0, (4 * size).bit_length() - 1)),
     )
 
 

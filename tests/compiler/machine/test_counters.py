@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 
 from compiler import Nfa, build_nfa
-from compiler.kernels.tables import BUILDS
+from compiler.kernels.tables import BUILDS, MISSES, WORDS
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
 from compiler.values import CacheStats
@@ -91,3 +93,20 @@ def test_transitions_that_are_built_are_counted_by_themselves() -> None:
         assert cache.meta[BUILDS] > stats.misses
         if capacity > 20_000:
             assert cache.meta[BUILDS] == stats.transitions
+
+
+class CountedMeanwhile(np.ndarray[Any, np.dtype[np.int64]]):
+    """Numbers of a cache to which another thread adds words, all of them misses, before each of them is read."""
+
+    def __getitem__(self, key: Any) -> Any:
+        for counter in (WORDS, MISSES):
+            self[counter] = np.ndarray.__getitem__(self, counter) + 100
+        return np.ndarray.__getitem__(self, key)
+
+
+def test_no_counter_is_negative_while_another_thread_counts() -> None:
+    machine = LazyDfa(literal_patterns(), b".", 64 << 20)
+    walker = machine._walkers[0]
+    assert walker._cache is not None
+    walker._cache = walker._cache._replace(meta=walker._cache.meta.view(CountedMeanwhile))
+    assert_consistent(machine.stats())
