@@ -62,10 +62,7 @@ class Leases:
                 if holder is lease:
                     return number
                 if tries % LOOK == 0:
-                    # An heir may have been broken off before the loan was its own. So the last one counts, and has heirs itself.
-                    last = holder
-                    while number in last:
-                        last = last[number]
+                    last = _last(holder, number)
                     thread = self._thread_of(last)
                     own |= thread == get_ident()
                     # Of several who see that it has outlived its call, the first one is the heir. If it came back while we looked, it
@@ -82,6 +79,11 @@ class Leases:
     def give_back(self, number: int) -> None:
         """Give back what :meth:`take` has returned."""
         self.loans.pop(number, None)
+
+    def lent_here(self) -> bool:
+        """Tell whether anything is lent to a call further up in the stack of this thread, so that nobody else may wait for it on its behalf."""
+        here = get_ident()
+        return any(self._thread_of(_last(holder, number)) == here for number, holder in list(self.loans.items()))
 
     def _thread_of(self, lease: Lease) -> int | None:
         """Return the thread one of whose calls holds the lease, or None where no call does any more.
@@ -102,3 +104,10 @@ class Leases:
             if whole:
                 return None
         return None
+
+
+def _last(lease: Lease, number: int) -> Lease:
+    """Return the last heir of a lease: one may have been broken off before the loan was its own, and has heirs itself."""
+    while number in lease:
+        lease = lease[number]
+    return lease

@@ -230,7 +230,7 @@ class LazyDfa:
         With several threads each takes a run of the keys and has a cache of its own, an equal share of the capacity. The
         same share always goes to the same cache: so a run repeats exactly, and each cache holds what its own keys need.
         When shares went to whichever walker was idle, each cache came to hold all keys' transitions, and two threads took
-        a sixth more time on `stock`.
+        a sixth more time on `stock`. A call that has interrupted another one in its thread has no others: they would wait for what that holds.
         """
         columns = list(columns)
         set_ids = np.empty(sum(len(column.offsets) - 1 for column in columns), np.int32)
@@ -238,7 +238,7 @@ class LazyDfa:
         if threads > len(self._walkers):
             self._share(threads)
         threads = min(threads, len(self._walkers))
-        if threads <= 1:
+        if threads <= 1 or self._leases.lent_here():
             return self._run_part(range(len(self._walkers)), columns, set_ids, [])
         halt: Halt = []
         parts = [

@@ -20,11 +20,12 @@ import compiler
 from compiler import Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.machine import key_store, stored_keys
+from compiler.machine.columns import whole
 from compiler.machine.lazy import LENDING, LazyDfa
 from compiler.machine.policy import Policy
 from compiler.machine.sealed_pace import SealedPace
 from compiler.machine.sealed_walker import SealedWalker
-from compiler.values import KeyColumn
+from compiler.values import KeyColumn, Lent
 from tests import breaking_off
 from tests.breaking_off import Broken
 from tests.strides import strides
@@ -309,6 +310,27 @@ def test_a_signal_handler_may_ask_the_router_that_it_interrupts() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert all(told)
+
+
+def test_several_threads_do_not_wait_for_the_call_that_waits_for_them() -> None:
+    """As where a signal handler asks for a large batch while the call below it has a walker."""
+    machine = LazyDfa(NFA, b".", 1 << 16)
+    keys = keys_of(7, 9000)
+    expected = answers(machine, keys, 2)
+    told = []
+
+    def meanwhile(_lent: Lent) -> tuple[int, int]:
+        told.append(answers(machine, keys, 2) == expected)
+        raise Broken
+
+    def interrupted() -> bool:
+        with pytest.raises(Broken):
+            machine.lend(whole(column(keys)), np.empty(len(keys), np.int32), meanwhile)
+        return True
+
+    assert in_time(interrupted)
+    assert told == [True]
+    assert answers(machine, keys, 2) == expected
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
