@@ -18,6 +18,7 @@ from compiler.kernels.store_tables import EXACT_TOGETHER, Exact, scratch
 from compiler.kernels.tables import Bools, Int64s, Keys, Uint64s
 from compiler.kernels.work import NEXT_KEY, SETS_FOUND, SHARED_FROM
 from compiler.machine.collector import FIRST_SIMULATED, SimulatedSets
+from compiler.once import once
 from compiler.values import FEW, Int32s, SetBatch
 
 __all__ = ["FOUND", "ROWS", "ExactFinder", "FoundKeys"]
@@ -61,15 +62,12 @@ class ExactFinder:
         self._few: SimulatedSets | None = None
         """Room for the sets of a small batch."""
         self.answered = 0
-        """The keys that were found in columns and small batches."""
-        self._most: int | None = None
+        """The keys that were answered so, in columns and small batches; of those in :class:`FoundKeys` that is told by who has them written."""
 
-    @property
+    @once
     def most(self) -> int:
         """How many different keys can be found."""
-        if self._most is None:
-            self._most = int(np.count_nonzero(self._exact.slots))
-        return self._most
+        return int(np.count_nonzero(self._exact.slots))
 
     def find(self, keys: Keys, row: int, stop: int, sets: SimulatedSets) -> FoundKeys:
         """Find keys from ``row`` to ``stop``, at most ROWS, and add their sets."""
@@ -84,7 +82,6 @@ class ExactFinder:
             row = int(sets.found.counts[NEXT_KEY])
             if row < stop:
                 sets.grow()
-        self.answered += count
         return FoundKeys(self._rows[:count].copy(), number)
 
     def begin_answer(self) -> None:

@@ -70,5 +70,9 @@ class Progress:
                 self._others = self.keys._replace(valid=frozen(self._valid))
             self._valid[self.known.rows] = False
 
+    def forget_found(self) -> None:
+        """Forget what was found of keys that are left, as others have been answered otherwise meanwhile: they are looked up again."""
+        self.known, self.known_to = None, self.row
+
     def __len__(self) -> int:
         return len(self.out)

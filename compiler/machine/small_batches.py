@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, ROW, WORDS, Cache, Keys
+from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, ROW, WORDS, Cache, Int64s, Keys
 from compiler.machine.collector import Collector
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import NO_KEY_TABLE
@@ -41,15 +41,14 @@ class SmallBatchWalker(Walker):
         It returns how many keys it has walked in all, and how many of the present ones are left, as something was missing. For these the
         answer is returned, else True.
         """
-        few, cache = self._room(), self._cache
-        if few is None or cache is None or self._exact is not None:
+        if self._room() is None or self._cache is None or self._exact is not None:
             return False
         self._midway = True
-        meta = cache.meta
+        meta, most = self._cache.meta, len(self._cache.set_end) - 1
         words, builds = int(meta[WORDS]), int(meta[BUILDS])
-        walked, left = use(Lent((self._program, cache, self._work), len(cache.set_end) - 1, self._numbering))
-        self._count_walked(cache, walked, words, builds)
-        found = self._finished(ids[:left].copy(), keys, cache) if left else True
+        walked, left = use(Lent((self._program, self._cache, self._work), most, self._numbering))
+        self._count_walked(meta, walked, words, builds)
+        found = self._finished(ids[:left].copy(), keys) if left else True
         self._midway = False
         return found
 
@@ -86,12 +85,11 @@ class SmallBatchWalker(Walker):
         words, builds = int(meta[WORDS]), int(meta[BUILDS])
         where = keys, 0, count, BLOCK, 0, few.ids, NO_KEY_TABLE
         status = direct(walk, self._program, cache, self._work, *where)
-        self._count_walked(cache, count, words, builds)
+        self._count_walked(meta, count, words, builds)
         return cache if status == DONE and not meta[DEFERRED] else None
 
-    def _count_walked(self, cache: Cache, count: int, words: int, builds: int) -> None:
+    def _count_walked(self, meta: Int64s, count: int, words: int, builds: int) -> None:
         """Count keys that were walked; before, so many ``words`` had been read, and transitions built."""
-        meta = cache.meta
         self._keys += count
         built = int(meta[BUILDS]) - builds
         if built:
@@ -104,20 +102,22 @@ class SmallBatchWalker(Walker):
         """Return the answer for keys that were walked by these tables, or walk on with those that are left."""
         found = None if tables is None else few.answer(tables, count)
         if found is None:
-            cache = self._cache
-            assert cache is not None
-            if tables is not None and tables is not cache:  # sealed ones, which have too many tags for a small batch
+            sealed = tables is not None and tables is not self._cache  # which have too many tags for a small batch
+            del tables  # which may be replaced while walking goes on, and are not held then
+            if sealed:
                 SmallBatchWalker._walk_few(self, few, keys, count)
                 self._keys -= count  # they are counted with the sealed ones
-            found = self._finished(few.ids[:count].copy(), keys, cache)
+            found = self._finished(few.ids[:count].copy(), keys)
         self._midway = False
         return found
 
-    def _finished(self, set_ids: Int32s, keys: Keys, cache: Cache) -> SetBatch:
+    def _finished(self, set_ids: Int32s, keys: Keys) -> SetBatch:
         """Go on as in any batch, from the row at which the walk has ended; the rows before it have their numbers in ``set_ids``."""
+        assert self._cache is not None
         column = Progress(keys, set_ids, Collector(set_ids), 0)
-        column.row = int(cache.meta[ROW])
-        self._note_deferred(cache, column.row, self._simulation.deferred(keys, cache, column.found, set_ids))
+        column.row = int(self._cache.meta[ROW])
+        deferred = self._simulation.deferred(keys, self._cache, column.found, set_ids)
+        self._note_deferred(self._cache, column.row, deferred)
         self._match_column(column, [])
         self._hand_over_sets(column.found, len(set_ids))
         return column.found.batch()

@@ -110,7 +110,7 @@ class Walker(BoundedCache):
             if self._cache is None:
                 self._simulate(column, len(column), halt)
             elif may_clear and self.stores and column.block > 1 and self._key_store.asks(len(column) - column.row):
-                if not self._look_up(column, self._cache, halt):
+                if not self._look_up(column, halt):
                     self._make_room(column, self._cache)
             elif column.unpaid >= UNPAID_CLEARS and self._policy.simulate is None:
                 self._simulate(column, len(column), halt)
@@ -129,12 +129,13 @@ class Walker(BoundedCache):
                     self._make_room(column, self._cache)
         return True
 
-    def _look_up(self, column: Progress, cache: Cache, halt: Halt) -> bool:
+    def _look_up(self, column: Progress, halt: Halt) -> bool:
         """Look keys up in the key store, and match and store those that are not known.
 
         Returns False, with all of these keys left, where the cache is too full for them.
         """
-        keys, meta, store, start = column.keys, cache.meta, self._key_store, column.row
+        assert self._cache is not None  # whose tables may be replaced on the way, so nothing but the counts is held
+        keys, meta, store, start = column.keys, self._cache.meta, self._key_store, column.row
         room = self._unused_bytes
         if store.lacks_room(room):
             self._key_cache.drop()
@@ -160,10 +161,11 @@ class Walker(BoundedCache):
         cached = 0 if meta[CLOSED] else int(meta[KEY_CACHE_HITS]) - cached
         meta[KEY_CACHE_HITS] += stretch.hits
         column.row = column.stretch_end = stop
+        column.forget_found()
         if meta[CLOSED]:  # else they would be simulated without the store, too
             stretch.simulated = self._fallbacks - simulated
         used, taken = self._used_bytes, self._keys_bytes
-        rows = self._dense_rows.fitting(cache, self._capacity - used - taken)
+        rows = self._dense_rows.fitting(self._cache, self._capacity - used - taken)
         word = self._key_cache.word_cost(used, rows=rows, behind=store.policy.cached)
         room = self._capacity - used - taken - self._dense_rows.nbytes
         store.judge(stretch, word=word, room=room, ahead=column.ahead)
@@ -182,9 +184,16 @@ class Walker(BoundedCache):
             column.find(self._exact, end_of_bytes(offsets, row, min(len(column), row + ROWS), CHUNK_BYTES))
         return column.known_to
 
-    def _answer_known(self, column: Progress) -> int:
-        """Answer the keys up to the next row that were found by looking them up whole; return how many these are."""
-        return 0 if column.known is None else column.known.write(column.row, column.out)
+    def _answer_known(self, column: Progress, hits: int = 0) -> int:
+        """Answer the keys up to the next row that were found by looking them up whole; return how many these are.
+
+        Where the key cache was asked for all keys, most of them are among its ``hits``, and are counted with these.
+        """
+        if self._exact is None or column.known is None:
+            return 0
+        count = column.known.write(column.row, column.out)
+        self._exact.answered += max(0, count - hits)
+        return count
 
     def _adopt(self, ids: Int32s, found: Collector, mark: tuple[int, ...]) -> None:
         """Make the sets of keys that were simulated since ``mark`` sets of the cache, as far as it has room, so that the keys can be stored."""
@@ -256,11 +265,11 @@ class Walker(BoundedCache):
         column.row = int(meta[ROW])
         deferred = self._simulation.deferred(column.keys, cache, column.found, column.out)
         column.stretch_fresh += int(meta[SEEN]) - seen
-        exact = self._answer_known(column)
+        counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
+        exact = self._answer_known(column, counts[0])
         if len(table):  # which was asked for all keys
             exact = 0
         self._note_deferred(cache, column.row - start, deferred)
-        counts = int(meta[KEY_CACHE_HITS]) - hits, int(meta[WORDS]) - words
         self._key_cache.judge(column.keys, start, column.row, *counts, used, rows=rows, deferred=deferred)
         size = int(column.keys.offsets[column.row]) - int(column.keys.offsets[start])
         walked = Stretch(column.row - start, counts[0] + exact, counts[1], size, deferred, exact)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 from unittest.mock import patch
 
@@ -10,21 +11,25 @@ import pytest
 
 from compiler import Token, Wildcard, build_nfa
 from compiler.kernels.store_tables import PER_KEYS, SURPRISING, Asked, scratch_bytes
-from compiler.kernels.tables import Int64s, Keys
+from compiler.kernels.tables import Cache, Int64s, Keys
+from compiler.machine.bounded_cache import BoundedCache
 from compiler.machine.columns import whole
 from compiler.machine.key_store import FEWEST, LEAST_LOST, MORE, MORE_FROM, ON_THEIR_WAY, ROWS, KeyStore
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
+from compiler.machine.progress import Progress
 from compiler.machine.simulator import Simulator
 from compiler.machine.store_costs import EXPECTED, Stretch
 from compiler.machine.store_policy import LONGEST, TRIAL, StorePolicy
 from compiler.machine.stored_keys import StoredKeys, first_bytes
+from compiler.machine.walker import Walker
 from compiler.prepare import jit_enabled
 from compiler.values import Int32s
 from tests.compiler.machines import answers, column
 
 pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled machines")
 
+WALK = Walker._walk
 PATTERNS: list[list[Token]] = [[b"w%d" % i, Wildcard.ONE, Wildcard.MANY, b"end"] for i in range(300)]
 NFA = build_nfa(PATTERNS)
 BEHIND = b".a-rather-long-word" * 5 + b".end"
@@ -171,3 +176,45 @@ def test_few_keys_at_the_end_of_a_column_are_looked_up_with_those_before() -> No
     words = machine.stats().words
     machine.match_batch([column(keys_of(np.random.default_rng(3).integers(0, 2000, stored + FEWEST - 1)))])
     assert machine.stats().words - words < 50, "none is walked but those that the last of the column's bytes belong to"
+
+
+def test_tables_that_were_outgrown_are_not_held_while_unknown_keys_are_walked() -> None:
+    """Else old and new ones would stand side by side until the look-up ends, and the bound counts only the new ones."""
+    machine = LazyDfa(NFA, b".", 64 << 20, key_cache="auto", policy=Policy(key_store=True, simulate=False))
+    outgrown: list[weakref.ref[Any]] = []
+
+    def grow(walker: Walker, cache: Cache, table: int) -> bool:
+        before = tuple(weakref.ref(array) for array in cache if isinstance(array, np.ndarray))
+        done = BoundedCache._grow(walker, cache, table)
+        outgrown.extend(before)
+        return done
+
+    def walk(walker: Walker, column: Progress, cache: Cache) -> int:
+        present = {id(array) for array in cache if isinstance(array, np.ndarray)}
+        held = [array for ref in outgrown if (array := ref()) is not None and id(array) not in present]
+        assert not held, [(array.dtype, len(array)) for array in held]
+        return WALK(walker, column, cache)
+
+    with patch.object(Walker, "_grow", grow), patch.object(Walker, "_walk", walk):
+        machine.match_batch([column(keys_of(np.arange(20_000)))])
+    assert len(outgrown) > 20
+    assert machine._walkers[0]._key_store._stored.count > 10_000
+
+
+def test_keys_that_are_found_whole_are_counted_once() -> None:
+    """A store that begins, or is given up, in the middle of the rows that were looked up for exact keys answers some of these itself."""
+    patterns: list[list[Token]] = [[b"a", b"%d" % i] for i in range(3000)]
+    nfa, rng = build_nfa([*patterns, [b"b", Wildcard.ONE]]), np.random.default_rng(7)
+    numbers = rng.integers(0, 3000, 60_000).tolist()
+    keys: list[bytes | None] = [b"%s.%d" % (b"ab"[i % 10 == 0 :][:1], number) for i, number in enumerate(numbers)]
+    machine = LazyDfa(nfa, b".", 64 << 20, key_cache="auto", policy=Policy(exact=True))
+    store, begun = machine._walkers[0]._key_store, 0
+    expected = answers(Simulator(nfa, b"."), keys)
+    for _ in range(4):
+        active = store.policy.active
+        assert answers(machine, keys) == expected
+        begun += store.policy.active and not active
+        stats = machine.stats()
+        assert 0 <= stats.key_cache_hits <= stats.keys
+        assert 0 <= stats.fallbacks <= stats.keys
+    assert begun
