@@ -110,7 +110,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def schedule(self) -> None:
             file = config.stash[GROUPS_FILE]
             if file.exists():  # all processes have collected, and written it
-                groups.update(json.loads(file.read_text("utf-8")))
+                groups.update(json.loads(file.read_text("utf-8") or "{}"))  # it is empty where collecting failed
                 file.unlink()
             super().schedule()
 

@@ -59,7 +59,7 @@ class once(Generic[Made]):  # noqa: N801 - a decorator, read as property is
         made = self._make(instance)
         if (
             getattr(type(instance), self._name, None) is not self
-        ):  # a derived class makes its own of it, to be kept by that name
+        ):  # a derived class has its own, to be kept by that name
             return made
         # In one step of the interpreter, so that all threads get one object.
         return cast("Made", instance.__dict__.setdefault(self._name, made))

@@ -73,7 +73,7 @@ class KeyStore:
         limit = room_for_keys(capacity) if shared is None else shared.most // shared.among
         self._limit = 0 if wanted is False else limit
         self._rows = MORE * ROWS if limit >= MORE_FROM else ROWS
-        self._lost = min(ROWS, max(LEAST_LOST, limit // LOST)) + ON_THEIR_WAY
+        self._lost = min(self._rows, min(ROWS, max(LEAST_LOST, limit // LOST)) + ON_THEIR_WAY)
         """Unknown keys for which there is scratch space."""
         self._stored = StoredKeys(self._limit) if shared is None else shared
         self._asked: Asked | None = None

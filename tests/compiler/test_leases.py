@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import compiler.leases
-from compiler.leases import Lease, Leases
+from compiler.leases import LOOK, Lease, Leases
 from tests import breaking_off
 
 
@@ -25,6 +25,12 @@ def holding(leases: Leases, inside: Any) -> None:
 
 
 LENDING = [holding.__code__]
+
+
+def had(leases: Leases, numbers: list[int]) -> int | None:
+    """Try as often as it takes until stacks are looked at."""
+    tries = (leases.take({}, numbers, wait=False) for _ in range(LOOK * len(numbers)))
+    return next((number for number in tries if number is not None), None)
 
 
 def test_who_does_not_want_to_wait_goes_without() -> None:
@@ -44,6 +50,37 @@ def test_what_a_call_left_behind_is_had_without_waiting() -> None:
     assert leases.take({}, [0], wait=False) == 0
 
 
+def test_what_a_traceback_holds_is_had_after_some_tries() -> None:
+    """Its call has ended, but the variables of that are still there."""
+    leases = Leases(LENDING)
+
+    def broken_off() -> None:
+        lease: Lease = {}
+        leases.take(lease, [0])
+        raise ValueError
+
+    with pytest.raises(ValueError) as kept:  # noqa: PT011 - it is raised above
+        broken_off()
+    assert leases.take({}, [0], wait=False) is None
+    assert leases.take({}, [0]) == 0
+    assert kept.value is not None
+
+
+def test_nobody_looks_at_the_stacks_of_others_before_he_has_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    leases, looks = Leases(LENDING), []
+
+    def look(_self: Leases, _lease: Lease) -> int:
+        looks.append(1)
+        return 1
+
+    monkeypatch.setattr(Leases, "_thread_of", look)
+    lease: Lease = {}
+    assert leases.take(lease, [0]) == 0
+    for tries in range(1, 3 * LOOK):
+        assert leases.take({}, [0], wait=False) is None
+        assert len(looks) == tries // LOOK
+
+
 def test_an_heir_may_be_broken_off_at_every_step() -> None:
     """It may be the heir already while the loan is not its own yet; so may be the heir of that one, and so on."""
     leases, heirs = Leases(LENDING), []
@@ -57,7 +94,7 @@ def test_an_heir_may_be_broken_off_at_every_step() -> None:
         while 0 in left:
             left = left[0]
             heirs.append(left)
-        assert leases.take({}, [0], wait=False) == 0, step
+        assert had(leases, [0]) == 0, step
 
     assert breaking_off.everywhere(lost, check, (compiler.leases.__file__,)) > 30
     assert len(heirs) > 60
@@ -78,7 +115,7 @@ def test_what_one_call_left_behind_is_had_by_several() -> None:
     leases, left = Leases(LENDING), Lease()
     found: list[int | None] = []
     leases.loans.update({0: left, 1: left})
-    holding(leases, lambda: found.append(leases.take({}, [1], wait=False)))
+    holding(leases, lambda: found.append(had(leases, [1])))
     assert found == [1]
 
 
@@ -100,13 +137,13 @@ def test_what_comes_back_while_one_looks_is_not_taken_from_the_next(monkeypatch:
     leases = Leases(LENDING)
     old: Lease = {}
     new: Lease = {}
-    leases.loans[0] = old
+    leases.loans[0] = old  # to which this refers, too, so stacks have to be looked at
 
     def given_back_meanwhile(_self: Leases, _lease: Lease) -> None:
         leases.loans[0] = new
 
     monkeypatch.setattr(Leases, "_thread_of", given_back_meanwhile)
-    assert leases.take({}, [0], wait=False) is None
+    assert had(leases, [0]) is None
     assert leases.loans[0] is new
 
 
@@ -129,7 +166,7 @@ def test_a_holder_is_seen_whose_generator_has_yielded_while_one_looks(monkeypatc
 
         with monkeypatch.context() as patched:
             patched.setattr(sys, "_current_frames", a_moment_too_late)
-            found.append(leases.take({}, [0], wait=False))
+            found.append(had(leases, [0]))
 
     holding(leases, inside)
     assert found == [None]
@@ -148,4 +185,6 @@ def test_what_a_call_left_behind_is_had_though_a_stack_ends_at_a_generator(monke
     leases.loans[0] = {}
     with monkeypatch.context() as patched:
         patched.setattr(sys, "_current_frames", lambda: {1: stopped})
-        assert leases.take({}, [0], wait=False) == 0
+        left = leases.loans[0]  # so that there is a reference to it
+        assert had(leases, [0]) == 0
+    assert left
