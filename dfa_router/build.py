@@ -41,7 +41,9 @@ def compile(
     is one of :func:`dfa_router.engines`; all give the same answers. ``cache_bytes`` is the most memory that the cache of the
     lazy DFA takes, of all threads together; a smaller cache changes the speed and never the answers. If it is not given, that
     is 64 MiB and as many bytes as the automaton has itself, but at most an eighth of the memory that is available when the
-    router is made (``stats().capacity`` tells). Memory is taken only as the cache fills. Further options are those of the
+    router is made (``stats().capacity`` tells). Memory is taken only as the cache fills. In large sets the keys that patterns without
+    wildcards spell have tables beside it, which are the automaton's: some 50 bytes for each and its own, and 4 for each pattern that
+    matches it, of which there are 64 at most. Further options are those of the
     engine (:func:`dfa_router.engine_info`). The lazy DFA has ``key_cache``: whether batches look a whole key up before they
     read its words, if they have more than 256 keys; so do sealed tables. It is "on", "off", or "auto" (the default), which decides by
     counting how many look-ups find their key.
