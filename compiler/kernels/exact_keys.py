@@ -81,7 +81,7 @@ def find_places(exact: Exact, asked: Asked, keys: Keys, out: Int32s, known: Bool
 def _find_together(exact: Exact, asked: Asked, keys: Keys, first: Unsigned, following: Unsigned) -> Unsigned:
     """Find keys of at most TOGETHER rows; write their rows, and where their records begin instead of hashes, to ``asked``; return how many these are."""
     index, records, marks, offsets, data = exact.slots, exact.records, exact.marks, keys.offsets, keys.data
-    mask, shift, mark_shift = np.uint64(index.size) - ONE, shift_of(index), shift_of(marks)
+    shift, mark_shift = shift_of(index), shift_of(marks)
     count: Unsigned = ZERO
     for at in range(first, following):
         begin = np.uint64(offsets[at])
@@ -94,7 +94,7 @@ def _find_together(exact: Exact, asked: Asked, keys: Keys, first: Unsigned, foll
     for j in range(count):
         prefetch(index, asked.hashes[j] >> shift)
     for j in range(count):
-        place = place_of(index, mask, shift, asked.hashes[j])
+        place = place_of(index, shift, asked.hashes[j])
         asked.hashes[j] = place
         prefetch(records, place)
         # A line is compared wherever it begins, so two are asked for: else a key of `fleet` took 1.2 times as long.
@@ -189,7 +189,7 @@ def find_one(slots: Uint64s, records: Uint64s, marks: Uint64s, data: Bytes, leng
     wanted = marks_of(mixed)
     place = ZERO
     if marks[mixed >> shift_of(marks)] & wanted == wanted:
-        place = place_of(slots, np.uint64(slots.size) - ONE, shift_of(slots), mixed)
+        place = place_of(slots, shift_of(slots), mixed)
         if place != ZERO and not is_stored(records, place, data, ZERO, length):
             place = ZERO
     return place

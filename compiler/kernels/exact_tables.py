@@ -25,13 +25,13 @@ def enter_exact(exact: Exact, keys: Keys, offsets: Int32s, tags: Int32s, left: B
     no number tells (RECORDS).
     """
     index, records, marks = exact.slots, exact.records, exact.marks
-    mask, shift, mark_shift = np.uint64(index.size) - ONE, shift_of(index), shift_of(marks)
+    shift, mark_shift = shift_of(index), shift_of(marks)
     at = ONE
     for i in range(np.uint64(left.size)):
         begin, count = np.uint64(keys.offsets[i]), np.uint64(offsets[i + ONE] - offsets[i])
         length = np.uint64(keys.offsets[i + ONE]) - begin
         mixed = hash_key(keys.data, begin, length)
-        slot = slot_of(index, mask, mixed >> shift, mixed)
+        slot = slot_of(index, mixed >> shift, ZERO, mixed)
         if count == ZERO or length > MOST_BYTES or index[slot] != ZERO or at >= MOST_NUMBERS:
             left[i] = True
             continue

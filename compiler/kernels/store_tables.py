@@ -1,6 +1,6 @@
 """The flat tables of the key store: keys that were matched, whole, with their accept sets.
 
-The *index* is a hash table with linear probing, of entries of 64 bits: the upper half of a key's hash << 32 | where its record
+The *index* is a hash table of entries of 64 bits: the upper half of a key's hash << 32 | where its record
 begins, and 0 where there is none. The home slot is the top bits of the hash, so the index grows without reading a key.
 
 A *record* is the key's length << 32 | its accept set, and then its bytes, eight in a number, with zeros behind its end. Records lie one
