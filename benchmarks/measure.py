@@ -26,7 +26,17 @@ if TYPE_CHECKING:
 
     import dfa_router as dr
 
-__all__ = ["MOST_PASSES", "child_json", "every_core", "machine", "medians", "pinned", "until_warm", "warm_up"]
+__all__ = [
+    "MOST_PASSES",
+    "child_json",
+    "every_core",
+    "machine",
+    "medians",
+    "pinned",
+    "until_warm",
+    "verdict",
+    "warm_up",
+]
 
 ROOT = Path(__file__).parents[1]
 """The checkout."""
@@ -141,6 +151,15 @@ def until_warm(passes: int) -> str:
     ('warm after 3 passes', 'not warm after 16 passes')
     """
     return f"not warm after {MOST_PASSES} passes" if passes > MOST_PASSES else f"warm after {passes} passes"
+
+
+def verdict(met: bool) -> str:
+    """Say on a page whether a target is met.
+
+    >>> verdict(True), verdict(False)
+    ('met', '**missed**')
+    """
+    return "met" if met else "**missed**"
 
 
 def warm_up(router: dr.Router, keys: pa.Array, *, threads: int = 1) -> int:

@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from benchmarks.engine.rows import TRIE, Claim, Row
-from benchmarks.measure import machine
+from benchmarks.measure import machine, verdict
 from benchmarks.plotting import new_figure
 from benchmarks.result_files import write_csv
 
@@ -95,7 +95,7 @@ def _targets(targets: Sequence[Claim]) -> str:
     lines = ["| | target | measured | target | | |", "|---|---|---:|---:|---|---|"]
     for one in targets:
         measured = "-" if one.measured is None else f"{one.measured:,.2f} {one.unit}"
-        met = {True: "met", False: "**missed**", None: "not measured"}[one.met]
+        met = "not measured" if one.met is None else verdict(one.met)
         bound = f"{'≤' if one.sense == '<=' else '≥'} {one.bound:,.2f} {one.unit}"
         cells = [one.workload, one.what, measured, bound, met, one.note]
         lines.append(f"| {' | '.join(cells)} |")

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.families.child import Measured
 from benchmarks.families.targets import RATIOS, WORST, ratio, targets
-from benchmarks.measure import MOST_PASSES, machine
+from benchmarks.measure import MOST_PASSES, machine, verdict
 from benchmarks.plotting import new_figure
 
 __all__ = ["write"]
@@ -74,7 +74,7 @@ def _targets(found: Sequence[Measured]) -> str:
     lines = ["| | target | figure | median | worst | |", "|---|---|---:|---:|---:|---|"]
     for one in targets(found):
         sense = "≤" if one.sense == "<=" else "≥"
-        met = "met" if one.met else "**missed**"
+        met = verdict(one.met)
         cells = [one.kind, one.what, f"{sense} {one.bound:.2f}", f"{one.median:.2f}", f"{one.worst:.2f}", met]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

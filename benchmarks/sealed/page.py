@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.measure import machine
+from benchmarks.measure import machine, verdict
 from benchmarks.result_files import write_result
 from benchmarks.sealed.figures import Figure
 
@@ -37,7 +37,7 @@ def _page(figures: Sequence[Figure], command: str) -> str:
             "| workload | bindings | index_in | cache | sealed | sealed / cache | sealed / index_in | of at most |",
             [
                 f"| {one.workload} | {one.bindings:,} | {one.index_in:.1f} | {one.lazy:.1f} | {one.sealed:.1f} | "
-                f"{one.over_lazy:.2f}, {_verdict(one.over_lazy <= OVER_LAZY)} | {one.sealed / one.index_in:.2f} | {_over_index_in(one)} |"
+                f"{one.over_lazy:.2f}, {verdict(one.over_lazy <= OVER_LAZY)} | {one.sealed / one.index_in:.2f} | {_over_index_in(one)} |"
                 for one in figures
             ],
         ),
@@ -50,7 +50,7 @@ def _page(figures: Sequence[Figure], command: str) -> str:
             "| workload | one thread | two threads | apart | two over one | over apart |",
             [
                 f"| {one.workload} | {one.one_wall:.1f} | {one.two_wall:.1f} | {one.apart_wall:.1f} | {_speed_up(one)} | "
-                f"{one.share:.2f}, {_verdict(one.share >= LEAST_SHARE)} |"
+                f"{one.share:.2f}, {verdict(one.share >= LEAST_SHARE)} |"
                 for one in figures
             ],
         ),
@@ -63,7 +63,7 @@ def _page(figures: Sequence[Figure], command: str) -> str:
             "| workload | load, empty cache | load, sealed | first batch, empty | first batch, sealed | tables, MB | shared, MB |",
             [
                 f"| {one.workload} | {one.load_empty:.3f} | {one.load_sealed:.3f}, "
-                f"{_verdict(one.load_sealed - one.load_empty <= MOST_OPENING)} | {one.first_empty:.1f} | {one.first_sealed:.1f} | "
+                f"{verdict(one.load_sealed - one.load_empty <= MOST_OPENING)} | {one.first_empty:.1f} | {one.first_sealed:.1f} | "
                 f"{one.sealed_bytes / 1e6:.1f} | {one.shared_bytes / 1e6:.1f} |"
                 for one in figures
             ],
@@ -72,19 +72,15 @@ def _page(figures: Sequence[Figure], command: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _verdict(met: bool) -> str:
-    return "met" if met else "**missed**"
-
-
 def _over_index_in(one: Figure) -> str:
     most = TARGETS.get(one.workload)
-    return "-" if most is None else f"{most}, {_verdict(one.sealed / one.index_in <= most)}"
+    return "-" if most is None else f"{most}, {verdict(one.sealed / one.index_in <= most)}"
 
 
 def _speed_up(one: Figure) -> str:
     """Say how two threads fare; where two routers apart do not reach the target, it is not asked of them."""
     asked = one.one_wall / one.apart_wall >= SPEED_UP
-    return f"{one.speed_up:.2f}" + (f", {_verdict(one.speed_up >= SPEED_UP)}" if asked else "")
+    return f"{one.speed_up:.2f}" + (f", {verdict(one.speed_up >= SPEED_UP)}" if asked else "")
 
 
 def _table(heading: str, rows: list[str]) -> str:

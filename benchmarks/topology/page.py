@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks.measure import machine
+from benchmarks.measure import machine, verdict
 from benchmarks.plotting import new_figure
 from benchmarks.result_files import write_result
 from benchmarks.topology.figures import BATCHES, TARGETS, Figure
@@ -34,12 +34,12 @@ def _page(figures: Sequence[Figure], command: str, *, plots: bool) -> str:
         most = "-"
         if one.family.startswith("demo"):
             bound = TARGETS[one.batch]
-            most = f"{one.columns / 1000:.2f} of {bound:.2f}, {_verdict(one.columns / 1000, bound)}"
+            most = f"{one.columns / 1000:.2f} of {bound:.2f}, {verdict(one.columns / 1000 <= bound)}"
         ratio = one.columns / one.matching
-        verdict = "" if one.family == HEADERS else f", {_verdict(ratio, MOST_RATIO)}"
+        told = "" if one.family == HEADERS else f", {verdict(ratio <= MOST_RATIO)}"
         rows.append(
             f"| {one.family} | {one.queues:.1f} | {one.batch:,} | {one.columns:,.0f} | {one.routes:,.0f} | "
-            f"{one.matching:,.0f} | {ratio:.2f}{verdict} | {most} |"
+            f"{one.matching:,.0f} | {ratio:.2f}{told} | {most} |"
         )
     heading = "| messages | queues each | batch | columns, ns | routes, ns | matching, ns | columns / matching | us, of at most |"
     parts = [
@@ -71,12 +71,8 @@ def _headers(figures: Sequence[Figure]) -> str:
     return (
         f"A headers exchange with 1,000 bindings of four pairs, for messages whose headers are a `map` column, costs {told} times "
         f"what a topic exchange costs whose bindings ask the same of the words of keys; at most {MOST_HEADERS} is the target in the "
-        f"largest batches: {_verdict(ratios[max(BATCHES)], MOST_HEADERS)}. Hardly any combination of headers recurs here, which is the worst case."
+        f"largest batches: {verdict(ratios[max(BATCHES)] <= MOST_HEADERS)}. Hardly any combination of headers recurs here, which is the worst case."
     )
-
-
-def _verdict(measured: float, most: float) -> str:
-    return "met" if measured <= most else "**missed**"
 
 
 def _draw(figures: Sequence[Figure], path: Path) -> Path:

@@ -1,12 +1,12 @@
 """The flat tables of the key store: keys that were matched, whole, with their accept sets.
 
-The *index* is a hash table of entries of 64 bits: the upper half of a key's hash << 32 | where its record
-begins, and 0 where there is none. The home slot is the top bits of the hash, so the index grows without reading a key.
+The *index* is a hash table of entries of 64 bits: the upper half of a key's hash << 32 | where its record begins, and 0
+where there is none. The home slot is the top bits of the hash, so the index grows without reading a key.
 
 A *record* is the key's length << 32 | its accept set, and then its bytes, eight in a number, with zeros behind its end. Records lie one
 behind the other, in the order in which they came. Record 0 belongs to no key.
 
-Keys whose hashes have the same upper half, one in 10^4 of a million, lie behind each other, and are told by their records; of more than
+Keys whose hashes have the same upper half, one in 10^4 of a million, are tried one after the other, and are told by their records; of more than
 eight, which were chosen so, the others are not stored.
 
 Several threads may look keys up while one of them stores others, as kernels release the interpreter's lock. So a reader's tuple says
