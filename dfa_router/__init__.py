@@ -35,6 +35,7 @@ from dfa_router.errors import (
     OptionError,
     PatternError,
     PublishRefusedError,
+    ReentryError,
     RouterError,
     UnknownNameError,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "OptionError",
     "PatternError",
     "PublishRefusedError",
+    "ReentryError",
     "Route",
     "Router",
     "RouterError",

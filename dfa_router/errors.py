@@ -17,6 +17,7 @@
     │   ├── MessagesError            a message log: a missing column, an unknown format
     │   └── CorpusError              a kept case of the fuzzer (defined in fuzz.text.casefile)
     ├── JobError                     a Spark job that failed, or lost rows
+    ├── ReentryError                 (RuntimeError) a signal handler that asks in the middle of a call that cannot be shared
     ├── Refused, TargetFailure       what a target of the fuzzer did (defined in dfa_router.target)
     └── EnvironmentLacksError        (RuntimeError) Java, an extra, a broker: what to install
 
@@ -41,6 +42,7 @@ __all__ = [
     "OptionError",
     "PatternError",
     "PublishRefusedError",
+    "ReentryError",
     "RouterError",
     "UnknownNameError",
 ]
@@ -80,6 +82,10 @@ class PublishRefusedError(InputError):
 
 class JobError(RouterError):
     """A Spark job failed, or its result does not have as many rows as its input."""
+
+
+class ReentryError(RouterError, RuntimeError):
+    """A call has interrupted another one of its thread, and would wait for ever for what that holds."""
 
 
 class EnvironmentLacksError(RouterError, RuntimeError):

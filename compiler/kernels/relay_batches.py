@@ -25,6 +25,7 @@ from compiler.kernels.relay_tables import (
     ASIDE,
     DONE,
     KEY,
+    KNOWN,
     LEARNS,
     NAME,
     OUTPUTS,
@@ -77,7 +78,7 @@ def publish(
         return np.int64(WRONG)
     if screened(offsets, data) > longest:
         return np.int64(WRONG)
-    room.counts[SIZE], room.counts[LEARNS] = offsets[rows] - offsets[0], learns
+    room.counts[SIZE], room.counts[LEARNS], room.counts[KNOWN] = offsets[rows] - offsets[0], learns, 0
     status = _begin(directory, network, cache, scratch, room, np.uint64(rows))
     if status != DONE:
         return np.int64(status)

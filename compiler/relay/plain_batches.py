@@ -195,7 +195,7 @@ class PlainBatches:
             raise FullError
         if status == WRONG:
             return False
-        self._note(rows, known if learns else 0, size)
+        self._note(rows, known, size)
         while waiting or aside:
             if aside:
                 ask(room.itineraries, room.aside[:aside], room.aside_at[:aside])

@@ -19,15 +19,39 @@ long as it takes to write one reference.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from dfa_router.engines.protocol import ConcurrentMatcher, DynamicMatcher, SnapshotView
-from dfa_router.errors import BindingError, OptionError
+from dfa_router.errors import BindingError, OptionError, ReentryError
 from dfa_router.language.bindings import Binding, pattern_bytes
 from dfa_router.language.dialects import Dialect
 
 __all__ = ["LiveMatcher", "LockFreeMatcher", "LockedMatcher", "live_matcher"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _alone(method: Callable[Concatenate[LockedMatcher, P], T]) -> Callable[Concatenate[LockedMatcher, P], T]:
+    """Have calls of other threads wait for this one; one of the same thread, as of a signal handler, would wait for ever, and is refused."""
+
+    @wraps(method)
+    def alone(self: LockedMatcher, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._lock:
+            if self._busy:
+                raise ReentryError(
+                    "this call has interrupted another one of its thread, in the middle of an engine that takes one at a time, as from a "
+                    "signal handler: ask when that call has ended, or ask another router, or one with the engine 'dfa' or 'cstrie'"
+                )
+            self._busy = True
+            try:
+                return method(self, *args, **kwargs)
+            finally:
+                self._busy = False
+
+    return alone
 
 
 class LockedMatcher:
@@ -41,55 +65,57 @@ class LockedMatcher:
         self._live: dict[Binding, list[int]] = {}
         for position, binding in enumerate(self.bindings):
             self._live.setdefault(binding, []).append(position)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._busy = False
+        """Whether the thread that has the lock is in the middle of a call."""
 
+    @_alone
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions of the live bindings that match, ascending."""
-        with self._lock:
-            return self._engine.match(key)
+        return self._engine.match(key)
 
+    @_alone
     def any(self, key: bytes) -> bool:
         """Tell whether a live binding matches."""
-        with self._lock:
-            return self._engine.any(key)
+        return self._engine.any(key)
 
+    @_alone
     def subscribe(self, binding: Binding) -> int:
         """Add a binding at the next position and return the position; an equal binding may be there already."""
-        with self._lock:
-            position = len(self.bindings)
-            pattern = pattern_bytes(binding.pattern, position, self._dialect)
-            self.bindings.append(binding)
-            self._engine.add(position, pattern)
-            self._live.setdefault(binding, []).append(position)
+        position = len(self.bindings)
+        pattern = pattern_bytes(binding.pattern, position, self._dialect)
+        self.bindings.append(binding)
+        self._engine.add(position, pattern)
+        self._live.setdefault(binding, []).append(position)
         return position
 
+    @_alone
     def unsubscribe(self, binding: Binding) -> int:
         """Remove the oldest live binding that equals this one, and return its position."""
-        with self._lock:
-            positions = self._live.get(binding)
-            if not positions:
-                raise _not_live(binding)
-            position = positions.pop(0)
-            if not positions:
-                del self._live[binding]
-            self._engine.remove(position, pattern_bytes(binding.pattern, position, self._dialect))
+        positions = self._live.get(binding)
+        if not positions:
+            raise _not_live(binding)
+        position = positions.pop(0)
+        if not positions:
+            del self._live[binding]
+        self._engine.remove(position, pattern_bytes(binding.pattern, position, self._dialect))
         return position
 
+    @_alone
     def live_positions(self) -> list[int]:
         """Return the positions of the live bindings, ascending."""
-        with self._lock:
-            return sorted(position for positions in self._live.values() for position in positions)
+        return sorted(position for positions in self._live.values() for position in positions)
 
     def snapshot(self) -> SnapshotView:
         """Raise :class:`OptionError`, as the engine has no snapshots."""
         raise OptionError("this engine has no snapshots: use engine='cstrie'")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_busy")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._lock = threading.Lock()
+        self._lock, self._busy = threading.RLock(), False
 
 
 class LockFreeMatcher:

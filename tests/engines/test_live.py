@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -151,3 +152,43 @@ def test_the_oldest_of_equal_bindings_goes_first_and_what_is_not_there_is_refuse
     assert again.subscribe("b", "q") == 3
     assert again.match_bindings("a") == (1,)
     assert again.subscriptions() == {1: Binding("a", "other"), 3: Binding("b", "q")}
+
+
+@pytest.mark.parametrize("engine", DYNAMIC)
+def test_a_signal_handler_in_the_middle_of_a_call_is_answered_or_told_and_never_waits(engine: str) -> None:
+    """It runs in the thread that it has interrupted, which would never give the lock back."""
+    interrupted: list[int] = []
+
+    class Key(bytes):
+        """A key that is interrupted while its words are read."""
+
+        def split(self, *arguments: Any) -> list[bytes]:  # type: ignore[override]
+            if not interrupted:
+                interrupted.append(1)
+                signal.raise_signal(signal.SIGUSR1)
+            return super().split(*arguments)
+
+    router = dr.compile([("a.*", "q"), ("b", "q")], engine=engine)
+    matcher = router._matcher
+    expected = ("q",)
+    found: list[object] = []
+
+    def handler(_signal: int, _frame: FrameType | None) -> None:
+        try:
+            found.append(router.match("a.c"))
+        except dr.ReentryError as told:
+            found.append(told)
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        assert [router.bindings[one].destination for one in matcher.match(Key(b"a.c"))] == list(expected)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert interrupted
+    if engine == "cstrie":
+        assert found == [expected]
+    else:
+        assert len(found) == 1
+        assert isinstance(found[0], dr.ReentryError)
+    router.subscribe("a.b", "r")
+    assert len(router.match("a.b")) == 2

@@ -248,6 +248,24 @@ def test_messages_that_recur_are_known_whole_and_others_are_not_asked_for(
     assert own.nbytes <= own._capacity
 
 
+def test_messages_are_counted_as_known_only_where_they_were_looked_up() -> None:
+    """Not again where there is no room for a table of them any more."""
+    router = with_headers().compile()
+    names, keys, none = pa.array(["t"] * 100), pa.array(["a.b"] * 100), pa.array([[]] * 100, NUMBERS)
+    for _ in range(3):
+        router.route_columns(names, keys, headers=none)
+    own = router._automata[0]._relay
+    assert own is not None
+    assert own._plain is not None
+    known = own.known
+    assert known >= 100
+    own._steps._forget_messages()
+    own._capacity = own.nbytes
+    router.route_columns(names, keys, headers=none)
+    assert own._plain._messages.wanted, "it was thought of looking them up"
+    assert own.known == known
+
+
 def test_columns_at_the_end_of_their_memory_are_read_to_the_end_alone() -> None:
     """In vectors or not; a byte more ends the process."""
     router, reference = plain_topology().compile(), plain_topology().compile(engine="trie")
