@@ -14,12 +14,12 @@ from dfa_router.rabbitmq.declared import ALTERNATE, Binding, Declarations, Excha
 from dfa_router.rabbitmq.exchange_types import refusal_of
 from dfa_router.rabbitmq.policy_patterns import PolicyPattern, PolicyPatternError
 
-__all__ = ["Findings", "check_alternates", "check_bindings", "check_vhosts", "declared_once"]
+__all__ = ["ADVICE", "Findings", "check_alternates", "check_bindings", "check_vhosts", "declared_once"]
 
 _SECTION: dict[type, str] = {Exchange: "exchanges", Queue: "queues", Binding: "bindings", Policy: "policies"}
 """The key of a definitions file under which values of a type stand."""
 
-_ADVICE = {
+ADVICE = {
     "undeclared-vhost": "used, but not declared; it is routed in as if it were",
     "undeclared-queue": "bound, but not declared (an exclusive queue, or a typing error?); its copies are counted, "
     "but the default exchange does not know it; declare it to be sure",
@@ -28,9 +28,10 @@ _ADVICE = {
     "undeclared-alternate-exchange": "named as alternate exchange, but not declared; the broker drops what would go there",
     "repeated-declaration": "declared more than once; the first declaration is used, as on import",
     "default-exchange-binding": "a binding of the default exchange, which has none but its own; the broker refuses it",
-    "refused-binding": "a binding that the broker refuses, so it cannot be there; it is routed by as if it were",
+    "refused-binding": "a binding that the broker refuses, so it cannot be there; it is routed by as if it were: "
+    "correct it, or remove it",
     "default-alternate-exchange": "the alternate exchange has no name; the broker does not take that for the default exchange, "
-    "and drops what would go there",
+    "and drops what would go there: name an exchange, or leave the entry out",
     "unreadable-policy": "its pattern is no regular expression that can be read here as the broker reads it; "
     "the policy is ignored: rewrite the pattern",
     "costly-policy": "its pattern takes more steps than the broker's PCRE allows, which a broker takes for no match; so "
@@ -38,6 +39,7 @@ _ADVICE = {
     "tied-policies": "several policies of one priority match it and differ in the alternate exchange; the first in the "
     "file is used, but a broker may choose another: give them different priorities",
 }
+"""What each kind of warning means for routing, and what to do. Each is a rule of lint, too."""
 
 
 class Findings:
@@ -60,7 +62,7 @@ class Findings:
         """Return what was noted, in the order in which it was first noted."""
         return tuple(
             TopologyWarning(
-                kind=kind, vhost=vhost, name=name, place=self.at(place), count=count, advice=_ADVICE[kind] + detail
+                kind=kind, vhost=vhost, name=name, place=self.at(place), count=count, advice=ADVICE[kind] + detail
             )
             for (kind, vhost, name), (place, count, detail) in self._found.items()
         )

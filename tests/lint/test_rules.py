@@ -16,6 +16,7 @@ from dfa_router.lint import RULES, lint_bindings, lint_topology
 from dfa_router.lint.findings import PERMISSION_RULES
 from dfa_router.lint.suppression import read_suppressions, suppressed
 from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, topology_of
+from dfa_router.rabbitmq.checks import ADVICE
 from dfa_router.reference.naive import matches
 
 PAGES = Path(__file__).parents[2] / "docs" / "rules"
@@ -153,8 +154,17 @@ def test_what_topologies_lack() -> None:
             ("undeclared-exchange", {"bindings": [Binding(source=name, destination="q")]}),
             ("undeclared-vhost", {"vhosts": ["/"], "queues": [q, Queue(name=name, vhost=name)]}),
             ("undeclared-alternate-exchange", {"exchanges": [Exchange(name="x", type="topic", arguments={"alternate-exchange": name})]}),
+            ("default-alternate-exchange", {"exchanges": [Exchange(name=name, type="fanout", arguments={"alternate-exchange": ""})]}),
             ("repeated-declaration", {"queues": [q, Queue(name=name), Queue(name=name)]}),
             ("default-exchange-binding", {"bindings": [Binding(source="", destination="q", routing_key=name)]}),
+            ("refused-binding", {
+                "exchanges": [x, Exchange(name="h", type="headers")],
+                "bindings": [Binding(source="h", destination="q", arguments={"x-match": name})],
+            }),
+            ("refused-binding", {
+                "exchanges": [x, Exchange(name="c", type="x-consistent-hash")],
+                "bindings": [Binding(source="c", destination="q", routing_key=name)],
+            }),
             ("unreadable-policy", {"policies": [Policy(name=name, pattern="^(")]}),
             ("costly-policy", {
                 "exchanges": [Exchange(name="a" * 40 + "!", type="topic")],
@@ -210,6 +220,10 @@ def test_internal_exchanges_are_reached_through_others() -> None:
     ]
     found = lint_topology(topology_of(exchanges=exchanges, queues=[Queue(name="q")], bindings=bindings))
     assert [(one.rule.name, one.place) for one in found] == [("unreachable-binding", "bindings[7]")]
+
+
+def test_every_warning_of_a_topology_is_a_finding() -> None:
+    assert ADVICE.keys() <= RULES.keys()
 
 
 def test_every_rule_has_a_page() -> None:
