@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
-from rich.console import Console
 
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.interrupts import terminable
-from dfa_router.cli.terminal import Terminal
+from dfa_router.cli.terminal import Terminal, stderr_console
 from dfa_router.errors import InputError, RouterError
 from dfa_router.siblings import ShadowedError
 
@@ -68,7 +67,7 @@ def _run(
     settings: _Settings,
     terminated: threading.Event,
 ) -> int:
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    errors = stderr_console(soft_wrap=True)
     try:
         code = group.main(args=arguments, prog_name=prog_name, standalone_mode=False, obj=settings)
     except click.ClickException as error:
@@ -81,7 +80,7 @@ def _run(
         if settings.debug:
             errors.print_exception()
         errors.print("error:", style="bold red", end=" ")
-        errors.print(str(error), markup=False)
+        errors.print(str(error))
         return ExitCode.USAGE if isinstance(error, InputError) else ExitCode.ENVIRONMENT
     except BrokenPipeError:  # the program that reads our stdout has ended, as head does: no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

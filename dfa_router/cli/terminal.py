@@ -15,10 +15,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Terminal"]
+__all__ = ["Terminal", "stderr_console"]
 
 _NOW_AND_THEN = 10.0
 """Seconds between two lines of progress where there is no terminal to redraw."""
+
+
+def stderr_console(*, soft_wrap: bool = False) -> Console:
+    """Return what writes text as it is: names may look like rich's markup, as ``a[/b]`` does, or like an emoji, as ``:key:``."""
+    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +32,7 @@ class Terminal:
 
     quiet: bool = False
     verbose: bool = False
-    console: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
+    console: Console = field(default_factory=stderr_console)
 
     def show(self, what: RenderableType) -> None:
         """Show a line or a table, unless the user wants quiet."""

@@ -93,6 +93,24 @@ def test_names_give_no_orders_to_a_terminal(tmp_path: Path, capsys: pytest.Captu
     assert "<script>" not in (tmp_path / "page.html").read_text("utf-8")
 
 
+def test_names_that_look_like_markup_stay_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = ["a[/b]", "a[eu].b", ":key:", "[bold]"]
+    old = definitions(tmp_path / "old.json", *(("x", key, "q") for key in keys), ("x", "b", "q"), x={})
+    new = definitions(tmp_path / "new.json", ("x", "b", "q"), x={})
+    assert run(["diff", old, new]) == 1
+    said = capsys.readouterr().err
+    assert said[said.index("these bindings stay") :].splitlines()[1:] == [f"x --{key}--> q" for key in keys]
+    log = tmp_path / "log.jsonl"
+    log.write_text(json.dumps({"exchange": "x", "routing_key": "b"}) + "\n")
+    assert run(["audit", "--definitions", old, "--messages", str(log)]) == 0
+    said = capsys.readouterr().err
+    assert said[said.index("bindings that matched nothing\n") :].splitlines()[1:] == [
+        f"bindings[{n}]: x --{key}--> q" for n, key in enumerate(keys)
+    ]
+    assert run(["diff", old, "/no[/such].:key:"]) == 2
+    assert capsys.readouterr().err.startswith("error: /no[/such].:key:: there is no such file")
+
+
 def test_cycles_of_alternates_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ring = {f"x{n}": {"arguments": {"alternate-exchange": f"x{(n + 1) % 5}"}} for n in range(5)}
     old = definitions(tmp_path / "old.json", ("x2", "a.#", "q"), **ring)
