@@ -2,6 +2,9 @@
 
 Each answers exactly, by the engines and proofs of this package, where a language model would guess. They read files of the
 machine they run on, and write none. :mod:`dfa_router.cli.mcp` offers them by the Model Context Protocol.
+
+Commands also read addresses of brokers and standard input, and tools do not: who asks may repeat what a text told it to ask, and
+so could send the broker's password to any address; standard input is where the questions come from.
 """
 
 from __future__ import annotations
@@ -15,8 +18,10 @@ from dfa_router.analysis.explaining import why_not as misses_of
 from dfa_router.analysis.relations import relation as relation_of
 from dfa_router.build import compile
 from dfa_router.cli.binding_files import BindingFile, read_bindings
+from dfa_router.errors import OptionError
 from dfa_router.lint.linting import lint_bindings, lint_topology
 from dfa_router.rabbitmq import load_definitions
+from dfa_router.rabbitmq.sources import is_address
 
 __all__ = ["TOOLS", "diff", "lint", "relation", "route", "why_not"]
 
@@ -28,7 +33,7 @@ def route(file: str, key: str, exchange: str = "", vhost: str = "/", dialect: st
     .jsonl, or text with a pattern, a tab and a destination on each line) with a `dialect`: amqp, mqtt, nats or solace.
     """
     if file.lower().endswith(".json"):
-        found = load_definitions(file, vhost).route(exchange, key, vhost)
+        found = load_definitions(_file(file), vhost).route(exchange, key, vhost)
         return {"queues": list(found.queues), "not_simulated": [str(one) for one in found.not_simulated]}
     bindings, language = _read(file, exchange, vhost, dialect)
     return {"destinations": list(compile(bindings.bindings, dialect=language).match(key))}
@@ -64,7 +69,7 @@ def lint(file: str, vhost: str = "/", dialect: str = "") -> list[dict[str, Any]]
     `file` is a RabbitMQ definitions file (.json), read as a whole, or a list of bindings as for `route`.
     """
     if file.lower().endswith(".json"):
-        found = lint_topology(load_definitions(file, vhost))
+        found = lint_topology(load_definitions(_file(file), vhost))
     else:
         bindings, language = _read(file, "", vhost, dialect)
         found = lint_bindings(bindings.bindings, language, places=bindings.places)
@@ -81,5 +86,15 @@ TOOLS = (route, why_not, diff, lint, relation)
 
 
 def _read(file: str, exchange: str, vhost: str, dialect: str) -> tuple[BindingFile, str]:
-    found = read_bindings(Path(file), exchange=exchange or None, vhost=vhost)
+    found = read_bindings(Path(_file(file)), exchange=exchange or None, vhost=vhost)
     return found, dialect or found.dialect or "amqp"
+
+
+def _file(name: str) -> str:
+    """Return the name of a file; raises :class:`OptionError` for whatever else commands would read by it."""
+    if is_address(name) or name == "-":
+        raise OptionError(
+            f"{name}: tools read files of this machine and nothing else; save it to a file, for instance with "
+            "'rabbitmqctl export_definitions FILE', and give its name"
+        )
+    return name

@@ -20,7 +20,8 @@ def mcp() -> None:
     """Serve the tools route, why_not, diff, lint and relation on standard input and output, until it ends.
 
     An assistant that starts this command can ask who gets a message, why a queue does not, what a change changes, and what is
-    wrong with a binding table. The tools read files that they are given the names of, and write none.
+    wrong with a binding table. The tools read files that they are given the names of, and write none; they ask no
+    broker and no address.
 
     \b
     In the configuration of an assistant:

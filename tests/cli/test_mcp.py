@@ -6,12 +6,17 @@ import asyncio
 import importlib.util
 import os
 import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
 
 from dfa_router.cli.assistant_tools import TOOLS, diff, lint, relation, route, why_not
+from dfa_router.errors import OptionError
 
 DEMO = str(Path(__file__).parents[2] / "examples" / "demo" / "definitions.json")
 
@@ -27,6 +32,47 @@ def test_the_tools_answer(tmp_path: Path) -> None:
     assert [one["rule"] for one in lint(DEMO)] == ["covered-binding"]
     assert relation("a/+", "a/b", "mqtt")["kind"] == "covers"
     assert route(DEMO, "stock.x", exchange="lx.warehouse", vhost="logistics")["queues"]
+
+
+class Listener(ThreadingHTTPServer):
+    """Counts what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), BaseHTTPRequestHandler)
+        self.connections = 0
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.connections += 1
+        self.shutdown_request(request)
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    with Listener() as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_the_tools_ask_no_address_and_leave_standard_input_alone(
+    monkeypatch: pytest.MonkeyPatch, listener: Listener
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)  # whoever reads it fails otherwise than by an OptionError
+    asked: list[Callable[[str], object]] = [
+        lambda file: route(file, "a", exchange="x"),
+        lambda file: why_not(file, "a", exchange="x"),
+        lambda file: diff(file, DEMO, exchange="x"),
+        lambda file: diff(DEMO, file, exchange="lx.warehouse", vhost="logistics"),
+        lint,
+    ]
+    address = f"http://127.0.0.1:{listener.server_port}"
+    for name in ("-", address, f"{address}/definitions.json", f"{address.upper()}/B.JSON", f"{address}/list.csv"):
+        for ask in asked:
+            with pytest.raises(OptionError, match="files of this machine"):
+                ask(name)
+    assert listener.connections == 0
 
 
 @pytest.mark.skipif(importlib.util.find_spec("mcp") is None, reason="needs mcp: pip install 'dfa-router[mcp]'")
