@@ -31,10 +31,17 @@ def route(file: str, key: str, exchange: str = "", vhost: str = "/", dialect: st
 
     `file` is a RabbitMQ definitions file (.json), with the `exchange` that it is published to, or a list of bindings (.csv,
     .jsonl, or text with a pattern, a tab and a destination on each line) with a `dialect`: amqp, mqtt, nats or solace.
+
+    Besides `queues`, one of the candidates of each choice in `one_of` gets it, and nobody can tell which; there may be more queues
+    behind exchanges that are `not_simulated`.
     """
     if file.lower().endswith(".json"):
         found = load_definitions(_file(file), vhost).route(exchange, key, vhost)
-        return {"queues": list(found.queues), "not_simulated": [str(one) for one in found.not_simulated]}
+        choices = [
+            {"exchange": one.exchange, "candidates": [candidate._asdict() for candidate in one.candidates]}
+            for one in found.one_of
+        ]
+        return {"queues": list(found.queues), "one_of": choices, "not_simulated": list(found.not_simulated)}
     bindings, language = _read(file, exchange, vhost, dialect)
     return {"destinations": list(compile(bindings.bindings, dialect=language).match(key))}
 
@@ -56,10 +63,15 @@ def why_not(
 def diff(old: str, new: str, exchange: str = "", vhost: str = "/", dialect: str = "") -> dict[str, Any]:
     """Tell what changes between two versions of a binding table: for each destination the keys gained and lost, exactly.
 
-    `old` and `new` are files that are read as by `why_not`.
+    `old` and `new` are files that are read as by `why_not`, both in one dialect.
     """
     before, language = _read(old, exchange, vhost, dialect)
-    after, _ = _read(new, exchange, vhost, dialect)
+    after, other = _read(new, exchange, vhost, dialect)
+    if language != other:
+        raise OptionError(
+            f"{old} is read as {language} and {new} as {other}, and patterns are compared in one dialect: give `dialect`; or, if an "
+            "exchange changes its type, run 'dfa-router diff' on two definitions files, which compares what becomes of messages"
+        )
     return {name: asdict(change) for name, change in difference(before.bindings, after.bindings, language).items()}
 
 

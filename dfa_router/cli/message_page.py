@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from dfa_router.cli.drawing import CACHE_BYTES
 from dfa_router.errors import OptionError
-from dfa_router.rabbitmq import Topology
+from dfa_router.inspection.way import way
+from dfa_router.rabbitmq import Route, Topology
 
 if TYPE_CHECKING:
     from viz.page.lessons import Part
@@ -25,17 +26,20 @@ def message_parts(topology: Topology, exchange: str, vhost: str, key: str, most:
     """
     from viz.page.lessons import Part, fragment
 
-    route = topology.route(exchange, key, vhost=vhost)
-    decided = set(route.bindings)
+    found = way(topology, exchange, key, vhost)
+    route, decided = found.route, set(found.route.bindings)
     parts = []
-    for name in route.exchanges:
-        kind = topology.exchange(name, vhost).type
+    for hop in found.hops:
+        name, kind = hop.exchange, hop.type
         own = [(i, one) for i, one in enumerate(topology.bindings) if (one.source, one.vhost) == (name, vhost)]
         taken = [f"{one.destination} by `{one.routing_key}`" for i, one in own if i in decided]
         text = f"{name or '(default)'}, of type {kind}, has {len(own)} bindings. "
-        text += f"It leads on to {', '.join(taken)}." if taken else "None of them matches."
+        if hop.remark is not None:
+            text += f"It {hop.remark}."
+        else:
+            text += f"It leads on to {', '.join(taken)}." if taken else "None of them matches."
         if kind not in _READ_AS or not own:
-            parts.append(Part(f"{text} It does not read the routing key." if kind not in _READ_AS else text))
+            parts.append(Part(f"{text} They are no patterns of the routing key." if kind not in _READ_AS else text))
             continue
         own.sort(key=lambda entry: entry[0] not in decided)
         patterns = tuple(dict.fromkeys(one.routing_key for _, one in own))[:most]
@@ -46,5 +50,17 @@ def message_parts(topology: Topology, exchange: str, vhost: str, key: str, most:
             f"the message visits no exchange with patterns: {', '.join(route.exchanges)}; choose another one"
         )
     unknown = f" Not simulated: {', '.join(route.not_simulated)}." if route.not_simulated else ""
-    parts.append(Part(f"The message is in {', '.join(route.queues) or 'no queue'}.{unknown}"))
+    parts.append(Part(f"{_held(route)}{unknown}"))
     return parts
+
+
+def _held(route: Route) -> str:
+    """Tell which queues have the message, and of which destinations one has it."""
+    if not route.one_of:
+        return f"The message is in {', '.join(route.queues) or 'no queue'}."
+    certain = f"The message is in {', '.join(route.queues)}. " if route.queues else ""
+    choices = (
+        f"{choice.exchange} hands it to one of {', '.join(one.destination for one in choice.candidates)}."
+        for choice in route.one_of
+    )
+    return certain + " ".join(choices)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -32,6 +33,41 @@ def test_the_tools_answer(tmp_path: Path) -> None:
     assert [one["rule"] for one in lint(DEMO)] == ["covered-binding"]
     assert relation("a/+", "a/b", "mqtt")["kind"] == "covers"
     assert route(DEMO, "stock.x", exchange="lx.warehouse", vhost="logistics")["queues"]
+
+
+def test_choices_that_nobody_can_foretell_are_told(tmp_path: Path) -> None:
+    entry: dict[str, Any] = {"vhost": "/", "arguments": {}}
+    file = tmp_path / "random.json"
+    bound = [{"source": "r", "destination": name, "destination_type": "queue", "routing_key": ""} for name in "ab"]
+    document = {
+        "exchanges": [{"name": "r", "type": "x-random", **entry}],
+        "queues": [{"name": name, **entry} for name in "ab"],
+        "bindings": [{**one, **entry} for one in bound],
+    }
+    file.write_text(json.dumps(document))
+    candidates = [{"destination": name, "destination_type": "queue", "share": 0.5} for name in "ab"]
+    assert route(str(file), "any", exchange="r") == {
+        "queues": [],
+        "one_of": [{"exchange": "r", "candidates": candidates}],
+        "not_simulated": [],
+    }
+
+
+def test_a_diff_of_two_dialects_is_refused(tmp_path: Path) -> None:
+    """A binding ``a.*`` of a topic exchange gets what it does not get once the exchange is direct."""
+    entry: dict[str, Any] = {"vhost": "/", "arguments": {}}
+    for kind in ("topic", "direct"):
+        binding = {"source": "x", "destination": "q", "destination_type": "queue", "routing_key": "a.*", **entry}
+        document = {
+            "exchanges": [{"name": "x", "type": kind, **entry}],
+            "queues": [{"name": "q", **entry}],
+            "bindings": [binding],
+        }
+        (tmp_path / f"{kind}.json").write_text(json.dumps(document))
+    topic, direct = (str(tmp_path / f"{kind}.json") for kind in ("topic", "direct"))
+    with pytest.raises(OptionError, match=r"read as amqp and .* as exact"):
+        diff(topic, direct, exchange="x")
+    assert diff(topic, direct, exchange="x", dialect="amqp") == {}
 
 
 class Listener(ThreadingHTTPServer):
