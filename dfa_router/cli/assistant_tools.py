@@ -84,7 +84,7 @@ def lint(file: str, vhost: str = "/", dialect: str = "") -> list[dict[str, Any]]
         found = lint_topology(load_definitions(_file(file), vhost))
     else:
         bindings, language = _read(file, "", vhost, dialect)
-        found = lint_bindings(bindings.bindings, language, places=bindings.places)
+        found = lint_bindings(bindings.by_consumer(), language, places=bindings.places)
     return [{**asdict(one), "rule": one.rule.name, "severity": one.severity.name.lower()} for one in found]
 
 

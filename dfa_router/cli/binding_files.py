@@ -33,6 +33,15 @@ class BindingFile(NamedTuple):
     """For each binding its line, or its place in a definitions file."""
     dialect: str | None
     """The dialect of the patterns, where the file tells."""
+    unnamed: frozenset[int] = frozenset()
+    """The positions of bindings for which the file names no destination."""
+
+    def by_consumer(self) -> list[tuple[str, str]]:
+        """Return the bindings with ``""`` for each destination that is not named: those are one consumer's."""
+        return [
+            (pattern, "" if position in self.unnamed else destination)
+            for position, (pattern, destination) in enumerate(self.bindings)
+        ]
 
 
 def read_bindings(path: Path, *, exchange: str | None = None, vhost: str = "/") -> BindingFile:
@@ -52,8 +61,8 @@ def read_bindings(path: Path, *, exchange: str | None = None, vhost: str = "/") 
         found = _from_entries(path, _json_objects(path))
     else:
         lines = [line.partition("\t") for line in read_patterns((), str(path))]
-        bindings = [(pattern, destination or pattern) for pattern, _, destination in lines]
-        found = BindingFile(bindings, range(1, len(bindings) + 1), None)
+        given = [(pattern, destination) for pattern, _, destination in lines]
+        found = _listed(given, range(1, len(given) + 1))
     if not found.bindings:
         raise BindingError(f"{path}: has no bindings; write a pattern per line")
     return found
@@ -98,7 +107,7 @@ def _choice(topology: Topology, vhost: str) -> str:
 
 
 def _from_entries(path: Path, entries: Iterator[tuple[int, dict[str, object]]]) -> BindingFile:
-    bindings, places = [], []
+    given, places = [], []
     for line, entry in entries:
         name = next((name for name in _PATTERN_NAMES if name in entry), None)
         if name is None:
@@ -109,9 +118,16 @@ def _from_entries(path: Path, entries: Iterator[tuple[int, dict[str, object]]]) 
             raise BindingError(
                 f"{path}:{line}: pattern and destination are {pattern!r} and {destination!r}: write text"
             )
-        bindings.append((pattern, destination or pattern))
+        given.append((pattern, destination or ""))
         places.append(line)
-    return BindingFile(bindings, places, None)
+    return _listed(given, places)
+
+
+def _listed(given: Sequence[tuple[str, str]], places: Sequence[int]) -> BindingFile:
+    """Return the bindings of a list, of which those without a destination are named by their patterns."""
+    bindings = [(pattern, destination or pattern) for pattern, destination in given]
+    unnamed = frozenset(position for position, (_, destination) in enumerate(given) if not destination)
+    return BindingFile(bindings, places, None, unnamed)
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from dfa_router.language.dialects import DIALECTS
 from dfa_router.lint.findings import RULES, Finding, Severity
 from dfa_router.lint.linting import lint_bindings, lint_topology
 from dfa_router.lint.sarif import entry_lines, sarif
-from dfa_router.lint.suppression import Suppression, read_suppressions, suppressed
+from dfa_router.lint.suppression import Suppression, read_suppressions, suppressed, unused_suppressions
 from dfa_router.rabbitmq import load_definitions
 
 __all__ = ["lint"]
@@ -46,7 +46,11 @@ _LEVELS = [severity.name.lower() for severity in Severity]
     help="The least severity of a finding that makes the exit code 1.",
 )
 @click.option(
-    "--least", type=click.Choice(_LEVELS), default="note", show_default=True, help="The least severity to show."
+    "--least",
+    type=click.Choice(_LEVELS),
+    default="note",
+    show_default=True,
+    help="The least severity to show; all count for --fail-on.",
 )
 @click.option("--rule", "names", multiple=True, type=click.Choice(list(RULES)), help="Only this rule; may be repeated.")
 @click.option("--suppress", metavar="TOML", help="A file of findings to keep quiet about, with reasons.")
@@ -97,28 +101,27 @@ def lint(
     if form == "sarif" and len(files) > 1:
         raise OptionError("--format sarif takes one file: a run of SARIF is about one")
     suppressions = read_suppressions(Path(suppress)) if suppress is not None else ()
-    left: dict[str, Sequence[Finding]] = {}
-    kept: dict[str, Sequence[tuple[Finding, Suppression]]] = {}
+    left: list[tuple[str, Finding]] = []
+    kept: list[tuple[Finding, Suppression]] = []
     with context.obj.terminal.progress("exchanges") as report:
         for name in files:
-            found = [
-                one
-                for one in _found(Path(name), exchange, broker, vhost, dialect, report)
-                if not names or one.rule.name in names
-            ]
-            left[name], kept[name] = suppressed(found, suppressions)
-            left[name] = [one for one in left[name] if one.severity >= Severity[least.upper()]]
+            others, quiet = suppressed(_found(Path(name), exchange, broker, vhost, dialect, report), suppressions)
+            left += [(name, one) for one in others]
+            kept += quiet
+    left += [(str(suppress), one) for one in unused_suppressions(suppressions, kept)]
+    left = [(name, one) for name, one in left if not names or one.rule.name in names]
+    kept = [(one, why) for one, why in kept if not names or one.rule.name in names]
+    shown = [(name, one) for name, one in left if one.severity >= Severity[least.upper()]]
     if form == "sarif":
         (name,) = files
         lines = entry_lines(Path(name).read_text("utf-8-sig")) if name.lower().endswith(".json") else {}
-        click.echo(json.dumps(sarif(left[name], kept[name], name, lines, dfa_router.__version__), indent=2))
+        click.echo(json.dumps(sarif([one for _, one in shown], kept, name, lines, dfa_router.__version__), indent=2))
     elif form == "json":
-        click.echo(
-            json.dumps([_as_json(name, one) for name in files for one in left[name]], indent=2, ensure_ascii=False)
-        )
+        click.echo(json.dumps([_as_json(name, one) for name, one in shown], indent=2, ensure_ascii=False))
     else:
-        _tell(context, left, kept)
-    worst = max((one.severity for found in left.values() for one in found), default=0)
+        _tell(shown)
+        context.obj.terminal.show(_counted(left, len(left) - len(shown), len(kept), len(files)))
+    worst = max((one.severity for _, one in left), default=0)
     if fail_on != "never" and worst >= Severity[fail_on.upper()]:
         context.exit(ExitCode.FOUND)
 
@@ -143,31 +146,28 @@ def _found(
         return lint_topology(load_definitions(path, vhost), report)
     file = read_bindings(path, exchange=exchange, vhost=vhost)
     language = dialect or file.dialect or "amqp"
-    bindings = file.bindings
-    if all(pattern == destination for pattern, destination in bindings):
-        bindings = [(pattern, "") for pattern, _ in bindings]  # a list of patterns alone is one consumer's
-    return lint_bindings(bindings, language, places=file.places)
+    return lint_bindings(file.by_consumer(), language, places=file.places)
 
 
-def _tell(
-    context: click.Context, left: dict[str, Sequence[Finding]], kept: dict[str, Sequence[tuple[Finding, Suppression]]]
-) -> None:
-    """Write findings for people, and how many there are."""
-    counts: Counter[str] = Counter()
-    for name, found in left.items():
-        for one in found:
-            counts[one.severity.name.lower()] += 1
-            where = one.place if one.rule.name == "unused-suppression" else f"{name}:{one.place}"
-            vhost = f" (vhost {one.vhost!r})" if one.vhost not in ("", "/") else ""
-            click.echo(f"{where}: {one.severity.name.lower()} {one.rule}: {one.subject!r}{vhost}: {one.message}")
-            if one.witness is not None:
-                click.echo(f"    for instance the key {one.witness!r}")
-    quiet = sum(map(len, kept.values()))
+def _tell(shown: Iterable[tuple[str, Finding]]) -> None:
+    """Write findings for people."""
+    for name, one in shown:
+        where = one.place if one.rule.name == "unused-suppression" else f"{name}:{one.place}"
+        vhost = f" (vhost {one.vhost!r})" if one.vhost not in ("", "/") else ""
+        click.echo(f"{where}: {one.severity.name.lower()} {one.rule}: {one.subject!r}{vhost}: {one.message}")
+        if one.witness is not None:
+            click.echo(f"    for instance the key {one.witness!r}")
+
+
+def _counted(left: Iterable[tuple[str, Finding]], hidden: int, quiet: int, files: int) -> str:
+    """Return how many findings there are, how many of them are below ``--least``, and how many are suppressed."""
+    counts = Counter(one.severity.name.lower() for _, one in left)
     told = ", ".join(
         f"{counts[level]} {level}{'s' * (counts[level] != 1)}" for level in reversed(_LEVELS) if counts[level]
     )
+    below = f", {hidden} of them not shown" if hidden else ""
     suffix = f", {quiet} suppressed" if quiet else ""
-    context.obj.terminal.show(f"{told or 'nothing found'} in {len(left)} file{'s' * (len(left) != 1)}{suffix}")
+    return f"{told or 'nothing found'} in {files} file{'s' * (files != 1)}{below}{suffix}"
 
 
 def _as_json(name: str, one: Finding) -> dict[str, Any]:

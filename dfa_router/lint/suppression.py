@@ -21,7 +21,7 @@ from pathlib import Path
 from dfa_router.errors import OptionError
 from dfa_router.lint.findings import RULES, Finding
 
-__all__ = ["Suppression", "read_suppressions", "suppressed"]
+__all__ = ["Suppression", "read_suppressions", "suppressed", "unused_suppressions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ def _suppression(path: Path, number: int, entry: object) -> Suppression:
 def suppressed(
     findings: Iterable[Finding], suppressions: Sequence[Suppression]
 ) -> tuple[tuple[Finding, ...], tuple[tuple[Finding, Suppression], ...]]:
-    """Return the findings that are left, those about unused suppressions last, and those that are suppressed, and by what."""
+    """Return the findings that are left, and those that are suppressed, and by what."""
     left: list[Finding] = []
     kept: list[tuple[Finding, Suppression]] = []
     for finding in findings:
@@ -83,11 +83,21 @@ def suppressed(
             left.append(finding)
         else:
             kept.append((finding, fitting))
-    used = {one.place for _, one in kept}
-    for one in suppressions:
-        if one.place not in used:
-            message = f"it fits no finding of {one.rule}: remove it from the file of suppressions"
-            left.append(
-                Finding(rule=RULES["unused-suppression"], place=one.place, subject=one.subject, message=message)
-            )
     return tuple(left), tuple(kept)
+
+
+def unused_suppressions(
+    suppressions: Iterable[Suppression], kept: Iterable[tuple[Finding, Suppression]]
+) -> tuple[Finding, ...]:
+    """Return a finding for each suppression by which nothing was kept, of all that was looked at."""
+    used = {one.place for _, one in kept}
+    return tuple(
+        Finding(
+            rule=RULES["unused-suppression"],
+            place=one.place,
+            subject=one.subject,
+            message=f"it fits no finding of {one.rule}: remove it from the file of suppressions",
+        )
+        for one in suppressions
+        if one.place not in used
+    )

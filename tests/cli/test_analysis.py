@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dfa_router.cli.app import run
+from dfa_router.cli.assistant_tools import lint as tool_lint
 from dfa_router.lint.findings import RULES
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo" / "definitions.json"
@@ -71,6 +72,49 @@ def test_suppressions(capsys: pytest.CaptureFixture[str], listed: Path, tmp_path
         assert code == 2
         assert problem in err
     assert asked(capsys, "lint", str(listed), "--suppress", "none.toml")[0] == 2
+
+
+def test_a_suppression_is_used_where_any_file_has_its_finding(
+    capsys: pytest.CaptureFixture[str], listed: Path, tmp_path: Path
+) -> None:
+    """Also where another rule is asked for: whoever took the advice to remove it would have the finding again."""
+    other, file = tmp_path / "other.txt", tmp_path / "keep.toml"
+    other.write_text("a.b\tq\n")
+    file.write_text('[[suppress]]\nrule = "covered-binding"\nsubject = "stock.*"\nreason = "old"\n')
+    of_both = ["lint", str(listed), str(other), "--suppress", str(file), "--fail-on", "note"]
+    code, out, err = asked(capsys, *of_both, "--rule", "covered-binding", "--rule", "unused-suppression")
+    assert (code, out, err.splitlines()[-1]) == (0, "", "nothing found in 2 files, 1 suppressed")
+    code, out, err = asked(capsys, *of_both, "--rule", "equal-binding")
+    assert (code, out, err.splitlines()[-1]) == (0, "", "nothing found in 2 files")
+    (one,) = json.loads(asked(capsys, "lint", str(other), "--suppress", str(file), "--json")[1])
+    assert (one["rule"], one["file"], one["place"]) == ("unused-suppression", str(file), f"{file}: suppress[0]")
+    assert asked(capsys, "lint", str(other), "--suppress", str(file), "--rule", "equal-binding")[1] == ""
+
+
+def test_what_is_not_shown_decides_about_the_exit_code(capsys: pytest.CaptureFixture[str], listed: Path) -> None:
+    code, out, err = asked(capsys, "lint", str(listed), "--least", "error")
+    assert (code, out, err.splitlines()[-1]) == (1, "", "2 warnings in 1 file, 2 of them not shown")
+    assert asked(capsys, "lint", str(listed), "--least", "error", "--rule", "equal-binding")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("list.txt", "a.#\na.b\nc\tq\na.c\tq\n"),
+        ("list.csv", "pattern,destination\na.#,\na.b,\nc,q\na.c,q\n"),
+        ("list.jsonl", '{"pattern": "a.#"}\n{"pattern": "a.b"}\n{"pattern": "c", "destination": "q"}\n'),
+    ],
+    ids=["text", "csv", "jsonl"],
+)
+def test_lines_without_a_destination_are_one_consumers(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, text: str
+) -> None:
+    """Whatever other lines have: q's binding a.c is not covered by the consumer's a.#."""
+    file = tmp_path / name
+    file.write_text(text)
+    code, out, _ = asked(capsys, "lint", str(file), "--json")
+    assert (code, [(one["rule"], one["subject"]) for one in json.loads(out)]) == (1, [("covered-binding", "a.b")])
+    assert [one["subject"] for one in tool_lint(str(file))] == ["a.b"]
 
 
 def test_sarif_of_a_topology(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ import pytest
 from dfa_router.language.dialects import dialect_named
 from dfa_router.lint import RULES, lint_bindings, lint_topology
 from dfa_router.lint.findings import PERMISSION_RULES
-from dfa_router.lint.suppression import read_suppressions, suppressed
+from dfa_router.lint.suppression import read_suppressions, suppressed, unused_suppressions
 from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, topology_of
 from dfa_router.rabbitmq.checks import ADVICE
 from dfa_router.reference.naive import matches
@@ -121,7 +121,10 @@ def test_twenty_suppressions_without_a_finding_are_found(tmp_path: Path) -> None
                 f'[[suppress]]\nrule = "{rule}"\nsubject = "{subject}"\nreason = "known"\n' for rule, subject in entries
             )
         )
-        (left,), kept = suppressed(findings, read_suppressions(path))
+        suppressions = read_suppressions(path)
+        others, kept = suppressed(findings, suppressions)
+        assert others == ()
+        (left,) = unused_suppressions(suppressions, kept)
         assert (left.rule.name, left.subject, left.place) == (
             "unused-suppression",
             unused[1],
