@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -131,7 +132,8 @@ def _listed(given: Sequence[tuple[str, str]], places: Sequence[int]) -> BindingF
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
-    rows = csv.reader(_text(path).splitlines(keepends=True), strict=True)
+    # Not str.splitlines, which also ends lines where CSV does not, as at U+2028.
+    rows = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
     try:
         header = next(rows, [])
         for row in rows:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from dfa_router.cli import ExitCode
+from dfa_router.cli.binding_files import read_bindings
 from tests.cli.measuring import KEYS, PAIRS, PATTERNS, Run, Write, definitions, run, write
 
 __all__ = ["run", "write"]
@@ -29,6 +31,20 @@ def test_every_format_of_bindings_means_the_same(write: Write, run: Run) -> None
         assert code == ExitCode.OK, err
         facts = json.loads(out)
         assert (facts["bindings"], facts["engines"][0]["pairs"], facts["dialect"]) == (4, PAIRS, "amqp"), path
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("character", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"])
+def test_characters_that_end_no_line_of_csv_are_part_of_a_pattern(
+    write: Write, character: str, end: str, quote: str
+) -> None:
+    pattern = f"a{character}b.#"
+    lines = ["pattern,destination", f"{quote}{pattern}{quote},q", "c,r", ""]
+    found = read_bindings(Path(write("b.csv", end.join(lines))))
+    assert (found.bindings, list(found.places)) == ([(pattern, "q"), ("c", "r")], [2, 3])
+    alone = read_bindings(Path(write("one.csv", end.join(["pattern", f"{quote}{pattern}{quote}", ""]))))
+    assert alone.bindings == [(pattern, pattern)]
 
 
 def test_every_format_of_keys_means_the_same(write: Write, run: Run, tmp_path: Path) -> None:
