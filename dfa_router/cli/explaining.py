@@ -19,6 +19,7 @@ from dfa_router.cli.definition_options import broker_option
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, dialect_option, json_option
 from dfa_router.cli.pattern_options import checked_text
+from dfa_router.cli.tables import write_line
 from dfa_router.cli.ways import barrier_lines, message_options, nearest_key, read_attributes, way_lines, why_missed
 from dfa_router.errors import BindingError, OptionError
 from dfa_router.inspection.way import Way, barriers, way
@@ -124,9 +125,12 @@ def explain(context: click.Context, /, *, file: str, key: str, as_json: bool, **
             hops = [] if found is None else [asdict(one) for one in found.hops]
             told = {"key": key, "refused": refused, "queues": queues, "hops": hops}
             click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        elif found is None:
+            assert refused is not None
+            write_line(refused)
         else:
-            for line in [refused] if found is None else way_lines(file, found):
-                click.echo(line)
+            for line in way_lines(file, found):
+                write_line(line)
         if not queues:
             context.exit(ExitCode.FOUND)
         return
@@ -142,13 +146,13 @@ def explain(context: click.Context, /, *, file: str, key: str, as_json: bool, **
 
 def _explained(file: str, bindings: BindingFile, found: Explanation) -> None:
     if found.problem is not None:
-        click.echo(f"{found.key!r} is no valid key: {found.problem}")
+        write_line(f"{found.key!r} is no valid key: {found.problem}")
     for match in found.matches:
         pattern, destination = bindings.bindings[match.binding]
         taken = ", ".join(f"{token or repr('')} took {'.'.join(words) or 'nothing'}" for token, words in match.taken)
-        click.echo(f"{destination}: {pattern!r} ({file}:{bindings.places[match.binding]}): {taken}")
+        write_line(f"{destination}: {pattern!r} ({file}:{bindings.places[match.binding]}): {taken}")
     if not found.matches:
-        click.echo(f"no binding matches {found.key!r}")
+        write_line(f"no binding matches {found.key!r}")
 
 
 @click.command(name="why-not", short_help="Tell why a queue does not get a key, and the nearest key that it gets.")
@@ -194,17 +198,18 @@ def _barred(question: _Question, queue: str, most: int, as_json: bool) -> bool:
         told = {"gets": gets, "refused": refused, "queues": queues, "barriers": [asdict(one) for one in barred]}
         click.echo(json.dumps(told, indent=2, ensure_ascii=False))
     elif found is None:
-        click.echo(refused)
+        assert refused is not None
+        write_line(refused)
     elif gets:
-        click.echo(f"{queue} gets it:")
+        write_line(f"{queue} gets it:")
         for line in way_lines(question.file, found):
-            click.echo(line)
+            write_line(line)
     else:
-        click.echo(f"on its way the message visits {', '.join(repr(hop.exchange) for hop in found.hops)}")
+        write_line(f"on its way the message visits {', '.join(repr(hop.exchange) for hop in found.hops)}")
         for line in barrier_lines(question.file, question.key, barred):
-            click.echo(line)
+            write_line(line)
         if not barred:
-            click.echo(f"none of them has a binding behind which there is a way to {queue!r}")
+            write_line(f"none of them has a binding behind which there is a way to {queue!r}")
     return gets
 
 
@@ -230,7 +235,7 @@ def _missing(question: _Question, queue: str | None, most: int, as_json: bool) -
         if matching.matches and queue is not None:
             _explained(file, part, matching)
         for line in _missed(file, part, key, found):
-            click.echo(line)
+            write_line(line)
     return bool(matching.matches) and queue is not None
 
 

@@ -15,6 +15,7 @@ from dfa_router.cli.binding_files import read_bindings
 from dfa_router.cli.configurations import CONFIGURED, ENDINGS, configured
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import findings_option
+from dfa_router.cli.tables import write_line
 from dfa_router.errors import OptionError
 from dfa_router.language.dialects import DIALECTS
 from dfa_router.lint.findings import RULES, Finding, Severity
@@ -154,9 +155,9 @@ def _tell(shown: Iterable[tuple[str, Finding]]) -> None:
     for name, one in shown:
         where = one.place if one.rule.name == "unused-suppression" else f"{name}:{one.place}"
         vhost = f" (vhost {one.vhost!r})" if one.vhost not in ("", "/") else ""
-        click.echo(f"{where}: {one.severity.name.lower()} {one.rule}: {one.subject!r}{vhost}: {one.message}")
+        write_line(f"{where}: {one.severity.name.lower()} {one.rule}: {one.subject!r}{vhost}: {one.message}")
         if one.witness is not None:
-            click.echo(f"    for instance the key {one.witness!r}")
+            write_line(f"    for instance the key {one.witness!r}")
 
 
 def _counted(left: Iterable[tuple[str, Finding]], hidden: int, quiet: int, files: int) -> str:

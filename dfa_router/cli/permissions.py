@@ -12,6 +12,7 @@ import dfa_router
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import findings_option, json_option
 from dfa_router.cli.pattern_options import checked_text
+from dfa_router.cli.tables import write_line
 from dfa_router.errors import OptionError
 from dfa_router.lint.findings import PERMISSION_RULES, Finding
 from dfa_router.lint.sarif import entry_lines, sarif
@@ -122,7 +123,7 @@ def permissions(
         click.echo(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
     else:
         for one in found:
-            click.echo(f"{file}:{one.place}: {one.rule}: user {one.user!r}: {one.message}")
+            write_line(f"{file}:{one.place}: {one.rule}: user {one.user!r}: {one.message}")
         context.obj.terminal.show(f"{len(found) or 'nothing'} found in {file}")
     if found:
         context.exit(ExitCode.FOUND)
@@ -136,7 +137,7 @@ def _compared(found: tuple[Shift, ...], form: str) -> bool:
     for one in found:
         for verb, example in (("gains", one.gained), ("loses", one.lost)):
             if example is not None:
-                click.echo(
+                write_line(
                     f"{repr(one.user) if one.user else 'who gives no name'} {verb}: {one.what}, for instance {example!r}"
                 )
     if not found:

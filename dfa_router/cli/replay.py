@@ -114,7 +114,7 @@ def _difference(one: Difference) -> Iterator[RenderableType]:
         table.add_row("  binding", shown(one.binding))
     keys = ", ".join(plain(key) or '""' for key in one.example["routing_keys"])
     table.add_row(
-        "  example", Text(f"{one.example['timestamp']}  exchange {one.exchange!r} of {one.vhost!r}, key {keys}")
+        "  example", Text(f"{plain(one.example['timestamp'])}  exchange {one.exchange!r} of {one.vhost!r}, key {keys}")
     )
     table.add_row("  the broker", shown(", ".join(one.example["recorded"]) or "nobody"))
     table.add_row("  here", shown(", ".join(one.example["ours"]) or "nobody"))

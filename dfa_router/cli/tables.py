@@ -1,11 +1,12 @@
-"""Tables of what commands found, as people read them."""
+"""Tables and lines of what commands found, as people read them: a terminal takes no orders from a name."""
 
 from __future__ import annotations
 
+import click
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["plain", "shown", "table_of", "title"]
+__all__ = ["plain", "shown", "table_of", "title", "write_line"]
 
 
 def title(text: str) -> Text:
@@ -38,3 +39,8 @@ def plain(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
+def write_line(text: str) -> None:
+    """Write a line to stdout. Names in it cannot begin another one either."""
+    click.echo(plain(text))

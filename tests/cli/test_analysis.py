@@ -170,6 +170,26 @@ def test_explain_and_why_not(capsys: pytest.CaptureFixture[str], listed: Path) -
     assert [one["binding"] for one in found["misses"]] == [1, 2]
 
 
+ORDER = "\x1b]0;owned\x07"
+"""What sets a terminal's title."""
+
+
+def test_a_list_gives_no_orders_to_a_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Not by its patterns, its destinations, and their line ends; nor do these make lines that seem to be ours."""
+    file = tmp_path / "list.jsonl"
+    name = f"q{ORDER}\nlist.jsonl:9: error\x9b2J\u2028x"
+    file.write_text("".join(json.dumps({"pattern": one, "destination": name}) + "\n" for one in ("a.#", f"a.b{ORDER}")))
+    for line, lines in (
+        (["lint", str(file)], 2),
+        (["explain", str(file), f"a.b{ORDER}"], 2),
+        (["why-not", str(file), "c", "--queue", name], 4),
+        (["why-not", str(file), "a", "--queue", name], 3),
+    ):
+        out = asked(capsys, *line)[1]
+        assert len(out.splitlines()) == lines, out
+        assert all(one.isprintable() for one in out.split("\n")), out
+
+
 def test_relation_of_sets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A set is what any of its patterns matches: here two patterns are what one was."""
     old, new, empty = (tmp_path / name for name in ("old", "new", "empty"))

@@ -93,6 +93,20 @@ def test_names_give_no_orders_to_a_terminal(tmp_path: Path, capsys: pytest.Captu
     assert "<script>" not in (tmp_path / "page.html").read_text("utf-8")
 
 
+def test_a_trace_gives_no_orders_to_a_terminal(known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = json.loads(TRACE.read_text("utf-8").splitlines()[0])
+    assert record["type"] == "published"
+    order = "\x1b]0;owned\x07\x9b2J"
+    trace = tmp_path / "trace.log"
+    trace.write_text(
+        json.dumps({**record, "timestamp": f"now{order}", "routing_keys": [order], "routed_queues": [order]}) + "\n"
+    )
+    assert run(["replay", "--definitions", known, "--trace", str(trace)]) == 1
+    said = capsys.readouterr().err
+    assert "now\\x1b" in said
+    assert all(line.isprintable() for line in said.splitlines())
+
+
 def test_names_that_look_like_markup_stay_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keys = ["a[/b]", "a[eu].b", ":key:", "[bold]"]
     old = definitions(tmp_path / "old.json", *(("x", key, "q") for key in keys), ("x", "b", "q"), x={})

@@ -93,6 +93,29 @@ def test_explain_tells_the_hops(capsys: pytest.CaptureFixture[str], definitions:
     ]
 
 
+def test_definitions_give_no_orders_to_a_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    order = "\x1b]0;owned\x07\nqueues: all\x9b2J"
+    path, exchanges = tmp_path / "defs.json", [f"x{order}", f"y{order}"]
+    document = {
+        "exchanges": [{"name": name, "vhost": "/", "type": "topic", "arguments": {}} for name in exchanges],
+        "queues": [{"name": f"{name}{order}", "vhost": "/", "arguments": {}} for name in "pq"],
+        "bindings": [
+            binding(exchanges[0], f"p{order}", f"a.{order}"),
+            binding(exchanges[0], exchanges[1], "#", "exchange"),
+            binding(exchanges[1], f"q{order}", f"b.{order}"),
+        ],
+    }
+    path.write_text(json.dumps(document))
+    for command, lines in (
+        (["explain", str(path), f"a.{order}"], 5),
+        (["why-not", str(path), f"a.{order}", "--queue", f"p{order}"], 6),
+        (["why-not", str(path), "c", "--queue", f"q{order}"], 3),
+    ):
+        _, told = asked(capsys, *command, "--exchange", exchanges[0])
+        assert len(told) == lines, told
+        assert all(line.isprintable() for line in told), told
+
+
 def test_why_not_tells_what_keeps_a_message_from_a_queue(capsys: pytest.CaptureFixture[str], definitions: str) -> None:
     file = definitions
     assert asked(capsys, "why-not", file, "invoice.7", "--exchange", "in", "--queue", "eu") == (
