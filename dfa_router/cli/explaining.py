@@ -131,7 +131,7 @@ def explain(context: click.Context, /, *, file: str, key: str, as_json: bool, **
         else:
             for line in way_lines(file, found):
                 write_line(line)
-        if not queues:
+        if found is None or not found.route.routed:
             context.exit(ExitCode.FOUND)
         return
     bindings, language = question.bindings()

@@ -61,14 +61,17 @@ def way_lines(file: str, found: Way) -> Iterator[str]:
         f"{name} (holds nothing: its messages expire at once)" if name in found.route.unheld else name
         for name in found.route.queues
     ]
-    yield f"queues: {', '.join(held) or 'none'}"
+    none = "none for certain" if found.route.one_of else "none"
+    yield f"queues: {', '.join(held) or none}"
 
 
 def barrier_lines(file: str, key: str, barred: Iterable[Barrier]) -> Iterator[str]:
     """Yield what keeps a message from a queue: two lines for a pattern, one for another demand."""
     for one in barred:
         head = f"{one.exchange!r}: {one.demand} ({file}:bindings[{one.binding}]) to {one.destination_type} {one.destination!r}"
-        if one.miss is None:
+        if one.undecided is not None:
+            yield f"{head}: the exchange {one.undecided}"
+        elif one.miss is None:
             yield f"{head} is not met"
         else:
             yield f"{head} does not match {key!r}: {why_missed(one.miss)}"

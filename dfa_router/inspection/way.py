@@ -62,7 +62,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Barrier:
-    """A binding on the way that is not met, behind which there is a way to the queue."""
+    """A binding on the way that is not met, or of which nobody can tell, behind which there is a way to the queue."""
 
     exchange: str
     binding: int
@@ -72,6 +72,8 @@ class Barrier:
     demand: str
     miss: Miss | None
     """How the key misses its pattern; None where its demand is no pattern of the key."""
+    undecided: str | None
+    """The remark of its exchange, where nobody can tell whether the message takes this way."""
 
 
 def way(topology: Topology, exchange: str, key: str, vhost: str = "/", **attributes: Any) -> Way:
@@ -154,6 +156,7 @@ def _missed(topology: Topology, hop: Hop, unmet: Sequence[int], key: str) -> lis
             destination_type=listed[number].destination_type,
             demand=_demand(listed[number], hop.type),
             miss=misses.get(number),
+            undecided=hop.remark,
         )
         for number in order
     ]

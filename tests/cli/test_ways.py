@@ -93,6 +93,27 @@ def test_explain_tells_the_hops(capsys: pytest.CaptureFixture[str], definitions:
     ]
 
 
+def test_choices_that_nobody_can_foretell(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A message that one of two queues gets is routed, and no binding of the one that chooses keeps it from either."""
+    path = tmp_path / "random.json"
+    kinds = {"x": "topic", "r": "x-random"}
+    document = {
+        "exchanges": [{"name": n, "vhost": "/", "type": kind, "arguments": {}} for n, kind in kinds.items()],
+        "queues": [{"name": name, "vhost": "/", "arguments": {}} for name in "ab"],
+        "bindings": [binding("x", "r", "a.*", "exchange"), binding("r", "a"), binding("r", "b")],
+    }
+    path.write_text(json.dumps(document))
+    choice = "takes one of a (50%), b (50%), and nobody can tell which"
+    code, told = asked(capsys, "explain", str(path), "a.b", "--exchange", "x")
+    assert (code, told[-2:]) == (0, [f"'r' {choice}", "queues: none for certain"])
+    code, told = asked(capsys, "why-not", str(path), "a.b", "--exchange", "x", "--queue", "a")
+    assert (code, told[1:]) == (0, [f"'r': '' ({path}:bindings[1]) to queue 'a': the exchange {choice}"])
+    _, told = asked(capsys, "why-not", str(path), "a.b", "--exchange", "x", "--queue", "a", "--json")
+    (barrier,) = json.loads("\n".join(told))["barriers"]
+    assert barrier["undecided"] == choice
+    assert asked(capsys, "explain", str(path), "c", "--exchange", "x")[0] == 1
+
+
 def test_definitions_give_no_orders_to_a_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     order = "\x1b]0;owned\x07\nqueues: all\x9b2J"
     path, exchanges = tmp_path / "defs.json", [f"x{order}", f"y{order}"]
