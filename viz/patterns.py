@@ -21,14 +21,14 @@ MAX_BYTES = 255
 _WILDCARDS = {b"*": Wildcard.ONE, b"#": Wildcard.MANY}
 
 
-def words_of(key: str | bytes) -> list[bytes]:
+def words_of(key: str | bytes, separator: bytes = b".") -> list[bytes]:
     """Return the words of a key.
 
-    >>> words_of("a..b"), words_of("")
-    ([b'a', b'', b'b'], [])
+    >>> words_of("a..b"), words_of(""), words_of("a/b.c", b"/")
+    ([b'a', b'', b'b'], [], [b'a', b'b.c'])
     """
     data = key if isinstance(key, bytes) else key.encode("utf-8", "surrogatepass")
-    return data.split(b".") if data else []
+    return data.split(separator) if data else []
 
 
 def tokens(pattern: str | bytes) -> list[Token]:

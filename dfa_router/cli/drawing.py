@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from compiler import Nfa
     from compiler.machine.trace import TracedDfa
 
-__all__ = ["CACHE_BYTES", "checked_keys", "nfa_of", "recorded", "unrouted"]
+__all__ = ["CACHE_BYTES", "checked_keys", "nfa_of", "recorded", "unrouted", "why_unrouted"]
 
 CACHE_BYTES = 64 << 20
 """The bound on the cache of a command that was given none."""
@@ -41,6 +41,14 @@ def unrouted(key: str, dialect: Dialect) -> str | None:
     """Return why no broker of the dialect routes a key, or None if it is routed."""
     screen = screen_of(dialect)
     return None if screen is None or screen.passes(key.encode()) else key_problem(key, dialect) or "it is not routed"
+
+
+def why_unrouted(keys: Sequence[str], dialect: Dialect) -> list[str]:
+    """Return a sentence for each key that is not routed."""
+    reasons = ((key, unrouted(key, dialect)) for key in keys)
+    return [
+        f"The key {key!r} matches nothing, whatever the patterns: {why}." for key, why in reasons if why is not None
+    ]
 
 
 def recorded(nfa: Nfa, keys: Sequence[str], dialect: Dialect, cache_bytes: int = CACHE_BYTES) -> TracedDfa:

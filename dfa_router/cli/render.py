@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dfa_router.cli.drawing import checked_keys, nfa_of, recorded, unrouted
+from dfa_router.cli.drawing import checked_keys, nfa_of, recorded, unrouted, why_unrouted
 from dfa_router.cli.options import dialect_option
 from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
 from dfa_router.errors import OptionError, PatternError
@@ -104,11 +104,15 @@ def render(
             raise PatternError(
                 "there is nothing to draw: give --pattern, --patterns-from or --definitions and --exchange"
             )
+        language = dialect_named(dialect or "amqp")
+        for text in why_unrouted(checked_keys(keys, language), language):
+            context.obj.terminal.show(text)
+        routed = [key for key in keys if unrouted(key, language) is None]
         if what == "film":
-            _save_film(chosen, keys, dialect_named(dialect or "amqp"), out)
+            _save_film(chosen, routed, language, out)
             context.obj.terminal.show(f"wrote {out}")
             return
-        thing, more = _thing(what, chosen, keys, dialect_named(dialect or "amqp"))
+        thing, more = _thing(what, chosen, routed, language)
         options |= {**more, "names": chosen}
     try:
         model = drawing(thing, **options)
@@ -138,24 +142,23 @@ def _in_options(advice: str) -> str:
     return advice.replace("raise max_nodes", "raise --max-nodes")
 
 
-def _save_film(patterns: list[str], keys: tuple[str, ...], dialect: Dialect, out: str) -> None:
+def _save_film(patterns: list[str], keys: list[str], dialect: Dialect, out: str) -> None:
     """Write the film of keys; raises :class:`OptionError` where there is none."""
     from viz.formats.film import film, save_gif
 
-    routed = [key for key in checked_keys(keys, dialect) if unrouted(key, dialect) is None]
-    if not routed:
+    if not keys:
         raise OptionError("a film shows what keys do: give --key, as often as you like")
     nfa, options = nfa_of(patterns, dialect), {"names": patterns, "separator": dialect.separator}
     try:
         if out.lower().endswith(".gif"):
-            save_gif(nfa, routed, out, **options)
+            save_gif(nfa, keys, out, **options)
         else:
-            Path(out).write_text(film(nfa, routed, **options), encoding="utf-8")
+            Path(out).write_text(film(nfa, keys, **options), encoding="utf-8")
     except OSError as error:
         raise click.FileError(out, hint=f"{error.strerror}: choose a file in a folder that exists") from error
 
 
-def _thing(what: str, patterns: list[str], keys: tuple[str, ...], dialect: Dialect) -> tuple[Any, dict[str, Any]]:
+def _thing(what: str, patterns: list[str], keys: list[str], dialect: Dialect) -> tuple[Any, dict[str, Any]]:
     """Return what is to be drawn, and the options that go with it."""
     from compiler import CapacityError, build_dfa
     from compiler.automata.minimize import minimize
@@ -167,7 +170,7 @@ def _thing(what: str, patterns: list[str], keys: tuple[str, ...], dialect: Diale
         return recorded(nfa, keys, dialect), {}
     if len(keys) > 1:
         raise OptionError(f"{what!r} can mark the path of one --key; 'cache' takes several")
-    path = {"key": keys[0].encode().split(dialect.separator) if keys[0] else []} if keys else {}
+    path = {"key": keys[0], "separator": dialect.separator} if keys else {}
     if what == "nfa":
         return nfa, path
     known = recorded(nfa, keys, dialect)
@@ -181,7 +184,7 @@ def _thing(what: str, patterns: list[str], keys: tuple[str, ...], dialect: Diale
     return (minimize(dfa) if what == "minimal" else dfa), path
 
 
-def _reference(what: str, patterns: list[str], keys: tuple[str, ...], dialect: Dialect) -> tuple[Any, dict[str, Any]]:
+def _reference(what: str, patterns: list[str], keys: list[str], dialect: Dialect) -> tuple[Any, dict[str, Any]]:
     """Return a reference matcher of the patterns; raises :class:`OptionError` for a dialect that it does not speak."""
     from dfa_router.engines.registry import engine_info
     from dfa_router.reference.inverted import InvertedBitmap

@@ -6,7 +6,7 @@ import shutil
 
 import click
 
-from dfa_router.cli.drawing import nfa_of, recorded, unrouted
+from dfa_router.cli.drawing import nfa_of, recorded, why_unrouted
 from dfa_router.cli.options import dialect_option
 from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
 from dfa_router.errors import PatternError
@@ -51,8 +51,8 @@ def show(
         raise PatternError("there is nothing to show: give patterns with --pattern or --patterns-from")
     language = dialect_named(dialect or "amqp")
     nfa = nfa_of(chosen, language)
-    why = None if key is None else unrouted(key, language)
-    machine = recorded(nfa, [key], language) if key is not None and why is None else None
+    why = why_unrouted([key] if key is not None else [], language)
+    machine = recorded(nfa, [key], language) if key is not None and not why else None
     complete = None
     if dfa:
         known = None if machine is None else machine.snapshot()
@@ -66,5 +66,5 @@ def show(
     asked = key if machine is not None else None
     trace = machine.last if machine is not None else None
     click.echo(draw(nfa, asked, dfa=complete, names=chosen, width=columns, separator=language.separator, trace=trace))
-    if why is not None:
-        click.echo(f"\nThe key {key!r} matches nothing, whatever the patterns: {why}.")
+    for text in why:
+        click.echo(f"\n{text}")

@@ -193,6 +193,38 @@ def test_dialects_are_read_as_their_brokers_do(what: str, tmp_path: Path, capsys
     assert 'label=" lamp "' in out.read_text() or 'label=" 3: lamp "' in out.read_text(), "it is a word of three"
 
 
+@pytest.mark.parametrize("what", ["nfa", "dfa", "minimal"])
+@pytest.mark.parametrize(
+    ("patterns", "key", "verdict"),
+    [
+        (["home/+/lamp"], "home/hall/lamp", "accepted by home/+/lamp"),
+        (["#", "$SYS/#"], "$SYS/lamp", "accepted by $SYS/#"),
+        (["#"], "$SYS/lamp", "accepted by none"),
+    ],
+)
+def test_a_picture_tells_what_the_broker_does_with_a_key(
+    what: str, patterns: list[str], key: str, verdict: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = [part for pattern in patterns for part in ("-p", pattern)]
+    _, _, err = run(
+        capsys, "render", what, "--dialect", "mqtt", *chosen, "--key", key, "--out", str(tmp_path / "x.dot")
+    )
+    said = " ".join(err.split())
+    assert f"The key {key} " in said
+    assert said.endswith(f"is {verdict}.")
+
+
+@pytest.mark.parametrize("what", ["nfa", "dfa", "minimal", "cache", "film"])
+def test_a_key_that_is_not_routed_has_no_path_in_a_picture(
+    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / ("x.svg" if what == "film" else "x.dot")
+    code, _, err = run(capsys, "render", what, "--dialect", "nats", "-p", ">", "--key", "a..b", "--out", str(out))
+    assert "The key 'a..b' matches nothing, whatever the patterns: it has an empty word" in " ".join(err.split())
+    assert "accepted by" not in err
+    assert code == (ExitCode.USAGE if what == "film" else ExitCode.OK), "a film of no key shows nothing"
+
+
 def test_show_and_teach_take_a_dialect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "show", "--dialect", "mqtt", "-p", "home/+/lamp", "--key", "home/hall/lamp")
     assert "✓ home/+/lamp  accepts" in out

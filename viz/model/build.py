@@ -38,6 +38,7 @@ from viz.model.key_path import key_path
 from viz.model.limits import MAX_NODES, around, check_edges, check_nodes
 from viz.model.nodes import add_nodes
 from viz.model.sources import graph_of
+from viz.patterns import words_of
 from viz.text import shown
 from viz.walk import ends
 
@@ -59,6 +60,7 @@ def drawing(
     nfa: Nfa | None = None,
     names: Sequence[str] | None = None,
     key: str | bytes | Sequence[bytes] | None = None,
+    separator: bytes = b".",
     dead: bool = False,
     other: bool = True,
     max_nodes: int = MAX_NODES,
@@ -69,9 +71,10 @@ def drawing(
     ``thing`` is an ``Nfa``, ``Dfa``, ``MinimalDfa``, a lazy DFA or its ``Snapshot`` (which needs ``nfa``), a networkx
     graph, anything with ``to_networkx()`` or ``to_table()``, or a table: rows of text, the first of them the header.
 
-    ``names`` are what to call the accept tags, such as their patterns. ``key`` marks the path of a key; if the graph
-    has more than ``max_nodes`` nodes, only that path and its nearest successors are drawn. ``dead`` shows the dead
-    state, ``other=False`` hides the transitions on words that are no literals.
+    ``names`` are what to call the accept tags, such as their patterns. ``key`` marks the path of a key, which
+    is given as its words, or as text with ``separator`` between them; if the graph has more than ``max_nodes`` nodes, only
+    that path and its nearest successors are drawn. ``dead`` shows the dead state, ``other=False`` hides the transitions on
+    words that are no literals.
 
     Raises :class:`DrawingTooLargeError` for a graph over the limit without a key, ``TypeError`` for what is no graph.
 
@@ -82,7 +85,8 @@ def drawing(
     """
     source, automaton = graph_of(thing, nfa)
     kind = source.graph.get("kind", "graph")
-    path = key_path(source, automaton, key) if key is not None else None
+    words = words_of(key, separator) if isinstance(key, str | bytes) else key
+    path = key_path(source, automaton, words) if words is not None else None
     hidden = {node for node, data in source.nodes(data=True) if (data.get("dead") and not dead) or data.get("hidden")}
     if path is not None:
         hidden -= path.nodes.keys()
@@ -103,7 +107,7 @@ def drawing(
     unseen = (
         sum(bool(source.nodes[node].get("dead")) for node in hidden) if len(kept) + len(hidden) == len(source) else 0
     )
-    model.graph["alt"] = describe(model, path, names=names, dead=unseen)
+    model.graph["alt"] = describe(model, path, names=names, dead=unseen, separator=separator)
     return model
 
 

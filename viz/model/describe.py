@@ -18,10 +18,13 @@ _STEPS = 40
 """Nodes of a key's path that are named."""
 
 
-def describe(model: nx.DiGraph, path: KeyPath | None, *, names: Sequence[str] | None, dead: int) -> str:
+def describe(
+    model: nx.DiGraph, path: KeyPath | None, *, names: Sequence[str] | None, dead: int, separator: bytes
+) -> str:
     """Return the text alternative of a drawing: what it is, how large, what accepts, and where the key goes.
 
-    ``names`` are what the accept tags are called; ``dead`` counts the dead states that are there and not drawn.
+    ``names`` are what the accept tags are called; ``dead`` counts the dead states that are there and not drawn;
+    ``separator`` stands between the words of a key.
     """
     kind = model.graph["kind"]
     if kind == "table":
@@ -35,7 +38,7 @@ def describe(model: nx.DiGraph, path: KeyPath | None, *, names: Sequence[str] | 
     texts = [f"{model.graph['title']} with {size}{unseen} and {counted(edges, 'edge')}."]
     start = [data["label"] for _, data in real if "start" in data["roles"] and data["label"]]
     if start:
-        texts.append(f"It starts at {start[0]}.")
+        texts.append(f"It starts at {' or '.join(start)}.")
     accepting = [
         f"{data['label']} ({' '.join(data['lines'])})".strip() for _, data in real if "accept" in data["roles"]
     ]
@@ -53,12 +56,12 @@ def describe(model: nx.DiGraph, path: KeyPath | None, *, names: Sequence[str] | 
         ]
         texts.append(f"Edges: {listed(moves, _ITEMS)}.")
     if path is not None:
-        texts.append(_path(path, names))
+        texts.append(_path(path, names, separator.decode()))
     return " ".join(texts)
 
 
-def _path(path: KeyPath, names: Sequence[str] | None) -> str:
-    key = ".".join(shown(word.decode("utf-8", "backslashreplace")) for word in path.words) or "(no words)"
+def _path(path: KeyPath, names: Sequence[str] | None, separator: str) -> str:
+    key = separator.join(shown(word.decode("utf-8", "backslashreplace")) for word in path.words) or "(no words)"
     if path.tags is None:
         return f"The key {key} leaves what is drawn."
     called = [

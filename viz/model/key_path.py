@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import networkx as nx
 
 from compiler import Nfa
-from viz.patterns import words_of
+from compiler.automata import powerset
 from viz.walk import accepted_moves, members, steps
 
 __all__ = ["KeyPath", "key_path"]
@@ -32,18 +32,18 @@ class KeyPath:
     """What the key is accepted by; None where the graph does not say."""
 
 
-def key_path(graph: nx.MultiDiGraph, nfa: Nfa | None, key: str | bytes | Sequence[bytes]) -> KeyPath:
-    """Follow a key through an automaton.
+def key_path(graph: nx.MultiDiGraph, nfa: Nfa | None, words: Sequence[bytes]) -> KeyPath:
+    """Follow a key, given as its words, through an automaton.
 
     In an NFA the path is all runs that accept or, where none does, all that are tried. In a DFA it is one path, which
-    ends early where a cache has not built the next transition. Raises ``TypeError`` for a graph that reads no keys.
+    ends early where a cache has not built the next transition. Raises ``TypeError`` for a graph that reads no keys, and for
+    one of a DFA that does not tell at which of two nodes this key begins.
     """
-    words = words_of(key) if isinstance(key, str | bytes) else list(key)
     kind = graph.graph.get("kind")
     if kind == "nfa" and nfa is not None:
         return _nfa_path(nfa, words)
     if kind in ("dfa", "cache", "minimal"):
-        return _dfa_path(graph, words)
+        return _dfa_path(graph, _start(graph, nfa, words), words)
     raise TypeError(f"a key has no path through a {kind or 'graph'}: leave key out, or draw an automaton")
 
 
@@ -53,7 +53,7 @@ def _nfa_path(nfa: Nfa, words: Sequence[bytes]) -> KeyPath:
     read = steps(nfa, words)
     for number, moves in enumerate(accepted_moves(nfa, read)):
         if number == 0:
-            nodes[0].append(0)
+            nodes[_root(nfa, words)].append(0)
         for tail, head in sorted(moves):
             edges[tail, head].append(number)
             nodes[head].append(number)
@@ -72,10 +72,36 @@ def _nfa_path(nfa: Nfa, words: Sequence[bytes]) -> KeyPath:
     )
 
 
-def _dfa_path(graph: nx.MultiDiGraph, words: Sequence[bytes]) -> KeyPath:
+def _root(nfa: Nfa, words: Sequence[bytes]) -> int:
+    return nfa.root(words[0] if words else b"")
+
+
+def _start(graph: nx.MultiDiGraph, nfa: Nfa | None, words: Sequence[bytes]) -> Hashable | None:
+    """Return the node where a key begins; None where a cache does not hold it.
+
+    Where some keys begin at a root of their own, a DFA has two such nodes, and the engine builds that of the others last.
+    """
+    if nfa is not None and "starts" in graph.graph:
+        start: Hashable = graph.graph["starts"][_root(nfa, words)]
+        return start
+    marked = [(node, data) for node, data in graph.nodes(data=True) if data.get("start")]
+    if nfa is not None:
+        state = powerset.start(nfa, _root(nfa, words))
+        marked = [
+            (node, data)
+            for node, data in marked
+            if "positions" not in data or (data["positions"], data["tags"]) == state
+        ]
+    if len(marked) > 1:
+        raise TypeError(
+            "keys begin at several nodes of this graph, and nothing tells at which: draw the automaton itself"
+        )
+    return marked[0][0] if marked else None
+
+
+def _dfa_path(graph: nx.MultiDiGraph, node: Hashable | None, words: Sequence[bytes]) -> KeyPath:
     nodes: defaultdict[Hashable, list[int]] = defaultdict(list)
     edges: defaultdict[tuple[Hashable, Hashable], list[int]] = defaultdict(list)
-    node: Hashable | None = next((node for node, data in graph.nodes(data=True) if data.get("start")), None)
     if node is not None:
         nodes[node].append(0)
     for number, word in enumerate(words, 1):

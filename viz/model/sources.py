@@ -30,7 +30,7 @@ import networkx as nx
 
 from compiler import Nfa
 from compiler.automata.nfa import OTHER
-from compiler.automata.powerset import State, is_final, literals
+from compiler.automata.powerset import State, is_final, literals, start
 from compiler.machine.cache import Snapshot
 
 __all__ = ["HasGraph", "HasSnapshot", "HasTable", "cache_graph", "graph_of"]
@@ -68,6 +68,14 @@ class HasVisits(Protocol):
     crossings: Counter[tuple[int, int]]
 
 
+@runtime_checkable
+class HasStarts(Protocol):
+    """What tells its start states, one for each root of its NFA, as :class:`compiler.Dfa` does."""
+
+    nfa: Nfa
+    starts: tuple[int, ...]
+
+
 def graph_of(thing: Any, nfa: Nfa | None = None) -> tuple[nx.MultiDiGraph, Nfa | None]:
     """Return a thing as a graph, and the NFA behind it if there is one; raises ``TypeError`` for what is neither."""
     automaton = nfa if nfa is not None else thing if isinstance(thing, Nfa) else getattr(thing, "nfa", None)
@@ -77,6 +85,8 @@ def graph_of(thing: Any, nfa: Nfa | None = None) -> tuple[nx.MultiDiGraph, Nfa |
         graph = thing.to_networkx()
         if graph.graph.get("kind") == "cache" and automaton is not None:
             _complete_final(graph, automaton)
+        if isinstance(thing, HasStarts):
+            graph.graph["starts"] = thing.starts
         return graph, automaton
     if isinstance(thing, Snapshot):
         if automaton is None:
@@ -104,12 +114,13 @@ def cache_graph(snapshot: Snapshot, nfa: Nfa) -> nx.MultiDiGraph:
     built, are not listed as unknown.
     """
     graph = nx.MultiDiGraph(kind="cache")
+    starts = {start(nfa, root) for root in nfa.roots}
     for number, state in enumerate(snapshot.states):
         unknown = [nfa.word(symbol) for symbol in literals(nfa, state) if (number, symbol) not in snapshot.successors]
         missing = (*unknown, *([] if number in snapshot.defaults else ["*"]))
         graph.add_node(
             number,
-            start=number == snapshot.start,
+            start=state in starts,
             positions=state.positions,
             tags=state.tags,
             dead=not state.positions and not state.tags,
