@@ -124,7 +124,9 @@ def _parts(
     elif not changes.unsearched:
         yield "\nno message goes elsewhere, whatever its key"
     for vhost, exchange, reason in changes.unsearched[:top]:
-        yield f"{plain(exchange)} of {plain(vhost)}: {plain(reason)}"
+        yield f"{plain(exchange) or 'all'} of {plain(vhost)}: {plain(reason)}"
+    if top is not None and len(changes.unsearched) > top:
+        yield f"... and {len(changes.unsearched) - top:,} more that were not searched to the end; --top 0 shows all"
     yield from _import(imported, top)
     if compared is not None:
         yield from _compared(compared, top)
@@ -140,14 +142,15 @@ def _declared(added: Declared, removed: Declared) -> Table:
 def _changes(changes: Sequence[Change], top: int | None) -> Iterator[RenderableType]:
     yield title("who gets other messages, with a shortest key")
     order = {"nobody": 0, "queue": 1, "exchange": 2}
-    ranked = sorted(changes, key=lambda one: (order[one.kind], one.gained))
+    # Each queue that is new or gone changes the default exchange; what others send elsewhere says more.
+    ranked = sorted(changes, key=lambda one: (not one.exchange, order[one.kind], one.gained))
     table = table_of("published to", "", "who", "routing key", numbers=0)
     for one in ranked[:top]:
         who = Text("becomes unroutable" if one.gained else "becomes routable") if one.kind == "nobody" else None
         if who is None:
             who = Text.assemble(f"{one.kind} ", shown(one.destination))
         sign = Text("") if one.kind == "nobody" else Text("gains" if one.gained else "loses")
-        table.add_row(_place(one.exchange, one.vhost), sign, who, shown(one.key))
+        table.add_row(_place(one.exchange or "(default)", one.vhost), sign, who, shown(one.key))
     yield table
     if top is not None and len(ranked) > top:
         yield f"... and {len(ranked) - top:,} more; --top 0 shows all"

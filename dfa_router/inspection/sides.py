@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from compiler.automata.pattern import Pattern
 from dfa_router.rabbitmq import Binding, Topology
+from dfa_router.rabbitmq.declared import ALTERNATE
 from dfa_router.rabbitmq.exchange_types import SIMULATED, simulated_type
 from dfa_router.rabbitmq.matching import ExchangeType
 from dfa_router.rabbitmq.rules import rules_of
@@ -37,7 +38,10 @@ NOBODY = Destination("nobody", "")
 Outcome = frozenset[Destination]
 """Where a message gets to: queues, and exchanges after the first."""
 
-Met = tuple[str, Hashable]
+Condition = tuple[str, Hashable]
+"""A pattern and the kind of exchange that reads it or, where the key alone does not decide, all that a binding says."""
+
+Met = tuple[str, Condition]
 """An exchange and a condition of its bindings."""
 
 
@@ -48,11 +52,13 @@ class Place:
     name: str
     type: ExchangeType | None
     """What it is compiled as, or None where its type is not simulated."""
+    declared: tuple[str | None, str]
+    """Its type and its arguments, but the alternate exchange; they count where the key alone does not decide."""
     internal: bool
     alternate: str | None
     """The name of its alternate exchange, if there is such an exchange."""
-    leads: dict[Hashable, frozenset[Destination]]
-    """Where each condition of its bindings leads; where the key alone does not decide, a condition is all that a binding says."""
+    leads: dict[Condition, frozenset[Destination]]
+    """Where each condition of its bindings leads."""
 
     @property
     def is_decided(self) -> bool:
@@ -60,11 +66,23 @@ class Place:
         return self.type is not None and self.type.tokens is not None and self.type.choose is None
 
     @property
-    def patterns(self) -> Iterator[tuple[Hashable, Pattern]]:
+    def patterns(self) -> Iterator[tuple[Condition, Pattern]]:
         """The conditions, if they are patterns of the key; those of other exchanges are not looked into."""
         if self.is_decided and self.type is not None and self.type.tokens is not None:
-            for number, condition in enumerate(self.leads):
-                yield condition, self.type.tokens(condition, number)
+            for number, (kind, pattern) in enumerate(self.leads):
+                yield (kind, pattern), self.type.tokens(pattern, number)
+
+    def differences(self, other: Place) -> list[str]:
+        """Return in words what messages may be sent on by otherwise: nothing where both do the same with each."""
+        pairs = {
+            "type": (self.declared[0], other.declared[0]),
+            "arguments": (self.declared[1], other.declared[1]),
+            "bindings": (self.leads, other.leads),
+            "alternate exchange": (self.alternate, other.alternate),
+        }
+        if self.is_decided and other.is_decided:
+            del pairs["type"], pairs["arguments"]  # conditions tell the kind, and all else does not matter
+        return [what for what, (one, another) in pairs.items() if one != another]
 
 
 class Side:
@@ -82,8 +100,15 @@ class Side:
             type_ = None if kind is None else SIMULATED[kind]
             alternate = topology.alternate_exchange(exchange)
             known = alternate if alternate and (place[0], alternate) in topology.exchanges_by_name else None
-            leads = _leads(type_, bindings.get(place, []))
-            self.places[place] = Place(place[1], type_, exchange.internal, known, leads)
+            arguments = {name: value for name, value in exchange.arguments.items() if name != ALTERNATE}
+            self.places[place] = Place(
+                name=place[1],
+                type=type_,
+                declared=(exchange.type, _text(arguments)),
+                internal=exchange.internal,
+                alternate=known,
+                leads=_leads(kind, bindings.get(place, [])),
+            )
 
     def behind(self, vhost: str, exchange: str) -> list[str]:
         """Return an exchange and all that a message from it may reach, or nothing where there is no such exchange."""
@@ -126,18 +151,23 @@ class Side:
         return frozenset(ends if somebody else {*ends, NOBODY})
 
 
-def _leads(kind: ExchangeType | None, bindings: Iterable[Binding]) -> dict[Hashable, frozenset[Destination]]:
-    leads: dict[Hashable, set[Destination]] = defaultdict(set)
+def _leads(kind: str | None, bindings: Iterable[Binding]) -> dict[Condition, frozenset[Destination]]:
+    type_ = None if kind is None else SIMULATED[kind]
+    leads: dict[Condition, set[Destination]] = defaultdict(set)
     for binding in bindings:
-        if kind is not None and kind.tokens is not None and kind.choose is None:
-            condition = kind.condition(binding)
+        if kind is not None and type_ is not None and type_.tokens is not None and type_.choose is None:
+            condition: Condition = (kind, type_.condition(binding))
         else:
-            condition = (binding.routing_key, json.dumps(binding.arguments, sort_keys=True, default=str))
+            condition = (binding.routing_key, _text(binding.arguments))
         leads[condition].add(Destination(binding.destination_type, binding.destination))
     return {condition: frozenset(ends) for condition, ends in leads.items()}
 
 
-def _met(place: Place, met: AbstractSet[Met]) -> Iterator[Hashable]:
+def _text(arguments: Mapping[str, Any]) -> str:
+    return json.dumps(arguments, sort_keys=True, default=str)
+
+
+def _met(place: Place, met: AbstractSet[Met]) -> Iterator[Condition]:
     if len(place.leads) < len(met):
         return (condition for condition in place.leads if (place.name, condition) in met)
     return (condition for name, condition in met if name == place.name and condition in place.leads)

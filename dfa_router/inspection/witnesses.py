@@ -7,15 +7,15 @@ match a pattern that changed, so the search leaves what has none of these ahead 
 found among its neighbours.
 
 What this leaves out: exchanges where something besides the key decides; a message that reaches one ends there as far as this is
-concerned, and changes of their bindings are told as such. The search has a budget (:data:`STEPS`); what was not searched to its
-end is named.
+concerned. Where one of them changed, or anything behind it, that is told as such. The search has a budget (:data:`STEPS`); what
+was not searched to its end is named. The default exchange needs no search: it knows each declared queue by its name.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, product
 from string import ascii_lowercase
@@ -57,7 +57,7 @@ class Changes:
 
     changes: list[Change] = field(default_factory=list)
     unsearched: list[tuple[str, str, str]] = field(default_factory=list)
-    """(vhost, exchange, reason) of exchanges that were not searched to the end."""
+    """(vhost, exchange, reason) of exchanges that were not searched to the end; the exchange is ``""`` for a whole vhost."""
 
 
 def changes_between(old: Topology, new: Topology, *, report: Report | None = None) -> Changes:
@@ -73,33 +73,44 @@ def changes_between(old: Topology, new: Topology, *, report: Report | None = Non
     sides = Side(old), Side(new)
     found = Changes()
     budget = count()
-    both = {*old.vhosts} & {*new.vhosts}  # of a vhost that only one side has, nothing can be compared
+    both = {*old.vhosts} & {*new.vhosts}
+    for vhost in sorted({*old.vhosts} ^ {*new.vhosts}):
+        reason = f"only {'the old' if vhost in old.vhosts else 'the new'} definitions have this vhost: nothing in it was compared"
+        found.unsearched.append((vhost, "", reason))
     places = sorted({place for side in sides for place in side.places if place[0] in both and place[1]})
     for number, (vhost, exchange) in enumerate(places):
         if report is not None:
             report("comparing", number, len(places))
         if not all(side.places[vhost, exchange].internal for side in sides if (vhost, exchange) in side.places):
             _compare(sides, vhost, exchange, found, budget)
+    found.changes += _by_name(old, new, both)
     return found
+
+
+def _by_name(old: Topology, new: Topology, vhosts: Container[str]) -> Iterator[Change]:
+    """Yield what messages to the default exchange do otherwise: those with the name of a queue that one side lacks."""
+    before, after = ({(one.vhost, one.name) for one in side.queues if one.vhost in vhosts} for side in (old, new))
+    for gained, places in ((False, before - after), (True, after - before)):
+        told: set[str] = set()
+        for vhost, name in sorted(places, key=lambda place: (place[1].count("."), len(place[1].encode()), place)):
+            yield Change(vhost=vhost, exchange="", kind="queue", destination=name, gained=gained, key=name)
+            if vhost not in told:
+                told.add(vhost)
+                yield Change(vhost=vhost, exchange="", kind="nobody", destination="", gained=not gained, key=name)
 
 
 def _compare(sides: tuple[Side, Side], vhost: str, exchange: str, found: Changes, budget: Iterator[int]) -> None:
     names = {name for side in sides for name in side.behind(vhost, exchange)}
+    found.unsearched += [(vhost, exchange, reason) for reason in _undecided(sides, vhost, names)]
     changed: set[Met] = set()
     anything = False
     for name in names:
         ends = [side.places.get((vhost, name)) for side in sides]
         decided = {place is None or place.is_decided for place in ends}
-        leads = [{} if place is None else place.leads for place in ends]
-        different = {(name, one) for one in leads[0].keys() | leads[1].keys() if leads[0].get(one) != leads[1].get(one)}
         if decided == {False}:
-            if different:
-                reason = (
-                    f"the bindings of {name!r} changed, where the key alone does not decide: compare with --messages"
-                )
-                found.unsearched.append((vhost, exchange, reason))
             continue
-        changed |= different
+        leads = [{} if place is None else place.leads for place in ends]
+        changed |= {(name, one) for one in leads[0].keys() | leads[1].keys() if leads[0].get(one) != leads[1].get(one)}
         # Messages that match nothing there go elsewhere. An exchange that one side lacks is reached by what changed before it.
         if name == exchange or None not in ends:
             alternates = {None if place is None else place.alternate for place in ends}
@@ -110,6 +121,26 @@ def _compare(sides: tuple[Side, Side], vhost: str, exchange: str, found: Changes
     if not _Search(sides, vhost, exchange, patterns, None if anything else changed).run(found, budget):
         reason = f"the search was ended after {STEPS:,} steps of all exchanges: there may be more, and shorter keys"
         found.unsearched.append((vhost, exchange, reason))
+
+
+def _undecided(sides: tuple[Side, Side], vhost: str, names: Iterable[str]) -> Iterator[str]:
+    """Yield what changed where the key alone does not decide, and behind it: no search looks there."""
+    different = {name: some for name in sorted(names) if (some := _differences(sides, vhost, name))}
+    for name in sorted(names):
+        places = [side.places[vhost, name] for side in sides if (vhost, name) in side.places]
+        if not different or all(place.is_decided for place in places):
+            continue
+        what = list(different.get(name, ()))
+        if not different.keys().isdisjoint(one for side in sides for one in side.behind(vhost, name) if one != name):
+            what.append("what is behind it")
+        if what:
+            yield f"{name!r}, where the key alone does not decide, changed ({', '.join(what)}): compare with --messages"
+
+
+def _differences(sides: tuple[Side, Side], vhost: str, name: str) -> list[str]:
+    """Return in words what of an exchange is not the same on both sides."""
+    old, new = (side.places.get((vhost, name)) for side in sides)
+    return ["it is on one side only"] if old is None or new is None else old.differences(new)
 
 
 def _patterns(

@@ -75,6 +75,20 @@ def test_a_diff_of_nothing_and_of_something(known: str, tmp_path: Path, capsys: 
     }
 
 
+def test_a_queue_that_is_gone_is_told_and_what_was_not_searched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exchange = {"h": {"type": "headers", "arguments": {"alternate-exchange": "a"}}, "a": {}, "b": {}}
+    old = definitions(tmp_path / "old.json", ("a", "#", "p"), ("b", "#", "r"), ("nowhere", "", "q"), **exchange)
+    exchange["h"] = {"type": "headers", "arguments": {"alternate-exchange": "b"}}
+    new = definitions(tmp_path / "new.json", ("a", "#", "p"), ("b", "#", "r"), **exchange)
+    assert run(["diff", old, new]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "no message goes elsewhere" not in said
+    assert "(default) loses queue q q" in said
+    assert "h of /: 'h', where the key alone does not decide, changed (alternate exchange)" in said
+
+
 NAMES = ["<script>alert(1)</script>", "=cmd|' /C calc'!A0", "a\nb\x1b[31m", "$2^n$", "q" * 255]
 
 
@@ -133,7 +147,8 @@ def test_cycles_of_alternates_end(tmp_path: Path, capsys: pytest.CaptureFixture[
     told = json.loads(capsys.readouterr().out)
     assert told["unsearched"] == []
     assert {(one["exchange"], one["destination"], one["key"]) for one in told["changes"] if one["kind"] == "queue"} == {
-        (f"x{n}", "p", "b") for n in range(5)
+        ("", "p", "p"),
+        *((f"x{n}", "p", "b") for n in range(5)),
     }
     assert run(["audit", "--definitions", new]) == 0
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dfa_router as dr
 from dfa_router.inspection import witnesses
 from dfa_router.inspection.witnesses import changes_between
-from dfa_router.rabbitmq import Binding, Exchange, Topology, topology_of
+from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, topology_of
 from tests.inspection.topologies import KEYS, altered, random_topology, reached
 
 Found = dict[tuple[str, str, str, bool], str]
@@ -91,7 +92,87 @@ def test_exchanges_where_the_key_does_not_decide_are_named() -> None:
         one_exchange(("", "q"), kind="x-unheard-of"), one_exchange(("", "q"), ("", "p"), kind="x-unheard-of")
     )
     assert found.changes == []
-    assert [place for *place, _ in found.unsearched] in ([["/", "x"]], [])
+    assert [place for *place, _ in found.unsearched] == [["/", "x"]]
+
+
+def by_headers(**changed: Any) -> Topology:
+    """Return an exchange that goes by headers, with an alternate exchange and an internal one behind it."""
+    parts = {"kind": "headers", "alternate": "a1", "arguments": {}, "behind": "a.*", "demand": "eu", **changed}
+    arguments = {"alternate-exchange": parts["alternate"], **parts["arguments"]}
+    inner = Binding(source="h", destination="y", destination_type="exchange", arguments={"region": parts["demand"]})
+    return topology_of(
+        exchanges=[
+            Exchange(name="h", type=parts["kind"], arguments=arguments),
+            Exchange(name="y", type="topic", internal=True),
+            Exchange(name="a1", type="fanout"),
+            Exchange(name="a2", type="fanout"),
+        ],
+        bindings=[
+            inner,
+            Binding(source="y", destination="q", routing_key=parts["behind"]),
+            Binding(source="a1", destination="q1", routing_key=""),
+            Binding(source="a2", destination="q2", routing_key=""),
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"alternate": "a2"}, "alternate exchange"),
+        ({"kind": "x-random"}, "type"),
+        ({"kind": "x-unheard-of", "arguments": {"seed": 1}}, "type, arguments"),
+        ({"arguments": {"hash-header": "region"}}, "arguments"),
+        ({"demand": "us"}, "bindings"),
+        ({"behind": "a.b"}, "what is behind it"),
+        ({"kind": "topic"}, "type, bindings"),
+    ],
+)
+def test_whatever_changes_where_the_key_does_not_decide_is_told(changed: dict[str, Any], what: str) -> None:
+    assert changes_between(by_headers(), by_headers()).unsearched == []
+    for old, new in ((by_headers(), by_headers(**changed)), (by_headers(**changed), by_headers())):
+        ((vhost, exchange, reason),) = changes_between(old, new).unsearched
+        assert (vhost, exchange) == ("/", "h")
+        assert f"changed ({what}): compare with --messages" in reason
+
+
+def test_an_exchange_where_the_key_does_not_decide_on_one_side_only_is_told() -> None:
+    without = topology_of(exchanges=[Exchange(name="x", type="topic")])
+    with_it = topology_of(exchanges=[Exchange(name="x", type="topic"), Exchange(name="h", type="headers")])
+    ((_, exchange, reason),) = changes_between(without, with_it).unsearched
+    assert exchange == "h"
+    assert "it is on one side only" in reason
+
+
+def test_a_type_that_reads_the_same_binding_keys_otherwise_is_a_change() -> None:
+    topic, direct = one_exchange(("a.*", "q")), one_exchange(("a.*", "q"), kind="direct")
+    assert told(topic, direct) == {("x", "queue", "q", False): "a.x", ("x", "nobody", "", True): "a.x"}
+    assert told(direct, topic) == {("x", "queue", "q", True): "a.x", ("x", "nobody", "", False): "a.x"}
+    assert told(one_exchange(("a.b", "q")), one_exchange(("a.b", "q"), kind="direct")) == {}
+
+
+def test_the_default_exchange_knows_the_queues_that_are_declared() -> None:
+    old, new = (topology_of(queues=[Queue(name=name) for name in names]) for names in (["a.b", "c", "d"], ["c", "e"]))
+    assert told(old, new) == {
+        ("", "queue", "a.b", False): "a.b",
+        ("", "queue", "d", False): "d",
+        ("", "nobody", "", True): "d",
+        ("", "queue", "e", True): "e",
+        ("", "nobody", "", False): "e",
+    }
+    for (_, kind, name, gained), key in told(old, new).items():
+        assert ((kind, name) in gets(new, "/", "", key)) == gained
+        assert ((kind, name) in gets(old, "/", "", key)) != gained
+
+
+def test_a_vhost_on_one_side_only_is_told() -> None:
+    one, two = (topology_of(vhosts=vhosts) for vhosts in (["/"], ["/", "shop"]))
+    assert [(*place, "the new" in reason) for *place, reason in changes_between(one, two).unsearched] == [
+        ("shop", "", True)
+    ]
+    assert [(*place, "the old" in reason) for *place, reason in changes_between(two, one).unsearched] == [
+        ("shop", "", True)
+    ]
 
 
 def test_real_definitions_against_their_next_version(shared: Path) -> None:

@@ -53,7 +53,7 @@ def altered(chance: random.Random, topology: Topology) -> Topology:
     if chance.random() < 0.3:
         one = chance.randrange(len(declared))
         arguments = {} if declared[one].arguments else {"alternate-exchange": chance.choice(names)}
-        kind = chance.choice(["topic", "fanout", declared[one].type])
+        kind = chance.choice(["topic", "fanout", "direct", declared[one].type])
         declared[one] = Exchange(name=declared[one].name, type=kind, arguments=arguments)
     return topology_of(exchanges=declared, queues=topology.queues, bindings=bindings)
 
