@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -64,7 +64,7 @@ class Difference:
     exchange: str
     queue: str | None
     binding: str | None
-    """The binding of the definitions that decided, or the nearest one."""
+    """The binding of the definitions that decided about the example, or the nearest one."""
     messages: int
     example: dict[str, Any]
     """One of them: timestamp, routing_keys, recorded (queues) and ours."""
@@ -104,11 +104,14 @@ class _Message(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What was found in a part: counts, and the messages whose queues are not those recorded, with their numbers."""
+    """What was found in a part: counts, and the messages whose queues are not those recorded, with their numbers.
+
+    Of messages that have all in common but their headers, and that go the same way here, one stands for all.
+    """
 
     counts: Counter[str]
     problems: Counter[str]
-    suspects: dict[tuple[str, str, tuple[str, ...], tuple[str, ...], bool], tuple[_Message, int]]
+    suspects: dict[tuple[Hashable, ...], tuple[_Message, int]]
 
 
 def replay(topology: Topology, plan: Plan, *, report: Report | None = None) -> Replay:
@@ -145,7 +148,8 @@ def _compare(router: TopologyRouter, table: pa.Table, part: _Part) -> None:
     """Count the messages of a table that go where the broker routed them, and keep the others."""
     read = {name: table[name] for name in ("cc", "headers")}
     batch = router.route_batch(table["exchange"], table["routing_key"], table["vhost"], **read)
-    sent = [_queues_alone(router, batch, route) for route in range(len(batch.routes.offsets) - 1)]
+    ends = [_ends(batch, route) for route in range(len(batch.routes.offsets) - 1)]
+    sent = [_queues_alone(router, outputs) for outputs in ends]
     troubled = batch.problem.is_valid().to_pylist()  # such as an exchange that is not there
     said = table[READ_PROBLEM].to_pylist() if READ_PROBLEM in table.schema.names else [None] * len(table)
     names = ("exchange", "vhost", "routing_keys", "routed_queues")
@@ -165,7 +169,8 @@ def _compare(router: TopologyRouter, table: pa.Table, part: _Part) -> None:
             part.counts["agreeing"] += 1
             continue
         marked = any(name in (table["headers"][number].as_py() or "") for name in INTERCEPTED)
-        place = (vhost, exchange, tuple(keys), got, marked)
+        # Headers may be different in each message; where it goes by them is all that matters of them.
+        place = (vhost, exchange, tuple(keys), got, marked, ends[route])
         known = part.suspects.get(place)
         if known is None:
             headers, timestamp = (table[name][number].as_py() or "" for name in ("headers", "timestamp"))
@@ -174,9 +179,13 @@ def _compare(router: TopologyRouter, table: pa.Table, part: _Part) -> None:
             part.suspects[place] = (known[0], known[1] + 1)
 
 
-def _queues_alone(router: TopologyRouter, batch: RoutedBatch, route: int) -> tuple[str, ...] | None:
+def _ends(batch: RoutedBatch, route: int) -> tuple[int, ...]:
+    """Return the numbers of the queues of a route, and of its remarks on exchanges."""
+    return tuple(batch.routes.positions[slice(*batch.routes.offsets[route : route + 2])].tolist())
+
+
+def _queues_alone(router: TopologyRouter, outputs: Sequence[int]) -> tuple[str, ...] | None:
     """Return the queues of a route, or None for one of which not all is known."""
-    outputs = batch.routes.positions[slice(*batch.routes.offsets[route : route + 2])].tolist()
     known = all(one < len(router.queues) for one in outputs)
     return tuple(sorted(router.queue_names[one] for one in outputs)) if known else None
 

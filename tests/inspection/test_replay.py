@@ -190,6 +190,29 @@ def test_a_message_interceptor_is_named(tmp_path: Path) -> None:
     assert [(one.cause, one.queue) for one in found.differences] == [("interceptor", "q.ü")]
 
 
+def test_messages_that_differ_in_headers_alone_are_told_apart_by_where_they_go(tmp_path: Path) -> None:
+    demands = [{"region": region} for region in ("eu", "us", "ap")]
+    topology = topology_of(
+        exchanges=[Exchange(name="h", type="headers"), Exchange(name="u", type="x-unheard-of")],
+        queues=[Queue(name="q1"), Queue(name="q2")],
+        bindings=[
+            Binding(source="h", destination="q1", arguments=demands[0]),
+            Binding(source="h", destination="q2", arguments=demands[1]),
+            Binding(source="h", destination="u", destination_type="exchange", arguments=demands[2]),
+        ],
+    )
+    records = [
+        {"exchange": "h", "routed_queues": [], "properties": {"headers": {"region": region, "id": number}}}
+        for number, region in enumerate(["ap", "eu", "us", "ap", "us", "elsewhere"])
+    ]
+    found = replayed(topology, lines(tmp_path, *records))
+    assert (found.messages, found.undecided, found.agreeing, found.differing) == (6, 2, 1, 3)
+    assert {(one.queue, one.binding, one.messages) for one in found.differences} == {
+        ("q1", "bindings[0]: h ----> q1", 1),
+        ("q2", "bindings[1]: h ----> q2", 2),
+    }
+
+
 def test_an_exchange_that_is_internal_by_now(tmp_path: Path) -> None:
     topology = definitions(exchanges=[Exchange(name="x", type="topic", internal=True)])
     found = replayed(topology, lines(tmp_path, {}))
