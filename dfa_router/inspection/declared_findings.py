@@ -74,6 +74,7 @@ def _idle(topology: Topology) -> Iterator[Finding]:
     leading = {(one.vhost, one.source) for one in topology.bindings}
     entered = {(one.vhost, one.destination) for one in topology.bindings if one.destination_type == "exchange"}
     alternates = {(one.vhost, topology.alternate_exchange(one)) for one in topology.exchanges}
+    dead = {(one.vhost, topology.limits(one.vhost, one.name).dead_letter_exchange) for one in topology.queues}
     for exchange in topology.exchanges:
         place = (exchange.vhost, exchange.name)
         if not exchange.name or exchange.name.startswith("amq."):
@@ -83,6 +84,6 @@ def _idle(topology: Topology) -> Iterator[Finding]:
                 f"nothing is bound to exchange {exchange.name!r}, and it has no alternate: nobody gets what it is sent"
             )
             yield Finding(rule="exchange-leads-nowhere", severity="note", vhost=place[0], name=place[1], text=text)
-        if exchange.internal and place not in entered and place not in alternates:
-            text = f"exchange {exchange.name!r} is internal, and none leads to it: nothing can reach it"
+        if exchange.internal and place not in entered and place not in alternates and place not in dead:
+            text = f"exchange {exchange.name!r} is internal, and neither an exchange nor dead letters lead to it: nothing can reach it"
             yield Finding(rule="exchange-not-reached", severity="warning", vhost=place[0], name=place[1], text=text)

@@ -1,9 +1,10 @@
-"""Bindings of internal exchanges that nothing reaches: clients cannot publish there, so only other exchanges feed them.
+"""Bindings of internal exchanges that nothing reaches: clients cannot publish there, so other exchanges feed them, or dead letters.
 
 Each exchange has *ways*: patterns of which a message that gets there matches one. To where clients publish, every key is a
-way. Behind a binding from one exchange to another, the ways are narrowed by its pattern; behind an alternate exchange they
-stay as they are, since what is left over may be anything. Where that would take too many patterns, or where an exchange's
-type does not go by the key alone, every key is a way: then nothing is reported, and never too much.
+way, and so it is to where queues send dead letters, which a broker hands to internal exchanges, too. Behind a binding from
+one exchange to another, the ways are narrowed by its pattern; behind an alternate exchange they stay as they are, since what
+is left over may be anything. Where that would take too many patterns, or where an exchange's type does not go by the key
+alone, every key is a way: then nothing is reported, and never too much.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def lint_internal(topology: Topology) -> Iterator[Finding]:
                 place=f"exchanges[{number}]",
                 vhost=exchange.vhost,
                 subject=exchange.name,
-                message="it is internal, so no client publishes to it, and no binding or alternate exchange leads to it with a key "
-                "that can get there: bind it, or remove it",
+                message="it is internal, so no client publishes to it, and no binding, alternate exchange or dead letter "
+                "leads to it with a key that can get there: bind it, or remove it",
             )
     for number, binding in enumerate(topology.bindings):
         key = (binding.vhost, binding.source)
@@ -55,6 +56,8 @@ def _ways(topology: Topology) -> dict[Place, tuple[str, ...]]:
     """Return under which patterns messages reach each exchange; none for what nothing reaches."""
     known = topology.exchanges_by_name
     ways: dict[Place, tuple[str, ...]] = {place: () if exchange.internal else _ANY for place, exchange in known.items()}
+    dead = {(queue.vhost, topology.limits(queue.vhost, queue.name).dead_letter_exchange) for queue in topology.queues}
+    ways |= {place: _ANY for place in known if place in dead}
     leads: dict[Place, list[int]] = {}
     for number, binding in enumerate(topology.bindings):
         if binding.destination_type == "exchange":

@@ -105,6 +105,22 @@ def test_what_real_definitions_do_not_declare_is_found(shared: Path) -> None:
     assert found.has_found
 
 
+def test_an_internal_exchange_for_dead_letters_is_reached() -> None:
+    def rules(arguments: dict[str, Any]) -> list[str]:
+        topology = topology_of(
+            exchanges=[Exchange(name="dlx", type="topic", internal=True)],
+            queues=[Queue(name="work", arguments=arguments), Queue(name="dead")],
+            bindings=[
+                Binding(source="amq.topic", destination="work", routing_key="#"),
+                Binding(source="dlx", destination="dead", routing_key="#"),
+            ],
+        )
+        return [one.rule for one in audit_of(topology, None).findings]
+
+    assert rules({}) == ["exchange-not-reached"]
+    assert rules({"x-dead-letter-exchange": "dlx"}) == []
+
+
 def test_the_nearest_binding() -> None:
     topology = topology_of(
         exchanges=[Exchange(name="x", type="topic")],

@@ -229,6 +229,33 @@ def test_every_warning_of_a_topology_is_a_finding() -> None:
     assert ADVICE.keys() <= RULES.keys()
 
 
+@pytest.mark.parametrize("by_policy", [False, True])
+def test_dead_letters_reach_an_internal_exchange_with_any_key(by_policy: bool) -> None:
+    dead = {"dead-letter-exchange": "dlx"}
+    policy = Policy(name="dead", pattern="^work$", apply_to="queues", definition=dead)
+    arguments = {} if by_policy else {f"x-{name}": value for name, value in dead.items()}
+
+    def found(*queues: Queue) -> list[tuple[str, str]]:
+        topology = topology_of(
+            exchanges=[
+                Exchange(name="in", type="topic"),
+                Exchange(name="dlx", type="topic", internal=True),
+                Exchange(name="behind", type="fanout", internal=True),
+            ],
+            queues=[*queues, Queue(name="dead")],
+            bindings=[
+                Binding(source="in", destination="dlx", destination_type="exchange", routing_key="eu.#"),
+                Binding(source="dlx", destination="behind", destination_type="exchange", routing_key="us.#"),
+                Binding(source="behind", destination="dead"),
+            ],
+            policies=[policy] if by_policy else [],
+        )
+        return [(one.rule.name, one.subject) for one in lint_topology(topology)]
+
+    assert found() == [("unreachable-exchange", "behind"), ("unreachable-binding", "us.#")]
+    assert found(Queue(name="work", arguments=arguments)) == []
+
+
 def test_every_rule_has_a_page() -> None:
     readme = (PAGES / "README.md").read_text()
     for name, rule in {**RULES, **PERMISSION_RULES}.items():

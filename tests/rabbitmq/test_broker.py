@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import pytest
 
+from dfa_router.lint.linting import lint_topology
 from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, Topology, load_definitions, topology_of
 
 pytestmark = pytest.mark.broker
@@ -159,3 +160,28 @@ def test_an_export_of_the_broker_with_policies_routes_as_the_broker_does(channel
     for number, (exchange, key) in enumerate(messages):
         assert sorted(got[number]) == list(exported.route(exchange, key).queues), (exchange, key)
         assert sorted(got[number]) == list(topology.route(exchange, key).queues), (exchange, key)
+
+
+def test_dead_letters_reach_an_internal_exchange(channel: Any) -> None:
+    prefix = f"t{uuid4().hex[:8]}"
+    dead_letters, work, dead = (f"{prefix}.{name}" for name in ("dlx", "work", "dead"))
+    topology = topology_of(
+        exchanges=[Exchange(name=dead_letters, type="topic", internal=True)],
+        queues=[Queue(name=work, arguments={"x-dead-letter-exchange": dead_letters}), Queue(name=dead)],
+        bindings=[Binding(source=dead_letters, destination=dead, routing_key=f"{prefix}.#")],
+    )
+    try:
+        channel.exchange_declare(dead_letters, "topic", internal=True)
+        channel.queue_declare(work, arguments={"x-dead-letter-exchange": dead_letters})
+        channel.queue_declare(dead)
+        channel.queue_bind(dead, dead_letters, f"{prefix}.#")
+        channel.basic_publish("", work, b"letter")
+        method, _, _ = next(channel.consume(work))
+        channel.basic_reject(method.delivery_tag, requeue=False)
+        channel.cancel()
+        method, _, body = next(channel.consume(dead, auto_ack=True))
+        channel.cancel()
+    finally:
+        remove(channel, topology, prefix)
+    assert (method.exchange, method.routing_key, body) == (dead_letters, work, b"letter")
+    assert "unreachable-exchange" not in {one.rule.name for one in lint_topology(topology)}
