@@ -98,32 +98,43 @@ def audit(
 def _written(html: str, found: Audit, topology: Topology) -> str:
     from dfa_router.inspection.report import page_of
 
-    page = page_of(found, picture=_picture(found, topology))
+    picture, why_none = _picture(found, topology)
+    page = page_of(found, picture=picture, why_none=why_none)
     try:
         Path(html).write_text(page, encoding="utf-8", errors="replace")
     except OSError as error:
         raise click.FileError(html, hint=f"{error.strerror}: choose a file in a folder that exists") from error
-    return f"\nwrote {html}"
+    return f"\nwrote {html}" if why_none is None else f"\nwrote {html}, without a picture of the topology: {why_none}"
 
 
-def _picture(found: Audit, topology: Topology) -> str | None:
-    """Return the busiest part of the topology as SVG, each binding with its messages."""
+def _picture(found: Audit, topology: Topology) -> tuple[str | None, str | None]:
+    """Return the busiest part of the topology as SVG, each binding with its messages; or why there is no picture."""
     if found.traffic is None or not found.traffic.bindings:
-        return None
+        return None, None
     check_sibling("viz")
+    from viz.errors import DrawingTooLargeError, RendererError
     from viz.formats.files import to_svg
 
     graph = topology.graph()
     counts = {one.position: one.messages for one in found.traffic.bindings}
     busy = {one.position for one in found.traffic.bindings[:EDGES] if one.messages}
-    for tail, head, key, data in list(graph.edges(keys=True, data=True)):
+    edges = list(graph.edges(keys=True, data=True))
+    visited = {node for tail, head, _, data in edges if data.get("position") in busy for node in (tail, head)}
+    for tail, head, key, data in edges:
         position = data.get("position")
-        if position is not None and position not in busy:
+        # Of alternates and dead letters only those of what is drawn: any number of queues may send theirs to one exchange.
+        kept = tail in visited if position is None else position in busy
+        if not kept:
             graph.remove_edge(tail, head, key)
         elif position is not None:
             data["label"] = f"{data['label']}  {counts[position]:,}"
     graph.remove_nodes_from([node for node in list(graph) if graph.degree(node) == 0])
-    return to_svg(graph, theme="light") if len(graph) else None
+    if not len(graph):
+        return None, None
+    try:
+        return to_svg(graph, theme="light"), None
+    except (DrawingTooLargeError, RendererError) as error:  # the rest of the report stands without it
+        return None, str(error)
 
 
 def _parts(found: Audit, top: int | None) -> Iterator[RenderableType]:

@@ -44,8 +44,9 @@ td:first-child span {{ white-space: nowrap; }}
 """
 
 
-def page_of(audit: Audit, *, picture: str | None = None) -> str:
-    """Return the page; ``picture`` is the topology as SVG, made by whoever draws, from escaped names.
+def page_of(audit: Audit, *, picture: str | None = None, why_none: str | None = None) -> str:
+    """Return the page; ``picture`` is the topology as SVG, made by whoever draws, from escaped names, or ``why_none`` says why
+    it could not be drawn.
 
     Raises :class:`EnvironmentLacksError` if there is no matplotlib.
 
@@ -63,8 +64,11 @@ def page_of(audit: Audit, *, picture: str | None = None) -> str:
     ]
     if audit.traffic is not None:
         body += _traffic(audit.traffic)
-    if picture is not None:
-        body += ["<h2>The topology, with its traffic</h2>\n", f'<div class="scroll">{picture}</div>\n']
+    if picture is not None or why_none is not None:
+        shown = (
+            f'<div class="scroll">{picture}</div>' if picture is not None else f"<p>No picture: {_text(why_none)}</p>"
+        )
+        body += ["<h2>The topology, with its traffic</h2>\n", f"{shown}\n"]
     return "".join((*body, "</body>\n</html>\n"))
 
 

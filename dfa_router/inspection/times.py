@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dfa_router.errors import EnvironmentLacksError
+
 __all__ = ["minutes_of", "time_column"]
 
 NAMES = ("timestamp", "time", "published_at", "sent_at", "ts", "at")
@@ -32,14 +34,16 @@ def time_column(schema: pa.Schema) -> str | None:
 def minutes_of(column: Any, flags: Any) -> Counter[tuple[str, bool]]:
     """Count rows by minute, as text in the column's own time zone, and flag; rows without a time are left out.
 
+    Raises :class:`EnvironmentLacksError` for a time zone that this machine does not know.
+
     >>> minutes = minutes_of(pa.array(["2026-11-22T14:11:22.297+00:00", "soon", None]), np.array([True, False, False]))
     >>> dict(minutes)
     {('2026-11-22 14:11', True): 1}
     """
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_timestamp(array.type):
-        # The text of a whole minute; strftime needs a database of time zones.
-        texts = pc.cast(pc.floor_temporal(array.cast(pa.timestamp("s"), safe=False), unit="minute"), pa.string())
+        local = _local(array).cast(pa.timestamp("s"), safe=False)
+        texts = pc.cast(pc.floor_temporal(local, unit="minute"), pa.string())
     else:
         texts = array.cast(pa.string())
     matching = pc.fill_null(pc.match_substring_regex(texts, _MINUTE), False)
@@ -49,6 +53,19 @@ def minutes_of(column: Any, flags: Any) -> Counter[tuple[str, bool]]:
     counts = np.bincount(places, minlength=2 * len(coded.dictionary)).tolist()
     names = coded.dictionary.to_pylist()
     return Counter({(names[n // 2], bool(n % 2)): count for n, count in enumerate(counts) if count})
+
+
+def _local(times: Any) -> Any:
+    """Return times as a clock of their zone shows them, which needs a database of time zones for all zones but UTC."""
+    if times.type.tz in (None, "UTC"):
+        return times
+    try:
+        return pc.local_timestamp(times)
+    except pa.ArrowInvalid as error:
+        raise EnvironmentLacksError(
+            f"the times of the log cannot be told in their time zone, {times.type.tz!r}: install the system's database of time zones "
+            f"(tzdata), or write the column in UTC ({error})"
+        ) from error
 
 
 def _is_time(kind: pa.DataType) -> bool:

@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,11 +21,13 @@ from dfa_router.inspection.audit import Audit, audit_of
 from dfa_router.inspection.charts import histogram, time_chart
 from dfa_router.inspection.nearest import Nearest, distance
 from dfa_router.inspection.report import page_of
+from dfa_router.inspection.times import minutes_of
 from dfa_router.language.dialects import AMQP
 from dfa_router.logs.scanning import plan_log
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, topology_of
 from dfa_router.reference.naive import matches
 from tests.inspection.topologies import KEYS, random_topology, reached
+from viz import DrawingTooLargeError, RendererError
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -172,6 +175,71 @@ def test_a_report_without_messages_and_one_of_nothing() -> None:
     assert "None." in page_of(Audit(source="", exchanges=0, queues=0, bindings=0, findings=[]))
     assert histogram({}, "copies").startswith("<svg")
     assert time_chart({"2026-02-30 10:00": (3, 1)}).startswith("<svg")
+
+
+def dead_letter_office(tmp_path: Path) -> tuple[list[str], Path]:
+    """Return what audits a topology of hundreds of queues with dead letters, one of which is busy, and the page to write."""
+    entry: dict[str, Any] = {"vhost": "/", "arguments": {}}
+    dead = {"arguments": {"x-dead-letter-exchange": "dlx"}}
+    to_queue = {"destination_type": "queue", **entry}
+    definitions = tmp_path / "defs.json"
+    definitions.write_text(
+        json.dumps(
+            {
+                "exchanges": [{"name": name, "type": "topic", **entry} for name in ("x", "dlx")],
+                "queues": [{"name": "dead", **entry}, *({"name": f"q{n}", **entry, **dead} for n in range(300))],
+                "bindings": [
+                    {"source": "x", "destination": "q0", "routing_key": "a.#", **to_queue},
+                    {"source": "dlx", "destination": "dead", "routing_key": "#", **to_queue},
+                ],
+            }
+        )
+    )
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps({"exchange": name, "routing_key": "a.b"}) + "\n" for name in ("x", "x", "dlx")))
+    page = tmp_path / "audit.html"
+    return ["audit", "--definitions", str(definitions), "--messages", str(log), "--html", str(page), "--json"], page
+
+
+def test_the_picture_has_the_dead_letters_of_busy_queues_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, page = dead_letter_office(tmp_path)
+    assert run(command) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["traffic"]["messages"] == 3
+    assert "without a picture" not in said.err
+    (picture,) = re.findall(r"(?s)The topology, with its traffic</h2>(.*)</body>", page.read_text("utf-8"))
+    assert set(re.findall(r">(q\d+|x|dlx|dead)<", picture)) == {"x", "q0", "dlx", "dead"}
+    assert "dead letters" in picture
+
+
+@pytest.mark.parametrize("error", [DrawingTooLargeError, RendererError])
+def test_a_report_without_a_picture_says_why(
+    error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> bytes:
+        raise error("no <dot> here: install it")
+
+    monkeypatch.setattr("viz.formats.files.layout", fail)
+    command, page = dead_letter_office(tmp_path)
+    assert run(command) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["traffic"]["messages"] == 3
+    assert "without a picture of the topology: no <dot> here: install it" in " ".join(said.err.split())
+    assert "<p>No picture: no &lt;dot&gt; here: install it</p>" in page.read_text("utf-8")
+    assert page.read_text("utf-8").count("<svg") >= 2, "the charts are there"
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_minutes_are_those_of_the_time_zone_that_the_column_has(unit: str) -> None:
+    noon = dt.datetime(2026, 7, 1, 12, 0, 30, tzinfo=dt.UTC)
+    for zone, minute in (("UTC", "12:00"), ("Europe/Berlin", "14:00"), ("+05:30", "17:30"), (None, "12:00")):
+        column = pa.array([noon if zone else noon.replace(tzinfo=None), None], pa.timestamp(unit, zone))
+        assert minutes_of(column, np.array([True, False])) == {(f"2026-07-01 {minute}", True): 1}, zone
+    nowhere = pa.array([0], pa.timestamp(unit, "Nowhere/Such"))
+    with pytest.raises(dr.EnvironmentLacksError, match=r"'Nowhere/Such': install .* or write the column in UTC"):
+        minutes_of(nowhere, np.array([True]))
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
