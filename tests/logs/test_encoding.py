@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from dfa_router.logs.planning import planned
 from dfa_router.logs.publishing import attempts_of, publish
 from dfa_router.logs.routing import work_of
 from dfa_router.logs.stores import place_of
+from dfa_router.logs.writing import opened
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 from dfa_router.rabbitmq.routed_columns import ROUTED
 
@@ -83,6 +85,42 @@ def test_columns_of_values_that_occur_once_have_no_dictionary(file: Path) -> Non
     assert {path for path, is_coded in coded.items() if not is_coded} == {"id", "a.b", "routed"}
     assert coded["nested.id"], "parts of nested columns are not looked at"
     assert coded["queues.list.element"]
+
+
+UUIDS = pa.array([bytes([*divmod(number, 256)] * 8) for number in range(ROWS)], pa.uuid())
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        UUIDS,
+        pa.array(["{}"] * ROWS, pa.json_()),
+        pa.array(map(Decimal, range(ROWS)), pa.decimal32(6)),
+        pa.array(map(Decimal, range(ROWS)), pa.decimal64(12)),
+        pa.array(COLUMNS["id"], pa.string_view()),
+        pa.array([one.encode() for one in COLUMNS["id"]], pa.binary_view()),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_columns_of_every_type_that_parquet_has_are_handed_through(values: pa.Array) -> None:
+    try:
+        pq.write_table(pa.table({"extra": values}), pa.BufferOutputStream())
+    except pa.ArrowNotImplementedError:
+        pytest.skip(f"this version of Arrow does not write {values.type} to Parquet")
+    assert pq.read_table(pa.BufferReader(with_routes(values)))["extra"].combine_chunks().equals(values)
+
+
+def test_identifiers_that_occur_once_have_no_dictionary() -> None:
+    column = pq.read_metadata(pa.BufferReader(with_routes(UUIDS))).row_group(0).column(0)
+    assert "RLE_DICTIONARY" not in column.encodings
+
+
+def with_routes(values: pa.Array) -> pa.Buffer:
+    """Return a file with a column of a log, and those of the result."""
+    sink = pa.BufferOutputStream()
+    with opened("parquet", sink, pa.schema([("extra", values.type), *ROUTED])) as write:
+        write(pa.table({"extra": values}), ROUTER.route_batch(COLUMNS["exchange"], COLUMNS["routing_key"]))
+    return sink.getvalue()
 
 
 def test_a_slice_of_many_copies_is_written_in_several_row_groups(monkeypatch: pytest.MonkeyPatch) -> None:
