@@ -30,7 +30,7 @@ from dfa_router.logs.json_lines import plain_json
 from dfa_router.logs.marks import NO_CHARACTER, NO_RECORD, NO_UTF8
 from dfa_router.strict_json import loads
 
-__all__ = ["TRACE", "RecordError", "as_json", "count_json", "json_records", "records_table"]
+__all__ = ["TRACE", "RecordError", "as_json", "count_json", "headers_json", "json_records", "records_table"]
 
 
 class RecordError(ValueError):
@@ -112,6 +112,20 @@ def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def headers_json(properties: Any) -> str:
+    """Return the headers among the properties of a record; raises :class:`RecordError` for what no broker writes as such."""
+    if properties == []:  # as older brokers write an empty table
+        return "{}"
+    if not isinstance(properties, dict):
+        raise RecordError("properties are no object")
+    headers = properties.get("headers")
+    if not headers:
+        return "{}"
+    if not isinstance(headers, dict):
+        raise RecordError("headers are no object")
+    return as_json(headers)
+
+
 def _plain(block: Block) -> pa.Table:
     """Return the records of a block; raises ``ArrowInvalid`` and ``ValueError`` where a line is not as the plugin writes it."""
     table = _arrow(block.data.replace(_NONE, _NULL), _READ)
@@ -163,21 +177,8 @@ def _properties(text: str) -> tuple[list[str], list[str]]:
             place += 1
         value, end = scan(line, place)
         properties.append(line[place:end])
-        headers.append(_headers(value))
+        headers.append(headers_json(value))
     return properties, headers
-
-
-def _headers(properties: Any) -> str:
-    if properties == []:  # as older brokers write an empty table
-        return "{}"
-    if not isinstance(properties, dict):
-        raise RecordError("properties are no object")
-    headers = properties.get("headers")
-    if not headers:
-        return "{}"
-    if not isinstance(headers, dict):
-        raise RecordError("headers are no object")
-    return as_json(headers)
 
 
 def _sizes(payload: pa.Array) -> pa.Array:
@@ -235,9 +236,9 @@ def _record(found: Any) -> dict[str, Any]:
     else:
         row["queue"] = found["queue"]
     channel = found.get("channel")
-    row["channel"] = channel if isinstance(channel, int) and 0 <= channel < 2**31 else None
+    row["channel"] = channel if type(channel) is int and 0 <= channel < 2**31 else None
     properties = found.get("properties", {})
-    row["headers"] = _headers(properties)
+    row["headers"] = headers_json(properties)
     row["properties"] = as_json(properties or {})
     row["payload_bytes"] = len(row["payload"]) // 4 * 3 - row["payload"][-2:].count("=")
     return row

@@ -21,7 +21,7 @@ from dfa_router.logs.erlang_terms import Atom, TermError, read_term
 from dfa_router.logs.lines import BLOCK_BYTES, open_piece
 from dfa_router.logs.marks import NO_RECORD, NO_UTF8
 from dfa_router.logs.parts import TextPiece
-from dfa_router.logs.trace_records import RecordError, as_json, records_table
+from dfa_router.logs.trace_records import RecordError, as_json, headers_json, records_table
 
 __all__ = ["count_text", "last_beginning", "record_blocks", "text_records"]
 
@@ -122,6 +122,8 @@ def _record(raw: bytes) -> tuple[dict[str, Any], str | None]:
         found[name], place = raw[place:end], end
     keys, place = read_term(raw, place + len(b"\nRouting keys: "))
     row: dict[str, Any] = {"routing_keys": _texts(keys)}
+    if not keys:
+        raise RecordError("it has no routing key")
     if raw.startswith(b"\nQueue:        ", place):
         end = raw.find(b"\nProperties:   ", place)
         found["queue"], place = raw[place + 15 : end], end
@@ -142,7 +144,7 @@ def _record(raw: bytes) -> tuple[dict[str, Any], str | None]:
     row |= {
         "routing_key": row["routing_keys"][0],
         "cc": row["routing_keys"][1:],
-        "headers": as_json(held.get("headers", {})),
+        "headers": headers_json(held),
         "properties": as_json(held),
         "payload": b64encode(payload).decode(),
         "payload_bytes": len(payload),
@@ -172,7 +174,9 @@ def _value(kind: Any, value: Any) -> Any:
         return [_value(*_pair(one)) for one in value]
     if kind == "decimal":
         scale, digits = _pair(value)
-        return digits / 10**scale if isinstance(scale, int) and 0 <= scale < 256 and isinstance(digits, int) else None
+        if not (isinstance(scale, int) and 0 <= scale < 2**8 and isinstance(digits, int) and abs(digits) < 2**32):
+            raise TermError("a decimal is not of 8 bits for its places and 32 for its digits, as AMQP has it")
+        return digits / 10**scale
     if isinstance(value, bytes):
         try:
             return value.decode()

@@ -154,6 +154,14 @@ def test_lines_that_are_no_records_are_marked(change: dict[str, Any], reason: st
     assert table["routing_key"].to_pylist() == ["a.b", None]
 
 
+def test_a_channel_that_is_no_number_is_null() -> None:
+    good = json.loads(LOGS["json"].read_text("utf-8").splitlines()[0])
+    for channel in (True, "1", 2**31, None):
+        block, table = json_records(json.dumps(good | {"channel": channel}).encode() + b"\nno json\n")
+        assert [mark.row for mark in block.marks] == [1], "the record itself is one"
+        assert table["channel"].to_pylist() == [None, None]
+
+
 def test_deep_objects_are_marked_rows_and_no_crash() -> None:
     good = json.loads(LOGS["json"].read_text("utf-8").splitlines()[0])
     deep = json.dumps(good).replace(
@@ -189,16 +197,27 @@ def test_equal_whether_arrow_reads_the_lines_or_not() -> None:
 def test_text_that_is_no_record_ends_in_marks() -> None:
     data = LOGS["text"].read_bytes()
     record = data[: data.index(b"\n" + b"=" * 80, 1)]
+    keys = re.search(rb"Routing keys: .*", record)
+    properties = re.search(rb"Properties:   .*\n(?=Payload: )", record, re.DOTALL)
+    assert keys is not None
+    assert properties is not None
     for old, new in [
         (b"[<<", b"[<"),
         (b"Payload: ", b"Payloud: "),
         (b"Node:  ", b"Nude:  "),
         (b"Exchange: ", b"Exchunge: "),
+        (keys[0], b"Routing keys: []"),
+        (properties[0], b"Properties:   5\n"),
+        (properties[0], b"Properties:   atom\n"),
+        (properties[0], b'Properties:   [{<<"headers">>,longstr,<<"x">>}]\n'),
+        (properties[0], b'Properties:   [{<<"headers">>,table,[{<<"n">>,decimal,{0,%b}}]}]\n' % (b"9" * 399)),
     ]:
+        assert old in record
         block, table = text_records(record.replace(old, new))
         assert [mark.row for mark in block.marks] == [0]
         assert isinstance(block.marks[0], Mark)
         assert table["routing_key"].to_pylist() == [None]
+        assert (block.marks[0].problem or "").startswith(NO_RECORD)
 
 
 @given(st.binary(max_size=60))
