@@ -3,12 +3,11 @@ r"""A block of CSV lines as Arrow can read it: as many fields in each as the fil
 Quotation marks are taken as RFC 4180 has them: around a whole field, doubled within. Where one stands elsewhere, it is left to
 Spark's parser what it means, by :class:`OtherWayError`. A line with more fields, or fewer, is cut or filled up, and marked. An
 empty field is null, in quotation marks or not; but the empty name is that of the default exchange, so an empty exchange or
-routing key is the empty text.
+routing key is the empty text, in whatever case its column is written.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 
@@ -21,14 +20,20 @@ from dfa_router.logs.blocks import BLANK, Block, Mark, is_utf8, java_text, with_
 from dfa_router.logs.marks import NO_FIELDS, NO_UTF8
 from dfa_router.logs.partitions import OtherWayError
 
-__all__ = ["csv_columns", "csv_line_by_line", "header_of", "plain_csv", "without_header"]
-
-NAMES = ("exchange", "routing_key")
-"""The columns in which an empty field is the empty text."""
+__all__ = ["csv_columns", "csv_line_by_line", "has_empty_text", "header_of", "plain_csv", "without_header"]
 
 _FIELD = re.compile(r'("(?:[^"]|"")*"|[^",]*)(,|$)')
 
 _QUOTE, _COMMA, _END = b'",\n'
+
+
+def has_empty_text(name: str) -> bool:
+    """Tell whether an empty field of a column is the empty text, and not null.
+
+    >>> has_empty_text("Routing_Key"), has_empty_text("note")
+    (True, False)
+    """
+    return name.lower() in {"exchange", "routing_key"}
 
 
 def header_of(data: bytes) -> tuple[str, ...]:
@@ -40,7 +45,7 @@ def header_of(data: bytes) -> tuple[str, ...]:
     line, _ = _first_line(with_line_feeds(data))
     if not is_utf8(line) or not _is_regular(line + b"\n") or b"\0" in line:
         raise OtherWayError("it has a file whose header is no plain CSV")
-    names = tuple(next(csv.reader([line.decode()], strict=True), ()))
+    names = tuple(map(_unquoted, _fields(line.decode()))) if line else ()
     if len({name.lower() for name in names}) < len(names) or any(name.strip() != name or not name for name in names):
         raise OtherWayError("it has a file whose header names a column twice, or not at all")
     return names
@@ -107,11 +112,11 @@ def csv_columns(block: Block, names: Sequence[str]) -> pa.Table:
         raise pa.ArrowInvalid(f"{block.rows} lines were read as {len(table)} rows")
     whole = np.ones(block.rows, bool)
     whole[[mark.row for mark in block.marks if mark.problem == NO_FIELDS]] = False
-    for name in NAMES:
-        if name in names and table[name].null_count:
+    for place, name in enumerate(names):
+        if has_empty_text(name) and table[name].null_count:
             column = table[name].combine_chunks()
             empty = pc.and_(pc.is_null(column), pa.array(whole))
-            table = table.set_column(names.index(name), name, pc.if_else(empty, "", column))
+            table = table.set_column(place, name, pc.if_else(empty, "", column))
     return table
 
 
@@ -123,6 +128,10 @@ def _fields(line: str) -> list[str]:
         if not field[2]:
             break
     return found
+
+
+def _unquoted(field: str) -> str:
+    return field[1:-1].replace('""', '"') if field.startswith('"') else field
 
 
 def _is_regular(lines: bytes) -> bool:

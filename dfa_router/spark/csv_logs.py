@@ -13,6 +13,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from dfa_router.errors import MessagesError
+from dfa_router.logs.csv_lines import has_empty_text
 from dfa_router.logs.marks import NO_FIELDS, NO_UTF8, READ_PROBLEM, UNREADABLE, free_name
 from dfa_router.spark.log_lines import CORRUPT, as_path
 from dfa_router.spark.route import quoted
@@ -79,9 +80,7 @@ def _rows(
     problem = sf.when(broken, NO_FIELDS).when(damaged, NO_UTF8)
     # CSV has no null, and the empty name is that of the default exchange.
     kept = [
-        sf.when(broken | text.isNotNull(), text).otherwise("").alias(field.name)
-        if field.name in {"exchange", "routing_key"}
-        else text
+        sf.when(broken | text.isNotNull(), text).otherwise("").alias(field.name) if has_empty_text(field.name) else text
         for field, text in zip(header, texts, strict=True)
     ]
     if rows.where(broken).limit(1).collect():

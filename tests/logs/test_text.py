@@ -121,6 +121,21 @@ def test_headers_that_spark_would_change_are_left_to_it(header: bytes) -> None:
         header_of(header + b"\n1,2\n")
 
 
+@pytest.mark.parametrize("name", ['a, "b"', '"', "x" * 200_000])
+def test_a_header_is_read_whatever_stands_in_quotation_marks(name: str) -> None:
+    quoted = name.replace('"', '""')
+    assert header_of(f'"{quoted}",routing_key\n1,2\n'.encode()) == (name, "routing_key")
+
+
+@pytest.mark.parametrize("header", ["exchange,routing_key,note", "Exchange,Routing_Key,Note"])
+@pytest.mark.parametrize("lines", [",q1,\nx,,a\n", ",q1,\nx,,a\nx\n"])
+def test_an_empty_name_is_text_in_whatever_case_its_column_is_written(tmp_path: Path, header: str, lines: str) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text(f"{header}\n{lines}")
+    found = [tuple(row.values())[:3] for row in rows(planned(log, "csv"))]
+    assert found == [("", "q1", None), ("x", "", "a"), ("x", None, None)][: len(found)]
+
+
 def test_json_is_written_so_that_it_is_read_back() -> None:
     texts = ["", '"', "\\", "a\\u0041", *map(chr, range(128)), "ä\u2028\U0001f600", None]
     numbers = [0.0, -0.0, 3.0, 1e300, 5e-324, 0.1, None]

@@ -95,13 +95,14 @@ def test_csv_files_are_read_by_their_own_headers(spark: SparkSession, tmp_path: 
         "exchange,routing_key,n\nx,a,1\nx,,2\nx,a\n".replace("x,a\n", "x,a,3,4\n")
     )
     (log / "day=1" / "c%20.csv").write_bytes(b"\xef\xbb\xbfn,routing_key,vhost,exchange\n4,a,b,x\n")
-    (log / "day=2" / "d.csv").write_text("exchange,routing_key,n\nx,a,5\n")
+    (log / "day=2" / "d.csv").write_text("Exchange,Routing_Key,n\nx,a,5\n,,6\n")
     rows = routed(spark, log, "csv", tmp_path / "out")
-    assert [row["n"] for row in rows] == ["1", "2", "3", "4", "5"]
-    assert [row["day"] for row in rows] == [1, 1, 1, 1, 2]
-    assert [row["vhost"] for row in rows] == [None, None, None, "b", None]
-    assert [row["routing_key"] for row in rows] == ["a", "", "a", "a", "a"]
-    assert [row["unreadable_line"] for row in rows] == [None, None, "x,a,3,4", None, None]
+    assert [row["n"] for row in rows] == ["1", "2", "3", "4", "5", "6"]
+    assert [row["day"] for row in rows] == [1, 1, 1, 1, 2, 2]
+    assert [row["vhost"] for row in rows] == [None, None, None, "b", None, None]
+    assert [row["exchange"] for row in rows] == ["x", "x", "x", "x", "x", ""]
+    assert [row["routing_key"] for row in rows] == ["a", "", "a", "a", "a", ""]
+    assert [row["unreadable_line"] for row in rows] == [None, None, "x,a,3,4", None, None, None]
     assert rows[3]["queues"] == ["r"]
     assert rows[0]["problem"] == "vhost is null"
     assert rows[2]["problem"].startswith("the line has another number of fields")
