@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from pyarrow import fs
 
+from dfa_router.errors import MessagesError
+
 __all__ = ["STORE_ERRORS", "Found", "Place", "found", "is_pattern", "is_remote", "place_of"]
 
 SCHEMES = ("s3", "gs", "gcs", "hdfs", "abfs", "abfss")
@@ -85,7 +87,8 @@ def place_of(path: str) -> Place | None:
 def found(place: Place, *, pattern: bool) -> Iterator[Found]:
     """Yield the data files of a file, a folder with all below it, or a pattern of either, sorted by their paths.
 
-    Names that begin with a dot or an underscore are no data, as Spark has it. Raises ``OSError`` and ``pa.ArrowException``.
+    Names that begin with a dot or an underscore are no data, as Spark has it. Raises ``OSError`` and ``pa.ArrowException``, and
+    :class:`MessagesError` for a text that is no pattern.
     """
     roots = _matching(place) if pattern else [place.store.get_file_info(place.path)]
     return chain.from_iterable(_below(place.store, root) for root in sorted(roots, key=lambda root: root.path))
@@ -155,7 +158,21 @@ def _expression(part: str) -> re.Pattern[str]:
         elif piece == "?":
             text += "[^/]"
         elif len(piece) > 1:
-            text += piece.replace("\\", "\\\\").replace("[!", "[^")
+            text += _one_of(piece, part)
         else:
             text += re.escape(piece)
     return re.compile(text + ")" * depth)
+
+
+def _one_of(brackets: str, part: str) -> str:
+    """Return characters in brackets as a regular expression has them; raises :class:`MessagesError` where there are none."""
+    inside = re.sub(r"[\\\[&~|]", r"\\\g<0>", brackets[1:-1])
+    text = f"[{re.sub('^!', '^', inside)}]"
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise MessagesError(
+            f"{part!r} is no pattern of names, and nothing local is called so: {brackets} names no character; between brackets "
+            "stand characters, or ranges such as a-z"
+        ) from error
+    return text

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from dfa_router.errors import MessagesError
+from dfa_router.logs.listing import files_of
 from dfa_router.logs.partitions import partition_types
 from dfa_router.logs.stores import found, is_pattern, place_of
 
@@ -34,6 +37,25 @@ def test_patterns_mean_what_they_mean_to_spark(tmp_path: Path, pattern: str, exp
     assert place is not None
     files = [Path(file.path).relative_to(tmp_path).as_posix() for file in found(place, pattern=True)]
     assert files == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "brackets"), [("a[].csv", "[]"), ("[z-a]", "[z-a]"), ("[!]*", "[!]"), ("[a][^]", "[^]")]
+)
+def test_brackets_without_characters_are_no_pattern(tmp_path: Path, name: str, brackets: str) -> None:
+    place = place_of(str(tmp_path / name))
+    assert place is not None
+    (tmp_path / "a").touch()
+    with pytest.raises(MessagesError, match=re.escape(f"{brackets} names no character")):
+        files_of(place, pattern=True)
+
+
+def test_signs_of_regular_expressions_are_characters_between_brackets(tmp_path: Path) -> None:
+    for name in ("&.csv", "[.csv", "\\.csv", "~.csv", "a.csv"):
+        (tmp_path / name).touch()
+    place = place_of(str(tmp_path / r"[&&[\~~].csv"))
+    assert place is not None
+    assert [Path(file.path).name for file in files_of(place, pattern=True)] == ["&.csv", "[.csv", "\\.csv", "~.csv"]
 
 
 def test_a_name_that_looks_like_a_pattern_is_a_name_where_it_exists(tmp_path: Path) -> None:
