@@ -40,10 +40,16 @@ class Found:
 
 
 def local_names(folder: str, pattern: str) -> Sequence[str]:
-    """Return the names in a folder of this machine that a pattern matches."""
+    """Return the names in a folder of this machine that a pattern matches; none where the folder may not be looked at."""
+    if "*" not in pattern:
+        return [pattern] if os.path.lexists(f"{folder}/{pattern}") else ()
     try:
         return fnmatch.filter(os.listdir(folder), pattern)  # noqa: PTH208 - only names are asked for
-    except (FileNotFoundError, NotADirectoryError):
+    except (
+        FileNotFoundError,
+        NotADirectoryError,
+        PermissionError,
+    ):  # a folder above a log may be closed to its readers
         return ()
 
 

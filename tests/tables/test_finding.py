@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,26 @@ def test_a_folder_or_pattern_inside_of_a_table_is_refused(
 def test_a_single_file_of_a_table_may_be_named(tmp_path: Path) -> None:
     made(tmp_path, "_delta_log/0.json", "day=1/a.parquet")
     assert table_at(f"{tmp_path}/day=1/a.parquet") is None
+
+
+def test_a_log_may_lie_below_folders_that_nobody_may_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``/home`` often is; that a name is there can be seen all the same."""
+    made(
+        tmp_path, "closed/metadata/x", "closed/logs/a.parquet", "closed/table/_delta_log/0.json", "closed/table/day=1/a"
+    )
+    listed = os.listdir
+
+    def refusing(folder: str) -> list[str]:
+        if folder in (f"{tmp_path}/closed", f"{tmp_path}/closed/metadata"):
+            raise PermissionError(13, "Permission denied", folder)
+        return listed(folder)
+
+    monkeypatch.setattr(os, "listdir", refusing)
+    assert table_at(f"{tmp_path}/closed/logs/a.parquet") is None
+    assert table_at(f"{tmp_path}/closed/logs") is None
+    assert table_at(f"{tmp_path}/closed/table") == Found(format="delta", root=f"{tmp_path}/closed/table")
+    with pytest.raises(MessagesError, match="lies in the Delta table"):
+        table_at(f"{tmp_path}/closed/table/day=1")
 
 
 def test_hudi_is_refused_with_what_to_do_instead(tmp_path: Path) -> None:
