@@ -1,7 +1,8 @@
 """Iceberg tables, whose metadata and manifests ``pyiceberg`` reads.
 
 Iceberg knows columns by number, and files have them by the name of the day on which they were written. Here they are read by
-name, so a table where a name ever stood for another column is refused. So are delete files, and data that is not in Parquet.
+name, so a table where a name ever stood for another column is refused. So are columns with a value for rows that are older than
+they, which stands in no file, delete files, and data that is not in Parquet.
 In the URIs of this format nothing is encoded.
 """
 
@@ -38,6 +39,7 @@ def read(found: Found) -> Table:
         schema = scan.projection()
         tasks = [] if snapshot is None else list(scan.plan_files())
     _check_names(found.root, schema, list(table.schemas().values()))
+    _check_defaults(found.root, schema)
     for task in tasks:
         _check(found.root, task)
     columns = _plain(schema.as_arrow())
@@ -84,6 +86,16 @@ def _check_names(root: str, schema: Any, schemas: list[Any]) -> None:
                     f"{root}: its column {name!r} was renamed or replaced, so that older files have columns by other names: write "
                     "it as Parquet or into a new table first"
                 )
+
+
+def _check_defaults(root: str, schema: Any) -> None:
+    for field_id in sorted(schema.field_ids):
+        default = schema.find_field(field_id).initial_default
+        if default is not None:
+            raise MessagesError(
+                f"{root}: its column {schema.find_column_name(field_id)!r} is {default!r} in files that are older than it, which is "
+                "not read: have these rewritten into a new table, or write it as Parquet first"
+            )
 
 
 def _check(root: str, task: Any) -> None:

@@ -137,6 +137,17 @@ def test_a_table_whose_names_stood_for_other_columns_is_refused(catalog: Any, ag
         table_of(folder_of(table))
 
 
+@pytest.mark.parametrize("nested", [False, True], ids=["a column", "in a struct"])
+def test_a_column_with_a_value_for_older_rows_is_refused(catalog: Any, nested: bool) -> None:
+    rows = messages(0, 2, of={"a": 1})
+    table = catalog.create_table("logs.defaults", schema=rows.schema)
+    table.append(rows)
+    with table.update_schema() as update:
+        update.add_column(("of", "late") if nested else "late", LongType(), default_value=7)
+    with pytest.raises(dr.errors.MessagesError, match=r"its column '(of\.)?late' is 7 in files that are older than it"):
+        table_of(folder_of(table))
+
+
 class Deletes(ManifestWriterV2):
     """Writes manifests of delete files, which the library reads and does not write."""
 
