@@ -1,7 +1,8 @@
 """Folders named ``column=value``: which columns they give to the files below them, and of which types, as Spark has it.
 
 A column is an int, a bigint, a double or a date where every value is one, and text otherwise; ``__HIVE_DEFAULT_PARTITION__`` is
-null. What this leaves out: times, whose reading depends on Spark's time zone. Spark reads such logs itself.
+null. Where no folder is named so, folders say nothing. What this leaves out: times, whose reading depends on Spark's time zone.
+Spark reads such logs itself.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-__all__ = ["OtherWayError", "Partition", "partition_of", "partition_types"]
+__all__ = ["OtherWayError", "Partition", "partition_types", "partitions_of"]
 
 Partition = tuple[tuple[str, str | None], ...]
 """The columns that a file's folders name, with their values as text."""
@@ -31,12 +32,22 @@ class OtherWayError(Exception):
     """A log that Arrow would not read as Spark does; the text says why. It is left to Spark."""
 
 
-def partition_of(folders: Sequence[str]) -> Partition:
-    """Return what the folders of a file say; raises :class:`OtherWayError` for folders that are no partitions.
+def partitions_of(files: Sequence[Sequence[str]]) -> list[Partition]:
+    """Return what the folders of each file say: nothing, where no folder of any file is a ``column=value``.
 
-    >>> partition_of(["day=1", "shop=a%20b"])
-    (('day', '1'), ('shop', 'a b'))
+    Raises :class:`OtherWayError` where some folders are partitions, and others are not.
+
+    >>> partitions_of([["day=1", "shop=a%20b"]])
+    [(('day', '1'), ('shop', 'a b'))]
+    >>> partitions_of([[], ["2024", "old"]])
+    [(), ()]
     """
+    if not any("=" in folder for folders in files for folder in folders):
+        return [()] * len(files)
+    return list(map(_partition, files))
+
+
+def _partition(folders: Sequence[str]) -> Partition:
     named = []
     for folder in folders:
         name, equals, value = folder.partition("=")

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from dfa_router.logs import parts
 from dfa_router.logs.listing import files_of, of_each
 from dfa_router.logs.parquet_reading import ReadParquet
-from dfa_router.logs.partitions import OtherWayError, partition_of, partition_types
+from dfa_router.logs.partitions import OtherWayError, partition_types, partitions_of
 from dfa_router.logs.parts import Part, Piece, Read, part_bytes
 from dfa_router.logs.stores import Found, Place
 
@@ -68,7 +68,7 @@ def planned(place: Place, *, pattern: bool, cores: int) -> Plan:
     Raises :class:`OtherWayError` for a log that Spark has to read, if anybody: one that cannot be read at all is among these.
     """
     files = files_of(place, pattern=pattern)
-    partitions = [partition_of(file.folders) for file in files]
+    partitions = partitions_of([file.folders for file in files])
     types = partition_types(partitions)
     footers = footers_of(place.store, files)
     if any(footer.old_times for footer in footers) and any(footer.other_times for footer in footers):

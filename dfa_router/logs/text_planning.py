@@ -21,7 +21,7 @@ from dfa_router.logs.json_types import columns_of, merged
 from dfa_router.logs.lines import CODECS, blocks
 from dfa_router.logs.listing import files_of, of_each
 from dfa_router.logs.marks import READ_PROBLEM, UNREADABLE, free_name
-from dfa_router.logs.partitions import OtherWayError, partition_of, partition_types
+from dfa_router.logs.partitions import OtherWayError, partitions_of
 from dfa_router.logs.parts import Part, TextPiece, part_bytes
 from dfa_router.logs.planning import Plan
 from dfa_router.logs.stores import STORE_ERRORS, Found, Place
@@ -43,9 +43,9 @@ def text_parts(place: Place, kind: str, *, pattern: bool, cores: int) -> tuple[P
     for file in files:
         if file.path.lower().endswith(HADOOPS):
             raise OtherWayError(f"{file.path} is compressed in a form of Hadoop's own")
-    if kind == "csv" and any(file.folders for file in files):
+    # JSON lines and traces get no column of them, as with Spark.
+    if kind == "csv" and any(partitions_of([file.folders for file in files])):
         raise OtherWayError("its folders name columns")
-    partition_types([partition_of(file.folders) for file in files])  # JSON lines get no column of them, as with Spark
     most = part_bytes(sum(file.size + parts.OPENING_BYTES for file in files), cores)
     headers = _headers(place.store, files) if kind == "csv" else _forms(place.store, files) if kind == "trace" else {}
     return tuple(_parts(files, most, headers))

@@ -40,6 +40,8 @@ def csv_rows(session: SparkSession, path: str, lines: DataFrame, *, is_pattern: 
     for file, _, header in found:
         groups.setdefault(header.strip(), []).append(as_path(file))
     options: dict[str, bool | str] = dict(_OPTIONS)
+    if len(lines.columns) == 1:  # as the lines were found: no folder names a column
+        options["recursiveFileLookup"] = True
     if len(groups) < 2:
         parts = [[path]]
     elif len(lines.columns) > 1 and is_pattern:

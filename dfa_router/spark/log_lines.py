@@ -1,19 +1,44 @@
-"""What the readers of message logs share: the column that Spark adds, and the names of files as Spark gives and takes them."""
+"""What the readers of message logs share: the column that Spark adds, which files it takes, and their names as it gives and takes them."""
 
 from __future__ import annotations
 
 import re
 from urllib.parse import unquote
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.types import StringType, StructField
+from pyspark.sql.types import StringType, StructField, StructType
 
-__all__ = ["CORRUPT", "as_path", "escaped", "is_utf8", "shown"]
+from dfa_router.errors import MessagesError
+
+__all__ = ["CORRUPT", "as_path", "escaped", "is_utf8", "listing", "shown"]
 
 CORRUPT = StructField("line that Spark cannot parse", StringType())
 """The column in which Spark keeps the text of such lines while it reads. No log should have a column of this name, as Spark
 would not read it as one of the log's."""
+
+
+def listing(session: SparkSession, path: str) -> dict[str, bool]:
+    """Return the options with which Spark reads all files of a log, those in folders among them.
+
+    By itself it passes over files in folders, unless these name columns; then over files beside these folders. Raises
+    :class:`MessagesError` for the latter, which cannot be read together.
+    """
+    below = {"recursiveFileLookup": True}
+    if len(session.read.schema(StructType([CORRUPT])).text(path).columns) == 1:
+        return below
+
+    def files(**options: bool) -> DataFrame:
+        return session.read.format("binaryFile").options(**options).load(path).select("_metadata.file_path")
+
+    passed_over = sorted(row[0] for row in files(**below).subtract(files()).collect())
+    if passed_over:
+        more = f" and {len(passed_over) - 1} more files lie" if len(passed_over) > 1 else " lies"
+        raise MessagesError(
+            f"{path}: {shown(passed_over[0])}{more} beside folders that name columns (column=value), and would be left out: move such "
+            "files into such a folder, or route them apart"
+        )
+    return {}
 
 
 def as_path(uri: str) -> str:
@@ -45,4 +70,4 @@ def shown(uri: str) -> str:
     >>> shown("file:///logs/day%201.csv")
     '/logs/day 1.csv'
     """
-    return unquote(uri).removeprefix("file://")
+    return re.sub("^file:/+", "/", unquote(uri))

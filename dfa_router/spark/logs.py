@@ -25,6 +25,7 @@ from dfa_router.logs.stores import is_pattern
 from dfa_router.spark.csv_logs import csv_rows
 from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.spark.json_logs import json_rows
+from dfa_router.spark.log_lines import listing
 from dfa_router.spark.parquet_logs import parquet_rows
 from dfa_router.spark.route import quoted
 from dfa_router.spark.table_logs import found_table, table_rows
@@ -49,7 +50,7 @@ def read_messages(session: SparkSession, path: str, kind: str) -> MessageLog:
             return MessageLog(messages, messages.count())
         if kind == "trace":
             return MessageLog(*trace_rows(session, path))
-        lines = session.read.text(path).where(sf.col("value").rlike(r"\S"))
+        lines = session.read.options(**listing(session, path)).text(path).where(sf.col("value").rlike(r"\S"))
         if kind == "jsonl":
             return MessageLog(*json_rows(session, path, lines))
         return MessageLog(*csv_rows(session, path, lines, is_pattern=is_pattern(path)))

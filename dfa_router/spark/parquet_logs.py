@@ -6,14 +6,14 @@ Spark alone takes the columns of one file for those of all: where that file lack
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType
 
 from dfa_router.errors import MessagesError
 from dfa_router.spark.errors import SPARK_ERRORS
-from dfa_router.spark.log_lines import as_path, shown
+from dfa_router.spark.log_lines import as_path, listing, shown
 
 __all__ = ["parquet_rows"]
 
@@ -23,25 +23,26 @@ def parquet_rows(session: SparkSession, path: str) -> DataFrame:
 
     Raises :class:`MessagesError` for a column that has different types, which names two files, the types and the remedy.
     """
+    options = listing(session, path)
     try:
-        return _reader(session, path)
+        return _reader(session, path, **options)
     except SPARK_ERRORS as error:
         if not _is_conflict(error):
             raise
-        raise _conflict(session, path) from error
+        raise _conflict(session, path, options) from error
 
 
-def _reader(session: SparkSession, *paths: str) -> DataFrame:
-    return session.read.option("mergeSchema", True).parquet(*paths)
+def _reader(session: SparkSession, *paths: str, **options: bool) -> DataFrame:
+    return session.read.options(mergeSchema=True, **options).parquet(*paths)
 
 
 def _is_conflict(error: BaseException) -> bool:
     return "CANNOT_MERGE_SCHEMAS" in str(error)
 
 
-def _conflict(session: SparkSession, path: str) -> MessagesError:
+def _conflict(session: SparkSession, path: str, options: Mapping[str, bool]) -> MessagesError:
     """Find two files that differ, by halving: Spark merges the footers of many files in one job."""
-    files = sorted(session.read.parquet(path).inputFiles())
+    files = sorted(session.read.options(**options).parquet(path).inputFiles())
     later = _smallest(len(files), lambda count: _columns(session, files[:count]) is None)
     own = _columns(session, files[later - 1 : later])
     earlier = _smallest(later - 1, lambda count: _differing(_columns(session, files[:count]), own) is not None)

@@ -18,6 +18,7 @@ from dfa_router.logs.parts import Part, TextPiece
 from dfa_router.logs.text_reading import ReadText
 from dfa_router.logs.trace_reading import form_of
 from dfa_router.logs.trace_records import TRACE
+from dfa_router.spark.log_lines import listing
 
 __all__ = ["trace_rows"]
 
@@ -28,7 +29,7 @@ ROWS = 10_000
 
 def trace_rows(session: SparkSession, path: str) -> tuple[DataFrame, int]:
     """Return a row for each publication, and how many there are."""
-    files = session.read.format("binaryFile").load(path).select("path", "content")
+    files = session.read.format("binaryFile").options(**listing(session, path)).load(path).select("path", "content")
     schema = from_arrow_schema(SCHEMA.append(pa.field(READ_PROBLEM, pa.string())))
     rows = files.mapInArrow(_rows, schema)
     return rows, rows.agg(sf.count("*")).collect()[0][0]

@@ -218,7 +218,7 @@ def test_what_spark_merges_or_refuses_is_left_to_it(
 @pytest.mark.parametrize(
     ("paths", "reason"),
     [
-        (["a/1.parquet"], "'a', which is no column=value"),
+        (["day=1/1.parquet", "a/2.parquet"], "'a', which is no column=value"),
         (["day=1/1.parquet", "2.parquet"], "equally deep"),
         (["day=1/1.parquet", "month=2/2.parquet"], "equally deep"),
         (["n=1/1.parquet"], "is in its files and named by its folders"),
@@ -231,6 +231,14 @@ def test_folders_that_spark_reads_in_its_own_way_are_left_to_it(tmp_path: Path, 
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(messages(1), tmp_path / path)
     assert reason in other_way(tmp_path)
+
+
+def test_folders_that_name_no_columns_are_folders_and_nothing_else(tmp_path: Path) -> None:
+    for path in ("1.parquet", "2024/2.parquet", "old/er/3.parquet"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(messages(2), tmp_path / path)
+    made = plan(tmp_path)
+    assert (made.rows, made.schema.names) == (6, messages(2).column_names)
 
 
 def test_types_that_spark_alone_knows_are_left_to_it(tmp_path: Path) -> None:

@@ -108,6 +108,54 @@ def test_csv_files_are_read_by_their_own_headers(spark: SparkSession, tmp_path: 
     assert rows[2]["problem"].startswith("the line has another number of fields")
 
 
+def files_of(log: Path, kind: str, names: list[str]) -> None:
+    """Write a file with a message under each of these names."""
+    for number, name in enumerate(names):
+        file = log / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if kind == "parquet":
+            pq.write_table(pa.table({**KEYS, "n": [str(number)]}), file)
+        elif kind == "csv":
+            file.write_text(f"exchange,routing_key,n\nx,a,{number}\n")
+        else:
+            file.write_text(json.dumps({"exchange": "x", "routing_key": "a", "n": str(number)}) + "\n")
+
+
+@pytest.fixture(params=["files", "frames"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Have logs routed in one of the two ways."""
+    from dfa_router.logs.planning import OtherWayError
+    from dfa_router.spark import job
+
+    def refuse(*_: object) -> None:
+        raise OtherWayError("the test says so")
+
+    if request.param == "frames":
+        monkeypatch.setattr(job, "plan_of", refuse)
+    return str(request.param)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "csv"])
+def test_folders_that_name_no_columns_cost_no_row(spark: SparkSession, tmp_path: Path, kind: str, way: str) -> None:
+    files_of(tmp_path / "log", kind, ["a [1]", "2024/b", "old/er/c", "_hidden/d"])
+    rows = routed(spark, tmp_path / "log", kind, tmp_path / way)
+    assert [row["n"] for row in rows] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "csv"])
+def test_files_beside_folders_that_name_columns_are_read_or_told(
+    spark: SparkSession, tmp_path: Path, kind: str, way: str
+) -> None:
+    log = tmp_path / "log"
+    files_of(log, kind, ["day=1/a", "day=2/b", "c [1]", "d"])
+    if (kind, way) == ("jsonl", "files"):  # which gets no columns of folders
+        assert [row["n"] for row in routed(spark, log, kind, tmp_path / "out")] == ["0", "1", "2", "3"]
+        return
+    left = rf"log: {log}/c \[1\] and 1 more files lie beside folders that name columns .* would be left out: move"
+    with pytest.raises(dr.MessagesError, match=left):
+        routed(spark, log, kind, tmp_path / "out")
+
+
 @pytest.mark.parametrize("line", ['[{"exchange": "x", "routing_key": "a", "z": 1}]', '\ufeff{"exchange": "x", "z": 1}'])
 def test_a_line_that_is_no_object_is_kept_though_spark_finds_columns_in_it(
     spark: SparkSession, tmp_path: Path, line: str
