@@ -22,7 +22,7 @@ from dfa_router.logs.stores import Place, found
 from dfa_router.logs.trace_reading import form_of
 from dfa_router.logs.trace_text import LONGEST_BEGINNING, last_beginning
 
-__all__ = ["Offset", "ends_of", "pieces_between"]
+__all__ = ["Offset", "check_length", "ends_of", "pieces_between"]
 
 Offset = dict[str, list[Any]]
 """For each path: how far it was read, its form, how many bytes of its beginning are known, and their digest."""
@@ -64,8 +64,14 @@ def ends_of(place: Place, *, pattern: bool) -> Offset:
 
 
 def pieces_between(place: Place, start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[TextPiece]:
-    """Yield what lies between two offsets of a place, in pieces of at most :data:`PIECE_BYTES`; raises ``OSError``."""
+    """Yield what lies between two offsets of a place, in pieces of at most :data:`PIECE_BYTES`.
+
+    Raises what :func:`check_length` does, and ``OSError``.
+    """
     for path, (last, form, *_) in sorted(end.items()):
+        if start.get(path) == end[path]:  # nothing was added, so it may be gone by now
+            continue
+        check_length(place.store, path, last)
         first = 0
         if path in start:
             first, _, known, digest = start[path]
@@ -76,6 +82,16 @@ def pieces_between(place: Place, start: Mapping[str, Any], end: Mapping[str, Any
                 first = 0
         for begin in range(first, last, PIECE_BYTES):
             yield TextPiece(path, begin, min(begin + PIECE_BYTES, last), 0, 0, (form,))
+
+
+def check_length(store: Any, path: str, least: int) -> None:
+    """Raise :class:`MessagesError` for a file that has not as many bytes any more as were seen in it, or is gone."""
+    size = store.get_file_info(path).size
+    if size is None or size < least:
+        raise MessagesError(
+            f"{path}: {'is not there any more' if size is None else 'was cut while it was read'}; start with a new checkpoint to read "
+            "what is there now"
+        )
 
 
 def _digest(data: bytes) -> str:

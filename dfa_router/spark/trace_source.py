@@ -23,12 +23,13 @@ from pyspark.sql.types import StructType
 from dfa_router.errors import MessagesError
 from dfa_router.logs.blocks import Mark
 from dfa_router.logs.marks import UNREADABLE
+from dfa_router.logs.partitions import OtherWayError
 from dfa_router.logs.parts import TextPiece
 from dfa_router.logs.stores import Place, is_pattern, place_of
 from dfa_router.logs.text_planning import text_parts
 from dfa_router.logs.trace_reading import trace_tables
 from dfa_router.logs.trace_records import TRACE
-from dfa_router.logs.trace_tailing import ends_of, pieces_between
+from dfa_router.logs.trace_tailing import check_length, ends_of, pieces_between
 
 __all__ = ["READ_PROBLEM", "SCHEMA", "TraceSource"]
 
@@ -106,7 +107,13 @@ class _Reader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """Divide the files."""
         options = self._options
-        parts = text_parts(options.place, "trace", pattern=is_pattern(options.path), cores=os.cpu_count() or 1)
+        try:
+            parts = text_parts(options.place, "trace", pattern=is_pattern(options.path), cores=os.cpu_count() or 1)
+        except OtherWayError as error:
+            raise MessagesError(
+                f"{options.path}: cannot be read: {error}; give a file that rabbitmq_tracing wrote, as it is or compressed by gzip or bzip2, "
+                "a folder or a pattern of such files"
+            ) from error
         return [_Partition(part.pieces, growing=False) for part in parts]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -143,10 +150,8 @@ def _read(options: _Options, partition: InputPartition) -> Iterator[pa.RecordBat
     assert isinstance(partition, _Partition)
     store = options.place.store
     for piece in partition.pieces:
-        if partition.growing and piece.end is not None and store.get_file_info(piece.path).size < piece.end:
-            raise MessagesError(
-                f"{piece.path}: was cut while it was read; start with a new checkpoint to read what is there now"
-            )
+        if partition.growing and piece.end is not None:
+            check_length(store, piece.path, piece.end)
         for block, table in trace_tables(store, piece, published=options.published):
             marked = _marked(table, block.marks).combine_chunks()
             yield from marked.to_batches(max_chunksize=ROWS)

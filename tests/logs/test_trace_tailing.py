@@ -78,6 +78,24 @@ def test_another_file_under_the_old_name_is_read_from_its_beginning(tmp_path: Pa
     assert len(between(tmp_path, first, ends_of(place(tmp_path), pattern=False))) == 1
 
 
+def test_a_file_that_is_gone_or_cut_is_told_where_something_of_it_was_not_read(tmp_path: Path) -> None:
+    data = (DATA / "rabbitmq-3.10-json.log").read_bytes()
+    first, second = data[: data.index(b"\n") + 1], data
+    log = tmp_path / "a.log"
+    log.write_bytes(first)
+    start = ends_of(place(tmp_path), pattern=False)
+    log.write_bytes(second)
+    end = ends_of(place(tmp_path), pattern=False)
+    log.write_bytes(first)
+    with pytest.raises(MessagesError, match=r"a\.log: was cut while it was read; start with a new checkpoint"):
+        between(tmp_path, start, end)
+    log.unlink()
+    for begun in ({}, start):
+        with pytest.raises(MessagesError, match=r"a\.log: is not there any more; start with a new checkpoint"):
+            between(tmp_path, begun, end)
+    assert between(tmp_path, end, end) == []
+
+
 def test_what_is_not_there_yet_and_what_cannot_grow(tmp_path: Path) -> None:
     (tmp_path / "empty.log").write_bytes(b"")
     (tmp_path / "begun.log").write_bytes(b'{"type":')

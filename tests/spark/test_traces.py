@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dfa_router.errors import EnvironmentLacksError
+from dfa_router.errors import EnvironmentLacksError, MessagesError
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 
 if TYPE_CHECKING:
@@ -93,6 +93,37 @@ def test_what_is_wrong_is_said(spark: SparkSession, source: str, tmp_path: Path)
     ):
         with pytest.raises(PySparkException, match=said):
             reader.load().collect()
+
+
+def test_a_folder_is_read_with_all_below_it_and_one_without_a_trace_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark.sql.datasource")
+    from dfa_router.spark.trace_source import TraceSource
+
+    def count() -> int:
+        source = TraceSource({"path": str(tmp_path)})
+        reader = source.reader(source.schema())
+        return sum(len(batch) for part in reader.partitions() for batch in reader.read(part))
+
+    with pytest.raises(MessagesError, match=f"{tmp_path}: cannot be read: there are no files; give a file"):
+        count()
+    for name in ("a.log", "old/b.log", "day=1/c.log"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(records("json", 2))
+    assert count() == 6
+
+
+def test_a_growing_file_that_is_gone_before_it_was_read_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark.sql.datasource")
+    from dfa_router.spark.trace_source import TraceSource
+
+    log = tmp_path / "a.log"
+    log.write_bytes(records("json", 2))
+    source = TraceSource({"path": str(tmp_path)})
+    reader: Any = source.streamReader(source.schema())
+    (part,) = reader.partitions(reader.initialOffset(), reader.latestOffset())
+    log.unlink()
+    with pytest.raises(MessagesError, match=r"a\.log: is not there any more; start with a new checkpoint"):
+        list(reader.read(part))
 
 
 def step(spark: SparkSession, source: str, folder: Path) -> None:
