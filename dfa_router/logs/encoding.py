@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from dfa_router.rabbitmq.columns import RoutedBatch
 from dfa_router.rabbitmq.routed_columns import CHOICES, routed_fields
 
-__all__ = ["Encoding", "added_columns"]
+__all__ = ["Encoding", "added_columns", "runs"]
 
 MOST_NAMES = 1 << 24
 """Of a list column that is made at a time: a slice whose messages go to more queues becomes several row groups."""
@@ -101,7 +101,7 @@ def added_columns(batch: RoutedBatch) -> Iterator[tuple[slice, list[pa.Array]]]:
     chosen = [batch.one_of] if batch.topology.chooses else []
     lists = [_coded(one) for one in (batch.queues, batch.not_simulated, *chosen)]
     names = sum(np.diff(one.offsets.to_numpy()) for one in lists)
-    for rows in _runs(np.cumsum(names[ids], dtype=np.int64)):
+    for rows in runs(np.cumsum(names[ids], dtype=np.int64), MOST_NAMES):
         some = pa.array(ids[rows])
         queues, unknown, *choices = (one.take(some) for one in lists)
         yield rows, [queues, pa.array(batch.routed[ids[rows]]), unknown, batch.problem[rows], *choices]
@@ -126,14 +126,14 @@ def _coded_type(kind: pa.DataType, *, listed: bool = False) -> pa.DataType:
     return pa.dictionary(pa.int32(), pa.string()) if listed and pa.types.is_string(kind) else kind
 
 
-def _runs(ends: np.ndarray[Any, np.dtype[np.int64]]) -> Iterator[slice]:
-    """Divide rows so that each run has few names, or is one row; ``ends`` says how many names there are up to each row.
+def runs(ends: np.ndarray[Any, np.dtype[np.int64]], most: int) -> Iterator[slice]:
+    """Divide rows so that each run has at most so much, or is one row; ``ends`` says how much there is up to each row.
 
-    >>> list(_runs(np.array([MOST_NAMES, MOST_NAMES + 1, MOST_NAMES + 2])))
+    >>> list(runs(np.array([10, 11, 12]), 10))
     [slice(0, 1, None), slice(1, 3, None)]
     """
     first = held = 0
     while first < len(ends):
-        last = max(first + 1, int(np.searchsorted(ends, held + MOST_NAMES, side="right")))
+        last = max(first + 1, int(np.searchsorted(ends, held + most, side="right")))
         yield slice(first, last)
         first, held = last, int(ends[last - 1])

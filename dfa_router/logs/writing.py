@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv as arrow_csv
 
 from dfa_router.logs.counting import text_of
-from dfa_router.logs.encoding import Encoding, added_columns
+from dfa_router.logs.encoding import Encoding, added_columns, runs
 from dfa_router.logs.json_text import is_written, json_lines, json_texts
 from dfa_router.rabbitmq.columns import RoutedBatch
 
@@ -24,6 +25,9 @@ __all__ = ["ENDINGS", "opened", "writable"]
 
 ENDINGS = {"parquet": "parquet", "jsonl": "json", "csv": "csv"}
 """The endings of the files of each format, as Spark names them."""
+
+MOST_NAME_BYTES = 1 << 26
+"""Of the names that are written as text at a time: as JSON they may be a dozen times as long, and a column of Arrow has 2 GiB."""
 
 Write = Callable[[pa.Table, RoutedBatch], None]
 """Takes columns of a log, and what became of each row."""
@@ -60,17 +64,22 @@ def opened(kind: str, sink: Any, schema: pa.Schema, *, old_times: bool = False) 
             if not writers:
                 closing.enter_context(encoding.writer(sink, None))
     elif kind == "jsonl":
-        yield lambda table, batch: _write_text(sink, json_lines(_well_formed(_joined(table, batch, schema))))
+        yield _in_runs(schema, lambda rows: _write_text(sink, json_lines(rows)))
     else:
         texts = pa.schema([(field.name, _in_csv(field.type)) for field in schema])
         with arrow_csv.CSVWriter(sink, texts) as csv_writer:
-            yield lambda table, batch: csv_writer.write_table(
-                _without_nesting(_well_formed(_joined(table, batch, schema)), texts)
-            )
+            yield _in_runs(schema, lambda rows: csv_writer.write_table(_without_nesting(rows, texts)))
 
 
-def _joined(table: pa.Table, batch: RoutedBatch, schema: pa.Schema) -> pa.Table:
-    return pa.table([*table.columns, *batch.columns()], schema=schema)
+def _in_runs(schema: pa.Schema, write: Callable[[pa.Table], None]) -> Write:
+    """Return what hands a result's rows to a function, as many at a time as have few names."""
+
+    def write_all(table: pa.Table, batch: RoutedBatch) -> None:
+        for rows in runs(np.cumsum(batch.name_bytes), MOST_NAME_BYTES):
+            some = table.slice(rows.start, rows.stop - rows.start)
+            write(_well_formed(pa.table([*some.columns, *batch.sliced(rows).columns()], schema=schema)))
+
+    return write_all
 
 
 def _in_csv(kind: pa.DataType) -> pa.DataType:

@@ -10,7 +10,7 @@ The messages of a batch take few *routes*. So the answer is a route number for e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -175,6 +175,29 @@ class RoutedBatch:
             routed = pa.array(self.routed[self.route_ids])
         chosen = self.one_of.take(ids) if topology.chooses else _no_choices(len(ids))  # most topologies have none
         return RoutedColumns(queues, routed, unknown, self.problem, chosen, topology.chooses)
+
+    @once
+    def name_bytes(self) -> npt.NDArray[np.int64]:
+        """For each message how many bytes its names have in :meth:`columns`."""
+        positions, first = self.routes.positions, self.topology.numbering.choice(0)
+        sizes = np.zeros(len(positions), np.int64)
+        for texts in (self.topology.queue_texts, self.topology.exchange_texts):
+            which = (positions >= texts.first) & (positions < texts.first + len(texts.offsets) - 1)
+            names = positions[which] - texts.first
+            sizes[which] = texts.offsets[names + 1] - texts.offsets[names]
+        for place in np.flatnonzero(positions >= first).tolist():
+            node = self.topology.nodes[positions[place] - first]
+            names_of = [
+                node.name,
+                *(text for one in node.candidates for text in (one.destination, one.destination_type)),
+            ]
+            sizes[place] = sum(len(name.encode()) for name in names_of)
+        ends = np.concatenate(([0], np.cumsum(sizes)))[self.routes.offsets]
+        return np.asarray(np.diff(ends)[self.route_ids])
+
+    def sliced(self, rows: slice) -> RoutedBatch:
+        """Return some messages of the batch: lists of names for all of them may be more than a column of Arrow holds."""
+        return replace(self, routes=self.routes._replace(set_ids=self.route_ids[rows]), problem=self.problem[rows])
 
     def _lists(self, which: npt.NDArray[np.bool_], name: Any) -> pa.ListArray:
         """Return a list of names per route. Only names that occur are made into Arrow text: there may be far more queues."""

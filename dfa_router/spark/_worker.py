@@ -12,7 +12,7 @@ micro-batch of a stream has an end as any other query.
 
 Rejected: making the lists of each batch that came by itself, from the numbers of its routes. Taking them out of a table of
 routes costs a third more, all in all, than making the lists of all rows in one go and cutting these; making them batch by
-batch costs a twentieth more.
+batch costs a twentieth more. That is done only where a group's names are more than a column of Arrow holds.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from dfa_router.errors import CapacityError
 from dfa_router.rabbitmq.columns import RoutedColumns
 from dfa_router.rabbitmq.routing import TopologyRouter
 
@@ -77,10 +78,8 @@ def route_batches(plan: Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.
     router = router_of(plan.fingerprint, plan.packed)
     for group in gathered(batches, plan.batch_rows, _of_batch):
         keys = [pa.chunked_array([batch.column(place) for batch in group]) for place in plan.columns]
-        routed = _routed(router, plan, keys)
-        for batch, place in zip(group, _places(map(len, group)), strict=True):
-            added = [column.slice(place, len(batch)) for column in routed]
-            yield pa.RecordBatch.from_arrays([*batch.columns, *added], names=plan.output)
+        for batch, added in zip(group, _routed(router, plan, keys, list(map(len, group))), strict=True):
+            yield pa.RecordBatch.from_arrays([*batch.columns, *added.columns], names=plan.output)
 
 
 def route_keys(plan: Plan, columns: Iterable[Sequence[pa.Array]]) -> Iterator[pa.Array]:
@@ -88,11 +87,8 @@ def route_keys(plan: Plan, columns: Iterable[Sequence[pa.Array]]) -> Iterator[pa
     router = router_of(plan.fingerprint, plan.packed)
     for group in gathered(map(_several, columns), plan.batch_rows, _of_columns):
         keys = [pa.chunked_array(list(arrays)) for arrays in zip(*group, strict=True)]
-        columns_of = _routed(router, plan, keys)
-        routed = pa.StructArray.from_arrays(list(columns_of), list(columns_of.names))
-        lengths = [len(arrays[0]) for arrays in group]
-        for length, place in zip(lengths, _places(lengths), strict=True):
-            yield routed.slice(place, length)
+        for routed in _routed(router, plan, keys, [len(arrays[0]) for arrays in group]):
+            yield routed.to_struct_array()
 
 
 def route_series(plan: Plan, columns: Iterable[Sequence[Any]]) -> Iterator[Any]:
@@ -124,12 +120,26 @@ def router_of(fingerprint: str, packed: tuple[Any, ...]) -> TopologyRouter:
     return router_for(fingerprint, lambda: _UNPACK[how](*what))
 
 
-def _routed(router: TopologyRouter, plan: Plan, columns: Sequence[pa.ChunkedArray]) -> RoutedColumns:
+def _routed(
+    router: TopologyRouter, plan: Plan, columns: Sequence[pa.ChunkedArray], lengths: Sequence[int]
+) -> Iterator[pa.RecordBatch]:
+    """Route a group of batches that have so many rows each, and yield the columns of each."""
     if len(columns) > len(plan.keys):
         raise TypeError(f"{len(columns)} columns to route by: expected {', '.join(plan.keys)}")
     attributes = dict(zip(plan.keys, columns, strict=False))  # in SQL the columns are as many as were written
     exchanges, keys, vhosts = (attributes.pop(name, None) for name in ("exchange", "routing_key", "vhost"))
-    return router.route_batch(exchanges, keys, vhosts, vhost=plan.vhost, **attributes).columns()
+    routed = router.route_batch(exchanges, keys, vhosts, vhost=plan.vhost, **attributes)
+    try:
+        whole = _table(routed.columns())
+    except CapacityError:  # a column of Arrow holds no more than the names of one batch, or of a few
+        whole = None
+    for place, length in zip(_places(lengths), lengths, strict=True):
+        rows = slice(place, place + length)
+        yield _table(routed.sliced(rows).columns()) if whole is None else whole[rows]
+
+
+def _table(columns: RoutedColumns) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(list(columns), names=list(columns.names))
 
 
 def _several(columns: Any) -> Any:

@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dfa_router.logs import encoding
+from dfa_router.logs import encoding, writing
 from dfa_router.logs.encoding import Encoding, added_columns
 from dfa_router.logs.planning import planned
 from dfa_router.logs.publishing import attempts_of, publish
 from dfa_router.logs.routing import work_of
 from dfa_router.logs.stores import place_of
 from dfa_router.logs.writing import opened
-from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
-from dfa_router.rabbitmq.routed_columns import ROUTED
+from dfa_router.rabbitmq import Binding, Exchange, Queue, RoutedBatch, Topology, topology_of
+from dfa_router.rabbitmq.routed_columns import ROUTED, routed_fields
 
 ROWS = 4_000
 ROUTER = topology_of(
@@ -30,6 +30,19 @@ ROUTER = topology_of(
         Binding(source="x", destination="ü", routing_key="*"),
     ],
 ).compile()
+WIDE = topology_of(
+    exchanges=[Exchange(name="x", type="topic")],
+    queues=[Queue(name=f'queue "{number}"') for number in range(20)],
+    bindings=[
+        Binding(source="x", destination=f'queue "{number}"', routing_key="#" if number % 2 else "a")
+        for number in range(20)
+    ],
+)
+CHOOSING = topology_of(
+    exchanges=[Exchange(name="x", type="x-random")],
+    queues=[Queue(name=f"q{number}") for number in range(20)],
+    bindings=[Binding(source="x", destination=f"q{number}") for number in range(20)],
+)
 COLUMNS: dict[str, Any] = {
     "exchange": ["x", "x", "h", None] * (ROWS // 4),
     "routing_key": [("a", "b", "a.b", "c.c", None)[number % 5] for number in range(ROWS)],
@@ -134,6 +147,45 @@ def test_a_slice_of_many_copies_is_written_in_several_row_groups(monkeypatch: py
         assert len(queues.flatten()) + len(not_simulated.flatten()) <= 100
     columns = zip(*(added for _, added in runs), strict=True)
     assert [[value for part in column for value in part.to_pylist()] for column in columns] == list(expected().values())
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+@pytest.mark.parametrize("topology", [WIDE, CHOOSING], ids=["wide", "choosing"])
+def test_a_slice_of_many_copies_is_written_as_text_in_several_runs(
+    kind: str, topology: Topology, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"routing_key": ["a", "b", None, "c"] * 50, "n": range(200)})
+    router = topology.compile()
+    batch = router.route_batch(["x", "x", "x", "gone"] * 50, table["routing_key"])
+    schema = pa.schema([*table.schema, *routed_fields(topology.chooses)])
+
+    def written() -> bytes:
+        sink = pa.BufferOutputStream()
+        with opened(kind, sink, schema) as write:
+            write(table, batch)
+        return bytes(sink.getvalue())
+
+    whole = written()
+    lengths: list[int] = []
+    columns = RoutedBatch.columns
+
+    def counted(one: RoutedBatch) -> Any:
+        lengths.append(len(one.route_ids))
+        return columns(one)
+
+    monkeypatch.setattr(RoutedBatch, "columns", counted)
+    monkeypatch.setattr(writing, "MOST_NAME_BYTES", 1_000)
+    assert written() == whole
+    assert sum(lengths) == 200
+    assert len(lengths) > 10
+
+
+def test_the_bytes_of_names_are_those_of_the_columns() -> None:
+    batch = ROUTER.route_batch(COLUMNS["exchange"], COLUMNS["routing_key"])
+    columns = batch.columns()
+    lists = zip(columns.queues.to_pylist(), columns.not_simulated.to_pylist(), strict=True)
+    assert batch.name_bytes.tolist() == [len("".join(some + others).encode()) for some, others in lists]
+    assert batch.name_bytes.max() > 2
 
 
 def test_names_and_metadata_of_the_log_are_those_of_the_file() -> None:

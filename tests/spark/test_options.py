@@ -13,7 +13,7 @@ import pytest
 
 import dfa_router as dr
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
-from dfa_router.rabbitmq.routed_columns import CHOICE, RoutedColumns
+from dfa_router.rabbitmq.routed_columns import CHOICE, ROUTED, RoutedColumns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -161,6 +161,13 @@ def test_batches_are_gathered_and_no_row_changes_its_place(
         route(spark.read.parquet(log), TOPOLOGY, batch_rows=0)
 
 
+FANOUT = topology_of(
+    exchanges=[Exchange(name="x", type="fanout")],
+    queues=[Queue(name=f"q{number}") for number in range(10)],
+    bindings=[Binding(source="x", destination=f"q{number}") for number in range(10)],
+)
+
+
 class Calls:
     """A router that keeps how many rows it was called with, and says for each row where it stands."""
 
@@ -205,6 +212,27 @@ def test_a_worker_reads_ahead_to_a_bound_and_answers_in_the_lengths_that_came() 
     assert seen == [3, 3, 3, 6, 6, 6, 8, 8], "no more is read than is asked for"
     problems = [text for answer in answers for text in answer.field("problem").to_pylist()]
     assert problems == list(map(str, range(sum(lengths))))
+
+
+def test_a_group_with_more_names_than_a_column_holds_is_named_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dfa_router.rabbitmq import name_lists
+    from dfa_router.spark import _worker
+
+    router = FANOUT.compile()
+    keys, rows = ("exchange", "routing_key"), 50
+    plan = _worker.Plan(fingerprint="wide", packed=("",), keys=keys, columns=(0, 1), vhost="/", batch_rows=1_000,
+                        output=(*keys, *(field.name for field in ROUTED)))  # fmt: skip
+    columns = tuple(pa.array([name] * rows) for name in ("x", "a"))
+    monkeypatch.setattr(name_lists, "MOST", 3 * rows * 10)
+    monkeypatch.setitem(_worker._routers, "wide", router)
+    with pytest.raises(dr.CapacityError):
+        router.route_batch(["x"] * 4 * rows, ["a"] * 4 * rows).columns()
+    whole = list(_worker.route_batches(plan, [pa.record_batch(list(columns), list(keys))] * 4))
+    parts = list(_worker.route_keys(plan, [columns] * 4))
+    assert [len(one) for one in whole] == [len(one) for one in parts] == [rows] * 4
+    names = [f"q{number}" for number in range(10)]
+    assert all(one["queues"].to_pylist() == [names] * rows for one in whole)
+    assert all(one.field("queues").to_pylist() == [names] * rows for one in parts)
 
 
 def test_groups_are_bounded_in_bytes() -> None:
