@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, count
 
 from dfa_router.errors import OptionError, RouterError
@@ -34,6 +34,7 @@ def work(
     manners: Manners | None = None,
     corpus: Iterable[tuple[str, Round]] = (),
     going_on: Callable[[Tally], bool] = lambda _: True,
+    asked: Callable[[int], None] = lambda _: None,
     tally: Tally | None = None,
     ends: float = math.inf,
 ) -> Tally:
@@ -51,6 +52,7 @@ def work(
             left out.
         corpus: rounds that are asked first, each with where it comes from.
         going_on: called after every round with what there is so far; False ends the work.
+        asked: called with the number of every round that was asked to its end: one that is cut off has to be asked again.
         tally: what to add to. A caller who passes one still has the rounds before an exception, such as an interrupt.
         ends: the time, of the monotonic clock, at which the work ends, in the middle of a round and of shrinking, too.
 
@@ -58,7 +60,7 @@ def work(
     tally = Tally() if tally is None else tally
     bounded(target, ends)
     try:
-        _work(target, plan, numbers, manners, corpus, going_on, tally, ends)
+        _work(target, plan, numbers, manners, corpus, going_on, asked, tally, ends)
     except OutOfTimeError as late:
         if not tally.rounds and not tally.findings:
             tally.given_up = f"it never answered a round in the time that there was: {late}"
@@ -72,26 +74,29 @@ def _work(
     manners: Manners | None,
     corpus: Iterable[tuple[str, Round]],
     going_on: Callable[[Tally], bool],
+    asked: Callable[[int], None],
     tally: Tally,
     ends: float,
 ) -> None:
     subject = Subject(target, manners or mannered(target, plan))
     subject.renew()  # so that nothing that it was asked to find out its manners has a part in what it answers
     bench = Bench(subject, plan, tally, ends)
-    replays = ((asked, Origin(place=place)) for place, asked in corpus)
+    replays = ((replayed, Origin(place=place)) for place, replayed in corpus)
     rounds = (
         (numbered_round(plan.language, plan.seed, number, plan.size), Origin(seed=plan.seed, number=number))
         for number in numbers
     )
-    for asked, origin in chain(replays, rounds):
+    for material, origin in chain(replays, rounds):
         try:
-            bench.round(asked, origin)
+            bench.round(material, origin)
         except OutOfTimeError as late:
             if not late.overdue:
                 raise
             again = f"--seed {origin.seed} --round {origin.number} with" if origin.place is None else "it takes"
             tally.given_up = f"{late}: {again} more --seconds to tell whether it ever answers"
             break
+        if origin.number is not None:
+            asked(origin.number)
         if bench.done or not going_on(tally):
             break
 
@@ -154,7 +159,7 @@ def run(
     )
     started = time.monotonic()
     ends = ending(seconds, since, started)
-    drawn = [first]
+    next_round = first
     total, interrupted, manners = Tally(), False, Manners(patterns=False, keys=False)
 
     def going_on(tally: Tally) -> bool:
@@ -163,13 +168,25 @@ def run(
             progress(tally, passed)
         return time.monotonic() < ends and (cases is None or tally.cases < cases)
 
+    def asked(number: int) -> None:
+        nonlocal next_round
+        next_round = number + 1
+
     try:
         bounded(target, ends)
         manners = mannered(target, plan)
         numbers: Iterable[int] = count(first) if rounds is None else range(first, first + rounds)
-        asked = () if replay_only else _noted(numbers, drawn)
-        work(target, plan, asked, manners=manners, corpus=corpus, going_on=going_on, tally=total, ends=ends)
-        drawn[0] += bool(total.findings and not keep_going)
+        work(
+            target,
+            plan,
+            () if replay_only else numbers,
+            manners=manners,
+            corpus=corpus,
+            going_on=going_on,
+            asked=asked,
+            tally=total,
+            ends=ends,
+        )
     except KeyboardInterrupt:
         interrupted = True
     except OutOfTimeError as late:
@@ -185,15 +202,8 @@ def run(
         manners=manners,
         seconds=time.monotonic() - started,
         interrupted=interrupted,
-        next_round=drawn[0],
+        next_round=next_round,
     )
-
-
-def _noted(numbers: Iterable[int], following: list[int]) -> Iterator[int]:
-    """Yield the numbers, and keep the one after the last that was asked in ``following``."""
-    for number in numbers:
-        yield number
-        following[0] = number + 1
 
 
 def ending(seconds: float | None, since: float | None, started: float) -> float:

@@ -23,7 +23,7 @@ from contextlib import chdir
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dfa_router.errors import JobError, OptionError
+from dfa_router.errors import JobError, OptionError, RouterError
 from dfa_router.fuzz.campaign import bounded, ending, mannered, work
 from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
@@ -49,6 +49,8 @@ class Share:
     target: str
     manners: Manners
     tally: Tally
+    next_round: int
+    """The number of the first round that was not asked to its end: what follows the range, if all of them were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,17 +77,26 @@ class Task:
     def _share(self, numbers: range) -> Share:
         ends = self._ends()
         tally, manners = Tally(), Manners(patterns=False, keys=False)
+        asked: list[int] = []
         target = open_target(self.spec, self.plan.dialect, timeout=self.timeout, python=self.python)
         try:
             bounded(target, ends)
             manners = mannered(target, self.plan)
-            going_on = lambda _: time.monotonic() < ends  # noqa: E731 - it is no more than this
-            work(target, self.plan, numbers, manners=manners, going_on=going_on, tally=tally, ends=ends)
+            work(
+                target,
+                self.plan,
+                numbers,
+                manners=manners,
+                going_on=lambda _: time.monotonic() < ends,
+                asked=asked.append,
+                tally=tally,
+                ends=ends,
+            )
         except OutOfTimeError as late:
             tally.given_up = f"it never answered in the time that there was: {late}"
         finally:
             target.close()
-        return Share(target=target.name, manners=manners, tally=tally)
+        return Share(target=target.name, manners=manners, tally=tally, next_round=numbers.start + len(asked))
 
     def _ends(self) -> float:
         """Return when it ends, by the clock of this machine; on another one than the campaign's its seconds count from now.
@@ -130,8 +141,8 @@ def run_in_waves(
     An interrupt (Ctrl-C) ends the campaign with what was found before the wave that runs; so does a failure of a worker after
     the first wave, which the result then names.
 
-    Raises :class:`OptionError` where neither limit is given, and :class:`JobError` where the target cannot be opened by a
-    worker.
+    Raises :class:`OptionError` where neither limit is given, and in the first wave what opening the target raises in a worker,
+    or :class:`JobError` where a worker ends.
     """
     if seconds is None and rounds is None:
         raise OptionError("a campaign on workers needs an end: give seconds or rounds")
@@ -155,14 +166,15 @@ def run_in_waves(
                 work(target, plan, (), manners=manners, corpus=corpus, going_on=in_time, tally=total, ends=ends)
             finally:
                 target.close()
-        for stop, shares in () if over() else _waves(wave, workers, task, rounds, first, ends):
-            for share in shares:
+        for ranges, shares in () if over() else _waves(wave, workers, task, rounds, first, ends):
+            for numbers, share in zip(ranges, shares, strict=True):
                 if share.tally.rounds or not total.rounds:
                     name, manners = share.target, share.manners
                 total.merge(share.tally)
+                if next_round == numbers.start:  # else a range before this one was not asked to its end
+                    next_round = share.next_round
                 if total.findings and not plan.keep_going:
                     break
-            next_round = stop
             if progress is not None:
                 progress(total, time.monotonic() - started)
             if over():
@@ -172,7 +184,7 @@ def run_in_waves(
         interrupted = True
     except OutOfTimeError as late:
         total.given_up = f"it never answered in the time that there was: {late}"
-    except JobError as error:  # what was found is kept
+    except RouterError as error:  # a worker ended, or its target is gone: what was found is kept
         if not total.rounds:
             raise
         total.given_up = str(error)
@@ -196,8 +208,8 @@ def _waves(
     rounds: int | None,
     first: int,
     ends: float,
-) -> Iterator[tuple[int, list[Share]]]:
-    """Yield the results of each wave, in the order of its ranges, with the number of the round after it."""
+) -> Iterator[tuple[list[range], list[Share]]]:
+    """Yield the ranges of each wave, in order, with the result of each."""
     size, begin, plan = SMALLEST, first, task.plan
     if plan.size is not None:
         size = max(1, min(size, FIRST_CASES // (plan.size.patterns * plan.size.keys)))
@@ -211,7 +223,7 @@ def _waves(
             size = max(1, min(size, -(-(stop - begin) // workers)))
         ranges = [range(at, min(at + size, stop)) for at in range(begin, stop, size)]
         began = time.monotonic()
-        yield stop, wave(replace(task, seconds=left, ends=ends, host=platform.node()), ranges)
+        yield ranges, wave(replace(task, seconds=left, ends=ends, host=platform.node()), ranges)
         begin = stop
         if time.monotonic() - began < WAVE_SECONDS:
             size = min(2 * size, LARGEST)

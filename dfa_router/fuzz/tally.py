@@ -106,7 +106,7 @@ class Campaign:
     seconds: float
     interrupted: bool = False
     next_round: int = 0
-    """The number of the first round that was not asked."""
+    """The number of the first round that was not asked, or not to its end; on workers, some that follow it may have been."""
 
     @property
     def replayed(self) -> int:

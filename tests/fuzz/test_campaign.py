@@ -20,7 +20,7 @@ from dfa_router.fuzz.targets import open_target
 from dfa_router.fuzz.targets.engine import EngineTarget
 from dfa_router.fuzz.text.report import campaign_json, finding_text, summary_text
 from dfa_router.language.dialects import AMQP, DIALECTS, MQTT, NATS, Dialect, dialect_named
-from dfa_router.target import Answers, Refused, TargetFailure
+from dfa_router.target import Answers, Refused, Round, TargetFailure
 from tests.fuzz.planted import PLANTED, fits, right_amqp, right_mqtt, right_nats, words
 
 SPOKEN = [
@@ -109,6 +109,16 @@ def test_bounds() -> None:
     for wrong in ({"seconds": 0}, {"rounds": -1}, {"cases": 0}, {"seconds": float("nan")}):
         with pytest.raises(OptionError, match="above 0"):
             run(target, AMQP, **wrong)
+
+
+def test_a_run_that_ends_before_its_rounds_goes_on_at_the_first_that_it_did_not_ask() -> None:
+    target = CallableTarget(right_amqp, AMQP)
+    part = run(target, AMQP, cases=5000, seed=9)
+    assert run(target, AMQP, rounds=part.next_round, seed=9).tally == part.tally
+    wrong = CallableTarget(lambda patterns, key: [], AMQP)
+    kept = Round(patterns=("a",), keys=("a",))
+    assert run(wrong, AMQP, rounds=9, first=5, corpus=[("kept.txt:1", kept)]).next_round == 5, "the corpus showed it"
+    assert run(wrong, AMQP, rounds=9, first=5).next_round > 5
 
 
 def test_an_automaton_of_ours_that_is_wrong_is_reported_as_our_own_bug(monkeypatch: pytest.MonkeyPatch) -> None:

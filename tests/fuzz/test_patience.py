@@ -170,8 +170,12 @@ def test_what_was_seen_to_be_slow_has_three_times_as_long(program: CommandTarget
 def wave_of(seen: list[Task]) -> object:
     def wave(task: Task, ranges: list[range]) -> list[Share]:
         seen.append(task)
-        tally = Tally(rounds=sum(map(len, ranges)), given_up="enough")
-        return [Share(target="dfa", manners=Manners(patterns=True, keys=True), tally=tally)]
+        manners = Manners(patterns=True, keys=True)
+        tallies = [Tally(rounds=len(numbers), given_up="enough") for numbers in ranges]
+        return [
+            Share(target="dfa", manners=manners, tally=tally, next_round=numbers.stop)
+            for numbers, tally in zip(ranges, tallies, strict=True)
+        ]
 
     return wave
 
@@ -198,7 +202,8 @@ def test_a_worker_ends_with_the_campaign_and_has_a_quarter_of_it_in_any_case() -
 
 def test_a_campaign_that_asked_nothing_does_not_agree() -> None:
     def nothing(task: Task, ranges: list[range]) -> list[Share]:
-        return [Share(target="dfa", manners=Manners(patterns=True, keys=True), tally=Tally())]
+        manners = Manners(patterns=True, keys=True)
+        return [Share(target="dfa", manners=manners, tally=Tally(), next_round=ranges[0].start)]
 
     campaign = run_in_waves(nothing, 1, TASK, seconds=None, rounds=1)
     assert not campaign.agrees
