@@ -91,14 +91,21 @@ class Outcome:
     github: bool
 
     def judged(self, campaign: Campaign) -> Campaign:
-        """Return the campaign with the broker's word on its findings, and the known ones marked."""
+        """Return the campaign with the broker's word on its findings, and the known ones marked.
+
+        A broker that is gone by now loses no finding.
+        """
         from dfa_router.brokers import connect
-        from dfa_router.fuzz.confirm import confirmed
+        from dfa_router.errors import RouterError
+        from dfa_router.fuzz.confirm import confirmed, unconfirmed
         from dfa_router.fuzz.text.outcome import read_result, with_known
 
         if self.confirm is not None and campaign.findings:
-            with connect(self.confirm) as broker:
-                campaign = confirmed(campaign, broker)
+            try:
+                with connect(self.confirm) as broker:
+                    campaign = confirmed(campaign, broker)
+            except RouterError as error:
+                campaign = unconfirmed(campaign, error)
         return campaign if self.baseline is None else with_known(campaign, read_result(self.baseline))
 
     def check(self) -> None:

@@ -17,7 +17,23 @@ from dfa_router.fuzz.places import Place
 from dfa_router.language.dialects import Dialect
 from dfa_router.target import Bind, Chapter, Step, bound
 
-__all__ = ["Case", "Disagreement", "Finding", "Kind", "Rank", "canonical", "oddity_of", "rank", "shape_of", "spelt"]
+__all__ = [
+    "CONFIRMS",
+    "UNASKED",
+    "Case",
+    "Disagreement",
+    "Finding",
+    "Kind",
+    "Rank",
+    "canonical",
+    "oddity_of",
+    "rank",
+    "shape_of",
+    "spelt",
+]
+
+CONFIRMS, UNASKED = "confirms", "cannot be asked"
+"""A live broker's word on a finding, where it answers as the specification does, and how it begins where it gives no answer."""
 
 
 class Kind(StrEnum):
@@ -120,7 +136,7 @@ class Finding:
     complete: bool = True
     """Whether shrinking ended by itself; if it ran out of time a smaller case may exist."""
     broker: str = field(default="", compare=False)
-    """What a live broker says of it: ``confirms`` it, or answers otherwise; empty where none was asked."""
+    """What a live broker says of it: ``confirms`` it, answers otherwise, or ``cannot be asked``; empty where none was to be."""
     known: bool = field(default=False, compare=False)
     """Whether a baseline has it."""
     decided: tuple[Place, ...] = field(default=(), compare=False)
@@ -141,7 +157,7 @@ class Finding:
     @property
     def counts(self) -> bool:
         """Whether the target is accused of it: no baseline has it, and no broker answers otherwise."""
-        return not self.known and self.broker in ("", "confirms")
+        return not self.known and (self.broker in ("", CONFIRMS) or self.broker.startswith(UNASKED))
 
 
 class Rank(NamedTuple):
