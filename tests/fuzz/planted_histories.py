@@ -7,6 +7,7 @@ that a matcher in use has had. ``MISSED`` has faults of other kinds that earlier
 from __future__ import annotations
 
 import re
+import threading
 import time
 import zlib
 from collections import OrderedDict
@@ -373,3 +374,13 @@ def two_threads_share_a_key(patterns: list[str], key: str) -> list[int]:
     _shared["key"] = key
     time.sleep(0)
     return right_amqp(patterns, _shared["key"])
+
+
+def another_thread_gets_nothing(patterns: list[str], key: str) -> list[int] | None:
+    """Like an answer that is kept where every thread resets it; entered by the test."""
+    return right_amqp(patterns, key) if threading.current_thread() is threading.main_thread() else None
+
+
+def another_thread_gets_a_stale_position(patterns: list[str], key: str) -> list[int]:
+    """Like the answer to a longer set of another thread; entered by the test."""
+    return right_amqp(patterns, key) if threading.current_thread() is threading.main_thread() else [len(patterns)]

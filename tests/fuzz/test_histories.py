@@ -10,7 +10,7 @@ from dfa_router.fuzz.generating.language import language_of
 from dfa_router.fuzz.judging.growth import growth_of
 from dfa_router.fuzz.judging.subject import played
 from dfa_router.fuzz.targets import open_target
-from dfa_router.fuzz.text.report import finding_text
+from dfa_router.fuzz.text.report import campaign_json, finding_text
 from dfa_router.language.dialects import AMQP
 from dfa_router.target import OutOfTimeError, TargetFailure
 from tests.fuzz.planted_histories import HISTORIES, MISSED, RemovalTakesThePrefix, Right
@@ -117,6 +117,22 @@ def test_two_threads_that_share_something_are_found() -> None:
     [finding] = campaign.findings
     assert len(finding.case.together) == 1
     assert "when threads ask at once" in finding_text(finding)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("another_thread_gets_nothing", "None"), ("another_thread_gets_a_stale_position", "positions from 0 to 0 of 1")],
+)
+def test_what_is_no_answer_is_told_of_threads_as_of_one(name: str, said: str) -> None:
+    target = open_target(f"{MODULE}:{name}", AMQP)
+    try:
+        campaign = run(target, AMQP, rounds=60, seed=1, scope=Scope(threads=2))
+    finally:
+        target.close()
+    [finding] = campaign.findings
+    assert finding.kind is Kind.FAILS
+    assert said in finding_text(finding)
+    assert campaign_json(campaign)["findings"][0]["together"]
 
 
 def test_threads_that_are_asked_when_the_time_is_over_are_no_failure() -> None:

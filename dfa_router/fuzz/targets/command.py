@@ -18,7 +18,7 @@ from dfa_router.fuzz.targets.process import LineProcess, ProcessError
 from dfa_router.language.dialects import Dialect
 from dfa_router.target import Answers, Bind, OutOfTimeError, Ran, Refused, Step, TargetFailure, Unbind, bound
 
-__all__ = ["PROTOCOL", "CommandTarget"]
+__all__ = ["PROTOCOL", "CommandTarget", "positions_of"]
 
 PROTOCOL = 2
 """The version of the protocol; the program gets it in the environment variable ``DFA_ROUTER_FUZZ``."""
@@ -143,7 +143,7 @@ class CommandTarget:
     ) -> None:
         """Take an answer: positions for a key, true for patterns and changes, or an offer for patterns."""
         if asked >= 0 and isinstance(steps[asked], str):
-            answers.append(_positions(reply, len(patterns) + sum(isinstance(step, Bind) for step in steps[:asked])))
+            answers.append(positions_of(reply, len(patterns) + sum(isinstance(step, Bind) for step in steps[:asked])))
             return
         if asked < 0 and isinstance(reply, dict) and reply.get("ready") is True:
             self.changing, self.tells_lines = (
@@ -243,7 +243,7 @@ def _decoded(line: bytes) -> Any:
         raise ProcessError("nonsense", f"answered {_shown(line)}, which is no JSON value") from None
 
 
-def _positions(reply: Any, patterns: int) -> tuple[int, ...]:
+def positions_of(reply: Any, patterns: int) -> tuple[int, ...]:
     """Return the positions of a reply, ascending and each once; raises :class:`ProcessError` for anything else."""
     if not isinstance(reply, list) or not all(
         type(position) is int for position in reply

@@ -22,7 +22,7 @@ from typing import Any
 
 from dfa_router.errors import OptionError
 from dfa_router.fuzz.targets import serve
-from dfa_router.fuzz.targets.command import CommandTarget
+from dfa_router.fuzz.targets.command import CommandTarget, positions_of
 from dfa_router.fuzz.targets.process import ProcessError
 from dfa_router.language.dialects import Dialect
 from dfa_router.target import Answers, Refused, Step, TargetFailure
@@ -70,11 +70,11 @@ class FunctionTarget(CommandTarget):
         for reply in replies:
             if isinstance(reply, dict) and (objection := self._objection(reply, -1, patterns, ())) is not None:
                 raise objection
+        rows = replies[1] if isinstance(replies[1], list) else [replies[1]]  # what is no list is what one thread got
         try:
-            return [tuple(sorted(set(row))) for row in replies[1]]
-        except TypeError:
-            reason = f"{self.name} answered {replies[1]!r} to threads"
-            raise TargetFailure("nonsense", reason, patterns, keys) from None
+            return [positions_of(row, len(patterns)) for row in rows]
+        except ProcessError as trouble:
+            raise TargetFailure(trouble.kind, f"{self.name} {trouble.reason}", patterns, keys) from None
 
     def _environment(self) -> dict[str, str]:
         environment = super()._environment()
