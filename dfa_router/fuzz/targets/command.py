@@ -97,9 +97,7 @@ class CommandTarget:
                 _suspects(trouble.kind, asked, steps),
             ) from None
         except OSError as error:
-            raise TargetFailure(
-                "died", f"{self.name} cannot be started again: {error}", patterns, _keys(steps)
-            ) from None
+            raise self._lost(error, patterns, _keys(steps)) from None
         except BaseException:
             self._end()
             raise
@@ -188,6 +186,15 @@ class CommandTarget:
                 overdue = times > 0 and trouble.silent >= overdue_after(usual)
                 raise OutOfTimeError(f"{self.name} {trouble.reason}", overdue=overdue) from None
             raise TargetFailure(trouble.kind, f"{self.name} {trouble.reason}", patterns, keys) from None
+        except OSError as error:
+            raise self._lost(error, patterns, keys) from None
+        except BaseException:
+            self._end()
+            raise
+
+    def _lost(self, error: OSError, patterns: Sequence[str], keys: Sequence[str]) -> TargetFailure:
+        """Return the failure of a program that was ended and cannot be started."""
+        return TargetFailure("died", f"{self.name} cannot be started again: {error}", patterns, keys)
 
     def restart(self, *, wholly: bool = False) -> None:  # noqa: ARG002 - other programs have one way only
         """End the program: the next question starts it anew."""

@@ -11,7 +11,7 @@ import pytest
 from dfa_router.fuzz.targets import open_target
 from dfa_router.fuzz.targets.process import LINE_LIMIT, STDERR_LIMIT
 from dfa_router.language.dialects import AMQP
-from dfa_router.target import Target
+from dfa_router.target import Target, TargetFailure
 from tests.fuzz.targets.asking import RIGHT, failure
 
 
@@ -154,6 +154,8 @@ def test_a_program_that_is_gone_when_it_is_needed_again(tmp_path: Path, opened: 
     caught = failure(opened[0])
     assert caught.kind == "died"
     assert "cannot be started again" in caught.reason
+    with pytest.raises(TargetFailure, match="cannot be started again"):
+        opened[0].lines(["a"], "a")  # type: ignore[attr-defined]
 
 
 def test_answering_the_patterns_with_positions_is_nonsense(program) -> None:  # type: ignore[no-untyped-def]
