@@ -47,7 +47,14 @@ def parse(url: str, *, timeout: float | None = None) -> Address:
     >>> parse("nats://127.0.0.1?timeout=2.5").timeout
     2.5
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        (parts.hostname or "").encode("idna")  # as it is when it is looked up
+    except ValueError:  # its text may have the password
+        raise OptionError(
+            f"{_shown(url)}: the host cannot be read: expected a name, whose parts have 1 to 63 characters, or an address, of "
+            f"IPv6 in brackets, such as amqp://[::1]:5672"
+        ) from None
     if parts.scheme in _SECURE:
         raise OptionError(f"{_shown(url)}: only unencrypted connections are made: use amqp://, mqtt:// or nats://")
     if parts.scheme not in _PORTS or not parts.netloc:
@@ -56,9 +63,11 @@ def parse(url: str, *, timeout: float | None = None) -> Address:
             f"amqp://guest:guest@127.0.0.1:5672/"
         )
     try:
-        port = parts.port or _PORTS[parts.scheme]
+        port = _PORTS[parts.scheme] if parts.port is None else parts.port
     except ValueError:
-        raise OptionError(f"{_shown(url)}: the port must be a number from 1 to 65535") from None
+        port = 0
+    if not port:
+        raise OptionError(f"{_shown(url)}: the port must be a number from 1 to 65535")
     path = unquote(parts.path.removeprefix("/"))
     if path and parts.scheme != "amqp":
         raise OptionError(f"{_shown(url)}: only amqp:// has a path, its vhost: leave {parts.path!r} out")
