@@ -9,6 +9,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from dfa_router.fuzz import run
+from dfa_router.fuzz.check import CallableTarget
+from dfa_router.fuzz.text.outcome import junit
+from dfa_router.language.dialects import AMQP
 from tests.fuzz.conftest import fuzz
 
 
@@ -38,6 +42,19 @@ def test_junit_and_annotations(folder: Path, capsys: pytest.CaptureFixture[str])
     assert fuzz("--target", "matchers:right", "--rounds", "5", "--junit", "out.xml") == 0
     suite = ET.parse("out.xml").getroot()
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "0", "0")
+
+
+def test_junit_holds_every_character_that_xml_has_and_no_other() -> None:
+    def match(patterns: list[str], key: str) -> list[int]:
+        raise RuntimeError("a \U0001f600 \x1b \ud83d \uffff")
+
+    target = CallableTarget(match, AMQP)
+    target.name = "matcher\x01"
+    suite = ET.fromstring(junit(run(target, AMQP, rounds=5)))
+    case = suite.find("testcase")
+    assert case is not None
+    assert case.get("classname") == "matcher?"
+    assert "a \U0001f600 ? ? ?" in str(case.findtext("failure"))
 
 
 def test_one_round_is_asked_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

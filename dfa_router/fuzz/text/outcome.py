@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -119,26 +120,25 @@ def junit(campaign: Campaign) -> str:
         skipped=str(len(findings) - failed),
         time=f"{campaign.seconds:.3f}",
     )
+    target = _clean(campaign.target)
     for finding in findings:
-        case = ET.SubElement(suite, "testcase", classname=campaign.target, name=_clean(headline(finding)))
+        case = ET.SubElement(suite, "testcase", classname=target, name=_clean(headline(finding)))
         if finding.counts:
             ET.SubElement(case, "failure", message=_clean(headline(finding))).text = _clean(finding_text(finding))
         else:
             ET.SubElement(case, "skipped", message="known" if finding.known else _clean(f"the broker {finding.broker}"))
     if given_up is not None:
-        case = ET.SubElement(suite, "testcase", classname=campaign.target, name="answers")
+        case = ET.SubElement(suite, "testcase", classname=target, name="answers")
         ET.SubElement(case, "error", message=_clean(given_up))
     elif not findings:
-        ET.SubElement(suite, "testcase", classname=campaign.target, name="agrees with the specification")
+        ET.SubElement(suite, "testcase", classname=target, name="agrees with the specification")
     ET.SubElement(suite, "system-out").text = _clean(summary_text(campaign))
     return "<?xml version='1.0' encoding='utf-8'?>\n" + ET.tostring(suite, encoding="unicode") + "\n"
 
 
 def _clean(text: str) -> str:
     """Return the text without the characters that XML does not have."""
-    return "".join(
-        c if c in "\t\n" or (c.isprintable() and ord(c) < 0xD800) or 0xE000 <= ord(c) < 0xFFFE else "?" for c in text
-    )
+    return re.sub("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "?", text)
 
 
 def github_lines(campaign: Campaign) -> list[str]:
