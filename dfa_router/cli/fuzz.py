@@ -14,6 +14,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.fuzz_options import Outcome, outcome_options, scope_of, scope_options
 from dfa_router.cli.fuzz_progress import progress_on
 from dfa_router.cli.spark_session import spark_session
+from dfa_router.cli.tables import write_line
 from dfa_router.language.dialects import DIALECTS
 
 if TYPE_CHECKING:
@@ -157,8 +158,8 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
     before = None if resumed is None else begun(resumed, plan.dialect)
     patience = min(asked.timeout, asked.seconds or asked.timeout)
     target = open_target(asked.spec, plan.dialect, timeout=patience, python=asked.python)
-    terminal.show(f"{target.name} against the specification of {plan.dialect.name}, seed {plan.seed}")
     try:
+        terminal.show(f"{target.name} against the specification of {plan.dialect.name}, seed {plan.seed}")
         if options["master"] is not None or options["jobs"] > 1:
             target.close()  # the workers open their own: this one has shown, before they start, that there is one
             campaign = _spread(terminal, asked, options["master"], options["jobs"])
@@ -173,9 +174,9 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
     if options["as_json"]:
         click.echo(json.dumps(campaign_json(campaign), indent=2))
     else:
-        for finding in campaign.findings:
-            click.echo(finding_text(finding) + "\n")
-        click.echo(summary_text(campaign))
+        report = "\n\n".join([*map(finding_text, campaign.findings), summary_text(campaign)])
+        for line in report.split("\n"):
+            write_line(line)  # a terminal takes no orders from what a target says
     outcome.write(campaign)
     for path in kept:
         terminal.show(f"kept {path}")

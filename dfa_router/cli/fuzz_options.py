@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dfa_router.cli.tables import write_line
+
 if TYPE_CHECKING:
     from dfa_router.fuzz.scope import Scope
     from dfa_router.fuzz.tally import Campaign
@@ -126,4 +128,4 @@ class Outcome:
             self.junit.write_text(junit(campaign), "utf-8")
         if self.github:
             for line in github_lines(campaign):
-                click.echo(line)
+                write_line(line)

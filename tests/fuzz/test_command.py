@@ -48,6 +48,32 @@ def test_a_corpus_is_asked_first(folder: Path, capsys: pytest.CaptureFixture[str
     assert "kept" not in said.err
 
 
+def test_what_a_target_says_is_shown_and_not_obeyed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("refuses.py").write_text(
+        "import sys\n"
+        "for line in sys.stdin:\n"
+        "    reply = 'true' if 'patterns' in line else r'{\"refused\": \"\\tbad \\ud83d\\u001b[2J\\nkey\"}'\n"
+        "    print(reply, flush=True)\n"
+    )
+    target = f"cmd:{sys.executable} refuses.py"
+    assert fuzz("--target", target, "--rounds", "5", "--github", "--junit", "out.xml", "--corpus", "found") == 1
+    said = capsys.readouterr().out
+    assert "It says: bad \\ud83d\\x1b[2J\n      key\n" in said
+    assert "\x1b" not in said
+    assert "::error title=" in said
+    assert Path("out.xml").exists()
+    assert list(Path("found").iterdir())
+
+
+def test_a_command_that_looks_like_markup_is_shown_as_it_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("never.py").write_text("import sys\nfor line in sys.stdin: print('true' if 'patterns' in line else [])\n")
+    target = f"cmd:{sys.executable} -u never.py --only [a-z] [/x]"
+    assert fuzz("--target", target, "--rounds", "1") == 1
+    said = capsys.readouterr()
+    assert f"{target} against the specification" in said.err
+    assert f"{target} misses a match" in said.out
+
+
 def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzz("--target", "matchers:greedy", "--seed", "7", "--json") == 1
     told = json.loads(capsys.readouterr().out)

@@ -96,7 +96,7 @@ def explanation(finding: Finding) -> list[str]:
         lines.append(f"    {finding.detail}")
     elif finding.kind in (Kind.REFUSES, Kind.FAILS):
         does = "refuses this" if finding.kind is Kind.REFUSES else "fails at this"
-        said = finding.detail.strip().splitlines() or ["nothing"]
+        said = finding.detail.expandtabs().strip().splitlines() or ["nothing"]
         lines += [
             f"The target {does}, and the dialect allows it. It says: {said[0]}",
             *(f"    {line}" for line in said[1:]),
