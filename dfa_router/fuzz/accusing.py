@@ -55,7 +55,7 @@ class Accuser:
         """``ends`` is the time, of the monotonic clock, after which nothing more is to be asked."""
         self.judge, self.plan, self.tally, self._ends = judge, plan, tally, ends
         self.interrupted = False
-        """Whether Ctrl-C ended the shrinking of a finding, which is kept before the campaign ends."""
+        """Whether Ctrl-C came while a finding was shrunk or described, which is kept before the campaign ends."""
         self.done = False
         """Whether the campaign is over because one of our own engines is wrong."""
         self.found: dict[tuple[Kind, Case], Finding] = {}
@@ -102,20 +102,16 @@ class Accuser:
         *,
         ours: bool = False,
     ) -> Finding:
-        """Describe what was shrunk, with all answers to it."""
+        """Describe what was shrunk, with all answers to it; after Ctrl-C with what is known without asking."""
         dialect, case = self.plan.dialect, shrunk.case
         valid = all(invalid_pattern(pattern, dialect) is None for pattern in case.table)
-        answered, detail = disagreement.answered, disagreement.detail
-        about = disagreement.about
+        detail, about = disagreement.detail, disagreement.about
+        hung, slow = about == "hung", disagreement.kind is Kind.SLOW
+        if hung and not shrunk.flaky:
+            detail = detail.rpartition("\n(")[0] or detail
         if disagreement.kind in (Kind.FAILS, Kind.REFUSES):
             about = cause_of(disagreement, target.name)
-        with _last_words(target) as until:
-            if disagreement.about == "hung":  # waiting for it once more would tell nothing new
-                detail = detail if shrunk.flaky else detail.rpartition("\n(")[0] or detail
-            elif not shrunk.flaky and not case.together and disagreement.kind is not Kind.SLOW:
-                answered, detail = _answer(target, case, disagreement)
-            shape = _FLAKY if shrunk.flaky else self._shape(target, manners, disagreement, case, about, until)
-        slow = disagreement.kind is Kind.SLOW  # for our own specification, too
+        again = not (hung or slow or shrunk.flaky or case.together)  # waiting once more would tell nothing new
         expected = (self.judge.swiftly(case) if slow else self.judge.right_of(case)) if valid else None
         finding = Finding(
             accused=target.name,
@@ -123,18 +119,30 @@ class Accuser:
             case=case,
             dialect=dialect,
             expected=expected,
-            answered=answered,
+            answered=_unasked(case, disagreement) if again else disagreement.answered,
             detail=detail,
             found_as=found_as,
             flaky=shrunk.flaky,
             fresh=shrunk.fresh,
             complete=shrunk.complete,
-            verdicts=() if slow else self.judge.verdicts(case),
             seed=origin.seed,
             number=origin.number,
             place=None if ours else origin.place,
-            shape=shape,
+            shape=_FLAKY if shrunk.flaky else shape_of(disagreement.kind, case, dialect, about),
         )
+        try:
+            with _last_words(target) as until:
+                if again:
+                    answered, detail = _answer(target, case, disagreement)
+                    finding = replace(finding, answered=answered, detail=detail)
+                if not shrunk.flaky:
+                    shape = self._shape(target, manners, disagreement, case, about, until)
+                    finding = replace(finding, shape=shape)
+            if not slow:  # our engines may take as long
+                finding = replace(finding, verdicts=self.judge.verdicts(case))
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return finding
         if valid and not ours:
             for engine, verdict in finding.verdicts:
                 if verdict != str(list(finding.expected or ())) and not verdict.startswith("cannot"):
@@ -230,11 +238,16 @@ def _answer(target: Target, case: Case, disagreement: Disagreement) -> tuple[tup
         return None, refusal.reason
     except TargetFailure as failure:
         return None, failure.reason
-    except OutOfTimeError:  # of one pattern there are two answers, and it gave the wrong one
-        wrong = {Kind.MISSES: (), Kind.MATCHES: (0,)} if len(case.table) == 1 else {}
-        return wrong.get(disagreement.kind), disagreement.detail
+    except OutOfTimeError:
+        return _unasked(case, disagreement), disagreement.detail
     answer = tuple(told[-1]) if told else None
     if disagreement.kind is Kind.ACCEPTS:
         named = ", ".join(map(str, answer or ())) or "none"
         return answer, f"it takes it, and of the key {case.key!r} it says that {named} match"
     return answer, disagreement.detail
+
+
+def _unasked(case: Case, disagreement: Disagreement) -> tuple[int, ...] | None:
+    """Return the answer to the minimal case as far as it is known: to one pattern there are two, and it gave the wrong one."""
+    wrong = {Kind.MISSES: (), Kind.MATCHES: (0,)} if len(case.table) == 1 else {}
+    return wrong.get(disagreement.kind)

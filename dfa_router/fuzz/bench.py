@@ -130,12 +130,14 @@ class Bench:
             self.tally.add(
                 self._accuser.described(target, self.subject.manners, found, Shrunk(case=case), case, origin)
             )
+            self._interrupt()
             self.done = self.done or not self.plan.keep_going
 
     def _take(self, chapter: Chapter, examined: Examination, before: Sequence[Chapter], origin: Origin) -> None:
         """Make findings of what is wrong with a chapter."""
         if examined.ours:
             self._accuser.accuse(self.judge.engine, chapter.patterns, [examined.steps[min(examined.ours)]], origin)
+            self._interrupt()
             self.done = self.done or self._accuser.done
         if not examined.found:
             return
@@ -242,7 +244,9 @@ class Bench:
             answered = () if kind is Kind.MISSES else (0,)
             same = Disagreement(kind=kind, pattern=0, key=0, answered=answered, about=disagreement.about)
             finding = self._accuser.finding(self.subject.target, self.subject.manners, same, alone, origin)
-        if finding is None or finding.flaky:  # then what was asked before had its part in it
+        if finding is None or (
+            finding.flaky and not self._accuser.interrupted
+        ):  # then what was asked before had its part in it
             spent = self._stateful[kind] >= _STATEFUL
             finding = self._accuser.finding(
                 self.subject.target, self.subject.manners, disagreement, met, origin, histories=not spent
@@ -257,14 +261,22 @@ class Bench:
             self.subject.renew()  # what it was told for the description is not remembered
         if not finding.flaky:
             self._shapes.add(shape_of(kind, case, self.plan.dialect))
-        target, about = self.subject.target, disagreement.about
-        if self.tally.prefers(finding) and locatable(finding, target):
-            left = self._ends - time.monotonic() if self.plan.keep_going else math.inf
-            finding = located(finding, about, target, self.judge, self.subject.manners, left)
-            self.subject.renew()
-        self.tally.add(finding)
+        preferred = self.tally.prefers(finding)
+        self.tally.add(finding)  # before its lines are looked for, which takes seconds: Ctrl-C would lose it
+        if preferred and not self._accuser.interrupted and locatable(finding, self.subject.target):
+            self._locate(finding, disagreement.about)
         if disagreement.about == "hung" and not finding.flaky:
             self._set_aside(case)
+        self._interrupt()
+
+    def _locate(self, finding: Finding, about: str) -> None:
+        """Add to a finding where in its source the target is probably wrong."""
+        left = self._ends - time.monotonic() if self.plan.keep_going else math.inf
+        self.tally.put(located(finding, about, self.subject.target, self.judge, self.subject.manners, left))
+        self.subject.renew()
+
+    def _interrupt(self) -> None:
+        """End the campaign where Ctrl-C came while a finding was made, which is kept by now."""
         if self._accuser.interrupted:
             raise KeyboardInterrupt
 

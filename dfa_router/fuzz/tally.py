@@ -64,7 +64,11 @@ class Tally:
     def add(self, finding: Finding) -> None:
         """Add a finding, unless there is one of its shape already that is to be preferred."""
         if self.prefers(finding):
-            self.findings[_named(finding)] = finding
+            self.put(finding)
+
+    def put(self, finding: Finding) -> None:
+        """Put a finding in the place of the one of its shape."""
+        self.findings[_named(finding)] = finding
 
     def merge(self, other: Tally) -> None:
         """Add what came of other rounds."""

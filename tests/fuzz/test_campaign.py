@@ -206,6 +206,40 @@ def test_a_disagreement_that_is_interrupted_while_it_is_shrunk_is_kept() -> None
     assert [finding.kind for finding in campaign.findings] in ([], [Kind.MISSES])
 
 
+def interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_finding_that_is_interrupted_while_its_lines_are_looked_for_is_kept() -> None:
+    class Telling(CallableTarget):
+        tells_lines = True
+        lines = interrupted
+
+    campaign = run(Telling(several, AMQP), AMQP, rounds=200, seed=9)
+    assert campaign.interrupted
+    assert campaign.findings == run(CallableTarget(several, AMQP), AMQP, rounds=200, seed=9).findings
+
+
+@pytest.mark.parametrize("moment", ["_answer", "tested_shape", "Judge.verdicts"])
+def test_a_finding_that_is_interrupted_while_it_is_described_is_kept(
+    moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"dfa_router.fuzz.accusing.{moment}", interrupted)
+    campaign = run(CallableTarget(several, AMQP), AMQP, rounds=200, seed=9, keep_going=True)
+    assert campaign.interrupted
+    [finding] = campaign.findings
+    assert finding.case.patterns
+    assert "the target says it does" in finding_text(finding)
+
+
+def test_an_accusation_of_our_own_engine_that_is_interrupted_ends_the_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EngineTarget, "answer", lambda self, patterns, keys: [()] * len(keys))
+    monkeypatch.setattr(Judge, "verdicts", interrupted)
+    campaign = run(CallableTarget(right_amqp, AMQP), AMQP, rounds=30, size=Size(20, 40), keep_going=True)
+    assert campaign.interrupted
+    assert len(campaign.findings) == 1
+
+
 def test_a_flaky_target_is_reported_as_flaky() -> None:
     calls = 0
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dfa_router.fuzz import DisagreementError, Scope, assert_agrees, run
-from dfa_router.fuzz.findings import Finding, Kind
+from dfa_router.fuzz.findings import Case, Finding, Kind
 from dfa_router.fuzz.generating.language import language_of
 from dfa_router.fuzz.judging.growth import growth_of
+from dfa_router.fuzz.judging.judge import Judge
 from dfa_router.fuzz.judging.subject import played
 from dfa_router.fuzz.targets import open_target
 from dfa_router.fuzz.text.report import campaign_json, finding_text
@@ -133,6 +134,22 @@ def test_what_is_no_answer_is_told_of_threads_as_of_one(name: str, said: str) ->
     assert finding.kind is Kind.FAILS
     assert said in finding_text(finding)
     assert campaign_json(campaign)["findings"][0]["together"]
+
+
+def test_a_finding_of_threads_that_is_interrupted_while_it_is_described_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(judge: Judge, case: Case) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Judge, "verdicts", interrupted)
+    target = open_target(f"{MODULE}:another_thread_gets_nothing", AMQP)
+    try:
+        campaign = run(target, AMQP, rounds=60, seed=1, scope=Scope(threads=2), keep_going=True)
+    finally:
+        target.close()
+    assert campaign.interrupted
+    assert len(campaign.findings) == 1
 
 
 def test_threads_that_are_asked_when_the_time_is_over_are_no_failure() -> None:
