@@ -43,6 +43,8 @@ class Layout:
     """What each exchange's conditions ask of the routing key; None if its type reads more than that."""
     constant: Sequence[bool]
     """Whether every message meets the same conditions of an exchange, so that it is not asked."""
+    by_headers: Sequence[bool]
+    """Whether an exchange goes by headers: messages whose headers are not known meet the same conditions, and it is not asked then."""
 
 
 class Narrowed(NamedTuple):
@@ -80,7 +82,7 @@ def _behind(
     """Narrow the patterns of all exchanges behind one.
 
     Left out are those on or behind a cycle, those whose type reads more than the key, and those beyond the limits. An exchange
-    that is not asked lets messages pass even if it is left out, so whatever it leads to is left out with it.
+    that is not asked, or not always, lets messages pass even if it is left out, so whatever it leads to is left out with it.
     """
     ways: dict[int, list[Tokens]] = {start: [(Wildcard.MANY,)]}
     left_out: set[int] = set()
@@ -101,7 +103,7 @@ def _behind(
                 room.patterns -= len(own)
             reached = [(target, pattern) for one, pattern in own for target in _leads_on(node, one, layout.outputs)]
             reached += [(node.alternate, way) for way in ways[number] if node.alternate >= 0]
-        elif constant:
+        elif constant or layout.by_headers[number]:
             left_out.update(onward[number])
             reached = [(target, (Wildcard.MANY,)) for target in onward[number]]
         for target, pattern in reached:

@@ -86,8 +86,16 @@ def plan(nodes: Sequence[Node], queues: int) -> Plan:
     np.cumsum([1 if node.type is None else len(node.offsets) - 1 for node in nodes], out=conditions[1:])
     tokens = [_tokens(node) for node in nodes]
     constant = [_is_constant(node, own) for node, own in zip(nodes, tokens, strict=True)]
+    by_headers = [_reads_headers(node) for node in nodes]
     behind = narrowed(
-        Layout(nodes=nodes, outputs=numbering.outputs, conditions=conditions, tokens=tokens, constant=constant)
+        Layout(
+            nodes=nodes,
+            outputs=numbering.outputs,
+            conditions=conditions,
+            tokens=tokens,
+            constant=constant,
+            by_headers=by_headers,
+        )
     )
     group_offsets = np.zeros(len(nodes) + 1, np.int32)
     np.cumsum([len(one.group) for one in behind], out=group_offsets[1:])
@@ -117,7 +125,7 @@ def plan(nodes: Sequence[Node], queues: int) -> Plan:
         tags=np.concatenate(tags),
         words=words_of(len(nodes)),
         asked=np.array(asked, np.int32),
-        by_headers=np.array([number for number in asked if _reads_headers(nodes[number])], np.int32),
+        by_headers=np.array([number for number in asked if by_headers[number]], np.int32),
     )
     return Plan(stations, _patterns(stations, tokens, constant, behind))
 

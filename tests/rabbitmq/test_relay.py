@@ -51,6 +51,71 @@ def test_the_relay_is_the_walk_from_exchange_to_exchange(
     assert found == routed(topology, messages, engine="naive")
 
 
+def through_headers(chance: random.Random) -> Topology:
+    """Return exchanges of which some go by headers; bindings lead from each to later ones, past them and through them."""
+    names = [f"x{number}" for number in range(6)]
+    exchanges = [
+        Exchange(
+            name=name,
+            type=chance.choice(["topic", "topic", "headers"]) if number else "topic",
+            arguments={"alternate-exchange": chance.choice(names[number + 1 :])} if number < 5 else {},
+        )
+        for number, name in enumerate(names)
+    ]
+    bindings = [
+        Binding(
+            source=names[source],
+            destination=names[chance.randrange(source + 1, 6)] if onward and source < 5 else f"q{source}",
+            destination_type="exchange" if onward and source < 5 else "queue",
+            routing_key=chance.choice(["#", "a.#", "b.#", "*.b", "a"]),
+            arguments=chance.choice([{}, {"x-match": "any"}, {"colour": "red"}]),
+        )
+        for source in range(6)
+        for onward in (True, True, False)
+    ]
+    return topology_of(exchanges=exchanges, bindings=bindings)
+
+
+def test_messages_pass_through_headers_exchanges_on_the_way() -> None:
+    """Into exchanges that other ways lead to as well, with headers that are known and with such that are not."""
+    chance = random.Random(8)
+    for _ in range(60):
+        topology = through_headers(chance)
+        names, keys = map(list, zip(*rows(topology), strict=True))
+        fast, slow = topology.compile(), topology.compile(engine="naive")
+        red = ['{"colour": "red"}' if chance.random() < 0.5 else None for _ in names]
+        asked: list[dict[str, Any]] = [{}, {"headers": red}]
+        for headers in asked:
+            found, expected = (router.route_columns(names, keys, **headers) for router in (fast, slow))
+            assert [one.to_pylist() for one in found] == [one.to_pylist() for one in expected]
+            batch = fast.route_batch(names, keys, **headers).columns()
+            assert batch.queues.to_pylist() == expected.queues.to_pylist()
+
+
+def test_a_headers_exchange_leads_where_another_way_does_not() -> None:
+    """What is bound to ``c`` is narrowed to ``a.#`` for keys that come from ``s`` at once, and not for those that come through ``h``."""
+    bindings = [
+        Binding(source="s", destination="c", destination_type="exchange", routing_key="a.#"),
+        Binding(source="s", destination="h", destination_type="exchange", routing_key="#"),
+        Binding(source="c", destination="q", routing_key="b.#"),
+    ]
+    to_c = Binding(source="h", destination="c", destination_type="exchange")
+    never = Binding(source="h", destination="p", arguments={"x-match": "any"})
+    for arguments, last in (({}, to_c), ({"alternate-exchange": "c"}, never)):
+        topology = topology_of(
+            exchanges=[
+                Exchange(name="s", type="topic"),
+                Exchange(name="h", type="headers", arguments=arguments),
+                Exchange(name="c", type="topic"),
+            ],
+            bindings=[*bindings, last],
+        )
+        router = topology.compile()
+        assert topology.route("s", "b.x").queues == ("q",)
+        assert router.route_columns(["s"], ["b.x"]).queues.to_pylist() == [["q"]]
+        assert router.route_batch(["s"], ["b.x"]).columns().queues.to_pylist() == [["q"]]
+
+
 def deep(seed: int) -> tuple[Topology, list[tuple[str, str]]]:
     """Return exchanges in layers, with a queue for every binding, and messages whose routes hardly recur."""
     chance = random.Random(seed)
