@@ -1,7 +1,8 @@
-"""The regular part of PCRE, written for a library of automata, and everything else refused by its name.
+r"""The regular part of PCRE, written for a library of automata, and everything else refused by its name.
 
 Brokers search a pattern anywhere in a text, and automata read whole texts. So a text is put between two marks that no text
-has, ``^`` and ``$`` become these marks, and the pattern may stand anywhere between them.
+has, ``^`` and ``$`` become these marks, and the pattern may stand anywhere between them. Patterns and texts are read byte by byte,
+each byte as a character of Latin-1, whose letters Erlang's ``re`` counts among ``\w``.
 
 What this leaves out, and refuses: look-ahead and look-behind, back references, word boundaries, atomic groups, possessive
 quantifiers, options such as ``(?i)``, classes by name or by property, and anchors in the middle of a pattern. Lazy
@@ -14,12 +15,12 @@ import re
 
 from dfa_router.errors import InputError
 
-__all__ = ["BEGIN", "END", "UnsupportedRegexError", "regular"]
+__all__ = ["BEGIN", "END", "UnsupportedRegexError", "as_bytes", "regular"]
 
 BEGIN, END = "\ue000", "\ue001"
-"""The marks, of Unicode's private area."""
+"""The marks, which are no bytes."""
 
-_SHORTHAND = {"d": "0-9", "w": "A-Za-z0-9_", "s": " \t\n\r\f\v"}
+_SHORTHAND = {"d": "0-9", "w": "A-Za-z0-9_ªµºÀ-ÖØ-öø-ÿ", "s": " \t\n\r\f\v"}
 _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 _GROUPS = {
     "(?=": "look-ahead",
@@ -42,6 +43,15 @@ class UnsupportedRegexError(InputError):
     """A regular expression has something that no automaton can say, or that is not read here; the text names it."""
 
 
+def as_bytes(text: str) -> str:
+    """Return a text with the bytes of its UTF-8 for characters, those of Latin-1.
+
+    >>> as_bytes("café")
+    'cafÃ©'
+    """
+    return text.encode().decode("latin-1")
+
+
 def regular(pattern: str) -> str:
     r"""Return an expression of alternatives, sequences, classes and quantifiers alone, with marks in place of anchors.
 
@@ -58,8 +68,11 @@ class _Reader:
     """Reads a pattern from left to right."""
 
     def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
-        self.at = 0
+        self.shown, self.pattern, self.at = pattern, "", 0
+        try:
+            self.pattern = as_bytes(pattern)
+        except UnicodeEncodeError as error:
+            raise self._refused(error.start, "half of a surrogate pair") from None
 
     def read(self) -> list[str]:
         parts: list[str] = []
@@ -210,8 +223,9 @@ class _Reader:
         return self._character(start, escaped)
 
     def _refused(self, at: int, name: str) -> UnsupportedRegexError:
+        at -= sum("\x80" <= byte < "\xc0" for byte in self.pattern[:at])  # all bytes of a character but its first
         return UnsupportedRegexError(
-            f"{self.pattern!r} has {name} at character {at}, which automata cannot say, or which is not read here: write it with "
+            f"{self.shown!r} has {name} at character {at}, which automata cannot say, or which is not read here: write it with "
             "alternatives, classes and quantifiers"
         )
 

@@ -2,15 +2,15 @@
 
 Names are guarded by three regular expressions for each user and vhost (configure, write, read), topic exchanges by two more
 (write, tested on the routing key of a message, and read, tested on the *text* of a binding key). Where a user has none for an
-exchange, everything is allowed. All are searched for, not anchored, and the empty one allows nothing in the first three
-(``^$``) but everything as a topic permission. ``{username}``, ``{vhost}`` and ``{client_id}`` stand for what they say.
+exchange, everything is allowed. All are searched for, not anchored, and the empty one stands for ``^$``: it allows the empty text
+alone. In those for topics ``{username}``, ``{vhost}`` and ``{client_id}`` stand for what they say, the last for clients of MQTT only: of
+others it is text.
 
 Source: the broker's documentation of access control, and the broker, asked. What this leaves out: tags, other back ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dfa_router.permissions.expressions import Expression, expression
@@ -18,6 +18,9 @@ from dfa_router.permissions.leaks import Leak, leak
 from dfa_router.reference.naive import matches
 
 __all__ = ["Permission", "TopicPermission", "may_receive", "read_leak"]
+
+_NOTHING = "^$"
+"""What the broker reads in place of an empty expression."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +36,7 @@ class Permission:
     def allows(self, operation: str, name: str) -> bool:
         """Tell whether ``configure``, ``write`` or ``read`` of a name is allowed."""
         pattern: str = getattr(self, operation)
-        return expression(pattern or "^$").matches(name)
+        return expression(pattern or _NOTHING).matches(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,26 +49,33 @@ class TopicPermission:
     write: str
     read: str
 
-    def may_publish(self, key: str, client_id: str = "") -> bool:
-        """Tell whether the user may publish with a routing key."""
+    def may_publish(self, key: str, client_id: str | None = None) -> bool:
+        """Tell whether the user may publish with a routing key; ``client_id`` is that of a client of MQTT.
+
+        >>> rule = TopicPermission(user="ann", exchange="events", write="^{client_id}[.]", read="")
+        >>> rule.may_publish("c7.on", "c7"), rule.may_publish("c7.on"), rule.may_bind("#")
+        (True, False, False)
+        """
         return self.writing(client_id).matches(key)
 
-    def may_bind(self, binding: str, client_id: str = "") -> bool:
+    def may_bind(self, binding: str, client_id: str | None = None) -> bool:
         """Tell whether the user may bind a queue with a binding key."""
         return self.reading(client_id).matches(binding)
 
-    def writing(self, client_id: str = "") -> Expression:
+    def writing(self, client_id: str | None = None) -> Expression:
         """Return what routing keys are asked."""
         return self._expression(self.write, client_id)
 
-    def reading(self, client_id: str = "") -> Expression:
+    def reading(self, client_id: str | None = None) -> Expression:
         """Return what binding keys are asked."""
         return self._expression(self.read, client_id)
 
-    def _expression(self, pattern: str, client_id: str) -> Expression:
-        values: Mapping[str, str] = {"{username}": self.user, "{vhost}": self.vhost, "{client_id}": client_id}
+    def _expression(self, pattern: str, client_id: str | None) -> Expression:
+        pattern = pattern or _NOTHING
+        values = {"{username}": self.user, "{vhost}": self.vhost, "{client_id}": client_id}
         for name, value in values.items():
-            pattern = pattern.replace(name, value)
+            if value is not None:
+                pattern = pattern.replace(name, value)
         return expression(pattern)
 
 

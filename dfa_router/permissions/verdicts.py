@@ -14,6 +14,9 @@ from dfa_router.reference.naive import matches
 
 __all__ = ["verdicts"]
 
+_ANYTHING = ".*"
+"""What a user of RabbitMQ may publish and bind that has no topic permission for an exchange."""
+
 
 def verdicts(
     path: Path,
@@ -54,10 +57,12 @@ def _of_rabbitmq(path: Path, client: Client, key: str, exchange: str | None, bin
     user = client.user or ""
     chosen = [one for one in topic_permissions(path) if one.user == user and exchange in (None, one.exchange)]
     found: dict[str, bool] = {}
-    for one in chosen or [TopicPermission(user=user, exchange=exchange or "any exchange", write="", read="")]:
-        found[f"may publish {key} to {one.exchange}"] = one.may_publish(key, client.client)
+    for one in chosen or [
+        TopicPermission(user=user, exchange=exchange or "any exchange", write=_ANYTHING, read=_ANYTHING)
+    ]:
+        found[f"may publish {key} to {one.exchange}"] = one.may_publish(key, client.client or None)
         if binding is not None:
-            found[f"may bind {binding} to {one.exchange}"] = one.may_bind(binding, client.client)
+            found[f"may bind {binding} to {one.exchange}"] = one.may_bind(binding, client.client or None)
     return found
 
 

@@ -46,8 +46,8 @@ def text(chance: random.Random) -> str:
     return ".".join(chance.choice(["a", "b", "ab", "x", "*", "#", ""]) for _ in range(chance.randint(1, 4)))
 
 
-def rule(read: str, write: str = "") -> TopicPermission:
-    return TopicPermission(user="ann", exchange="amq.topic", write=write, read=read)
+def rule(read: str, write: str = ".*", user: str = "ann") -> TopicPermission:
+    return TopicPermission(user=user, exchange="amq.topic", write=write, read=read)
 
 
 @needs_greenery
@@ -63,9 +63,24 @@ def test_expressions_are_those_of_pcre() -> None:
             assert ours.matches(asked) == (theirs.search(asked) is not None), (pattern, asked)
 
 
+@needs_greenery
+def test_expressions_read_bytes() -> None:
+    """Held to PCRE without Unicode, of which Erlang's ``re`` differs in that it counts Latin-1's letters among the words."""
+    from dfa_router.permissions.expressions import Expression
+
+    for pattern in ("^caf.$", "^caf..$", "^[é]+$", "^[^é]$", "^é$", "^.{3}$", "^€$", "^[à-ç]"):
+        ours, theirs = Expression(pattern), pcre2.compile(pattern.encode())
+        for asked in ("café", "caf\xe9", "é", "éé", "e", "€", "", "a.b", "\u1234"):
+            assert ours.matches(asked) == (theirs.search(asked.encode()) is not None), (pattern, asked)
+    assert Expression(r"^\w+$").matches("\u00ea")  # C3 AA, letters of Latin-1
+    assert not Expression(r"^\w+$").matches("\u00e9")  # C3 A9
+
+
 @pytest.mark.parametrize(
     ("pattern", "named"),
     [
+        ("é(?=a)b", "look-ahead at character 1"),
+        ("a\ud800", "half of a surrogate pair at character 1"),
         ("(?=a)b", "look-ahead at character 0"),
         ("a(?<!b)", "look-behind at character 1"),
         (r"(a)\1", "a back reference at character 3"),
@@ -106,10 +121,45 @@ def test_the_unanchored_read_permission() -> None:
 
 
 @needs_greenery
+@pytest.mark.parametrize(
+    "read", [r"^tenant:[^.]+\.[^.]+$", r"^{username}\.[^.]+$", r"^a/b \.[^.]+$", r"^é\.[^.]+$", r"^a\x3a\.[^.]+$"]
+)
+def test_leaks_of_expressions_that_ask_for_other_characters(read: str) -> None:
+    permission = TopicPermission(user="ann@corp", exchange="amq.topic", write=".*", read=read)
+    found, asked = read_leak(permission), permission.reading()
+    assert found is not None
+    assert asked.matches(found.binding)
+    assert not asked.matches(found.key)
+    assert matches(found.binding.encode(), found.key.encode())
+
+
+@needs_greenery
+def test_leaks_of_empty_words() -> None:
+    """``*`` takes an empty word, too; a key of one empty word alone is none."""
+    found = read_leak(rule(r"^a\.[^.#]+$"))
+    assert found is not None
+    assert (found.binding, found.key) == ("a.*", "a.")
+    assert read_leak(rule(r"^([^.#]+)$")) is None
+
+
+@needs_greenery
+def test_an_empty_expression_allows_nothing_and_a_client_is_no_client_of_mqtt() -> None:
+    nothing = rule("", "")
+    assert not nothing.may_publish("x")
+    assert not nothing.may_bind("#")
+    assert nothing.may_bind("")
+    placed = rule("^{client_id}")
+    assert not placed.may_bind("#")
+    assert placed.may_bind("{client_id}.x")
+    assert placed.may_bind("c7.x", "c7")
+    assert placed.may_bind("#", "")
+
+
+@needs_greenery
 def test_leaks_are_the_shortest_there_are() -> None:
     """Random expressions against all small bindings and keys."""
     chance = random.Random(2)
-    words = ["a", "b", "ab"]
+    words = ["a", "b", "ab", ""]
     bindings = [".".join(one) for n in range(1, 4) for one in product([*words, "*", "#"], repeat=n)]
     keys = [".".join(one) for n in range(4) for one in product([*words, "x", "ba"], repeat=n)]
     pairs = [(one, key) for one in bindings for key in keys if matches(one.encode(), key.encode())]
@@ -142,15 +192,17 @@ def test_a_broker_gives_the_same_verdicts(rules: int) -> None:
     """Random topic permissions, 30 questions each, asked of the broker's own back end."""
     if shutil.which("rabbitmqctl") is None:
         pytest.skip("needs RabbitMQ's command rabbitmqctl")
-    chance = random.Random(3)
+    chance, user = random.Random(3), "dfa-router-permissions"
     cases = [
         (
-            rule(anchored(chance), anchored(chance)),
+            rule(anchored(chance), anchored(chance), user),
             [(chance.choice(["read", "write"]), text(chance)) for _ in range(30)],
         )
         for _ in range(rules)
     ]
-    user = "dfa-router-permissions"
+    odd = ["", "^{client_id}", "{client_id}", "^{username}", "^{vhost}", "^caf.$", "^caf..$", "^[é]+$"]
+    texts = ["", "x", "#", "{client_id}", "dfa-router-permissions", "/", "café", "é"]
+    cases += [(rule(one, one, user), list(product(["read", "write"], texts))) for one in odd]
     for start in range(0, len(cases), 20):
         part = cases[start : start + 20]
         listed = ",".join(
@@ -167,7 +219,8 @@ def test_a_broker_gives_the_same_verdicts(rules: int) -> None:
             Told = lists:map(fun({{Write, Read, Asked}}) ->
                 rabbit_auth_backend_internal:set_topic_permissions(User, <<"/">>, <<"amq.topic">>, Write, Read, Acting),
                 lists:map(fun({{How, Key}}) ->
-                    Context = #{{routing_key => Key, variable_map => #{{}}}},
+                    Variables = #{{<<"username">> => User, <<"vhost">> => <<"/">>}},  % of a client of AMQP
+                    Context = #{{routing_key => Key, variable_map => Variables}},
                     rabbit_auth_backend_internal:check_topic_access({{auth_user, User, [], none}}, Topic, How, Context)
                 end, Asked)
             end, [{listed}]),
