@@ -42,6 +42,7 @@ __all__ = ["permissions"]
 @click.option("--address", help="The IP address that the client connects from, for rules of EMQX.")
 @click.option("--key", callback=checked_text, help="May the user get or send this key?")
 @click.option("--exchange", help="The topic exchange of a definitions file that --key is asked of.")
+@click.option("--vhost", help="The vhost of a definitions file that --key is asked of.  [default: all that have rules]")
 @click.option("--binding", callback=checked_text, help="May the user bind or subscribe this, and does it get --key?")
 @click.option(
     "--against",
@@ -63,6 +64,7 @@ def permissions(
     address: str | None,
     key: str | None,
     exchange: str | None,
+    vhost: str | None,
     binding: str | None,
     against: Path | None,
     form: str,
@@ -104,7 +106,8 @@ def permissions(
         if form == "sarif":
             raise OptionError("--format sarif is for findings: leave out --user and --key, or ask for --json")
         who = Client(user=user, client=client, address=address)
-        told = verdicts(Path(file), who, key, binding=binding, exchange=exchange, broker=broker, no_match=allowing)
+        about = {"binding": binding, "exchange": exchange, "vhost": vhost}
+        told = verdicts(Path(file), who, key, **about, broker=broker, no_match=allowing)
         click.echo(
             json.dumps(told, indent=2)
             if form == "json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from dfa_router.errors import InputError
@@ -25,17 +26,19 @@ def verdicts(
     *,
     binding: str | None = None,
     exchange: str | None = None,
+    vhost: str | None = None,
     broker: str | None = None,
     no_match: bool = True,
 ) -> dict[str, bool]:
     """Return what the broker says, by question; ``binding`` is a subscription where the broker is not RabbitMQ.
 
+    Of a definitions file, topic permissions of all vhosts and exchanges are asked unless ``vhost`` and ``exchange`` name one.
     ``broker`` and ``no_match`` are those of :func:`~dfa_router.permissions.passages.passages`. Raises ``InputError`` for a file that
     cannot be read as rules, and for a user that the configuration of NATS does not name.
     """
     kind = broker or broker_of(path)
     if kind == "rabbitmq":
-        return _of_rabbitmq(path, client, key, exchange, binding)
+        return _of_rabbitmq(topic_permissions(path), client, key, binding, exchange=exchange, vhost=vhost)
     if kind == "nats":
         return _of_nats(path, client.user or "", key, binding)
     if kind == "emqx":
@@ -53,16 +56,26 @@ def verdicts(
     }
 
 
-def _of_rabbitmq(path: Path, client: Client, key: str, exchange: str | None, binding: str | None) -> dict[str, bool]:
+def _of_rabbitmq(
+    permissions: Sequence[TopicPermission],
+    client: Client,
+    key: str,
+    binding: str | None,
+    *,
+    exchange: str | None,
+    vhost: str | None,
+) -> dict[str, bool]:
     user = client.user or ""
-    chosen = [one for one in topic_permissions(path) if one.user == user and exchange in (None, one.exchange)]
+    named = [one for one in permissions if exchange in (None, one.exchange) and vhost in (None, one.vhost)]
+    anything = TopicPermission(
+        user=user, exchange=exchange or "any exchange", vhost=vhost or "/", write=_ANYTHING, read=_ANYTHING
+    )
     found: dict[str, bool] = {}
-    for one in chosen or [
-        TopicPermission(user=user, exchange=exchange or "any exchange", write=_ANYTHING, read=_ANYTHING)
-    ]:
-        found[f"may publish {key} to {one.exchange}"] = one.may_publish(key, client.client or None)
+    for one in [one for one in named if one.user == user] or [anything]:
+        where = one.exchange if one.vhost == "/" else f"{one.exchange} in vhost {one.vhost}"
+        found[f"may publish {key} to {where}"] = one.may_publish(key, client.client or None)
         if binding is not None:
-            found[f"may bind {binding} to {one.exchange}"] = one.may_bind(binding, client.client or None)
+            found[f"may bind {binding} to {where}"] = one.may_bind(binding, client.client or None)
     return found
 
 

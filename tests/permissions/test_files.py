@@ -37,6 +37,27 @@ def test_definitions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert capsys.readouterr().out == "may publish secret.x.public to events: no\nmay bind #.public to events: yes\n"
 
 
+@needs_greenery
+def test_each_vhost_has_rules_of_its_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "defs.json"
+    entries = [{**ENTRY, "read": "", "vhost": vhost, "write": write} for vhost, write in (("/", "^a"), ("b", "^b"))]
+    file.write_text(json.dumps({"topic_permissions": entries}))
+    asked = ["permissions", str(file), "--user", "ann", "--key", "a"]
+    assert run(asked) == 1
+    assert capsys.readouterr().out == "may publish a to events: yes\nmay publish a to events in vhost b: no\n"
+    for more, told, code in (
+        (["--vhost", "/"], "may publish a to events: yes\n", 0),
+        (["--vhost", "b"], "may publish a to events in vhost b: no\n", 1),
+        (["--vhost", "c"], "may publish a to any exchange in vhost c: yes\n", 0),
+        (["--exchange", "x"], "may publish a to x: yes\n", 0),
+    ):
+        assert run([*asked, *more]) == code
+        assert capsys.readouterr().out == told
+    file.write_text(json.dumps({"topic_permissions": [{**ENTRY, "read": ".*", "write": ""}]}))
+    assert run(asked) == 1
+    assert capsys.readouterr().out == "may publish a to events: no\n"
+
+
 def test_access_lists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "acl"
     file.write_text("user ann\ntopic read a/#\ntopic read a/b\ntopic deny c/+\ntopic write c/d\n")
