@@ -76,11 +76,12 @@ class _Question:
     def refused(self) -> str | None:
         """Tell why the broker does not take it."""
         assert self.exchange is not None
-        if self.topology.exchange(self.exchange, self.vhost).internal:
+        exchange = self.topology.exchange(self.exchange, self.vhost)
+        if exchange.internal:
             return f"exchange {self.exchange!r} is internal: it takes messages from other exchanges, and from no client"
         if self.user is None:
             return None
-        return refusal(Path(self.file), self.user, self.exchange, self.key, self.vhost)
+        return refusal(Path(self.file), self.user, exchange, self.key)
 
 
 def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -185,6 +185,20 @@ def test_permissions_of_who_publishes(capsys: pytest.CaptureFixture[str], defini
         assert (code, said in lines[0]) == (1, True), lines
 
 
+@needs_greenery
+@pytest.mark.parametrize(("kind", "code"), [("topic", 1), ("direct", 0), ("x-delayed-message", 0)])
+def test_topic_permissions_are_asked_of_topic_exchanges(
+    capsys: pytest.CaptureFixture[str], definitions: str, kind: str, code: int
+) -> None:
+    """The broker takes what they do not match from a client that publishes to an exchange of another type."""
+    document = json.loads(Path(definitions).read_text())
+    document["exchanges"][0].update(type=kind, arguments={"x-delayed-type": "topic"})
+    document["bindings"].append(binding("in", "rest", "invoice"))
+    Path(definitions).write_text(json.dumps(document))
+    question = ["explain", definitions, "invoice", "--exchange", "in", "--user", "shop"]
+    assert asked(capsys, *question)[0] == code
+
+
 def test_the_version_of_the_broker_decides(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Whether a header 1.0 is the 1 that a binding demands has changed with 3.13."""
     file = tmp_path / "defs.json"
