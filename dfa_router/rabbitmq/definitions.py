@@ -53,7 +53,8 @@ def load_definitions(
 ) -> Topology:
     """Read definitions: a file, ``-`` for standard input, or the address of the management API, such as ``http://localhost:15672``.
 
-    ``vhost`` is where entries belong that name no vhost, as in an export of one vhost alone. ``broker`` is the version of
+    ``vhost`` is where entries belong that name no vhost, as in an export of one vhost alone, unless an address such as
+    ``http://localhost:15672/api/definitions/shop`` names it. ``broker`` is the version of
     RabbitMQ whose rules hold where versions differ; without it, that of the broker that wrote the file, or the newest one.
     ``listings`` are files, or addresses such as ``http://localhost:15672/api/exchanges``, of exchanges, queues or bindings that the
     export leaves out; whoever reads from the API gets them with it. User and password for the API are those in the environment,
@@ -63,6 +64,7 @@ def load_definitions(
     routed is listed in ``topology.warnings`` and logged.
     """
     source = read_source(fspath(path), REMEDY)
+    vhost = vhost if source.vhost is None else source.vhost
     document = read_document(source)
     file = source.name
     found = [

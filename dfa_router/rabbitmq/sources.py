@@ -17,7 +17,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from dfa_router.errors import DefinitionsError
 
@@ -41,6 +41,8 @@ class Source(NamedTuple):
     data: bytes
     listings: tuple[tuple[str, bytes], ...] = ()
     """Listings that came with it, by name."""
+    vhost: str | None = None
+    """The vhost that it is an export of, where its address names one: its entries do not, and those of listings do."""
 
 
 def is_address(text: str) -> bool:
@@ -87,7 +89,7 @@ def _from_api(address: str) -> Source:
         return urlunsplit((parts.scheme, parts.netloc, f"{base}/{what}" + (f"/{vhost}" if vhost else ""), "", ""))
 
     listings = tuple((url(what), _get(url(what))) for what in LISTINGS)
-    return Source(url("definitions"), _get(url("definitions")), listings)
+    return Source(url("definitions"), _get(url("definitions")), listings, unquote(vhost) or None)
 
 
 def _get(address: str) -> bytes:

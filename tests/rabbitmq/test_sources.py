@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -175,29 +176,68 @@ def test_passwords_do_not_belong_in_addresses() -> None:
     assert "secret" not in str(refused.value)
 
 
-def test_a_password_is_not_sent_on_to_another_place() -> None:
-    asked: list[tuple[str, str | None]] = []
-
-    class Redirecting(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append((self.path, self.headers["Authorization"]))
-            self.send_response(302 if self.path.startswith("/api") else 404)
-            self.send_header("Location", f"http://localhost:{server.server_port}/elsewhere")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as server:
+@contextmanager
+def served(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Yield the address of a server that lasts as long as the context."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
-            with pytest.raises(DefinitionsError, match="no such thing there"):
-                dr.load_definitions(f"http://127.0.0.1:{server.server_port}")
+            yield f"http://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
             thread.join()
+
+
+class Quiet(BaseHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_an_address_of_one_vhost_names_it() -> None:
+    """The export of one vhost leaves its name out, the listings that come with it do not."""
+    queue = {**QUEUE, "type": "classic"}
+    listed: dict[str, list[dict[str, Any]]] = {"exchanges": [EXCHANGE], "queues": [queue], "bindings": [BINDING]}
+    answers: dict[str, Any] = {
+        f"/api/{name}/a%2Fb": [{**one, "vhost": "a/b"} for one in some] for name, some in listed.items()
+    }
+    policy = {
+        "name": "p",
+        "pattern": "^x$",
+        "apply-to": "exchanges",
+        "definition": {"alternate-exchange": "amq.fanout"},
+    }
+
+    class Management(Quiet):
+        def do_GET(self) -> None:
+            found = {**answers, "/api/definitions/a%2Fb": {**listed, "policies": [policy]}}[self.path]
+            body = json.dumps(found).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    with served(Management) as address:
+        topology = dr.load_definitions(f"{address}/api/definitions/a%2Fb")
+    assert topology.vhosts == ("a/b",)
+    assert (len(topology.queues), len(topology.bindings)) == (1, 1)
+    assert topology.route("x", "a.b", "a/b").queues == ("q",)
+    assert topology.route("x", "b", "a/b").exchanges == ("x", "amq.fanout")
+
+
+def test_a_password_is_not_sent_on_to_another_place() -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    class Redirecting(Quiet):
+        def do_GET(self) -> None:
+            asked.append((self.path, self.headers["Authorization"]))
+            self.send_response(302 if self.path.startswith("/api") else 404)
+            self.send_header("Location", f"http://localhost:{self.headers['Host'].rpartition(':')[2]}/elsewhere")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    with served(Redirecting) as address, pytest.raises(DefinitionsError, match="no such thing there"):
+        dr.load_definitions(address)
     assert [(path, password is not None) for path, password in asked] == [
         ("/api/exchanges", True),
         ("/elsewhere", False),
