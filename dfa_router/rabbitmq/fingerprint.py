@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.exchange_types import simulated_type
+from dfa_router.rabbitmq.nodes import Node
 from dfa_router.rabbitmq.rules import BrokerRules
 
 __all__ = ["fingerprint_of"]
 
 
-def fingerprint_of(declared: Declarations, engine: str, cache_bytes: int, rules: BrokerRules) -> str:
-    """Return a SHA-256 over everything that decides an answer; it does not depend on the order of declarations."""
+def fingerprint_of(
+    declared: Declarations, nodes: Iterable[Node], engine: str, cache_bytes: int, rules: BrokerRules
+) -> str:
+    """Return a SHA-256 over everything that decides an answer; it depends on the order of declarations only where that does."""
     exchanges = sorted(
         (
             exchange.vhost,
@@ -32,7 +35,9 @@ def fingerprint_of(declared: Declarations, engine: str, cache_bytes: int, rules:
         for one in declared.bindings
     )
     unheld = sorted(place for place in queues if declared.limits(*place).message_ttl == 0)
-    canonical = json.dumps([engine, cache_bytes, sorted(declared.vhosts), exchanges, queues, unheld, bindings])
+    # Of an exchange that chooses, the first of several bindings of a destination may count alone.
+    chosen = [(node.vhost, node.name, node.candidates) for node in nodes if node.candidates]
+    canonical = json.dumps([engine, cache_bytes, sorted(declared.vhosts), exchanges, queues, unheld, bindings, chosen])
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

@@ -78,9 +78,9 @@ class TopologyRouter:
         self.cache_bytes = cache_bytes
         self.broker = declared.broker if broker is None else broker
         rules = rules_of(self.broker)
-        self.fingerprint = fingerprint_of(declared, engine, cache_bytes, rules)
         self.queues = queues_of(declared)
         self.nodes = make_nodes(declared, self.queues, rules)
+        self.fingerprint = fingerprint_of(declared, self.nodes, engine, cache_bytes, rules)
         self.numbering = Numbering(len(self.queues), len(self.nodes))
         self.strict_values = rules.strict_values
         self.chooses = any(node.candidates for node in self.nodes)

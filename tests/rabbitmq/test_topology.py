@@ -285,6 +285,20 @@ def test_the_fingerprint_tells_content_not_order() -> None:
     assert topology(exchanges, bindings).compile(engine="nfa").fingerprint != one.fingerprint
 
 
+def test_the_fingerprint_tells_order_where_it_decides() -> None:
+    """The first binding of a destination is its weight."""
+    chooses, weights = (
+        [exchange("H", "x-consistent-hash")],
+        [bind("H", "p", "1"), bind("H", "p", "9"), bind("H", "q", "1")],
+    )
+    routers = [topology(chooses, bindings).compile() for bindings in (weights, weights[::-1], [weights[1], *weights])]
+    assert [router.route("H", "").one_of[0].candidates[0].share for router in routers] == [0.5, 0.9, 0.9]
+    first, second, third = (router.fingerprint for router in routers)
+    assert first != second
+    assert topology(chooses, [weights[2], *weights[:2]]).compile().fingerprint == first
+    assert len({first, second, third}) == 3
+
+
 def test_a_declared_queue_is_what_the_default_exchange_fingerprint_depends_on() -> None:
     assert topology([], [], "q").compile().fingerprint != topology([], [], "p").compile().fingerprint
 
