@@ -52,7 +52,7 @@ def _both(headers: Mapping[Any, Any] | None, cc: Any, bcc: Any) -> tuple[list[by
 
 def _keys(value: Any, name: str) -> list[bytes]:
     if isinstance(value, str | bytes) and value.lstrip()[:1] in ("[", b"["):
-        with suppress(ValueError):  # it stays the text that it is
+        with suppress(ValueError, RecursionError):  # it stays the text that it is, of one that nests too deeply, too
             value = json.loads(value)
     if not isinstance(value, list | tuple):
         raise PublishRefusedError(

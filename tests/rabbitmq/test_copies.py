@@ -73,6 +73,9 @@ def test_a_copy_header_that_is_no_array_is_refused_as_by_the_broker() -> None:
     assert columns.queues.to_pylist() == [[], ["one"]]
     assert "header BCC is '5'" in columns.problem[0].as_py()
     assert columns.problem[1].as_py() is None
+    deep = SMALL.compile().route_columns(["d"] * 3, ["1"] * 3, cc=["[]", "[" * 100_000, '["2"]'])
+    assert deep.queues.to_pylist() == [["one"], [], ["one", "two"]]
+    assert [problem is None for problem in deep.problem.to_pylist()] == [True, False, True]
 
 
 @settings(max_examples=100, deadline=None)
