@@ -6,7 +6,7 @@ A file says by its text whose it is (:func:`broker_of`), unless the caller does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from dfa_router.permissions.nats_users import NatsUser, read_nats_users
 from dfa_router.permissions.rabbitmq import Permission, TopicPermission
 from dfa_router.rabbitmq.declared import Exchange
 from dfa_router.rabbitmq.document import REMEDY, read_document
+from dfa_router.rabbitmq.entries import Entries
 from dfa_router.rabbitmq.sources import read_source
 
 __all__ = [
@@ -54,23 +55,26 @@ def broker_of(path: Path) -> str:
 def topic_permissions(path: Path) -> tuple[TopicPermission, ...]:
     """Read the topic permissions of a definitions file; raises ``InputError`` for an entry that is none."""
     names = ("user", "vhost", "exchange", "write", "read")
-    return tuple(TopicPermission(**fields) for fields in _entries(path, "topic_permissions", names))
+    return tuple(TopicPermission(**texts) for texts in _texts(path, "topic_permissions", names))
 
 
 def name_permissions(path: Path) -> tuple[Permission, ...]:
     """Read who may configure, write and read which names; raises ``InputError`` for an entry that is none."""
     names = ("user", "vhost", "configure", "write", "read")
-    return tuple(Permission(**fields) for fields in _entries(path, "permissions", names))
+    return tuple(Permission(**texts) for texts in _texts(path, "permissions", names))
 
 
-def _entries(path: Path, section: str, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the fields of each entry of a section, which are texts; ``vhost`` may be left out."""
-    for number, entry in enumerate(read_document(read_source(str(path), REMEDY)).get(section, [])):
-        fields = {name: entry.get(name, "/" if name == "vhost" else None) for name in names}
-        wrong = [name for name, value in fields.items() if not isinstance(value, str)]
+def _texts(path: Path, section: str, names: Sequence[str]) -> list[dict[str, str]]:
+    """Return the fields of each entry of a section, which are texts; ``vhost`` may be left out."""
+
+    def fields(entry: dict[str, Any], place: str) -> dict[str, str]:
+        found: dict[str, Any] = {name: entry.get(name, "/" if name == "vhost" else None) for name in names}
+        wrong = [name for name, value in found.items() if not isinstance(value, str)]
         if wrong:
-            raise InputError(f"{path}: {section}[{number}].{wrong[0]}: expected text: correct it there")
-        yield fields
+            raise InputError(f"{path}: {place}.{wrong[0]}: expected text: correct it there")
+        return found
+
+    return Entries(str(path), "/").read(read_document(read_source(str(path), REMEDY)), section, fields)
 
 
 _DEFAULT = "amq.default"

@@ -61,7 +61,7 @@ def simulated_type(exchange: Exchange, rules: BrokerRules) -> str | None:
         kind = "headers up to 3.12"
     elif kind == "x-modulus-hash" and not rules.stable_modulus:
         kind = "x-modulus-hash up to 4.2"
-    if kind not in SIMULATED or (kind == "x-local-random" and not rules.local_random):
+    if not isinstance(kind, str) or kind not in SIMULATED or (kind == "x-local-random" and not rules.local_random):
         return None
     return kind if exchange.name else "direct"
 

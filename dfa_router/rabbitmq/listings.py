@@ -17,7 +17,7 @@ from dfa_router.rabbitmq.declared import predeclared_exchanges
 
 __all__ = ["merge_listing"]
 
-_QUEUE_TYPES = {"classic", "quorum", "stream", "rabbit_classic_queue", "rabbit_quorum_queue", "rabbit_stream_queue"}
+_QUEUE_TYPES = ("classic", "quorum", "stream", "rabbit_classic_queue", "rabbit_quorum_queue", "rabbit_stream_queue")
 _OF_QUEUES = {"messages", "messages_ready", "exclusive", "consumers", "state", "pid", "owner_pid", "owner_pid_details"}
 _PREDECLARED = {exchange.name for exchange in predeclared_exchanges("/")}
 
@@ -53,7 +53,7 @@ def _section(entry: Mapping[str, Any], source: str) -> str:
         return "bindings"
     if "name" in entry and (entry.keys() & _OF_QUEUES or entry.get("type") in _QUEUE_TYPES):
         return "queues"
-    if {"name", "type"} <= entry.keys():
+    if "name" in entry and isinstance(entry.get("type"), str):
         return "exchanges"
     raise DefinitionsError(
         f"{source}: an entry with the keys {', '.join(map(repr, list(entry)[:5])) or 'none'} is no exchange, queue or binding; list "

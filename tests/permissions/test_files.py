@@ -105,11 +105,16 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     file.write_text("allow a\n")
     defs = tmp_path / "defs.json"
     defs.write_text(json.dumps({"topic_permissions": [{"user": "ann"}]}))
+    odd, odder = tmp_path / "odd.json", tmp_path / "odder.json"
+    odd.write_text(json.dumps({"topic_permissions": [1]}))
+    odder.write_text(json.dumps({"topic_permissions": {"user": "ann"}}))
     for arguments, problem in (
         ([str(file)], "acl:1: is 'allow a'"),
         ([str(file), "--user", "ann"], "--user and --key belong together"),
         ([str(tmp_path / "none")], "cannot be read"),
         ([str(defs)], "topic_permissions[0].exchange: expected text"),
+        ([str(odd)], "odd.json: topic_permissions[0]: is '1' (int); expected an object"),
+        ([str(odder)], "odder.json: topic_permissions: is"),
     ):
         assert run(["permissions", *arguments]) == 2
         assert problem in capsys.readouterr().err.replace("\n", " ")

@@ -248,6 +248,21 @@ def test_bad_files_are_refused_with_file_place_and_remedy(write: Write, content:
     assert isinstance(caught.value, ValueError)
 
 
+@pytest.mark.parametrize("odd", [["all"], {"all": 1}, [], 5, None, True])
+def test_arguments_that_are_no_texts_are_told_as_the_broker_refuses_them(write: Write, odd: Any) -> None:
+    exchanges = [
+        {"name": "h", "vhost": "/", "type": "headers", "arguments": {}},
+        {"name": "d", "vhost": "/", "type": "x-delayed-message", "arguments": {"x-delayed-type": odd}},
+    ]
+    bound = [binding(source="h", arguments={"x-match": odd}), binding(source="d")]
+    topology = load_definitions(write({**SMALL, "exchanges": exchanges, "bindings": bound}))
+    (warning,) = topology.warnings
+    assert (warning.kind, "bindings[0]" in warning.place) == ("refused-binding", True)
+    assert f"x-match is {odd!r}" in warning.advice
+    assert topology.route("d", "a").not_simulated == ("d",)
+    assert topology.compile().route_columns(["h", "d"], ["a", "a"]).not_simulated.to_pylist() == [[], ["d"]]
+
+
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(dr.DefinitionsError, match=r"there is no such file.*export_definitions"):
         load_definitions(tmp_path / "nothing.json")

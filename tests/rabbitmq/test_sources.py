@@ -121,7 +121,9 @@ def test_listings_that_rabbitmqctl_writes(shared: Path, tmp_path: Path) -> None:
     assert more.route("market", "eu.de.order").queues >= plain.route("market", "eu.de.order").queues
 
 
-@pytest.mark.parametrize("listing", [{"error": "no"}, [1], [{"durable": True}], "text"])
+@pytest.mark.parametrize(
+    "listing", [{"error": "no"}, [1], [{"durable": True}], "text", [{"name": "q", "type": ["classic"]}]]
+)
 def test_what_is_no_listing_is_refused(listing: Any, tmp_path: Path) -> None:
     with pytest.raises(DefinitionsError, match=r"listing0\.json: (is no listing|an entry with)"):
         with_listing(tmp_path, listing)

@@ -28,8 +28,9 @@ from dfa_router.rabbitmq.traversal import Sets, compact
 __all__ = ["LOOSE", "STRICT", "HeadersMatcher", "demand_of", "unknown_match"]
 
 MATCH = "x-match"
-WITH_X = {"all-with-x", "any-with-x"}
-KINDS = {"all", "any"} | WITH_X
+# Tuples: a file may have any JSON there, and sets refuse to be asked for a list.
+WITH_X = ("all-with-x", "any-with-x")
+KINDS = ("all", "any", *WITH_X)
 
 
 def demand_of(binding: Binding, *, strict: bool) -> Demand:
@@ -44,7 +45,7 @@ def demand_of(binding: Binding, *, strict: bool) -> Demand:
         for name, value in binding.arguments.items()
         if name != MATCH and (match in WITH_X or not name.startswith("x-"))
     }
-    return Demand(tuple(sorted(criteria)), every=match not in {"any", "any-with-x"})
+    return Demand(tuple(sorted(criteria)), every=match not in ("any", "any-with-x"))
 
 
 def unknown_match(binding: Binding) -> str | None:
