@@ -224,20 +224,25 @@ def _actions(term: Term, line: int, source: str) -> tuple[str, ...]:
 def _filter(term: Term, line: int, source: str) -> tuple[str, bool]:
     match term:
         case (Atom("eq"), str(text)):
-            return text, True
+            return _checked(text, line, source), True
         case str(text) if text.startswith("eq "):
-            return text[3:], True
+            return _checked(text[3:], line, source), True
         case str(text):
             for place in _PLACES.finditer(text):
                 if (place[1] or place[0]) not in _PLACE_NAMES:
                     raise _refused(
                         source, line, f"${{username}} or ${{clientid}} instead of {place[0]}, which is not read here"
                     )
-            problem = pattern_problem(_PLACES.sub("x", text), TEXTS)
-            if problem is None:
-                return text, False
-            raise InputError(f"{source}:{line}: the filter {text[:60]!r} is refused: {problem}")
+            return _checked(text, line, source, _PLACES.sub("x", text)), False
     raise _refused(source, line, 'as a filter "a/+" or {eq, "a/+"}')
+
+
+def _checked(text: str, line: int, source: str, example: str | None = None) -> str:
+    """Return a filter that clients can subscribe to, as its ``example`` shows, if it has places; raises ``InputError`` for others."""
+    problem = pattern_problem(_SHARED.sub("", text) if example is None else example, TEXTS)
+    if problem is not None:
+        raise InputError(f"{source}:{line}: the filter {text[:60]!r} is refused: {problem}")
+    return text
 
 
 def _rendered(filter_: str, exact: bool, client: Client) -> Iterator[str]:

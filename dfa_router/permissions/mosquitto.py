@@ -3,7 +3,8 @@
 Lines before the first ``user`` are for clients without a name, those behind one for that user, and ``pattern`` lines for
 everybody, with ``%u`` and ``%c`` for user and client. A line allows ``read`` (a message reaches a subscriber), ``write`` (a client
 publishes), ``subscribe``-s are asked when messages arrive; ``readwrite`` is both, and what no line allows is refused. A ``deny``
-line wins over all others of its list. In a ``pattern`` whose user or client has a wildcard in it, the line is passed over.
+line wins over all others of its list. A ``pattern`` whose user or client is not known, has a wildcard in it or makes it no
+topic is passed over.
 
 Source: mosquitto.conf(5), and the broker, asked. What this leaves out: plugins, and the dynamic security plugin.
 """
@@ -65,11 +66,13 @@ class AccessList:
 
     def expanded(self, user: str | None, client: str) -> Iterator[AccessRule]:
         """Yield the rules for everybody, with this user and client in their places."""
+        if any(one in value for value in (user or "", client) for one in "+#/"):
+            return
         for rule in self.rules:
-            if rule.pattern and not ("%u" in rule.topic and user is None):
-                if any(one in value for value in (user or "", client) for one in "+#/"):
-                    continue
-                topic = rule.topic.replace("%c", client).replace("%u", user or "")
+            if not rule.pattern or ("%u" in rule.topic and user is None) or ("%c" in rule.topic and not client):
+                continue
+            topic = rule.topic.replace("%c", client).replace("%u", user or "")
+            if pattern_problem(topic, MQTT) is None:
                 yield AccessRule(user=None, access=rule.access, topic=topic, pattern=True, line=rule.line)
 
 

@@ -198,6 +198,8 @@ def test_findings_and_verdicts_by_the_command(tmp_path: Path, capsys: pytest.Cap
         ('{allow, {ipaddr, "a"}, all, []}.', "a network such as 10.0.0.0/8 instead of 'a'"),
         ('{allow, all, all, ["a/${zone}"]}.', "instead of ${zone}, which is not read here"),
         ('{allow, all, all, ["a/#/b"]}.', "acl.conf:1: the filter 'a/#/b' is refused"),
+        ('\n{deny, all, subscribe, [{eq, "a+"}]}.', "acl.conf:2: the filter 'a+' is refused"),
+        ('{allow, all, all, ["eq a/#/b"]}.', "acl.conf:1: the filter 'a/#/b' is refused"),
         ("{allow, all, all, [a]}.", "as a filter"),
         ("{allow, 1.5}.", "expected a tuple, a list, an atom"),
         ("[" * 99, "at most 50 terms within each other"),

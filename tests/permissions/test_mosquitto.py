@@ -16,6 +16,7 @@ import pytest
 
 from dfa_router.analysis import relation
 from dfa_router.errors import InputError
+from dfa_router.permissions.differences import shifts
 from dfa_router.permissions.mosquitto import AccessList, read_access_list
 
 WORDS = ["a", "b", "in"]
@@ -152,6 +153,22 @@ def test_names_with_wildcards_get_no_pattern() -> None:
     assert not rules.allows("read", "in/ann/x", user="+")
     assert not rules.allows("read", "in/ann/x", user="ann", client="#")
     assert not rules.allows("read", "in/x")
+
+
+def test_clients_that_are_not_known_get_no_pattern(tmp_path: Path) -> None:
+    """What ``%c`` stands for is not the empty text, which is no topic."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.write_text("pattern read %c\npattern read out/%c\n")
+    new.write_text("pattern read %c\ntopic read a\n")
+    rules = read_access_list(old.read_text())
+    assert rules.allows("read", "c7", user="ann", client="c7")
+    assert not rules.allows("read", "out/", user="ann")
+    assert not read_access_list("pattern read %u").allows(
+        "read", "a", user="a\0b"
+    )  # no text of MQTT has that character
+    assert [(one.user, one.gained, one.lost) for one in shifts(old, new, broker="mosquitto")] == [("", "a", None)]
+    named = shifts(old, new, client="c7", broker="mosquitto")
+    assert [(one.user, one.gained, one.lost) for one in named] == [("", "a", "out/c7"), ("anyone", None, "out/c7")]
 
 
 def test_a_topic_is_no_prefix() -> None:
