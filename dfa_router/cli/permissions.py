@@ -108,11 +108,11 @@ def permissions(
         who = Client(user=user, client=client, address=address)
         about = {"binding": binding, "exchange": exchange, "vhost": vhost}
         told = verdicts(Path(file), who, key, **about, broker=broker, no_match=allowing)
-        click.echo(
-            json.dumps(told, indent=2)
-            if form == "json"
-            else "\n".join(f"{what}: {'yes' if yes else 'no'}" for what, yes in told.items())
-        )
+        if form == "json":
+            click.echo(json.dumps(told, indent=2))
+        else:
+            for what, yes in told.items():
+                write_line(f"{what}: {'yes' if yes else 'no'}")
         if not all(told.values()):
             context.exit(ExitCode.FOUND)
         return

@@ -56,6 +56,9 @@ def test_each_vhost_has_rules_of_its_own(capsys: pytest.CaptureFixture[str], tmp
     file.write_text(json.dumps({"topic_permissions": [{**ENTRY, "read": ".*", "write": ""}]}))
     assert run(asked) == 1
     assert capsys.readouterr().out == "may publish a to events: no\n"
+    file.write_text(json.dumps({"topic_permissions": [{**ENTRY, "read": ".*", "vhost": "\x1b[2J\nb"}]}))
+    assert run(asked) == 0
+    assert capsys.readouterr().out == "may publish a to events in vhost \\x1b[2J\\nb: yes\n"
 
 
 def test_access_lists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
