@@ -87,6 +87,9 @@ def lint(
       subject = "stock.*.#"
       reason = "until the old consumers are gone"
 
+    That is the finding with this subject alone, whose * is the pattern's. With subjects = "tmp-*" instead of subject, it is all
+    that fit, * being any characters, ? any one, and [*] a * itself.
+
     Exit codes: 0 nothing found, 1 something of the severity of --fail-on was found, 2 wrong usage or input.
 
     \b

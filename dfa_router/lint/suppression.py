@@ -4,18 +4,24 @@ TOML, a table for each::
 
     [[suppress]]
     rule = "covered-binding"
-    subject = "stock.*.*.counted.#"   # as lint prints it; * and ? stand for any characters, and * alone for any subject
+    subject = "stock.*.*.counted.#"   # as lint prints it
     reason = "kept until the old consumers are gone"
 
-A suppression needs a reason. One that fits no finding is a finding itself, so that the file does not outlive its purpose.
+    [[suppress]]
+    rule = "undeclared-queue"
+    subjects = "tmp-*"                # all that fit, as names of files fit in a shell; [*] is the character * itself
+    reason = "their consumers declare them"
+
+The two have keys of their own, since most subjects are patterns, whose ``*`` is one word: one finding that somebody has
+looked at would hide others. A suppression needs a reason. One that fits no finding is a finding itself, so that the file does not outlive its purpose.
 """
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dfa_router.errors import OptionError
@@ -33,14 +39,14 @@ class Suppression:
     reason: str
     place: str
     """Which one it is of its file."""
+    wild: bool = False
+    """Whether the subject has a shell's wildcards, and stands for several."""
 
     def fits(self, finding: Finding) -> bool:
         """Tell whether it is about a finding."""
-        subject = "".join({"*": ".*", "?": "."}.get(one, re.escape(one)) for one in self.subject)
-        exact = self.subject == finding.subject  # a pattern's own wildcards stand for themselves first
-        return self.rule == finding.rule.name and (
-            exact or re.fullmatch(subject, finding.subject, re.DOTALL) is not None
-        )
+        if self.rule != finding.rule.name:
+            return False
+        return fnmatchcase(finding.subject, self.subject) if self.wild else self.subject == finding.subject
 
 
 def read_suppressions(path: Path) -> tuple[Suppression, ...]:
@@ -61,14 +67,18 @@ def read_suppressions(path: Path) -> tuple[Suppression, ...]:
 
 def _suppression(path: Path, number: int, entry: object) -> Suppression:
     place = f"{path}: suppress[{number}]"
-    if not isinstance(entry, dict) or entry.keys() != {"rule", "subject", "reason"}:
-        raise OptionError(f"{place}: expected rule, subject and reason, all three and no other")
-    rule, subject, reason = entry["rule"], entry["subject"], entry["reason"]
+    wild = isinstance(entry, dict) and "subjects" in entry
+    named = "subjects" if wild else "subject"
+    if not isinstance(entry, dict) or entry.keys() != {"rule", named, "reason"}:
+        raise OptionError(
+            f"{place}: expected rule, subject (or subjects, with wildcards) and reason, all three and no other"
+        )
+    rule, subject, reason = entry["rule"], entry[named], entry["reason"]
     if rule not in RULES:
         raise OptionError(f"{place}: there is no rule {rule!r}; there are {', '.join(RULES)}")
     if not isinstance(subject, str) or not isinstance(reason, str) or not reason.strip():
-        raise OptionError(f"{place}: subject and reason are texts, and the reason says why the finding is kept")
-    return Suppression(rule=rule, subject=subject, reason=reason, place=place)
+        raise OptionError(f"{place}: {named} and reason are texts, and the reason says why the finding is kept")
+    return Suppression(rule=rule, subject=subject, reason=reason, place=place, wild=wild)
 
 
 def suppressed(

@@ -52,7 +52,7 @@ def test_suppressions(capsys: pytest.CaptureFixture[str], listed: Path, tmp_path
     table = '[[suppress]]\nrule = "{}"\nsubject = "{}"\nreason = "{}"\n'
     file = tmp_path / "keep.toml"
     file.write_text(
-        table.format("covered-binding", "stock.?", "old") + table.format("wildcard-in-word", "orders.eu*", "old")
+        table.format("covered-binding", "stock.*", "old") + table.format("wildcard-in-word", "orders.eu*", "old")
     )
     code, out, err = asked(capsys, "lint", str(listed), "--suppress", str(file))
     assert (code, out) == (0, "")
@@ -72,6 +72,25 @@ def test_suppressions(capsys: pytest.CaptureFixture[str], listed: Path, tmp_path
         assert code == 2
         assert problem in err
     assert asked(capsys, "lint", str(listed), "--suppress", "none.toml")[0] == 2
+
+
+def test_a_suppression_of_a_pattern_hides_no_other(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The wildcards of a subject are the pattern's; those of subjects are any characters."""
+    listed, file = tmp_path / "bindings.txt", tmp_path / "keep.toml"
+    listed.write_text("stock.#\nstock.*.#\nstock.a.b.c.#\n")
+    asking = ["lint", str(listed), "--suppress", str(file), "--json"]
+    table = '[[suppress]]\nrule = "covered-binding"\n{} = "{}"\nreason = "old"\n'
+    for key, subject, left in (
+        ("subject", "stock.*.#", ["stock.a.b.c.#"]),
+        ("subjects", "stock.*.#", []),
+        ("subjects", "stock.[*].?", ["stock.a.b.c.#"]),
+    ):
+        file.write_text(table.format(key, subject))
+        code, out, _ = asked(capsys, *asking)
+        assert [one["subject"] for one in json.loads(out)] == left
+        assert code == (1 if left else 0)
+    file.write_text(table.format("subject", "a").replace("reason", "subjects"))
+    assert "subjects, with wildcards" in asked(capsys, *asking)[2]
 
 
 def test_a_suppression_is_used_where_any_file_has_its_finding(
