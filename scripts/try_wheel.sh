@@ -7,12 +7,12 @@
 # when one fails, and fails if any did.
 #
 #     scripts/try_wheel.sh python3.11 python3.13
-#     EXTRAS=cli,fuzz scripts/try_wheel.sh python3.14      # without Spark, and so without `dfa-router route`
+#     EXTRAS=cli,fuzz scripts/try_wheel.sh python3.14      # without DuckDB and Spark, and so without `dfa-router route`
 #
-# EXTRAS is cli,fuzz,spark unless it is set. The environments go to a temporary folder (500 MB each with Spark) that is
+# EXTRAS is cli,fuzz,duckdb,spark unless it is set. The environments go to a temporary folder (500 MB each with Spark) that is
 # removed at the end; WORK=DIR keeps them in DIR. Spark needs a Java runtime: add spark-java to EXTRAS where there is none.
 set -eu
-extras=${EXTRAS:-cli,fuzz,spark}
+extras=${EXTRAS:-cli,fuzz,duckdb,spark}
 [ $# -gt 0 ] || {
     echo "usage: scripts/try_wheel.sh PYTHON..." >&2
     exit 2
@@ -81,9 +81,12 @@ import sys
 import dfa_router
 
 assert pathlib.Path(dfa_router.__file__).is_relative_to(sys.prefix), f"not the wheel's: {dfa_router.__file__}"
-if importlib.util.find_spec("pyspark") is None:
-    page = pathlib.Path("README.md")
-    page.write_text(re.sub(r"(?s)\n## On Spark\n.*?(?=\n## )", "", page.read_text("utf-8")), "utf-8")
+page = pathlib.Path("README.md")
+for package, part in (("duckdb", r"(?s)```python\n>>> import duckdb\n.*?```\n"), ("pyspark", r"(?s)\n## On Spark\n.*?(?=\n## )")):
+    if importlib.util.find_spec(package) is None:
+        text, cut = re.subn(part, "", page.read_text("utf-8"))
+        assert cut == 1, f"the README has {cut} parts for {package}, not one"
+        page.write_text(text, "utf-8")
 results = doctest.testfile("README.md", module_relative=False)
 print(f"Python {sys.version.split()[0]}: {results.attempted} examples of the README, {results.failed} failed")
 sys.exit(results.failed > 0 or results.attempted < 9)

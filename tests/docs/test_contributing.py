@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from compiler.kernels.kept import places
+
 REPOSITORY = Path(__file__).parents[2]
 PAGES = ("CONTRIBUTING.md", "SECURITY.md", "docs/glossary.md", "docs/guarantees.md")
 ROOTS = ("compiler", "dfa_router", "viz", "benchmarks", "tests", "scripts", "docs", "examples")
@@ -30,6 +32,22 @@ def test_every_path_exists(page: str) -> None:
     }
     assert len(named) >= 15
     assert sorted(path for path in named if not (REPOSITORY / path).exists()) == []
+
+
+def test_the_folders_of_trusted_machine_code_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the row of SECURITY.md that says who may write there, since what lies there is unpickled."""
+    (row,) = re.findall(r"^\| compiled kernels .*", (REPOSITORY / "SECURITY.md").read_text("utf-8"), re.MULTILINE)
+    assert "unpickle" in row
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    in_home, in_package = places()
+    assert (in_home, "`~/.cache`" in row) == (Path.home() / ".cache" / "dfa-router", True)
+    beside = in_package.parents[1]
+    assert f"`{in_package.relative_to(beside)}` beside `{beside.relative_to(REPOSITORY) / 'kept.py'}`" in row
+    for variable, shown in (("XDG_CACHE_HOME", "$XDG_CACHE_HOME"), ("NUMBA_CACHE_DIR", "NUMBA_CACHE_DIR")):
+        monkeypatch.setenv(variable, "/chosen")
+        assert places()[0] == Path("/chosen/dfa-router")
+        assert f"`{shown}`" in row
 
 
 def test_every_recipe_of_make_exists() -> None:
