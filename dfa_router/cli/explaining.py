@@ -49,11 +49,12 @@ class _Question:
     def is_definitions(self) -> bool:
         return self.file.lower().endswith(".json")
 
-    def bindings(self) -> tuple[BindingFile, str]:
-        """Return the bindings of a list or of one exchange, and their dialect."""
+    def bindings(self, followed_by: str) -> tuple[BindingFile, str]:
+        """Return the bindings of a list or of one exchange, and their dialect; a message is followed by other options."""
         if any(given not in (None, ()) for given in (self.user, self.headers, self.cc, self.bcc, self.broker)):
             raise OptionError(
-                "--user, --broker, --headers, --cc and --bcc are of a message to an --exchange of a definitions file (.json)"
+                "--user, --broker, --headers, --cc and --bcc are of a message that is followed through a definitions file (.json): "
+                f"they need {followed_by}, too"
             )
         found = read_bindings(Path(self.file), exchange=self.exchange, vhost=self.vhost)
         return found, self.dialect or found.dialect or "amqp"
@@ -89,7 +90,10 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         message_options,
         broker_option,
-        click.option("--user", help="Who publishes: a user of the definitions file, whose permissions are asked, too."),
+        click.option(
+            "--user",
+            help="Who publishes: a user of the definitions file, whose permissions are asked, too (extra: permissions).",
+        ),
         click.option("--vhost", default="/", show_default=True, help="The vhost of the exchange."),
         click.option("--exchange", help="The exchange of a definitions file to which the key is published."),
         dialect_option,
@@ -110,7 +114,8 @@ def explain(context: click.Context, /, *, file: str, key: str, as_json: bool, **
     Of a definitions file, the message is followed hop by hop from --exchange to its queues: through exchanges of all types that
     are simulated, alternates among them, with --headers and --cc where they count, and with the permissions of --user.
 
-    Exit codes: 0 something matches, 1 nothing does (then why-not tells more), 2 wrong usage or input.
+    Exit codes: 0 something matches, 1 nothing does (then why-not tells more), 2 wrong usage or input, 3 --user without the extra
+    'permissions'.
 
     \b
     Examples:
@@ -135,7 +140,7 @@ def explain(context: click.Context, /, *, file: str, key: str, as_json: bool, **
         if found is None or not found.route.routed:
             context.exit(ExitCode.FOUND)
         return
-    bindings, language = question.bindings()
+    bindings, language = question.bindings("--exchange")
     explained = explanation_of(bindings.bindings, key, language)
     if as_json:
         click.echo(json.dumps({**asdict(explained), "queues": None}, indent=2, ensure_ascii=False))
@@ -168,9 +173,11 @@ def why_not(
     """Tell for the nearest bindings how far KEY could have matched, which word broke it, and the nearest key that matches.
 
     Nearest means the fewest words to put in, leave out or replace. Of a definitions file and a --queue, the message is followed
-    hop by hop from --exchange, and what keeps it from the queue is told of each exchange on the way.
+    hop by hop from --exchange, and what keeps it from the queue is told of each exchange on the way; --headers, --cc, --bcc,
+    --user and --broker are of such a message.
 
-    Exit codes: 0 the destination does not get the key, 1 it does (then explain tells more), 2 wrong usage or input.
+    Exit codes: 0 the destination does not get the key, 1 it does (then explain tells more), 2 wrong usage or input, 3 --user
+    without the extra 'permissions'.
 
     \b
     Example:
@@ -216,7 +223,7 @@ def _barred(question: _Question, queue: str, most: int, as_json: bool) -> bool:
 
 def _missing(question: _Question, queue: str | None, most: int, as_json: bool) -> bool:
     """Tell which bindings of one list do not match; return whether one of the queue's does."""
-    bindings, language = question.bindings()
+    bindings, language = question.bindings("--exchange and --queue")
     file, key = question.file, question.key
     chosen = [i for i, (_, destination) in enumerate(bindings.bindings) if queue in (None, destination)]
     if not chosen:

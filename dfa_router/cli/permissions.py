@@ -14,7 +14,7 @@ from dfa_router.cli.options import findings_option, json_option
 from dfa_router.cli.pattern_options import checked_text
 from dfa_router.cli.tables import write_line
 from dfa_router.errors import OptionError
-from dfa_router.lint.findings import PERMISSION_RULES, Finding
+from dfa_router.lint.findings import PERMISSION_RULES, Finding, Severity
 from dfa_router.lint.sarif import entry_lines, sarif
 from dfa_router.permissions.differences import Shift, shifts
 from dfa_router.permissions.emqx import Client
@@ -76,8 +76,8 @@ def permissions(
     NATS' configuration, which is told from their text; --broker says it.
     With --user and --key, tell what the broker would say about that key; with --against, what changes for each user.
 
-    Exit codes: 0 nothing gets through (or the key is allowed), 1 something does (or it is refused), 2 wrong usage or input,
-    3 the extra 'permissions' is not installed.
+    Exit codes: 0 nothing is found but notes (or the key is allowed, or nothing changes), 1 a warning or an error is (or the key
+    is refused, or something changes), 2 wrong usage or input, 3 the extra 'permissions' is not installed.
 
     \b
     Examples:
@@ -128,7 +128,7 @@ def permissions(
         for one in found:
             write_line(f"{file}:{one.place}: {one.rule}: user {one.user!r}: {one.message}")
         context.obj.terminal.show(f"{len(found) or 'nothing'} found in {file}")
-    if found:
+    if any(PERMISSION_RULES[one.rule].severity >= Severity.WARNING for one in found):
         context.exit(ExitCode.FOUND)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,22 @@ def test_permissions_of_who_publishes(capsys: pytest.CaptureFixture[str], defini
         assert (code, said in lines[0]) == (1, True), lines
 
 
+@pytest.mark.parametrize("command", [["explain"], ["why-not", "--queue", "rest"]], ids=lambda command: command[0])
+def test_without_the_extra_a_user_ends_with_a_code_that_the_help_lists(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, definitions: str, command: list[str]
+) -> None:
+    document = json.loads(Path(definitions).read_text())
+    document["permissions"][0]["write"] = "^(in|none)$"  # others may be known from other tests
+    Path(definitions).write_text(json.dumps(document))
+    monkeypatch.setitem(sys.modules, "greenery", None)
+    code = run([*command, definitions, "order.7", "--exchange", "in", "--user", "shop"])
+    assert "dfa-router[permissions]" in capsys.readouterr().err
+    assert run([command[0], "--help"]) == 0
+    help_text = " ".join(capsys.readouterr().out.split())
+    assert f" {int(code)} --user without the extra 'permissions'" in help_text
+    assert "(extra: permissions)" in help_text
+
+
 @needs_greenery
 @pytest.mark.parametrize(("kind", "code"), [("topic", 1), ("direct", 0), ("x-delayed-message", 0)])
 def test_topic_permissions_are_asked_of_topic_exchanges(
@@ -241,7 +258,8 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], definitions: str, tmp_p
         (["explain", definitions, "a", "--exchange", "in", "--headers", "[]"], "--headers is no object"),
         (["explain", definitions, "a", "--exchange", "in", "--dialect", "mqtt"], "--dialect is for lists"),
         (["explain", definitions, "a", "--exchange", "no"], "no"),
-        (["explain", str(listed), "a", "--cc", "b"], "are of a message to an --exchange"),
+        (["explain", str(listed), "a", "--cc", "b"], "they need --exchange, too"),
+        (["why-not", definitions, "a", "--exchange", "in", "--headers", "{}"], "they need --exchange and --queue, too"),
         (["why-not", definitions, "a", "--exchange", "in", "--queue", "none"], "has no queue 'none'"),
     ):
         assert run(arguments) == 2

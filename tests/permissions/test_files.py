@@ -38,6 +38,14 @@ def test_definitions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
 
 
 @needs_greenery
+def test_a_note_alone_is_told_and_fails_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "defs.json"
+    file.write_text(json.dumps({"topic_permissions": [{**ENTRY, "read": "^(?!secret).*$"}]}))
+    assert run(["permissions", str(file)]) == 0
+    assert "unreadable-permission" in capsys.readouterr().out
+
+
+@needs_greenery
 def test_each_vhost_has_rules_of_its_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "defs.json"
     entries = [{**ENTRY, "read": "", "vhost": vhost, "write": write} for vhost, write in (("/", "^a"), ("b", "^b"))]
