@@ -17,7 +17,7 @@ from dfa_router.analysis.explaining import why_not as misses_of
 from dfa_router.cli.binding_files import BindingFile, read_bindings
 from dfa_router.cli.definition_options import broker_option
 from dfa_router.cli.exit_codes import ExitCode
-from dfa_router.cli.options import count_option, dialect_option, json_option
+from dfa_router.cli.options import bindings_dialect_option, count_option, json_option
 from dfa_router.cli.pattern_options import checked_text
 from dfa_router.cli.tables import write_line
 from dfa_router.cli.ways import barrier_lines, message_options, nearest_key, read_attributes, way_lines, why_missed
@@ -96,7 +96,7 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--vhost", default="/", show_default=True, help="The vhost of the exchange."),
         click.option("--exchange", help="The exchange of a definitions file to which the key is published."),
-        dialect_option,
+        bindings_dialect_option,
         click.argument("key", callback=checked_text),
         click.argument("file", metavar="FILE"),
     ):

@@ -15,12 +15,12 @@ from dfa_router.cli.binding_files import BindingFile, check_bindings, read_bindi
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.measuring import Measurement, Request, canonical_answers, in_words
 from dfa_router.cli.measuring import measure as measure_engine
-from dfa_router.cli.options import cache_bytes_option, count_option, json_option
+from dfa_router.cli.options import bindings_dialect_option, cache_bytes_option, count_option, json_option
 from dfa_router.engines.automaton import prepare
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import BindingError, MessagesError, PatternError
 from dfa_router.key_files import distinct_count, read_keys
-from dfa_router.language.dialects import DIALECTS, dialect_named
+from dfa_router.language.dialects import dialect_named
 
 __all__ = ["measure"]
 
@@ -51,9 +51,7 @@ _ENGINES = [name for name in engines() if not engine_info(name).needs_topics]
 )
 @click.option("--exchange", help="The exchange of a definitions file whose bindings are measured.")
 @click.option("--vhost", default="/", show_default=True, help="The vhost of the exchange.")
-@click.option(
-    "--dialect", type=click.Choice(list(DIALECTS)), help="The pattern language.  [default: amqp, or the exchange's]"
-)
+@bindings_dialect_option
 @click.option(
     "--engine",
     "names",

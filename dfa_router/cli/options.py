@@ -10,7 +10,14 @@ import click
 from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.language.dialects import DIALECTS
 
-__all__ = ["cache_bytes_option", "count_option", "dialect_option", "findings_option", "json_option"]
+__all__ = [
+    "bindings_dialect_option",
+    "cache_bytes_option",
+    "count_option",
+    "dialect_option",
+    "findings_option",
+    "json_option",
+]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -32,6 +39,13 @@ def count_option(name: str, default: int, help_text: str, *, least: int = 1) -> 
 
 def dialect_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--dialect``, which is None where it is not given."""
+    return click.option("--dialect", type=click.Choice(list(DIALECTS)), help="The pattern language.  [default: amqp]")(
+        command
+    )
+
+
+def bindings_dialect_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--dialect`` to a command that reads bindings, which may be those of an exchange."""
     return click.option(
         "--dialect", type=click.Choice(list(DIALECTS)), help="The pattern language.  [default: amqp, or the exchange's]"
     )(command)
@@ -51,6 +65,4 @@ def findings_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--json``, which arrives as ``as_json``."""
-    return click.option("--json", "as_json", is_flag=True, help="Write the result to stdout as one JSON object.")(
-        command
-    )
+    return click.option("--json", "as_json", is_flag=True, help="Write the result to stdout as JSON.")(command)

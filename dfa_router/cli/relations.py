@@ -88,7 +88,7 @@ def normalise(
 ) -> None:
     """Write the shortest pattern that matches the same keys, a line for each.
 
-    RabbitMQ from 4.3.5 on refuses a binding with more than two '#'. Where no equal pattern has fewer than --most, keys are
+    RabbitMQ from 4.3.5 on refuses a binding with more than two '#'. Where each equal pattern has more than --most, keys are
     told that prove it, and the exit code is 1. Quote patterns: a shell expands * and takes what follows a # for a comment.
 
     \b

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dfa_router.cli import ExitCode, main
+from dfa_router.cli.app import app
 from dfa_router.cli.running import begin, common_options, run_group
 
 HANGING = 3000
@@ -77,6 +78,12 @@ def test_help_tells_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == ExitCode.OK
     for option in ("--definitions", "--messages", "--out", "--master", "--fail-on", "--json", "--overwrite"):
         assert option in out
+
+
+def test_a_help_text_names_an_exchange_only_where_one_can_be_given() -> None:
+    for name, command in app.commands.items():
+        options = {one.opts[0]: one.help or "" for one in command.params if isinstance(one, click.Option)}
+        assert "--exchange" in options or "the exchange's" not in options.get("--dialect", ""), name
 
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
