@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from dfa_router.language.rules import compile_nfa, tokens
 from tests.viz.material import ATTACKS
 from tests.viz.streams import random_streams
 from tests.viz.test_machine import asked_in_node
+from viz.page.scripts import part
 from viz.text import shown, visible
 from viz.trie_walk import trie_walk
 from viz.walk import failures, steps
@@ -42,6 +45,18 @@ def test_words_are_made_visible_alike() -> None:
     ]
     told = asked_in_node([{"what": "words", "words": words}])[0]
     assert told == [[visible(word), shown(word)] for word in words]
+
+
+ELSEWHERE = {"reserved", "wildcard_keys"}
+"""Fields that are no matter of ``language.js``: the root of the automaton, which other scripts choose, and which keys are valid to a
+client, while the page steps through any key."""
+
+
+def test_every_field_of_a_dialect_is_read() -> None:
+    """A rule that the page passed over would make its answers wrong, without a word."""
+    source = part("script/language.js")
+    named = {one.name for one in fields(dr.Dialect) if one.init}
+    assert {name for name in named if re.search(rf"\bdialect\.{name}\b", source)} == named - ELSEWHERE
 
 
 @pytest.mark.parametrize("name", DIALECTS)
