@@ -33,6 +33,7 @@ PACKAGES = (
     "dfa_router.rabbitmq",
     "dfa_router.spark",
     "dfa_router.sql",
+    "dfa_router.tables",
     "dfa_router.reference",
     "dfa_router.fuzz",
     "dfa_router.brokers",

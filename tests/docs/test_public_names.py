@@ -32,6 +32,7 @@ DOCUMENTED = (
     "dfa_router.rabbitmq",
     "dfa_router.spark",
     "dfa_router.sql",
+    "dfa_router.tables",
     "dfa_router.reference",
     "dfa_router.fuzz",
     "dfa_router.brokers",
@@ -76,6 +77,21 @@ def test_every_public_name_has_an_entry_with_a_docstring(package: str) -> None:
     entries = dict(re.findall(r"^## (\w+)\n\n```python\n.*?\n```\n\n(.*?)^Defined in", page, re.MULTILINE | re.DOTALL))
     assert set(_imported(package).__all__) == entries.keys()
     assert [name for name, text in entries.items() if not text.strip()] == []
+
+
+def test_what_the_pages_tell_to_import_has_an_entry() -> None:
+    """Other modules may change at any time, as docs/api says, so a user is told to import from none of them."""
+    pages = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+    told = [line for page in pages for line in page.read_text("utf-8").splitlines()]
+    matched = [
+        re.match(r"(?:>>> |\.\.\. )?\s*from ((?:dfa_router|viz|compiler)[\w.]*) import (.+)", line) for line in told
+    ]
+    imports = {(one[1], name.strip()) for one in matched if one for name in one[2].split(",")}
+    assert len(imports) >= 8
+    assert {package for package, _ in imports} <= set(DOCUMENTED)
+    assert {
+        (package, name) for package, name in imports if f"## {name}\n" not in (API / f"{package}.md").read_text("utf-8")
+    } == set()
 
 
 def test_the_pages_are_what_the_docstrings_say() -> None:
