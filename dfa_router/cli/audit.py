@@ -16,7 +16,8 @@ from dfa_router.cli.definition_options import broker_option, definitions_option,
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown, table_of, title
-from dfa_router.inspection.audit import Audit, Traffic, audit_of
+from dfa_router.inspection.audit import SIZES, Audit, Traffic, audit_of
+from dfa_router.inspection.times import NAMES
 from dfa_router.logs.formats import FORMATS, format_of
 from dfa_router.logs.scanning import plan_log
 from dfa_router.rabbitmq import Topology, load_definitions
@@ -38,7 +39,8 @@ EDGES = 60
 @click.option(
     "--messages",
     metavar="PATH",
-    help="A log, as 'dfa-router route' takes it. A column timestamp tells when, payload_bytes or size how large a message was.",
+    help=f"A log, as 'dfa-router route' takes it. Of its columns, the first of {', '.join(NAMES)} tells when a message was sent, or "
+    f"else the first of times; the first of {', '.join(SIZES)} how large it was.",
 )
 @click.option(
     "--format", "kind", type=click.Choice(list(FORMATS)), help="Of the messages.  [default: by their file names]"

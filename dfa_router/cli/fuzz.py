@@ -13,9 +13,9 @@ import click
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.fuzz_options import Outcome, outcome_options, scope_of, scope_options
 from dfa_router.cli.fuzz_progress import progress_on
+from dfa_router.cli.options import dialect_option
 from dfa_router.cli.spark_session import spark_session
 from dfa_router.cli.tables import write_line
-from dfa_router.language.dialects import DIALECTS
 
 if TYPE_CHECKING:
     from dfa_router.cli.terminal import Terminal
@@ -55,14 +55,13 @@ class _Asked:
 
 @click.command(short_help="Find where a matcher or broker is wrong, and shrink it to one line.")
 @click.option("--target", "spec", required=True, metavar="SPEC", help="What to test, see above.")
-@click.option(
-    "--dialect", type=click.Choice(list(DIALECTS)), default="amqp", show_default=True, help="The pattern language."
-)
+@dialect_option
 @click.option(
     "--dialect-file",
     type=click.Path(dir_okay=False, exists=True, path_type=Path),
     metavar="FILE",
-    help="A pattern language of your own, in TOML: the fields of dfa_router.Dialect.",
+    help="A pattern language of your own, in TOML: the fields of dfa_router.Dialect, and like, the name of one whose other fields "
+    "it takes; without like, they are the defaults.",
 )
 @click.option(
     "--seconds",
@@ -196,8 +195,14 @@ def _asked(options: dict[str, Any], resumed: dict[str, Any] | None, since: float
     from dfa_router.language.dialects import dialect_named
 
     named = options["dialect_file"]
-    language = dialect_named(options["dialect"]) if named is None else read_dialect(named)
     only, case_file, seed = options["only"], options["case_file"], options["seed"]
+    if named is not None and options["dialect"] is not None:
+        raise OptionError("--dialect-file holds the whole dialect: leave --dialect out, and name it there with like")
+    if case_file is not None and options["corpus"] is not None:
+        raise OptionError(
+            "--case asks the cases of one file alone, and --corpus those of a folder first: give one of them"
+        )
+    language = dialect_named(options["dialect"] or "amqp") if named is None else read_dialect(named)
     if only is not None and seed is None:
         raise OptionError("--round asks a round of a seed: name it, too, with --seed")
     if resumed is not None and (only is not None or seed is not None):

@@ -27,7 +27,7 @@ _SCOPE = (
         "--shared/--no-shared", default=None, help="Whether $share is asked.  [default: if the target knows it]"
     ),
     click.option("--no-empty-words", is_flag=True, help="Ask nothing with empty words, nor empty texts."),
-    click.option("--plain-words", is_flag=True, help="Ask words of letters and digits only."),
+    click.option("--plain-words", is_flag=True, help="Ask words of letters, digits and _ only."),
     click.option("--max-words", type=click.IntRange(min=1), help="The most words of a pattern or key."),
     click.option(
         "--max-wildcards", type=click.IntRange(min=1), help="The most wildcards for several words in a pattern."

@@ -31,7 +31,7 @@ from dfa_router.logs.scanning import Report, key_names, scanned
 from dfa_router.rabbitmq import Topology
 from dfa_router.rabbitmq.exchange_types import attributes_read
 
-__all__ = ["Audit", "BindingCount", "QueueTraffic", "Traffic", "Unroutable", "audit_of"]
+__all__ = ["SIZES", "Audit", "BindingCount", "QueueTraffic", "Traffic", "Unroutable", "audit_of"]
 
 MOST_KEYS = 200_000
 """Unroutable (vhost, exchange, key) that are told apart; what comes after them is counted together."""

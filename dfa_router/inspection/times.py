@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from dfa_router.errors import EnvironmentLacksError
 
-__all__ = ["minutes_of", "time_column"]
+__all__ = ["NAMES", "minutes_of", "time_column"]
 
 NAMES = ("timestamp", "time", "published_at", "sent_at", "ts", "at")
 """Names of columns that tell a time, the first of which that a log has is taken; else the first column of times."""

@@ -7,6 +7,7 @@ import doctest
 import io
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,6 +71,12 @@ def test_the_commands_of_the_section_on_changes_are_real(monkeypatch: pytest.Mon
             assert run(shlex.split(command)) == 1
         lines = [line.rstrip() for line in said.getvalue().splitlines() if not line.endswith(" ...")]
         assert "\n".join(lines).strip() == expected.strip()
+
+
+def test_the_licenses_are_those_of_the_package() -> None:
+    text = README.read_text("utf-8").split("\n## License\n")[1]
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    assert all(re.search(rf"\b{re.escape(one)}\b", text) for one in project["license"].split(" AND "))
 
 
 def test_every_make_target_exists() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from dataclasses import fields
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from dfa_router.fuzz import run
+from dfa_router.fuzz import Scope, run
 from dfa_router.fuzz.check import CallableTarget
 from dfa_router.fuzz.text.outcome import junit
 from dfa_router.language.dialects import AMQP
@@ -158,6 +160,25 @@ def test_a_dialect_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -
         Path("team.toml").write_text(text)
         assert fuzz("--target", "trie", "--dialect-file", "team.toml", "--rounds", "20") == 2
         assert said in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_options_of_which_one_would_be_passed_over_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("team.toml").write_text('name = "team"\n')
+    Path("case.txt").write_text("[one]\nbind #.a\nmatch a.a 0\n")
+    for options, said in (
+        (["--dialect-file", "team.toml", "--dialect", "mqtt"], "leave --dialect out"),
+        (["--case", "case.txt", "--corpus", "found"], "give one of them"),
+    ):
+        assert fuzz("--target", "trie", "--rounds", "1", *options) == 2
+        assert said in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_the_protocol_lists_what_a_target_may_state_of_its_scope() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "fuzz-protocol.md").read_text("utf-8")
+    (members,) = re.findall(r"Its members, of which each may be left out: (.*?)\n\n", page, re.DOTALL)
+    assert {one.name for one in fields(Scope)} - {"aside"} <= set(re.findall(r"`(\w+)`", members))
 
 
 @pytest.mark.broker
