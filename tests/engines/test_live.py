@@ -162,7 +162,7 @@ def test_a_signal_handler_in_the_middle_of_a_call_is_answered_or_told_and_never_
     class Key(bytes):
         """A key that is interrupted while its words are read."""
 
-        def split(self, *arguments: Any) -> list[bytes]:  # type: ignore[override]
+        def split(self, *arguments: Any) -> list[bytes]:
             if not interrupted:
                 interrupted.append(1)
                 signal.raise_signal(signal.SIGUSR1)

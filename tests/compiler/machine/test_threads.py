@@ -49,8 +49,11 @@ def test_what_a_call_raises_is_raised_when_the_others_have_halted() -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no such timers")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("longest", [0.0002, 0.001])
 def test_a_signal_at_any_moment_leaves_nothing_running_and_nobody_waiting(longest: float) -> None:
+    """What is raised within a callback of the garbage collector, such as hypothesis has, gets no further than that."""
+
     class BrokenError(Exception):
         pass
 
