@@ -48,8 +48,8 @@ class Side:
 
     accepting: States
     """The positions where one of them ends."""
-    useful: bytearray
-    """For each position whether one of them ends at or below it."""
+    useful: set[int]
+    """The positions at or above which one of them ends. A set, as most sides are one pattern of a hundred thousand."""
 
 
 class Positions:
@@ -67,11 +67,11 @@ class Positions:
     def side(self, tags: Iterable[int]) -> Side:
         """Return the patterns of these tags as a side."""
         ends = {self._end_of[tag] for tag in tags}
-        useful = bytearray(len(self._labels))
+        useful: set[int] = set()
         for position in ends:
             at = position
-            while not useful[at]:
-                useful[at] = 1
+            while at not in useful:
+                useful.add(at)
                 at = self._parents[at]
         return Side(frozenset(ends), useful)
 
@@ -85,7 +85,7 @@ class Positions:
         for at in agenda:  # it grows
             if at in side.accepting:
                 found.add(at)
-            agenda += (child for child in range(self._children[at], self._children[at + 1]) if side.useful[child])
+            agenda += (child for child in range(self._children[at], self._children[at + 1]) if child in side.useful)
         return frozenset(found)
 
     def word(self, symbol: int) -> Word:
@@ -126,7 +126,7 @@ class Positions:
     def symbols(self, states: Iterable[int], side: Side) -> list[int]:
         """Return the literal symbols on which a position of these leads on by itself, ascending."""
         useful = side.useful
-        return sorted({self._labels[c] for p in states for c in self.literals(p) if useful[c]})
+        return sorted({self._labels[c] for p in states for c in self.literals(p) if c in useful})
 
     def _one(self, position: int) -> int | None:
         first, last = self._children[position], self._children[position + 1]
@@ -151,10 +151,10 @@ class Positions:
     def _closed(self, positions: Sequence[int] | Iterator[int], side: Side) -> set[int]:
         reached = set()
         for position in positions:
-            if side.useful[position]:
+            if position in side.useful:
                 reached.add(position)
                 child = self._children[position]  # no MANY has a MANY child, so one round is enough
-                if child < self._children[position + 1] and self._labels[child] == MANY and side.useful[child]:
+                if child < self._children[position + 1] and self._labels[child] == MANY and child in side.useful:
                     reached.add(child)
         return reached
 

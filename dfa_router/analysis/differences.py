@@ -102,22 +102,23 @@ def _keys(having: Sequence[str], lacking: Sequence[str], dialect: Dialect, most:
     known = set(lacking)
     own = [pattern for pattern in having if pattern not in known]
     question = Question((*own, *lacking), dialect, budget)
-    others = range(len(own), len(own) + len(lacking))
+    numbers = range(len(own), len(own) + len(lacking))
+    others = question.side(numbers)
     escaping = [number for number in range(len(own)) if question.escape([number], others) is not None]
     if not escaping:
         return None
     kept = cover([own[number] for number in escaping], dialect, budget=budget)
-    remainders = [_remainder(question, own.index(pattern), others) for pattern in kept]
+    remainders = [_remainder(question, own.index(pattern), numbers) for pattern in kept]
     exact = None if None in remainders else tuple(one for one in remainders if one is not None)
     return Keys(patterns=exact, shortest=question.separations(escaping, others, most))
 
 
 def _remainder(question: Question, number: int, others: Iterable[int]) -> Remainder | None:
     """Return a pattern without what the others match of it; None if that takes too many patterns."""
-    pattern = question.patterns[number]
+    pattern, side = question.patterns[number], question.side([number])
     taken: list[str] = []
     for other in others:
-        if question.meeting([number], [other]) is not None:
+        if question.meeting(side, [other]) is not None:
             try:
                 taken += intersection(pattern, question.patterns[other], question.dialect, most=_WAYS)
             except CapacityError:

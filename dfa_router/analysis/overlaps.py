@@ -58,9 +58,10 @@ def ambiguous(
     question = Question([one.pattern for one in given], dialect, budget)
     found: list[Overlap] = []
     for second, two in enumerate(given):
+        side = question.side([second])
         for first, one in enumerate(given[:second]):
             if one.destination != two.destination:
-                key = question.meeting([first], [second])
+                key = question.meeting([first], side)
                 if key is not None:
                     found.append(Overlap(first=first, second=second, key=key))
                     if len(found) == most:

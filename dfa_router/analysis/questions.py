@@ -31,6 +31,9 @@ BUDGET = 1_000_000
 _TRIES = 24
 """The most literal words that are tried in place of a fresh one."""
 
+Chosen = Iterable[int] | Side
+"""Some patterns of a question: their numbers, or the side that was made of them."""
+
 
 def checked_patterns(patterns: str | Iterable[str], dialect: Dialect) -> tuple[str, ...]:
     """Return one pattern or several as a tuple; raises :class:`PatternError` for one that the dialect refuses."""
@@ -70,33 +73,29 @@ class Question:
         self.tokens = [tokens_of(pattern, self.dialect) for pattern in self.patterns]
         self.machine: Positions = positions_of(self.tokens, key_space(self.dialect))
         self.budget = budget_of(budget)
-        self._sides: dict[tuple[int, ...], Side] = {}
 
     @once
     def literals(self) -> frozenset[bytes]:
         """The literal words of all patterns."""
         return frozenset(token for pattern in self.tokens for token in pattern if isinstance(token, bytes))
 
-    def side(self, numbers: Iterable[int]) -> Side:
-        """Return some of the patterns as a side, which is made once."""
-        chosen = tuple(numbers)
-        if chosen not in self._sides:
-            self._sides[chosen] = self.machine.side(chosen)
-        return self._sides[chosen]
+    def side(self, chosen: Chosen) -> Side:
+        """Return some of the patterns as a side. One of many patterns that is asked about again is better kept by the caller."""
+        return chosen if isinstance(chosen, Side) else self.machine.side(chosen)
 
-    def escape(self, left: Iterable[int], right: Iterable[int]) -> str | None:
+    def escape(self, left: Chosen, right: Chosen) -> str | None:
         """Return a shortest key that a pattern of ``left`` matches and none of ``right``, or None."""
         one, other = self.side(left), self.side(right)
         found = escape(self.machine, one, other, self.budget)
         return None if found is None else self.text(found, (one,), (other,))
 
-    def meeting(self, left: Iterable[int], right: Iterable[int]) -> str | None:
+    def meeting(self, left: Chosen, right: Chosen) -> str | None:
         """Return a shortest key that both sides match, or None."""
         one, other = self.side(left), self.side(right)
         found = meeting(self.machine, one, other, self.budget)
         return None if found is None else self.text(found, (one, other), ())
 
-    def separations(self, left: Iterable[int], right: Iterable[int], most: int) -> tuple[str, ...]:
+    def separations(self, left: Chosen, right: Chosen, most: int) -> tuple[str, ...]:
         """Return up to ``most`` of the shortest keys that a pattern of ``left`` matches and none of ``right``."""
         one, other = self.side(left), self.side(right)
         found = separations(self.machine, one, other, most, self.budget)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from itertools import product
 from typing import Any
 
@@ -108,6 +109,18 @@ def test_equal_bindings_by_the_thousand() -> None:
     assert len(found) == 9_999
     assert {one.by for one in found} == {(0,)}
     assert cover(["a.#"] * 10_000) == ("a.#",)
+
+
+def test_a_small_change_of_a_large_set_takes_little_memory() -> None:
+    old = [(f"site.{number}.*", "q") for number in range(4000)]
+    tracemalloc.start()
+    try:
+        changed = difference(old, [*old, ("dock.x.#", "q")])
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20  # 37 MB where sides count with all positions, and stay
+    finally:
+        tracemalloc.stop()
+    assert changed["q"].gained is not None
+    assert changed["q"].gained.shortest[0] == "dock.x"
 
 
 @pytest.mark.parametrize("name", SIZES)

@@ -154,7 +154,7 @@ def test_unions() -> None:
     ("module", "right", "planted"),
     [
         (positions, "if self._labels[position] == MANY:\n            yield position", "if False:\n            yield position"),
-        (positions, "self._labels[child] == MANY and side.useful[child]", "False"),
+        (positions, "self._labels[child] == MANY and child in side.useful", "False"),
         (positions, "if at < last and self._labels[at] == symbol:", "if at + 1 < last and self._labels[at] == symbol:"),
         (positions, "at = self._parents[at]", "at = self._parents[self._parents[at]]"),
         (proofs, "any(smaller <= states for smaller in known)", "any(smaller >= states for smaller in known)"),
