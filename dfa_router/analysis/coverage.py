@@ -8,20 +8,20 @@ any number of words can be covered so, and two sample keys clear most of these. 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from compiler import CapacityError, Wildcard
 from compiler.automata.covering import accepting_at, covering, overlapping, probes
-from dfa_router.analysis.questions import BUDGET, Question
+from dfa_router.analysis.questions import Question
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect, dialect_named
 
-__all__ = ["Redundancy", "RedundancyKind", "UnprovenError", "cover", "redundant", "unreachable"]
+__all__ = ["COVER_BUDGET", "Redundancy", "RedundancyKind", "UnprovenError", "cover", "redundant", "unreachable"]
 
-_UNION_BUDGET = 20_000
-"""Steps of one proof that several patterns cover one."""
+COVER_BUDGET = 20_000
+"""Steps of one proof that several patterns cover one: a set can ask for as many proofs as it has patterns."""
 
 
 class RedundancyKind(StrEnum):
@@ -47,20 +47,23 @@ class Redundancy:
 
 
 class UnprovenError(CapacityError):
-    """A proof took over the budget: .bindings are the positions of the bindings to blame."""
+    """A proof took over the budget: .bindings are the positions of the bindings to blame, .proven what was found before."""
 
-    def __init__(self, message: str, bindings: tuple[int, ...]) -> None:
+    def __init__(self, message: str, bindings: tuple[int, ...], proven: tuple[Redundancy, ...] = ()) -> None:
         super().__init__(message)
         self.bindings = bindings
+        self.proven = proven
 
 
 def redundant(
-    bindings: Iterable[tuple[str, str]], dialect: str | Dialect = "amqp", *, budget: int = BUDGET
+    bindings: Iterable[tuple[str, str]], dialect: str | Dialect = "amqp", *, budget: int = COVER_BUDGET
 ) -> tuple[Redundancy, ...]:
     """Return the bindings that can all be removed together, in order of their positions.
 
+    ``budget`` is the most steps, a few microseconds each, of one proof that several bindings cover one.
+
     Raises :class:`PatternError` and :class:`BindingError` for what cannot be compiled, and :class:`UnprovenError` when a proof
-    takes over the budget.
+    takes over the budget; it has the bindings that can all be removed as far as it is known.
 
     >>> redundant([("a.*", "q"), ("a.b", "q"), ("a.#", "other")])
     (Redundancy(binding=1, by=(0,), kind=<RedundancyKind.COVERED: 'covered'>),)
@@ -72,8 +75,10 @@ def redundant(
     return _Groups(question, [one.destination for one in given]).redundant()
 
 
-def cover(patterns: Iterable[str], dialect: str | Dialect = "amqp", *, budget: int = BUDGET) -> tuple[str, ...]:
+def cover(patterns: Iterable[str], dialect: str | Dialect = "amqp", *, budget: int = COVER_BUDGET) -> tuple[str, ...]:
     """Return those of the patterns that match all keys that any of them does, none of which could be left out.
+
+    ``budget`` is that of :func:`redundant`. Raises :class:`PatternError` and :class:`UnprovenError`, as it does.
 
     >>> cover(["t/1/2/+", "t/1/2/#", "g"], "mqtt")
     ('t/1/2/#', 'g')
@@ -111,13 +116,15 @@ class _Groups:
         """The first binding of each pattern and destination."""
         self.members: defaultdict[str, list[int]] = defaultdict(list)
         """The bindings of each destination that are the first of their kind."""
+        self.gone: dict[int, Redundancy] = {}
+        """The bindings that can all be removed, as far as it is known."""
         for number, destination in enumerate(destinations):
             end = question.machine.end_of(number)
             if self.first.setdefault((end, destination), number) == number:
                 self.members[destination].append(number)
 
     def redundant(self) -> tuple[Redundancy, ...]:
-        machine, gone = self.question.machine, {}
+        machine, gone = self.question.machine, self.gone
         for number, destination in enumerate(self.destinations):
             first = self.first[machine.end_of(number), destination]
             if first != number:
@@ -128,14 +135,18 @@ class _Groups:
                     gone[number] = Redundancy(binding=number, by=(wider,), kind=RedundancyKind.COVERED)
         for number, destination in enumerate(self.destinations):
             if number not in gone and len(self.members[destination]) > 1:
-                by = self._union(number, gone)
+                by = self._union(number)
                 if by:
                     kind = RedundancyKind.UNION if len(by) > 1 else RedundancyKind.COVERED
                     gone[number] = Redundancy(binding=number, by=by, kind=kind)
-        return tuple(self._by_kept(gone, number) for number in sorted(gone))
+        return self._proven()
 
-    def _by_kept(self, gone: dict[int, Redundancy], number: int) -> Redundancy:
+    def _proven(self) -> tuple[Redundancy, ...]:
+        return tuple(self._by_kept(number) for number in sorted(self.gone))
+
+    def _by_kept(self, number: int) -> Redundancy:
         """Return a redundancy with bindings that stay in place of those that go, too."""
+        gone = self.gone
         found = gone[number]
         agenda = dict.fromkeys(found.by)
         for one in (waiting := list(agenda)):  # it grows; what covers a binding goes only if others cover that
@@ -152,7 +163,7 @@ class _Groups:
         found = (self.first.get((end, destination)) for end in sorted(ends) if end != own)
         return next((one for one in found if one is not None), None)
 
-    def _union(self, number: int, gone: Container[int]) -> tuple[int, ...]:
+    def _union(self, number: int) -> tuple[int, ...]:
         """Return the fewest others that cover a pattern together, none of which is gone, as far as leaving out one by one shows it."""
         machine, tokens = self.question.machine, self.question.tokens[number]
         if Wildcard.MANY not in tokens:
@@ -166,11 +177,11 @@ class _Groups:
                     return ()
         met = overlapping(machine, tokens, self.everything)
         found = (self.first.get((end, self.destinations[number])) for end in met if end != machine.end_of(number))
-        near = sorted(one for one in found if one is not None and one not in gone)
+        near = sorted(one for one in found if one is not None and one not in self.gone)
         small = Question(
             [self.question.patterns[number], *(self.question.patterns[one] for one in near)],
             self.question.dialect,
-            _UNION_BUDGET,
+            self.question.budget.steps,
         )
         try:
             if small.escape([0], range(1, len(near) + 1)) is not None:
@@ -182,5 +193,6 @@ class _Groups:
                     kept = fewer
         except CapacityError as error:
             names = ", ".join(repr(self.question.patterns[one]) for one in (number, *near)[:4])
-            raise UnprovenError(f"whether other bindings cover {names}: {error}", (number, *near)) from None
+            message = f"whether other bindings cover {names}: {error}"
+            raise UnprovenError(message, (number, *near), self._proven()) from None
         return tuple(near[one - 1] for one in kept)

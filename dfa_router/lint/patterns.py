@@ -101,7 +101,7 @@ def _redundant(valid: Given, dialect: Dialect, vhost: str, where: str) -> Iterat
         yield _finding(
             "unproven-binding", place, vhost, pattern, f"it is not known whether it changes anything: {error}"
         )
-        return
+        found = error.proven
     repeats = Counter(one.by for one in found if one.kind is RedundancyKind.EQUAL)
     for one in found:
         pattern, destination, place = valid[one.binding]

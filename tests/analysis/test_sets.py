@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfa_router.analysis import coverage, differences, normalising, overlaps
-from dfa_router.analysis.coverage import RedundancyKind, cover, redundant, unreachable
+from dfa_router.analysis.coverage import RedundancyKind, UnprovenError, cover, redundant, unreachable
 from dfa_router.analysis.differences import difference
 from dfa_router.analysis.normalising import normalise
 from dfa_router.analysis.overlaps import ambiguous, crowd
@@ -74,7 +74,7 @@ def check_redundant(
     ("right", "planted"),
     [
         ("if end != own", "if True"),
-        ("and one not in gone)", ")"),
+        ("and one not in self.gone)", ")"),
         ("[0], range(1, len(near) + 1)", "[0], range(len(near) + 1)"),
     ],
 )
@@ -102,6 +102,22 @@ def test_unions_of_several() -> None:
     assert told("*.b", "a.*.*.#", "a.b.#", "c") == [(2, (0, 1), "union")]
     assert told("a.b.#", "a.b", "a.*.*.#") == [(1, (0,), "covered")]
     assert told("#.a", "*.#") == [(0, (1,), "covered")]
+
+
+def hard_to_prove(others: int) -> list[tuple[str, str]]:
+    """Return bindings of which the first may be covered by the others for all that is known after 2**others steps."""
+    return [("#.a.#.a.#.a.#.a.#", "q"), *(("#.a" + ".*" * words, "q") for words in range(others))]
+
+
+def test_a_larger_budget_proves_more() -> None:
+    bindings = [("x.y", "z"), ("x.y", "z"), *hard_to_prove(12)]
+    with pytest.raises(UnprovenError, match=r"over 20,000 steps: give a larger budget") as unproven:
+        redundant(bindings)
+    assert [(one.binding, one.by, one.kind) for one in unproven.value.proven] == [(1, (0,), "equal")]
+    assert unproven.value.bindings[0] == 2
+    assert [one.binding for one in redundant(bindings, budget=200_000)] == [1]
+    with pytest.raises(UnprovenError, match="over 500 steps"):
+        cover([pattern for pattern, _ in hard_to_prove(10)], budget=500)
 
 
 def test_equal_bindings_by_the_thousand() -> None:
@@ -163,6 +179,19 @@ def test_differences(name: str) -> None:
                 assert lengths == sorted(lengths)
                 first = keys[int(np.flatnonzero(expected)[0])]
                 assert lengths[0] == first.count(dialect.separator.decode()) + bool(first)
+
+
+def test_a_set_that_is_lost_needs_no_proof_that_its_patterns_cover_each_other() -> None:
+    bindings = [*hard_to_prove(31), ("#.a.#", "q")]
+    lost = difference(bindings, [], budget=1_000)["q"].lost
+    assert lost is not None
+    assert lost.patterns == (differences.Remainder(pattern="#.a.#"),)
+    assert lost.shortest[0] == "a"
+    lost = difference(bindings[:-1], [], budget=1_000)["q"].lost
+    assert lost is not None
+    assert lost.patterns is not None
+    assert [one.pattern for one in lost.patterns] == [pattern for pattern, _ in bindings[:-1]]
+    assert lost.shortest[0] == "a"
 
 
 def test_a_difference_names_the_destination_that_is_too_costly() -> None:

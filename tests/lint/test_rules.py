@@ -77,6 +77,13 @@ def test_twenty_planted_defects_are_found(rule: str, seeds: range) -> None:
             assert all(matches(pattern.encode(), mine[0].witness.encode()) for pattern, _ in planted)
 
 
+def test_a_binding_without_a_proof_hides_no_other_finding() -> None:
+    chance = random.Random(3)
+    planted = hard_to_prove(["a"] * 4, chance)
+    found = {one.rule.name for one in lint_bindings([("x.y", "z"), ("x.y", "z"), ("x.#", "r"), ("x.*", "r"), *planted])}
+    assert {"unproven-binding", "equal-binding", "covered-binding"} <= found
+
+
 PLANTED_ELSEWHERE: list[tuple[str, str, Callable[[random.Random], str]]] = [
     ("invalid-pattern", "amqp", lambda chance: ".".join(word(chance) for _ in range(40))),
     ("invalid-pattern", "amqp-4.3.5", lambda chance: f"#.{word(chance)}.#.{word(chance)}.#"),

@@ -142,6 +142,7 @@ def test_unions() -> None:
         assert [len(witness.words) for witness in several] == sorted(len(witness.words) for witness in several)
         assert bool(several) == (found is not None)
         assert len(set(several)) == len(several)
+        assert separation.separations(machine, one, other, 12, Budget(100_000))[:3] == several
         for witness in several:
             key = key_of(witness.words)
             assert any(matches(PATTERNS[tag], key) for tag in left)
