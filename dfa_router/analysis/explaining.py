@@ -68,7 +68,7 @@ def explain(bindings: Iterable[tuple[str, str]], key: str, dialect: str | Dialec
     """Tell which bindings match a key, and which word of each took which words of the key.
 
     Raises :class:`PatternError` and :class:`BindingError` for bindings that cannot be compiled, and :class:`KeyTypeError` for
-    a key that is no text.
+    a key that is no text, or has half of a character.
 
     >>> explain([("stock.#.ibm", "q"), ("forex.*", "fx")], "stock.nyse.ny.ibm").matches[0].taken
     (('stock', ('stock',)), ('#', ('nyse', 'ny')), ('ibm', ('ibm',)))
@@ -113,15 +113,11 @@ def why_not(
             and words[0].startswith(space.reserved)
         ):
             stay[0] = False
-        (fresh,) = islice(space.fresh({*words, *(one for one in tokens if isinstance(one, bytes))}), 1)
-        fit = fitted(tokens, words, stay, fresh)
-        if fit.edits or rule is not None or not routed:
-            misses.append((max(fit.edits, 1), number, tokens, fit.key(), rule))
+        nearest, edits = _nearest(pattern, tokens, words, stay, language)
+        if edits or rule is not None or not routed:
+            misses.append((max(edits, 1), number, tokens, nearest, rule))
     found = []
     for edits, number, tokens, nearest, rule in nsmallest(most, misses, key=lambda miss: miss[:2]):
-        told: str | None = language.separator.join(nearest).decode()
-        if not space.is_key(nearest) or _meets(tokens, str(told), nearest, language) is not None:
-            told = Question([given[number].pattern], language).escape([0], [])
         length, states = longest_prefix(tokens, words)
         found.append(
             Miss(
@@ -129,7 +125,7 @@ def why_not(
                 prefix=language.separator.join(words[:length]).decode(),
                 broken_by=words[length].decode() if length < len(words) else None,
                 expected=tuple(_next(tokens, states, language)),
-                nearest=told,
+                nearest=nearest,
                 edits=edits,
                 rule=rule if rule is not None else None if routed else key_problem(key, language),
             )
@@ -146,7 +142,30 @@ def _asked(
     given = binding_set(bindings)
     for position, binding in enumerate(given):
         pattern_bytes(binding.pattern, position, language)
-    return language, given, key.encode("utf-8", "surrogatepass").split(language.separator) if key else []
+    try:
+        encoded = key.encode()
+    except UnicodeEncodeError:
+        raise KeyTypeError(f"the key is {key!r}: {key_problem(key, language)}") from None
+    return language, given, encoded.split(language.separator) if key else []
+
+
+def _nearest(
+    pattern: str, tokens: Sequence[Token], words: Sequence[bytes], stay: Sequence[bool], dialect: Dialect
+) -> tuple[str | None, int]:
+    """Return the key of a pattern that takes the fewest edits, and these; None where no key matches it."""
+    space = key_space(dialect)
+    (fresh,) = islice(space.fresh({*words, *(one for one in tokens if isinstance(one, bytes))}), 1)
+    fit = fitted(tokens, words, stay, fresh)
+    if fit.key() == (b"",) and not space.is_key(fit.key()):
+        fit = fitted(tokens, words, [kept and bool(word) for kept, word in zip(stay, words, strict=True)], fresh)
+    told = dialect.separator.join(fit.key()).decode()
+    if space.is_key(fit.key()) and _meets(tokens, told, fit.key(), dialect) is None:
+        return told, fit.edits
+    shortest = Question([pattern], dialect).escape([0], [])
+    if shortest is None:
+        return None, fit.edits
+    there = shortest.encode().split(dialect.separator) if shortest else []
+    return shortest, fitted(there, words, [True] * len(words), fresh).edits
 
 
 def _meets(tokens: Sequence[Token], key: str, words: Sequence[bytes], dialect: Dialect) -> str | None:

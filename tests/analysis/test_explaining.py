@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -44,6 +45,18 @@ def test_explain_and_why_not_agree_with_the_engines(name: str) -> None:
                 assert matched([pattern], miss.nearest, dialect), (bindings, key, miss)
             assert miss.prefix == "" or key == miss.prefix or key.startswith(miss.prefix + separator)
             assert miss.edits > 0
+            assert miss.nearest is None or miss.edits == distance(key, miss.nearest, separator), (bindings, key, miss)
+
+
+def distance(key: str, other: str, separator: str) -> int:
+    """Return the fewest words to put in, leave out or replace to make one key of another: Levenshtein's rows."""
+    words, wanted = (one.split(separator) if one else [] for one in (key, other))
+    row = list(range(len(wanted) + 1))
+    for number, word in enumerate(words, 1):
+        above, row = row, [number]
+        for at, want in enumerate(wanted):
+            row.append(min(above[at + 1] + 1, row[at] + 1, above[at] + (word != want)))
+    return row[-1]
 
 
 def wrong_distances(fit: object) -> list[str]:
@@ -120,6 +133,19 @@ def test_the_nearest_of_many() -> None:
     ]
     assert found[1].expected == ("*",)
     assert found[1].broken_by is None
+
+
+@pytest.mark.parametrize(("key", "nearest", "edits"), [(".", "x", 2), ("..", "x", 3), (".b", "b", 1), ("", "x", 1)])
+def test_a_nearest_key_is_no_empty_word_alone(key: str, nearest: str, edits: int) -> None:
+    (miss,) = why_not([("*", "q")], key)
+    assert (miss.nearest, miss.edits) == (nearest, edits)
+
+
+@pytest.mark.parametrize("pattern", ["a.*", "b.*"])
+@pytest.mark.parametrize("ask", [explain, why_not])
+def test_a_key_with_half_of_a_character_is_refused(ask: Callable[..., object], pattern: str) -> None:
+    with pytest.raises(KeyTypeError, match=r"the key is 'a.\\ud800': it has a lone surrogate at character 2"):
+        ask([(pattern, "q")], "a.\ud800")
 
 
 def test_bad_input() -> None:
