@@ -190,9 +190,10 @@ _LARGE = (pa.types.is_large_string, pa.types.is_large_binary, pa.types.is_string
 _BYTES = {
     pa.string(): pa.binary(),
     pa.large_string(): pa.large_binary(),
-    pa.string_view(): pa.binary_view(),
+    pa.string_view(): pa.large_binary(),
+    pa.binary_view(): pa.large_binary(),
 }
-"""Types of text, and those of the same bytes without the claim that they are valid UTF-8."""
+"""Types of text, and those of the same bytes without the claim that they are valid UTF-8. Arrow counts no distinct views."""
 
 _READERS = {
     "csv": _from_csv,

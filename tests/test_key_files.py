@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dfa_router as dr
-from dfa_router.key_files import read_keys
+from dfa_router.key_files import distinct_count, read_keys
 
 
 @pytest.mark.parametrize("ending", ["txt", "jsonl", "parquet", "csv"])
@@ -31,6 +31,19 @@ def test_keys_of_a_folder_or_a_pattern_are_those_of_its_files(tmp_path: Path, en
     for path in (folder, str(folder), f"{tmp_path}/k*/day=*"):
         assert read_keys(path).to_pylist() == [b"b", b"c", b"a"]
     assert read_keys(f"{folder}/day=[02]/*.{ending}").to_pylist() == [b"b", b"a"]
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view(), pa.large_string(), pa.binary()])
+def test_keys_of_each_type_of_text_are_counted(tmp_path: Path, kind: pa.DataType) -> None:
+    table = pa.table({"routing_key": pa.array(["b", None, "a", "b"]).cast(kind)})
+    try:
+        pq.write_table(table, tmp_path / "k.parquet")
+    except pa.ArrowNotImplementedError:  # before version 21
+        pytest.skip(f"this version of Arrow writes no {kind} to Parquet")
+    keys = read_keys(tmp_path / "k.parquet")
+    assert keys.to_pylist() == [b"b", None, b"a", b"b"]
+    assert distinct_count(keys) == 2
+    assert dr.compile([("b", "q")]).match_batch(keys).pair_count == 2
 
 
 def test_folders_that_say_no_keys(tmp_path: Path) -> None:
