@@ -6,6 +6,7 @@ The standard leaves open what such an object means, and ``json.loads`` takes the
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 __all__ = ["RepeatedKeyError", "loads"]
@@ -28,8 +29,7 @@ def loads(text: str | bytes) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
         begins = ", ".join(f"{json.dumps(name)}: {json.dumps(value)[:30]}" for name, value in pairs[:3])
         raise RepeatedKeyError(f"the key {twice!r} stands twice in the object that begins with {{{begins}}}")
     return made
