@@ -32,7 +32,7 @@ from dfa_router.engines.registry import restorer
 from dfa_router.errors import OptionError
 from dfa_router.few import few_keys
 from dfa_router.key_bytes import key_bytes
-from dfa_router.language.bindings import Binding, binding_set, pattern_bytes
+from dfa_router.language.bindings import Binding, FirstBindings, binding_set, pattern_bytes
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.rules import compile_nfa
 from dfa_router.learning import learn
@@ -245,7 +245,10 @@ class Router:
         Raises :class:`OptionError` if the engine has no snapshots.
         """
         view = self._changeable().snapshot()
-        return Router(self._single.bindings, view, replace(self._info, dynamic=False, concurrent=False), self._dialect)
+        growing = self._single.bindings
+        # Counted after the view was taken: what that knows stands in the list by then.
+        first = FirstBindings(growing, len(growing))
+        return Router(first, view, replace(self._info, dynamic=False, concurrent=False), self._dialect)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the compiled form to a file, for :func:`load`; of the cache only what is sealed (:meth:`seal`).

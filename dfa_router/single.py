@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from compiler.prepare import jit_enabled
 from dfa_router.engines.automaton import Automaton
+from dfa_router.engines.live import LiveMatcher
 from dfa_router.engines.protocol import Matcher, TextMatcher
 from dfa_router.key_bytes import key_bytes
 from dfa_router.language.bindings import Binding
@@ -49,8 +50,17 @@ class SingleAnswers:
 
     def __getstate__(self) -> dict[str, Any]:
         # The other engines pickle their patterns one by one anyway.
-        bindings = flat(self.bindings) if isinstance(self._matcher, Automaton) else self.bindings
+        bindings: Sequence[Binding] | None = (
+            flat(self.bindings) if isinstance(self._matcher, Automaton) else self.bindings
+        )
+        if isinstance(self._matcher, LiveMatcher):
+            bindings = None  # another thread may have added some since the matcher was asked for its state
         return {**self.__dict__, "bindings": bindings, "recent": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if isinstance(self._matcher, LiveMatcher):
+            self.bindings = self._matcher.bindings
 
     def match(self, key: str | bytes) -> tuple[str, ...]:
         """Return the destinations of a key, and remember them; it is not looked up among the last answers."""

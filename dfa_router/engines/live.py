@@ -18,6 +18,7 @@ long as it takes to write one reference.
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -110,11 +111,18 @@ class LockedMatcher:
         """Raise :class:`OptionError`, as the engine has no snapshots."""
         raise OptionError("this engine has no snapshots: use engine='cstrie'")
 
+    @_alone
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_busy")}
+        # All of one moment: what is handed over is written later, when other threads may go on.
+        return {
+            "bindings": list(self.bindings),
+            "_engine": pickle.dumps(self._engine),
+            "_dialect": self._dialect,
+            "_live": {binding: list(positions) for binding, positions in self._live.items()},
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update(_restored(state))
         self._lock, self._busy = threading.RLock(), False
 
 
@@ -165,6 +173,14 @@ class LockFreeMatcher:
         """Return the present bindings, which never change."""
         return self._engine.snapshot()
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The engine first: what it knows stands in the list by then, whatever other threads do meanwhile.
+        engine = pickle.dumps(self._engine)
+        return {"bindings": list(self.bindings), "_engine": engine, "_dialect": self._dialect}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(_restored(state))
+
 
 LiveMatcher = LockedMatcher | LockFreeMatcher
 """A dynamic engine with its bindings; several threads may ask and change it."""
@@ -175,6 +191,11 @@ def live_matcher(bindings: Iterable[Binding], engine: DynamicMatcher, dialect: D
     if isinstance(engine, ConcurrentMatcher):
         return LockFreeMatcher(bindings, engine, dialect)
     return LockedMatcher(bindings, engine, dialect)
+
+
+def _restored(state: dict[str, Any]) -> dict[str, Any]:
+    engine = pickle.loads(state["_engine"])  # noqa: S301  (a part of what is being unpickled, and written with it)
+    return {**state, "_engine": engine}
 
 
 def _not_live(binding: Binding) -> BindingError:

@@ -5,14 +5,16 @@ A binding is identified by its position in the set, which never changes; results
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple, overload
 
 from dfa_router.errors import BindingError, PatternError
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
 
-__all__ = ["Binding", "binding_set", "pattern_bytes"]
+__all__ = ["Binding", "FirstBindings", "binding_set", "pattern_bytes"]
 
 
 class Binding(NamedTuple):
@@ -24,6 +26,40 @@ class Binding(NamedTuple):
 
     pattern: str
     destination: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstBindings(Sequence[Binding]):
+    """The first bindings of a list that is only appended to: as they are now, in constant time.
+
+    >>> growing = [Binding("a.*", "x")]
+    >>> first = FirstBindings(growing, len(growing))
+    >>> growing.append(Binding("#", "y"))
+    >>> len(first), first[-1], len(growing)
+    (1, Binding(pattern='a.*', destination='x'), 2)
+    """
+
+    growing: Sequence[Binding]
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    @overload
+    def __getitem__(self, index: int) -> Binding: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Binding, ...]: ...
+    def __getitem__(self, index: int | slice) -> Binding | tuple[Binding, ...]:
+        if isinstance(index, slice):
+            return tuple(self.growing[i] for i in range(*index.indices(self.length)))
+        return self.growing[range(self.length)[index]]
+
+    def __iter__(self) -> Iterator[Binding]:
+        return islice(self.growing, self.length)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Not with what was appended since, which is no part of it.
+        return tuple, (tuple(self),)
 
 
 def binding_set(bindings: Iterable[tuple[str, str]]) -> tuple[Binding, ...]:

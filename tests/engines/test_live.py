@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import pickle
 import signal
@@ -18,6 +19,7 @@ import pytest
 
 import dfa_router as dr
 from dfa_router.language.bindings import Binding
+from dfa_router.reference.cstrie import ConcurrentTrie, Snapshot
 
 PACKAGE = str(Path(dr.__file__).parent)
 PATIENCE = 60
@@ -192,3 +194,77 @@ def test_a_signal_handler_in_the_middle_of_a_call_is_answered_or_told_and_never_
         assert isinstance(found[0], dr.ReentryError)
     router.subscribe("a.b", "r")
     assert len(router.match("a.b")) == 2
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda router: pickle.loads(pickle.dumps(router))])
+@pytest.mark.parametrize("engine", DYNAMIC)
+def test_a_copy_and_its_original_go_ways_of_their_own(copied: Callable[[dr.Router], dr.Router], engine: str) -> None:
+    router = dr.compile([("a", "q"), ("b", "q")], engine=engine)
+    router.unsubscribe("a", "q")
+    again = copied(router)
+    router.subscribe("a", "mine")
+    assert [again.subscribe("a", "its"), again.subscribe("b", "its")] == [2, 3]
+    assert again.unsubscribe("b", "q") == 1
+    assert [again.match("a"), again.match("b")] == [("its",), ("its",)]
+    assert [router.match("a"), router.match("b")] == [("mine",), ("q",)]
+    assert [len(router), len(again)] == [3, 4]
+    assert again.match_batch(["a", "b"]).destinations().to_pylist() == [["its"], ["its"]]
+
+
+def test_a_copy_knows_each_binding_that_its_engine_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that another thread adds just before the engine is asked for what it holds."""
+    router = dr.compile([("a", "q")], engine="cstrie")
+    ask = ConcurrentTrie.snapshot
+
+    def late(trie: ConcurrentTrie) -> Snapshot:
+        with monkeypatch.context() as within:
+            within.setattr(ConcurrentTrie, "snapshot", ask)
+            router.subscribe("a", "late")
+        return ask(trie)
+
+    monkeypatch.setattr(ConcurrentTrie, "snapshot", late)
+    stored = pickle.dumps(router)
+    monkeypatch.undo()
+    again = pickle.loads(stored)
+    assert again.match("a") == ("q", "late")
+    assert again.subscribe("b", "r") == 2
+
+
+@pytest.mark.parametrize("engine", [name for name in DYNAMIC if not dr.engine_info(name).concurrent])
+def test_a_copy_is_of_one_moment_though_the_original_changes_before_it_is_written(engine: str) -> None:
+    router = dr.compile([("a", "q")], engine=engine)
+    state = router._matcher.__getstate__()
+    router.subscribe("a", "late")
+    assert router.unsubscribe("a", "q") == 0
+    again = type(router._matcher).__new__(type(router._matcher))
+    again.__setstate__(pickle.loads(pickle.dumps(state)))  # type: ignore[attr-defined]
+    assert again.match(b"a") == (0,)
+    assert again.live_positions() == [0]  # type: ignore[attr-defined]
+    assert again.bindings == [Binding("a", "q")]  # type: ignore[attr-defined]
+
+
+def test_later_changes_do_not_show_in_a_snapshot() -> None:
+    router = dr.compile([("a", "q")], engine="cstrie")
+    snapshot = router.snapshot()
+    router.subscribe("b", "p")
+    router.unsubscribe("a", "q")
+    assert (len(snapshot), repr(snapshot)) == (1, "<Router: 1 bindings, dialect amqp, engine cstrie>")
+    assert snapshot.bindings == (Binding("a", "q"),)
+    assert snapshot.subscriptions() == {0: Binding("a", "q")}
+    assert snapshot.match("a") == ("q",)
+    assert snapshot.match_batch(["a", "b"]).destinations().to_pylist() == [["q"], []]
+
+
+@pytest.mark.parametrize("cells", ["auto", "locked"])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda router: pickle.loads(pickle.dumps(router))])
+def test_a_snapshot_is_copied(copied: Callable[[dr.Router], dr.Router], cells: str) -> None:
+    router = dr.compile([("", "none"), ("a.#", "q"), ("*.b", "r"), ("a.b", "gone")], engine="cstrie", cells=cells)
+    router.unsubscribe("a.b", "gone")
+    snapshot = router.snapshot()
+    router.subscribe("a.b", "late")
+    again = copied(snapshot)
+    assert [again.match(key) for key in ("", "a.b", "c")] == [("none",), ("q", "r"), ()]
+    assert again.subscriptions() == snapshot.subscriptions()
+    assert len(again) == 4
+    with pytest.raises(dr.OptionError, match="snapshot"):
+        again.subscribe("b", "q")

@@ -21,19 +21,20 @@ class Snapshot:
     def __init__(self, root: INode, roots: Root, dialect: Dialect) -> None:
         self._inode = root
         self._root = roots
-        self._dialect = dialect
+        self.dialect = dialect
+        """The pattern language of the subscriptions."""
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions whose patterns match, ascending."""
-        return tuple(sorted(NOBODY.union(*walk(self._inode, words_of(key, self._dialect), self._root, {}))))
+        return tuple(sorted(NOBODY.union(*walk(self._inode, words_of(key, self.dialect), self._root, {}))))
 
     def any(self, key: bytes) -> bool:
         """Tell whether a pattern matches."""
-        return next(walk(self._inode, words_of(key, self._dialect), self._root, {}), None) is not None
+        return next(walk(self._inode, words_of(key, self.dialect), self._root, {}), None) is not None
 
     def subscriptions(self) -> Iterator[tuple[bytes, int]]:
         """Yield each subscription's pattern and position, in no particular order."""
-        texts = {ONE: self._dialect.one, MANY: self._dialect.many}
+        texts = {ONE: self.dialect.one, MANY: self.dialect.many}
         stack: list[tuple[INode, tuple[Token, ...]]] = [(self._inode, ())]
         while stack:
             inode, path = stack.pop()
@@ -44,7 +45,7 @@ class Snapshot:
                 tokens = () if token is END else (*path, token)
                 if branch.positions:
                     words = [texts[word] if not isinstance(word, bytes) else word for word in tokens]
-                    pattern = self._dialect.separator.join(word for word in words if word is not None)
+                    pattern = self.dialect.separator.join(word for word in words if word is not None)
                     yield from ((pattern, position) for position in branch.positions)
                 if branch.below is not None:
                     stack.append((branch.below, tokens))

@@ -31,6 +31,7 @@ articles name as possible improvements.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -119,7 +120,7 @@ class ConcurrentTrie:
 
     def __reduce__(self) -> tuple[Callable[..., ConcurrentTrie], tuple[Any, ...]]:
         # Cells cannot be pickled: the subscriptions of one moment are.
-        return _restored, (tuple(self.snapshot().subscriptions()), self._dialect)
+        return _restored, _reduced(self.snapshot())
 
     def _unchanged(self, root: INode, seen: dict[INode, MainNode]) -> bool:
         """Read all I-nodes that were seen a second time; tell whether they point to the same nodes."""
@@ -266,6 +267,18 @@ def _restored(subscriptions: Iterable[tuple[bytes, int]], dialect: Dialect) -> C
     for pattern, position in subscriptions:
         trie.add(position, pattern)
     return trie
+
+
+def _restored_snapshot(subscriptions: Iterable[tuple[bytes, int]], dialect: Dialect) -> Snapshot:
+    return _restored(subscriptions, dialect).snapshot()
+
+
+def _reduced(snapshot: Snapshot) -> tuple[tuple[tuple[bytes, int], ...], Dialect]:
+    return tuple(snapshot.subscriptions()), snapshot.dialect
+
+
+# Here and not in its class, as it is made anew by way of a trie, of which that class knows nothing.
+copyreg.pickle(Snapshot, lambda snapshot: (_restored_snapshot, _reduced(snapshot)))
 
 
 ENGINE = EngineSpec(
