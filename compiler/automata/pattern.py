@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from functools import cache
 from itertools import groupby
 
 __all__ = ["Pattern", "Token", "Wildcard", "covers", "intersection", "normalize"]
@@ -103,36 +102,47 @@ def intersection(one: Pattern, other: Pattern, most: int) -> tuple[tuple[Token, 
 
 
 def _interleaved(first: Sequence[Token], second: Sequence[Token], most: int) -> frozenset[tuple[Token, ...]] | None:
-    """Return the ways in which both patterns can be met token by token; None for more than ``most`` from some point on."""
+    """Return the ways in which both patterns can be met token by token; None for more than ``most`` from some point on.
 
-    @cache
-    def ways(i: int, j: int) -> frozenset[tuple[Token, ...]]:
-        one, other = (first[i] if i < len(first) else None), (second[j] if j < len(second) else None)
-        if one is None and other is None:
-            return frozenset([()])
-        if one is Wildcard.MANY and other is Wildcard.MANY:  # one of the two ends first
-            found = _behind(one, ways(i + 1, j) | ways(i, j + 1))
-        elif one is Wildcard.MANY:
-            found = ways(i + 1, j) | (_behind(other, ways(i, j + 1)) if other is not None else frozenset())
-        elif other is Wildcard.MANY:
-            found = ways(i, j + 1) | (_behind(one, ways(i + 1, j)) if one is not None else frozenset())
-        elif one is None or other is None or not (one == other or Wildcard.ONE in (one, other)):
-            found = frozenset()
-        else:
-            found = _behind(other if one is Wildcard.ONE else one, ways(i + 1, j + 1))
-        if len(found) > most:
-            raise _TooManyError
-        return found
-
-    try:
-        return ways(0, 0)
-    except _TooManyError:
-        return None
+    A point is how many tokens of each are behind it. Those that can be reached are found from the beginning on, and the ways
+    from each of them from the end on, in loops: patterns can have more tokens than Python recurses.
+    """
+    reached: list[set[tuple[int, int]]] = [set() for _ in range(len(first) + len(second) + 1)]
+    reached[0].add((0, 0))
+    for points in reached:
+        for point in points:
+            for _, (i, j) in _steps(first, second, point):
+                reached[i + j].add((i, j))
+    end = (len(first), len(second))
+    ways: dict[tuple[int, int], frozenset[tuple[Token, ...]]] = {}
+    for behind in range(len(reached) - 1, -1, -1):
+        # A step passes two tokens at most: what is farther off is asked for no more, and is long.
+        ways = {point: found for point, found in ways.items() if sum(point) <= behind + 2}
+        for point in reached[behind]:
+            onwards = [_behind(token, ways[onward]) for token, onward in _steps(first, second, point)]
+            found = frozenset([()] if point == end else []).union(*onwards)
+            if len(found) > most:
+                return None
+            ways[point] = found
+    return ways[0, 0]
 
 
-class _TooManyError(Exception):
-    """An intersection takes more patterns than asked for."""
+def _steps(
+    first: Sequence[Token], second: Sequence[Token], point: tuple[int, int]
+) -> list[tuple[Token | None, tuple[int, int]]]:
+    """Return the points that come next, each with the token that both patterns are met by, None where there is no need of one."""
+    i, j = point
+    one, other = (first[i] if i < len(first) else None), (second[j] if j < len(second) else None)
+    if one is Wildcard.MANY and other is Wildcard.MANY:  # one of the two ends first
+        return [(one, (i + 1, j)), (one, (i, j + 1))]
+    if one is Wildcard.MANY:
+        return [(None, (i + 1, j)), *([(other, (i, j + 1))] if other is not None else [])]
+    if other is Wildcard.MANY:
+        return [(None, (i, j + 1)), *([(one, (i + 1, j))] if one is not None else [])]
+    if one is None or other is None or not (one == other or Wildcard.ONE in (one, other)):
+        return []
+    return [(other if one is Wildcard.ONE else one, (i + 1, j + 1))]
 
 
-def _behind(token: Token, patterns: Iterable[tuple[Token, ...]]) -> frozenset[tuple[Token, ...]]:
-    return frozenset((token, *pattern) for pattern in patterns)
+def _behind(token: Token | None, patterns: Iterable[tuple[Token, ...]]) -> frozenset[tuple[Token, ...]]:
+    return frozenset(patterns if token is None else ((token, *pattern) for pattern in patterns))

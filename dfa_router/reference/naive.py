@@ -1,6 +1,6 @@
 """The specification: what it means that a pattern matches a key.
 
-:func:`matches` is the definition, a recursion over the words of the pattern, as short as possible. Everything else in this
+:func:`matches` is the definition, a recursion over the ``#`` of the pattern, as short as possible. Everything else in this
 project is checked against it, and live brokers check it. It takes time exponential in the number of ``#``: it is made for
 judging, not for speed.
 """
@@ -26,13 +26,15 @@ def matches(pattern: bytes, key: bytes, dialect: Dialect = AMQP) -> bool:
         return pattern[0] in (dialect.many, dialect.some) and not (pattern[1:] and dialect.tail_only)
 
     def rest(pattern: list[bytes], key: list[bytes]) -> bool:
+        while pattern and not stretches(pattern):  # in a loop, as MQTT's patterns have more words than Python recurses
+            if not key or pattern[0] not in (dialect.one, key[0]):
+                return False
+            pattern, key = pattern[1:], key[1:]
         if not pattern:
             return not key
         first, *others = pattern
-        if stretches(pattern):
-            fewest = 0 if first == dialect.many else 1
-            return any(rest(others, key[taken:]) for taken in range(fewest, len(key) + 1))
-        return bool(key) and first in (dialect.one, key[0]) and rest(others, key[1:])
+        fewest = 0 if first == dialect.many else 1
+        return any(rest(others, key[taken:]) for taken in range(fewest, len(key) + 1))
 
     tokens, words = _words(pattern, dialect), _words(key, dialect)
     if tokens[1:] and tokens[0] == dialect.shared:

@@ -119,11 +119,16 @@ class Trie:
 
     def add(self, position: int, pattern: bytes) -> None:
         """Descend, making nodes where there are none, and add the position to the last node."""
-        node = self._root
-        for token in tokens_of(pattern, self._dialect):
-            node = node.make_child(token)
+        node = self._node(tokens_of(pattern, self._dialect))
         check_free(position in node.positions, position)
         node.positions.add(position)
+
+    def _node(self, tokens: Sequence[Token]) -> Node:
+        """Return the node at the end of a path, whose nodes are made where they are not there."""
+        node = self._root
+        for token in tokens:
+            node = node.make_child(token)
+        return node
 
     def remove(self, position: int, pattern: bytes) -> None:
         """Remove the position, and prune the nodes that no other pattern needs."""
@@ -153,6 +158,27 @@ class Trie:
     def any(self, key: bytes) -> bool:
         """Walk up to the first node at which the key can end."""
         return next(self._accepting(key), None) is not None
+
+    def __getstate__(self) -> tuple[Dialect, list[tuple[tuple[Token, ...], set[int]]]]:
+        # Path by path: nodes that are pickled with what they refer to go deeper than Python recurses.
+        return self._dialect, list(self._paths())
+
+    def __setstate__(self, state: tuple[Dialect, list[tuple[tuple[Token, ...], set[int]]]]) -> None:
+        self._dialect, paths = state
+        self._root = Node(0, is_many=False)
+        for path, positions in paths:
+            self._node(path).positions |= positions
+
+    def _paths(self) -> Iterator[tuple[tuple[Token, ...], set[int]]]:
+        """Yield the path to each node at which patterns end, and their positions."""
+        stack: list[tuple[Node, tuple[Token, ...]]] = [(self._root, ())]
+        while stack:
+            node, path = stack.pop()
+            if node.positions:
+                yield path, node.positions
+            wildcards = ((ONE, node.one), (MANY, node.many))
+            stack += [(child, (*path, word)) for word, child in node.branches.items()]
+            stack += [(child, (*path, token)) for token, child in wildcards if child is not None]
 
     def node_count(self) -> int:
         """Return the number of nodes with the root; an empty trie has one."""

@@ -18,7 +18,8 @@ Deviations: ``#`` is copied likewise, into every node below. A key outside of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from dfa_router.language.dialects import Dialect
 from dfa_router.reference.topic_space import adds_unknown, outside, topic_bytes
@@ -78,6 +79,24 @@ class BranchIndexedTrie:
         """Descend word by word."""
         return bool(self._topic(key))
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Topic by topic: nodes that are pickled with what they refer to go deeper than Python recurses.
+        return {**self.__dict__, "_root": list(self._topics())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _root=TopicNode())
+        for words, positions in state["_root"]:
+            self._node(words).positions = positions
+
+    def _topics(self) -> Iterator[tuple[tuple[bytes, ...], set[int]]]:
+        """Yield the words of each topic, and the positions that match it."""
+        stack: list[tuple[TopicNode, tuple[bytes, ...]]] = [(self._root, ())]
+        while stack:
+            node, words = stack.pop()
+            if node.positions is not None:
+                yield words, node.positions
+            stack += [(child, (*words, word)) for word, child in node.branches.items()]
+
     def _topic(self, key: bytes) -> set[int]:
         """Return the positions of a key's topic, which is added if the key is unknown and that is wanted."""
         words = words_of(key, self._dialect)
@@ -90,10 +109,15 @@ class BranchIndexedTrie:
             raise outside(key)
         return self._add_topic(words)
 
-    def _add_topic(self, words: Sequence[bytes]) -> set[int]:
+    def _node(self, words: Sequence[bytes]) -> TopicNode:
+        """Return the node that words lead to, which is made if it is not there."""
         node = self._root
         for word in words:
             node = node.branches.setdefault(word, TopicNode())
+        return node
+
+    def _add_topic(self, words: Sequence[bytes]) -> set[int]:
+        node = self._node(words)
         if node.positions is None:
             node.positions = {i for i, tokens in self._subscriptions.items() if fits(tokens, words)}
         return node.positions

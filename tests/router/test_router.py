@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import pickle
 import subprocess
@@ -176,6 +177,29 @@ def test_a_destination_is_named_once_in_order_of_its_first_match(router: dr.Rout
 def test_pickles(router: dr.Router) -> None:
     copy = pickle.loads(pickle.dumps(router))
     assert copy.match_batch(KEYS).destinations().to_pylist() == DESTINATIONS
+
+
+@pytest.mark.parametrize("token", ["a", "+"])
+@pytest.mark.parametrize("engine", [name for name in dr.engines() if dr.engine_info(name).speaks(dr.MQTT)])
+def test_a_pattern_may_have_more_words_than_python_recurses(engine: str, token: str) -> None:
+    deep, key = "/".join([token] * 1200), "/".join("a" * 1200)
+    router = dr.compile([(deep, "q"), (deep + "/#", "below")], engine=engine, dialect="mqtt")
+    for one in (router, pickle.loads(pickle.dumps(router)), copy.deepcopy(router)):
+        assert [one.match(asked) for asked in (key, key + "/b", "b" + key)] == [
+            ("q", "below"),
+            ("below",),
+            ("q", "below") if token == "+" else (),
+        ]
+
+
+@pytest.mark.parametrize("engine", [name for name in dr.engines() if "topics" in dr.engine_info(name).options])
+def test_a_topic_may_have_more_words_than_python_recurses(engine: str) -> None:
+    deep = ".".join("a" * 1200)
+    router = dr.compile([("a.#", "q"), ("b", "r")], engine=engine, topics=[deep, "b"])
+    for one in (router, pickle.loads(pickle.dumps(router)), copy.deepcopy(router)):
+        assert [one.match(deep), one.match("b")] == [("q",), ("r",)]
+        with pytest.raises(dr.InputError, match="outside the topic space"):
+            one.match("c")
 
 
 def test_threads_share_a_router(router: dr.Router) -> None:

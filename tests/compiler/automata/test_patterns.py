@@ -59,3 +59,11 @@ def test_an_intersection_has_a_limit() -> None:
     other: Pattern = [MANY, b"c", MANY, b"d", MANY]
     assert len(intersection(one, other, 6) or ()) == 6, "the ways to interleave two words with two others"
     assert intersection(one, other, 5) is None
+
+
+def test_an_intersection_may_have_more_tokens_than_python_recurses() -> None:
+    starred: list[Token] = [ONE, b"b"]
+    worded: list[Token] = [b"a", ONE]
+    one: Pattern = [*starred * 1200, MANY]
+    other: Pattern = [*worded * 1200, b"c"]
+    assert intersection(one, other, 1) == ((b"a", b"b") * 1200 + (b"c",),)
