@@ -10,7 +10,7 @@ from typing import Any
 from compiler.errors import Defect
 from compiler.machine.seals import SealError
 from compiler.storage.sections import refusal
-from dfa_router.engines.automaton import Sealable
+from dfa_router.engines.automaton import Sealable, bytes_of
 from dfa_router.engines.protocol import NO_OPTIONS, EngineInfo
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.errors import OptionError
@@ -66,7 +66,7 @@ def compile(
             f"engine {engine!r} does not speak {language.name!r}: it speaks {', '.join(spec.info.dialects)}; "
             "'dfa' speaks all"
         )
-    options = _accepted({**options, "cache_bytes": _bytes(cache_bytes)}, spec.info)
+    options = _accepted({**options, "cache_bytes": bytes_of(cache_bytes)}, spec.info)
     checked = binding_set(bindings)
     patterns = [pattern_bytes(binding.pattern, position, language) for position, binding in enumerate(checked)]
     matcher = spec.build(patterns, language, **options)
@@ -121,7 +121,7 @@ def restored(
     spec = engine_spec(engine or compiled.engine)
     options: dict[str, Any] = asdict(compiled.options)
     if cache_bytes is not None:
-        options["cache_bytes"] = _bytes(cache_bytes)
+        options["cache_bytes"] = bytes_of(cache_bytes)
     if key_cache is not None:
         options["key_cache"] = key_cache
     checked = spec.options(**_accepted(options, spec.info))
@@ -129,15 +129,6 @@ def restored(
     if compiled.seal is not None and isinstance(matcher, Sealable):
         matcher = matcher.with_seal(compiled.seal)
     return Router(compiled.bindings, matcher, spec.info, compiled.dialect, checked)
-
-
-def _bytes(cache_bytes: int | None) -> int | None:
-    """Return the bound on the cache, whose type is checked for every engine, also for those that have no cache."""
-    if isinstance(cache_bytes, bool) or not isinstance(cache_bytes, int | None):
-        raise OptionError(
-            f"cache_bytes is {cache_bytes!r}: expected a number of bytes, such as {DEFAULT_CACHE_BYTES}, or None"
-        )
-    return cache_bytes
 
 
 def _accepted(options: dict[str, Any], info: EngineInfo) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from compiler.machine.trace import KeyTrace, TracedDfa
 from compiler.prepare import jit_enabled
-from dfa_router.engines.automaton import DFA, DfaOptions, Screened
-from dfa_router.errors import OptionError
+from dfa_router.engines.automaton import DFA, DfaOptions, Screened, bytes_of
+from dfa_router.errors import KeyTypeError, OptionError
 from dfa_router.key_bytes import key_bytes
 from dfa_router.language.rules import screen_of
 from dfa_router.router import Router
@@ -24,13 +25,15 @@ def trace(router: Router, keys: Iterable[str | bytes], *, cache_bytes: int | Non
     thread) is not told.
 
     Raises :class:`OptionError` for a router whose engine is not ``dfa``, or where kernels are not compiled
-    (``NUMBA_DISABLE_JIT``).
+    (``NUMBA_DISABLE_JIT``), or for a bound that is none; and :class:`KeyTypeError` for one key alone, or what is no key.
 
     >>> import dfa_router as dr
     >>> router = dr.compile([("a.b.c", "q1"), ("a.#.c", "q2")])
     >>> [(told.route, told.stats.states, told.stats.misses) for told in dr.trace(router, ["a.d.c", "a.b.c", "a.d.c"])]
     [('read', 5, 3), ('read', 7, 5), ('remembered', 7, 5)]
     """
+    if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
+        raise KeyTypeError(f"keys is {keys!r}: expected routing keys in a list, such as ['stock.nyse', 'forex.usd']")
     if router.engine.name != "dfa" or not jit_enabled():
         raise OptionError(
             f"the engine {router.engine.name!r} keeps no record here: compile with engine='dfa', and without NUMBA_DISABLE_JIT"
@@ -38,8 +41,9 @@ def trace(router: Router, keys: Iterable[str | bytes], *, cache_bytes: int | Non
     compiled, dialect = router.compiled(), router.dialect
     options = compiled.options
     assert isinstance(options, DfaOptions)
-    capacity = options.cache_bytes if cache_bytes is None else cache_bytes
-    machine = TracedDfa(compiled.nfa, dialect.separator, capacity, key_cache=options.key_cache)
+    if cache_bytes is not None:
+        options = replace(options, cache_bytes=bytes_of(cache_bytes))
+    machine = TracedDfa(compiled.nfa, dialect.separator, options.cache_bytes, key_cache=options.key_cache)
     screen = screen_of(dialect)
     matcher = machine if screen is None else Screened(machine, screen)
     copy = Router(router.bindings, matcher, DFA.info, dialect, options)

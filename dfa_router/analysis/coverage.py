@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from compiler import CapacityError, Wildcard
 from compiler.automata.covering import accepting_at, covering, overlapping, probes
-from dfa_router.analysis.questions import Question
+from dfa_router.analysis.questions import Question, listed
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect, dialect_named
 
@@ -83,7 +83,7 @@ def cover(patterns: Iterable[str], dialect: str | Dialect = "amqp", *, budget: i
     >>> cover(["t/1/2/+", "t/1/2/#", "g"], "mqtt")
     ('t/1/2/#', 'g')
     """
-    given = tuple(patterns)
+    given = listed(patterns)
     question = Question(given, dialect, budget)
     gone = {one.binding for one in _Groups(question, [""] * len(given)).redundant()}
     return tuple(pattern for number, pattern in enumerate(given) if number not in gone)
@@ -95,7 +95,7 @@ def unreachable(patterns: Iterable[str], dialect: str | Dialect = "amqp") -> tup
     >>> unreachable(["#P2P/a", "a/b"], "solace"), unreachable(["#"], "amqp")
     ((0,), ())
     """
-    question = Question(tuple(patterns), dialect_named(dialect))
+    question = Question(listed(patterns), dialect_named(dialect))
     return tuple(number for number in range(len(question.patterns)) if not is_matched(question, number))
 
 

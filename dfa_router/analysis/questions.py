@@ -24,7 +24,7 @@ from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.language.rules import key_space, tokens
 from dfa_router.language.validity import pattern_problem
 
-__all__ = ["BUDGET", "Question", "budget_of", "checked_patterns", "tokens_of"]
+__all__ = ["BUDGET", "Question", "budget_of", "checked_patterns", "listed", "tokens_of"]
 
 BUDGET = 1_000_000
 """Steps of a proof, a few microseconds each."""
@@ -35,16 +35,23 @@ Chosen = Iterable[int] | Side
 """Some patterns of a question: their numbers, or the side that was made of them."""
 
 
+def listed(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Return several patterns as a tuple; raises :class:`PatternError` for one alone, whose characters would be taken for patterns."""
+    if isinstance(patterns, str | bytes) or not isinstance(patterns, Iterable):
+        raise PatternError(f"patterns is {patterns!r}: expected patterns as text in a list, such as ['a.*', 'a.#']")
+    return tuple(patterns)
+
+
 def checked_patterns(patterns: str | Iterable[str], dialect: Dialect) -> tuple[str, ...]:
     """Return one pattern or several as a tuple; raises :class:`PatternError` for one that the dialect refuses."""
-    listed = (patterns,) if isinstance(patterns, str) else tuple(patterns)
-    for position, pattern in enumerate(listed):
+    several = (patterns,) if isinstance(patterns, str) else listed(patterns)
+    for position, pattern in enumerate(several):
         if not isinstance(pattern, str):
             raise PatternError(f"pattern {position} is {pattern!r} ({type(pattern).__name__}): expected str")
         problem = pattern_problem(pattern, dialect)
         if problem is not None:
             raise PatternError(f"the pattern {pattern[:60]!r} is no pattern of {dialect.name}: {problem}")
-    return listed
+    return several
 
 
 def tokens_of(pattern: str, dialect: Dialect) -> list[Token]:

@@ -29,7 +29,7 @@ from dfa_router.errors import OptionError
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.rules import compile_nfa, screen_of
 
-__all__ = ["DFA", "NFA", "Automaton", "DfaOptions", "Screened", "Sealable", "prepare"]
+__all__ = ["DFA", "NFA", "Automaton", "DfaOptions", "Screened", "Sealable", "bytes_of", "prepare"]
 
 
 def prepare() -> None:
@@ -123,6 +123,13 @@ class Screened:
 def _screened(machine: Automaton, dialect: Dialect) -> Automaton:
     screen = screen_of(dialect)
     return machine if screen is None else Screened(machine, screen)
+
+
+def bytes_of(cache_bytes: int | None) -> int | None:
+    """Return a bound on the cache; raises :class:`OptionError` for what is no number, whatever the engine."""
+    if isinstance(cache_bytes, bool) or not isinstance(cache_bytes, int | None):
+        raise OptionError(f"cache_bytes is {cache_bytes!r}: expected a number of bytes, such as {64 << 20}, or None")
+    return cache_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,7 +53,7 @@ class InvertedBitmap:
         self._dialect = dialect
         self._adds_unknown = adds_unknown(unknown or ("add" if topics is None else "error"))
         self._subscriptions: dict[int, tuple[Token, ...]] = {}
-        self._rows = {topic: BitMap() for topic in topic_bytes(topics or ())}
+        self._rows = {topic: BitMap() for topic in topic_bytes(() if topics is None else topics)}
         self._topics = [(words_of(topic, dialect), row) for topic, row in self._rows.items()]
         for position, pattern in enumerate(patterns):
             self.add(position, pattern)

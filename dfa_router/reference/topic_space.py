@@ -11,13 +11,18 @@ __all__ = ["adds_unknown", "outside", "topic_bytes"]
 
 def topic_bytes(topics: Iterable[bytes | str]) -> list[bytes]:
     """Return the topics as bytes, once each, in order; raises :class:`OptionError` for a value that is no topic."""
-    if isinstance(topics, (bytes, str)):
+    if isinstance(topics, (bytes, str)) or not isinstance(topics, Iterable):
         raise OptionError(f"topics is {topics!r}: expected the keys of the topic space in a list, not one of them")
     encoded: dict[bytes, None] = {}
     for index, topic in enumerate(topics):
         if not isinstance(topic, (bytes, str)):
             raise OptionError(f"topics[{index}] is {topic!r} ({type(topic).__name__}): expected str or bytes")
-        encoded[topic if isinstance(topic, bytes) else topic.encode()] = None
+        try:
+            encoded[topic if isinstance(topic, bytes) else topic.encode()] = None
+        except UnicodeEncodeError as error:
+            raise OptionError(
+                f"topics[{index}] is {topic!r}, with a lone surrogate at character {error.start}: pass it as bytes"
+            ) from None
     return list(encoded)
 
 

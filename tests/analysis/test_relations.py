@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterator
 from itertools import islice, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from compiler import CapacityError
 from compiler.automata import keyspace
-from dfa_router.analysis.coverage import cover
+from dfa_router.analysis.coverage import cover, unreachable
 from dfa_router.analysis.intersections import intersection
 from dfa_router.analysis.questions import Question
 from dfa_router.analysis.relations import RelationKind, relation
@@ -165,3 +166,13 @@ def test_empty_sets() -> None:
     assert relation([], "a").kind is RelationKind.COVERED
     assert relation("a", []).kind is RelationKind.COVERS
     assert cover([]) == ()
+
+
+@pytest.mark.parametrize("patterns", ["a.b", b"a.b", 5, None])
+def test_one_pattern_is_not_taken_for_a_list_of_its_characters(patterns: Any) -> None:
+    for ask in (cover, unreachable):
+        with pytest.raises(PatternError, match=r"patterns is .*: expected patterns as text in a list"):
+            ask(patterns)
+    if not isinstance(patterns, str):
+        with pytest.raises(PatternError, match=r"patterns is .*: expected patterns as text in a list"):
+            relation(patterns, "a")
