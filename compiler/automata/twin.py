@@ -18,7 +18,7 @@ from compiler.values import CacheStats, KeyColumn, SetBatch, key_by_key
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["Twin"]
+__all__ = ["Twin", "TwinSimulator"]
 
 _STATE_BYTES, _ITEM_BYTES, _TRANSITION_BYTES = 24, 4, 16
 """What a state, each of its positions and tags, and a transition count in bytes: about what flat tables would take."""
@@ -134,25 +134,28 @@ class Twin:
         words = key.split(self._separator) if key else []
         state = start(self._nfa, self._nfa.root(key))
         kept = self._keep(state)
+        simulated = not kept
         for word in words:
             if is_final(self._nfa, state):
                 break
-            self._words += 1
+            self._words += kept
             symbol = self._nfa.symbol_of.get(word, OTHER)
             if symbol not in literals(self._nfa, state):
                 symbol = OTHER
             here = self._states[state] if kept else -1
             target = self._transitions.get((here, symbol))
             if target is None:
-                self._misses += 1
+                self._misses += kept
                 target = successor(self._nfa, state, symbol) if symbol else default_successor(self._nfa, state)
                 kept = self._keep(target, state, symbol)
+                simulated |= not kept
             else:
                 kept = True
                 self._visits[self._states[target]] += 1
             if kept and (here, symbol) in self._crossings:
                 self._crossings[here, symbol] += 1
             state = target
+        self._fallbacks += simulated
         return state.tags
 
     def _keep(self, state: State, source: State | None = None, symbol: int = OTHER) -> bool:
@@ -165,7 +168,6 @@ class Twin:
                 self._empty()
                 self._clears += 1
                 return self._keep(state)
-            self._fallbacks += 1
             return False
         self._bytes += needed
         number = self._states.setdefault(state, len(self._states))
@@ -183,3 +185,17 @@ class Twin:
         self._transitions: dict[tuple[int, int], State] = {}
         self._crossings: dict[tuple[int, int], int] = {}
         self._bytes = 0
+
+
+class TwinSimulator(Twin):
+    """The NFA in plain Python: a twin with no room for a cache; answers like :class:`compiler.machine.simulator.Simulator`."""
+
+    def __init__(self, nfa: Nfa, separator: bytes) -> None:
+        super().__init__(nfa, separator, 0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._nfa, self._separator)
+
+    def stats(self) -> CacheStats:
+        """Count the keys; there is no cache to describe."""
+        return CacheStats(keys=self._keys)

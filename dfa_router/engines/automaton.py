@@ -15,7 +15,7 @@ from typing import Any, Protocol, get_args, runtime_checkable
 import numpy as np
 
 from compiler import Nfa
-from compiler.automata.twin import Twin
+from compiler.automata.twin import Twin, TwinSimulator
 from compiler.kernels.seal_tables import Seal
 from compiler.machine.key_cache import KeyCacheMode
 from compiler.machine.lazy import LazyDfa
@@ -167,7 +167,7 @@ def _build_nfa(patterns: Sequence[bytes], dialect: Dialect) -> Automaton:
 
 def _restore_nfa(nfa: Nfa, dialect: Dialect, _options: NoOptions) -> Automaton:
     return _screened(
-        Simulator(nfa, dialect.separator) if jit_enabled() else Twin(nfa, dialect.separator, 0),
+        Simulator(nfa, dialect.separator) if jit_enabled() else TwinSimulator(nfa, dialect.separator),
         dialect,
     )
 

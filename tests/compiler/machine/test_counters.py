@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +10,11 @@ import numpy as np
 import pytest
 
 from compiler import Nfa, build_nfa
+from compiler.automata.twin import Twin, TwinSimulator
 from compiler.kernels.tables import BUILDS, MISSES, WORDS
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
+from compiler.machine.simulator import Simulator
 from compiler.values import CacheStats
 from tests.compiler.machine.test_doorkeeper import far_automata
 from tests.compiler.machines import answers
@@ -67,6 +70,29 @@ def test_also_in_a_cache_that_is_too_small(match: Callable[[LazyDfa], None], cap
         assert_consistent(stats)
         assert stats.words + 5 * stats.fallbacks == 5 * stats.keys
         assert stats.clears > 0 or capacity == 0
+
+
+@pytest.mark.parametrize("capacity", [0, 200, 1500, 20_000, 64 << 20])
+def test_also_in_the_plain_twin(capacity: int) -> None:
+    twin = Twin(literal_patterns(), b".", capacity)
+    stats = twin.stats()
+    for key in KEYS[:100]:
+        twin.match(key)
+        stats = twin.stats()
+        assert_consistent(stats)
+        assert stats.fallbacks <= stats.keys
+    assert stats.keys == 100
+    if capacity in (0, 64 << 20):
+        assert (stats.words, stats.fallbacks) == ((0, 100) if capacity == 0 else (500, 0))
+
+
+@pytest.mark.parametrize("machine", [Simulator, TwinSimulator])
+def test_where_there_is_no_cache_only_keys_are_counted(machine: type[Simulator | TwinSimulator]) -> None:
+    simulator = machine(literal_patterns(), b".")
+    for one in (simulator, pickle.loads(pickle.dumps(simulator))):
+        before = one.stats().keys
+        assert [one.match(key) for key in (KEYS[3], b"a.b")] == [(3,), ()]
+        assert one.stats() == CacheStats(keys=before + 2)
 
 
 @BOTH
