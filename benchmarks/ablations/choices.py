@@ -156,7 +156,7 @@ ABLATIONS = (
     ),
     Ablation(
         "a doorkeeper stands before the cache of an automaton that the processor's caches cannot hold",
-        (Change("compiler/machine/bounded_cache.py", "FAR_BYTES = 4 << 20", "FAR_BYTES = 1 << 60"),),
+        (Change("compiler/machine/bounded_cache.py", "= 4 << 20, 1 << 20, 16", "= 1 << 60, 1 << 60, 1"),),
     ),
     Ablation(
         "many children of a position are found in a hash table (instead of one by one)",

@@ -46,10 +46,14 @@ __all__ = ["BoundedCache"]
 
 WORDS_PER_STATE = 10
 """A cache has paid if it read this many words per state it built (the measure and the figure of regex-automata)."""
-FAR_BYTES = 4 << 20
-"""An automaton with larger tables than that gets a doorkeeper: there, building a transition is waiting for memory ten times,
+FAR_BYTES, FAR_WITHIN, NARROW = 4 << 20, 1 << 20, 16
+"""An automaton with larger tables than FAR_BYTES gets a doorkeeper: there, building a transition is waiting for memory ten times,
 and simulating a word two or three times. Without, the first pass of `fleet` (62 MB) takes 2.3 times as long, as few of its
-transitions come again soon (``python -m benchmarks ablations``); with one, that of `stock` (1 MB) took 1.8 times as long."""
+transitions come again soon (``python -m benchmarks ablations``); with one, that of `stock` (1 MB) took 1.8 times as long.
+
+So does one of more than FAR_WITHIN bytes that takes over one part in NARROW of the cache's: what comes once would fill these, and leave keys no
+room. (Eight drawn families of 1 to 4 MB within 1 to 16 MiB took 0.84 of the time in the first pass, 0.79 warm and 0.72 after a change of keys
+in the geometric mean, and 1.1 at worst.)"""
 
 
 class BoundedCache:
@@ -66,7 +70,8 @@ class BoundedCache:
         self._exact = None if parts.exact is None else ExactFinder(parts.exact)
         self._capacity = capacity
         self._policy = policy
-        self._doorkeeper = policy.keeps_door(far=program.nodes.nbytes + program.edges.nbytes > FAR_BYTES)
+        size = program.nodes.nbytes + program.edges.nbytes
+        self._doorkeeper = policy.keeps_door(far=size > min(FAR_BYTES, max(FAR_WITHIN, capacity // NARROW)))
         self._was_full = False
         """Whether it has a doorkeeper because it was full."""
         self._key_cache = KeyCache(policy.key_cache, int(program.separator), policy.key_cache_share)

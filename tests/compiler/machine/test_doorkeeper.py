@@ -206,3 +206,22 @@ def test_a_cache_that_was_full_keeps_what_comes_again() -> None:
     caches = [machine._walkers[0]._cache for machine in machines]
     assert [cache is not None and len(cache.doorkeeper) > 0 for cache in caches] == [True, False]
     assert 0 < kept.clears < lost.clears
+
+
+def test_a_narrow_cache_has_a_doorkeeper_where_a_roomy_one_builds_at_once() -> None:
+    """An automaton that is not far from the processor fills a cache that is not much larger than itself with what comes once."""
+    nfa = build_nfa(list(_sites(3000)))
+    keys = [b"site.%d.dev.%d.temp" % (i % 97, i) for i in range(3000)]
+    expected = answers(Twin(nfa, b".", 64 << 20), keys)
+    program = make_program(nfa, b".")
+    size = program.nodes.nbytes + program.edges.nbytes
+    with (
+        patch("compiler.machine.bounded_cache.FAR_WITHIN", size // 2),
+        patch("compiler.machine.dividing.bit_program", return_value=None),
+    ):
+        narrow, roomy = (LazyDfa(nfa, b".", times * size, policy=Policy(exact=False)) for times in (15, 17))
+        for machine in (narrow, roomy):
+            assert answers(machine, keys) == expected
+    assert narrow.stats().fallbacks > 0.9 * len(keys)
+    assert roomy.stats().fallbacks == 0
+    assert roomy.stats().transitions > len(keys) > narrow.stats().transitions
