@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.kernels.tables import CLOSED
-from compiler.machine import closing
+from compiler.machine import bounded_cache, closing
 from compiler.machine.closing import STRETCH, Closing
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
@@ -22,6 +22,12 @@ pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled machines"
 BINDINGS: list[list[Token]] = [[b"%d" % (i % 60), b"%d" % i, Wildcard.MANY] for i in range(30_000)]
 BINDINGS.append([Wildcard.ONE, b"7", b"x", Wildcard.MANY])
 CAPACITY = 2 << 20
+
+
+@pytest.fixture(autouse=True)
+def _without_doorkeepers_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have caches get full soon: with a doorkeeper from the beginning on, these narrow ones would build what comes often alone."""
+    monkeypatch.setattr(bounded_cache, "FAR_WITHIN", bounded_cache.FAR_BYTES)
 
 
 def keys(first: int, last: int) -> list[bytes | None]:
