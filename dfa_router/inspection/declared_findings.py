@@ -74,7 +74,7 @@ def _idle(topology: Topology) -> Iterator[Finding]:
     leading = {(one.vhost, one.source) for one in topology.bindings}
     entered = {(one.vhost, one.destination) for one in topology.bindings if one.destination_type == "exchange"}
     alternates = {(one.vhost, topology.alternate_exchange(one)) for one in topology.exchanges}
-    dead = {(one.vhost, topology.limits(one.vhost, one.name).dead_letter_exchange) for one in topology.queues}
+    dead = topology.dead_letter_exchanges
     for exchange in topology.exchanges:
         place = (exchange.vhost, exchange.name)
         if not exchange.name or exchange.name.startswith("amq."):

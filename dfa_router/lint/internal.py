@@ -56,8 +56,7 @@ def _ways(topology: Topology) -> dict[Place, tuple[str, ...]]:
     """Return under which patterns messages reach each exchange; none for what nothing reaches."""
     known = topology.exchanges_by_name
     ways: dict[Place, tuple[str, ...]] = {place: () if exchange.internal else _ANY for place, exchange in known.items()}
-    dead = {(queue.vhost, topology.limits(queue.vhost, queue.name).dead_letter_exchange) for queue in topology.queues}
-    ways |= {place: _ANY for place in known if place in dead}
+    ways |= {place: _ANY for place in known if place in topology.dead_letter_exchanges}
     leads: dict[Place, list[int]] = {}
     for number, binding in enumerate(topology.bindings):
         if binding.destination_type == "exchange":

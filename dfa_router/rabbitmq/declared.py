@@ -208,6 +208,15 @@ class Declarations:
         return self._limits.get((vhost, queue), NO_LIMITS)
 
     @once
+    def dead_letter_exchanges(self) -> frozenset[tuple[str, str]]:
+        """The vhosts and names of exchanges to which a queue sends its dead letters, whether or not they are declared."""
+        return frozenset(
+            (vhost, limits.dead_letter_exchange)
+            for (vhost, _), limits in self._limits.items()
+            if limits.dead_letter_exchange is not None
+        )
+
+    @once
     def _limits(self) -> Mapping[tuple[str, str], QueueLimits]:
         """The limits of the queues that have any."""
         ranked: dict[str, list[tuple[Policy, PolicyPattern]]] = {}
