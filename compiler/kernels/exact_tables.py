@@ -7,7 +7,7 @@ import numpy as np
 from compiler.kernels._jit import kernel
 from compiler.kernels.exact_keys import RECORDS, marks_of
 from compiler.kernels.key_cache import write_key
-from compiler.kernels.key_store import MOST_BYTES, hash_key, numbers_of, shift_of, slot_of
+from compiler.kernels.key_store import MOST_BYTES, hash_key, leaves_room, numbers_of, shift_of, slot_of
 from compiler.kernels.store_tables import Exact
 from compiler.kernels.tables import Bools, Bytes, Int32s, Keys, Signed
 from compiler.kernels.unsigned import ONE, TWO, UPPER_HALF, ZERO
@@ -21,8 +21,8 @@ MOST_NUMBERS = np.uint64(RECORDS)
 def enter_exact(exact: Exact, keys: Keys, offsets: Int32s, tags: Int32s, left: Bools) -> None:
     """Store keys with their tags in tables that are empty, and have room for all of them.
 
-    Those without tags are ``left`` out, and so are keys that are too long, of whose hash another one has the upper half, or whose record
-    no number tells (RECORDS).
+    Those without tags are ``left`` out, and so are keys that are too long, of whose hash another one has the upper half, whose block of the
+    index is full, or whose record no number tells (RECORDS).
     """
     index, records, marks = exact.slots, exact.records, exact.marks
     shift, mark_shift = shift_of(index), shift_of(marks)
@@ -31,8 +31,10 @@ def enter_exact(exact: Exact, keys: Keys, offsets: Int32s, tags: Int32s, left: B
         begin, count = np.uint64(keys.offsets[i]), np.uint64(offsets[i + ONE] - offsets[i])
         length = np.uint64(keys.offsets[i + ONE]) - begin
         mixed = hash_key(keys.data, begin, length)
-        slot = slot_of(index, mixed >> shift, ZERO, mixed)
-        if count == ZERO or length > MOST_BYTES or index[slot] != ZERO or at >= MOST_NUMBERS:
+        home = mixed >> shift
+        slot = slot_of(index, home, ZERO, mixed)
+        stays = count == ZERO or length > MOST_BYTES or index[slot] != ZERO or at >= MOST_NUMBERS
+        if stays or not leaves_room(index, home, slot):
             left[i] = True
             continue
         marks[mixed >> mark_shift] |= marks_of(mixed)

@@ -48,10 +48,12 @@ from compiler.kernels.unsigned import (
 
 __all__ = [
     "ALIKE",
+    "BLOCK",
     "MOST_BYTES",
     "count_different",
     "hash_key",
     "is_stored",
+    "leaves_room",
     "look_up_stored",
     "numbers_of",
     "place_of",
@@ -68,6 +70,9 @@ RING = np.uint64(2 * TOGETHER - 1)
 """The mask of a place in the scratch space for keys that are on their way."""
 ALIKE = np.uint64(8)
 """So many keys whose hashes have the same upper half are stored: others were chosen so, and looking them up would take the longer the more they are."""
+BLOCK = np.uint64(256)
+"""Of so many slots, aligned, one stays empty at least, and there a search ends that began among them. Whoever chose keys for the first bits of their hashes would else have each
+search go through all of them. Where three quarters of an index are in use, one key in eight million has no place for it; with blocks of 64, it would be one in a thousand."""
 AHEAD = 8
 """Keys before one that is stored, its slot is asked for."""
 
@@ -174,7 +179,8 @@ def store_keys(
         ):
             slot = slot_of(index, home, (home ^ slot) + ONE, mixed)
             others += ONE
-        if others == ALIKE or index[slot] != ZERO:  # too many have, or it came twice since it was looked up
+        # Too many have, or it came twice since it was looked up, or it lies among too many others.
+        if others == ALIKE or index[slot] != ZERO or not leaves_room(index, home, slot):
             continue
         index[slot] = mixed >> UPPER_HALF << UPPER_HALF | at
         records[at] = length << UPPER_HALF | np.uint64(accept)
@@ -186,7 +192,7 @@ def store_keys(
 
 @kernel
 def rehash_stored(old: Uint64s, new: Uint64s) -> None:
-    """Enter all entries of an index into an empty larger one."""
+    """Enter all entries of an index into an empty larger one: those of one of its blocks go to several, so each has an empty slot as before."""
     shift = shift_of(new)
     for i in range(np.uint64(old.size)):
         if old[i] != ZERO:
@@ -237,6 +243,18 @@ def slot_of(index: Uint64s, home: Unsigned, tried: Unsigned, mixed: Unsigned) ->
     while index[home ^ tried] != ZERO and (index[home ^ tried] ^ mixed) >> UPPER_HALF != ZERO:
         tried += ONE
     return home ^ tried
+
+
+@inlined
+def leaves_room(index: Uint64s, home: Unsigned, slot: Unsigned) -> bool:
+    """Tell whether the block of a home slot has another empty slot than this one, to which :func:`slot_of` has led. (No index has fewer than two.)
+
+    It is for those who store to ask, so that who looks up need not count slots.
+    """
+    tried = (home ^ slot) + ONE
+    while tried < BLOCK and index[home ^ tried] != ZERO:
+        tried += ONE
+    return bool(tried < BLOCK)
 
 
 @inlined

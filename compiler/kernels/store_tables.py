@@ -7,7 +7,8 @@ A *record* is the key's length << 32 | its accept set, and then its bytes, eight
 behind the other, in the order in which they came. Record 0 belongs to no key.
 
 Keys whose hashes have the same upper half, one in 10^4 of a million, are tried one after the other, and are told by their records; of more than
-eight, which were chosen so, the others are not stored.
+eight, which were chosen so, the others are not stored. Keys may also be chosen so that their hashes begin alike, and their homes lie together: so a block
+of 256 slots takes 255 keys, all others are left out, and a search goes through one block at most.
 
 Several threads may look keys up while one of them stores others, as kernels release the interpreter's lock. So a reader's tuple says
 how many numbers of records there were when it was made, and what lies behind these is unknown to him, whatever the index says of it

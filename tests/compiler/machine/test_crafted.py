@@ -9,12 +9,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler import build_nfa
+from compiler import Wildcard, build_nfa
 from compiler.automata.nfa import Nfa
-from compiler.kernels.tables import SCRAMBLE, Program
+from compiler.kernels._text_vectors import ADDENDS
+from compiler.kernels.tables import SCRAMBLE, Program, Uint64s
+from compiler.kernels.unsigned import GOLDEN
 from compiler.machine.lazy import LazyDfa
+from compiler.machine.policy import Policy
 from compiler.machine.program import make_program
 from compiler.machine.simulator import Simulator
+from compiler.prepare import jit_enabled
 from tests.compiler.machines import answers, without_bits
 
 WIDE = 2**64
@@ -119,3 +123,82 @@ def test_transitions_that_meet_in_their_table_do_not_make_it_grow() -> None:
     assert int(cache.key_shift) == 64 - WORDS.bit_length() - state_bits
     assert cache.transitions.nbytes <= 64 * 8 * (WORDS + number)
     assert machine.stats().clears == 0
+
+
+HALVES = [half for addend in ADDENDS for half in (int(addend) % 2**32, int(addend) >> 32)]
+BEHIND = b".the.same.words.stand.behind.the.first.of.each.."
+
+
+def keys_with_one_home(number: int, bits: int) -> list[bytes]:
+    """Keys of 64 bytes that end in BEHIND, and whose hashes begin with so many zeros, but have different upper halves.
+
+    Of the eight products of a key's hash the last six are given. The first two are chosen as p * quotient and 1 * rest, where p is 2^32 - 1.
+    """
+    words = np.frombuffer(BEHIND, np.uint32).tolist()
+    sums = [(word + half) % 2**32 for word, half in zip(words, HALVES[4:], strict=True)]
+    given = sum(a * b for a, b in zip(sums[0::2], sums[1::2], strict=True)) + 64 * int(GOLDEN)
+    found: list[bytes] = []
+    upper = 0
+    while len(found) < number:
+        upper += 1
+        assert upper >> 32 - bits == 0
+        mixed = (upper << 32) * pow(int(GOLDEN), -1, WIDE) % WIDE
+        quotient, rest = divmod(((mixed ^ mixed >> 32) - given) % WIDE, 2**32 - 1)
+        factors = zip((2**32 - 1, quotient, 1, rest), HALVES, strict=False)
+        key = b"".join(((factor - half) % 2**32).to_bytes(4, "little") for factor, half in factors) + BEHIND
+        if quotient < 2**32 and b"." not in key[:16]:
+            found.append(key)
+    return found
+
+
+def assert_searches_end(index: Uint64s) -> None:
+    """Whatever key is looked for, at most 256 slots are tried: those of an aligned block, one of which is empty."""
+    taken = np.flatnonzero(index)
+    homes = (index[taken] >> np.uint64(65 - len(index).bit_length())).astype(np.int64)
+    assert (homes ^ taken).max() < 256
+    assert (index.reshape(-1, 256) == 0).any(axis=1).all()
+
+
+compiled = pytest.mark.skipif(not jit_enabled(), reason="keys are looked up whole by compiled machines")
+
+
+@compiled
+def test_stored_keys_that_meet_in_the_index_are_left_out() -> None:
+    crafted, number = keys_with_one_home(3000, bits=12), 4000
+    nfa = build_nfa([[Wildcard.MANY, b"behind", Wildcard.MANY], [b"other", Wildcard.ONE], [Wildcard.MANY, b"7"]])
+    keys: list[bytes | None] = [*crafted, *(b"other.%d" % i for i in range(number))]
+    expected = [[0]] * len(crafted) + [[1, 2] if i == 7 else [1] for i in range(number)]
+    machine = LazyDfa(nfa, b".", 16 << 20, key_cache="auto", policy=Policy(key_store=True, simulate=False))
+    for _ in range(3):
+        assert answers(machine, keys) == expected
+    tables = machine._walkers[0]._key_store._stored._tables
+    assert tables is not None
+    assert len(tables.slots) >= 2 * number  # so it has grown from the first 2,048
+    assert_searches_end(tables.slots)
+    assert number < np.count_nonzero(tables.slots) < number + 256
+    assert machine.stats().key_cache_hits >= 2 * number
+
+
+@compiled
+def test_exact_keys_that_meet_in_the_index_stay_in_the_automaton() -> None:
+    crafted, number = keys_with_one_home(3000, bits=12), 4000
+    keys: list[bytes | None] = [*crafted, *(b"other.%d" % i for i in range(number))]
+    nfa = build_nfa([[*key.split(b".")] for key in keys if key is not None] + [[b"other", Wildcard.ONE]])
+    expected = [[i] if i < len(crafted) else [i, len(keys)] for i in range(len(keys))]
+    machine = LazyDfa(nfa, b".", 16 << 20, policy=Policy(exact=True))
+    exact = machine._parts.exact
+    assert exact is not None
+    assert_searches_end(exact.slots)
+    assert number < np.count_nonzero(exact.slots) < number + 256
+    assert answers(machine, keys) == expected
+    assert [list(machine.match(key)) for key in keys[::10] if key is not None] == expected[::10]
+
+
+@compiled
+def test_as_many_keys_of_one_home_as_there_are_others_are_no_part_of_their_own() -> None:
+    """More than half of the patterns would stay in the automaton then, so all of them do."""
+    keys: list[bytes | None] = [*keys_with_one_home(1200, bits=12)]
+    nfa = build_nfa([key.split(b".") for key in keys if key is not None])
+    machine = LazyDfa(nfa, b".", 16 << 20, policy=Policy(exact=True))
+    assert machine._parts.exact is None
+    assert answers(machine, keys) == [[i] for i in range(len(keys))]
