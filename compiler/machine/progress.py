@@ -72,6 +72,8 @@ class Progress:
 
     def forget_found(self) -> None:
         """Forget what was found of keys that are left, as others have been answered otherwise meanwhile: they are looked up again."""
+        if self.known is not None and self._valid is not None:
+            self._valid[self.known.rows] = True
         self.known, self.known_to = None, self.row
 
     def __len__(self) -> int:

@@ -212,6 +212,8 @@ class SealedWalker(SmallBatchWalker):
                     stored = self._sealed_store.asks(len(part) - start)
                     stop = len(part) if stored else self._known_to(part)
                     stop = min(stop, start + CHUNK, start + max(pace.left, 1))
+                    if stored:
+                        part.forget_found()  # as the store is asked first, and what it does not know is looked up there
                     ask = self._ask_store if stored else self._ask
                     part.row, count = ask(keys if stored else part.others, start, stop, out)
                     pace.note(answered=self._answered, lost=count)

@@ -223,6 +223,20 @@ def test_sealed_tables_store_exact_keys_and_tell_their_sets_once(monkeypatch: py
         assert told(machine.match_batch([twice], threads=2)) == 2 * expected
 
 
+def test_found_keys_count_once_where_sealed_tables_begin_to_store_keys() -> None:
+    """Then some were looked up ahead already, and are looked up again among those that the store does not know."""
+    nfa, known = large()
+    rows = [i for i, key in enumerate(LARGE_KEYS) if key in SPELLED]
+    keys, expected = [LARGE_KEYS[i] for i in rows], [known[i] for i in rows]
+    machine = LazyDfa(nfa, b".", 64 << 20, policy=Policy(exact=True), key_cache="auto")
+    answers(machine, LARGE_KEYS)
+    sealed = machine.seal()
+    assert sealed is not None
+    assert answers(sealed, 4 * keys) == 4 * expected
+    assert sealed._stored_keys.count > 0
+    assert sealed.stats().key_cache_hits == sealed.stats().keys == 4 * len(keys)
+
+
 @pytest.mark.parametrize("room", [64, 256, 1000])
 def test_keys_that_are_looked_up_in_turn_with_others(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
     """A look-up ends in the middle of a block of keys that are walked, or where others begin, or tables must grow."""
