@@ -54,7 +54,8 @@ def end_of_bytes(offsets: Int32s, first: int, stop: int, most: int) -> int:
     """Return the row, at most ``stop``, up to which the keys from row ``first`` on have about ``most`` bytes; at least one is taken."""
     if int(offsets[stop]) - int(offsets[first]) > most:
         last = np.int32(min(int(offsets[first]) + most, 2**31 - 1))  # another type would have all offsets converted
-        stop = max(first + 1, int(np.searchsorted(offsets, last)))
+        # No further than ``stop``: behind it may be offsets of earlier batches.
+        stop = max(first + 1, first + int(np.searchsorted(offsets[first : stop + 1], last)))
     return stop
 
 
