@@ -1,8 +1,8 @@
 """The decorators that compile kernels, and single machine instructions for them.
 
-This module, ``_lanes`` and those whose names end in ``_vectors`` are the only ones that import numba. Kernels are compiled at their first
-call, never at import, and kept in files (:mod:`compiler.kernels.kept`). Kernels release the interpreter's lock, except the :func:`brief`
-ones.
+This module, ``_builtins``, ``_lanes`` and those whose names end in ``_vectors`` are the only ones that import numba. Kernels are compiled
+at their first call, never at import, and kept in files (:mod:`compiler.kernels.kept`). Kernels release the interpreter's lock, except
+the :func:`brief` ones.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from pathlib import Path
 __all__ = ["CONTENT", "KEPT", "digest_of", "folder", "places", "read", "write"]
 
 KEPT = 16
-"""The most folders in a place, of about 3 MB each."""
+"""The most folders in a place: of 3 MB, if little was asked for, to 11 MB."""
 
 _SUM = hashlib.sha256().digest_size
 _FOLDERS, _REMOVED = "kernels-", ".removed-"

@@ -61,8 +61,8 @@ def parts_of(nfa: Nfa, separator: bytes, policy: Policy, capacity: int | None = 
 def _exact_keys(nfa: Nfa, ends: Int32s, keys: Keys, program: Program) -> tuple[Exact, npt.NDArray[np.bool_]]:
     """Make tables of the keys that lead to these positions; return, too, which of them have no place there.
 
-    Those have a hash that another one has, or that begins as too many do, more bytes than are stored, or more tags than should be written down for each key. All of
-    them have none where finding their answers would take long.
+    Those have a hash that another one has, or that begins as too many do, more bytes than are stored, or more tags than should be written
+    down for each key. All of them have none where finding their answers would take long.
     """
     from compiler.kernels.exact_tables import enter_exact, unite_tags
 
