@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, prefetch
-from compiler.kernels.interning import hash_of, same
+from compiler.kernels.interning import enter_set, hash_of, same
 from compiler.kernels.tables import DONE, GROW_SETS, GROW_TAGS, SETS, TAGS, WANTED, Cache, Int32s, Signed
 from compiler.kernels.unsigned import LOW_HALF, ONE, UPPER_HALF, ZERO
 from compiler.kernels.work import NEXT_KEY, FoundSets, Work
@@ -48,7 +48,7 @@ def intern_set(cache: Cache, work: Work, tags: Signed) -> Signed:
     for i in range(tags):
         cache.tags[start + i] = work.tags[i]
     cache.set_end[accept] = start + tags
-    slots[slot] = np.uint64(hashed) << UPPER_HALF | np.uint64(accept)
+    enter_set(slots, slot, hashed, accept)
     meta[TAGS] = start + tags
     meta[SETS] = accept + 1
     return accept

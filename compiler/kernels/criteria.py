@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, load64
-from compiler.kernels.interning import hash_of, same
+from compiler.kernels.interning import enter_set, hash_of, same
 from compiler.kernels.sorting import sort
 from compiler.kernels.tables import Bytes, Int32s, Int64s, Keys, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import EIGHT, GOLDEN, LENGTH_SHIFT, LOW_HALF, ONE, TWO, UPPER_HALF, ZERO
@@ -159,7 +159,7 @@ def combine_fields(fields: Fields, criteria: Criteria, found: Combinations, ids:
                         break
                 slot = (slot + ONE) & mask
             if number < 0:
-                slots[slot] = hashed << UPPER_HALF | np.uint64(count + 1)
+                enter_set(slots, slot, hashed, count + 1)
             if row == TRIED:
                 looks = 4 * count < 3 * TRIED
         if number < 0:

@@ -13,7 +13,7 @@ from compiler.kernels._jit import inlined, kernel
 from compiler.kernels.accept_sets import intern_set
 from compiler.kernels.advance import advance, begin, close, enter
 from compiler.kernels.filters import may_be_literal
-from compiler.kernels.interning import hash_of, same
+from compiler.kernels.interning import enter_set, hash_of, same
 from compiler.kernels.tables import (
     BUILDS,
     DEFAULTS,
@@ -124,7 +124,7 @@ def _intern(cache: Cache, work: Work) -> Signed:
     if final != 0:  # a state that no word can change is its own default successor
         cache.info[2 * state] |= np.uint64(state | final)
     cache.info[2 * state + 1] = np.uint64(work.counts[LITERAL_FILTER])
-    slots[slot] = np.uint64(hashed) << UPPER_HALF | np.uint64(state)
+    enter_set(slots, slot, hashed, state)
     meta[MEMBERS] = start + members
     meta[STATES] = state + 1
     return state | final

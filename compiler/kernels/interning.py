@@ -2,6 +2,9 @@
 
 A set is a run of ascending numbers in an array. A hash table with linear probing holds hash << 32 | number of the set; as the
 hash is stored, looking for a set that is new reads no other set, and a larger table is filled without reading any.
+
+Whoever sends keys may choose sets whose hashes end alike. A set that would make a long run of entries is not entered, and gets another
+number when it comes again: that sets are equal is told to save work and room, and nothing depends on it.
 """
 
 from __future__ import annotations
@@ -9,11 +12,16 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
-from compiler.kernels.tables import Int32s, Signed, Uint64s
+from compiler.kernels.tables import Int32s, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
 from compiler.kernels.work import EMPTY_SET, SETS_FOUND, SETS_SHARED, SHARED_FROM, FoundSets
 
-__all__ = ["add_found_set", "hash_of", "number_anew", "rehash", "same"]
+__all__ = ["add_found_set", "enter_set", "hash_of", "number_anew", "rehash", "same"]
+
+LONGEST, FOR_EACH_TAG = 1023, 16
+"""A run of entries without an empty slot between them has so many at most, so each search ends there. By chance none gets so long: not among a million entries where three quarters
+of the slots are in use, the longest being of some 300. In the table of an answer, which no cache bounds, a run may have so many for each tag of the set that is entered:
+to make the set takes as long as the search, and before one is told twice all in the run have been told."""
 
 
 @inlined
@@ -35,6 +43,19 @@ def same(pool: Int32s, first: Signed, last: Signed, values: Int32s, begin: Signe
         if pool[first + i] != values[begin + i]:
             return False
     return True
+
+
+@inlined
+def enter_set(slots: Uint64s, slot: Unsigned, hashed: Signed, number: Signed, most: Signed = LONGEST) -> None:
+    """Enter a set into the empty slot at which the search for it has ended, unless the run of entries that this makes has more than ``most``."""
+    mask, longest = np.uint64(slots.size - 1), np.uint64(most)
+    before, behind = ONE, ONE
+    while before <= longest and slots[(slot - before) & mask] != ZERO:
+        before += ONE
+    while behind <= longest and slots[(slot + behind) & mask] != ZERO:
+        behind += ONE
+    if before + behind - ONE <= longest:
+        slots[slot] = np.uint64(hashed) << UPPER_HALF | np.uint64(number)
 
 
 @inlined
@@ -66,7 +87,7 @@ def add_found_set(sets: FoundSets, end: Signed) -> Signed:
                 if same(tags, start, np.int64(set_end[known]), tags, begin, end):
                     return known
             slot = (slot + ONE) & mask
-        slots[slot] = np.uint64(hashed) << UPPER_HALF | np.uint64(number + 1)
+        enter_set(slots, slot, hashed, number + 1, max(LONGEST, FOR_EACH_TAG * (end - begin)))
         counts[SETS_SHARED] += 1
     set_end[number] = end
     counts[SETS_FOUND] = number + 1
@@ -75,7 +96,7 @@ def add_found_set(sets: FoundSets, end: Signed) -> Signed:
 
 @kernel
 def rehash(old: Uint64s, slots: Uint64s) -> None:
-    """Enter all entries of a hash table of sets or of states into an empty larger one."""
+    """Enter all entries of a hash table of sets or of states into an empty larger one, where no run gets longer than it was: it has some entries of one run at most."""
     mask = np.uint64(slots.size - 1)
     for i in range(old.size):
         entry = old[i]

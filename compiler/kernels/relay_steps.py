@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel
-from compiler.kernels.interning import hash_of, same
+from compiler.kernels.interning import enter_set, hash_of, same
 from compiler.kernels.relay_tables import (
     CONSTANT,
     EPOCH,
@@ -53,7 +53,7 @@ def name_set(cache: Itineraries, offsets: Int32s, positions: Int32s, conditions:
                 return known
         slot = (slot + ONE) & mask
     name = np.int64(counts[SETS])
-    slots[slot] = np.uint64(hashed) << UPPER_HALF | np.uint64(name)
+    enter_set(slots, slot, hashed, name)
     ends[name] = end
     counts[VALUES] = end
     counts[SETS] = name + 1
@@ -188,7 +188,7 @@ def _name_itinerary(
                 return known
         slot = (slot + ONE) & mask
     name = np.int64(counts[STATES])
-    slots[slot] = np.uint64(hashed) << UPPER_HALF | np.uint64(name)
+    enter_set(slots, slot, hashed, name)
     ends[3 * name] = begin + n_outputs
     ends[3 * name + 1] = begin + n_outputs + n_waiting
     ends[3 * name + 2] = end

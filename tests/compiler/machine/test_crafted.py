@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compiler import Wildcard, build_nfa
-from compiler.automata.nfa import Nfa
+from compiler import Nfa, Token, Wildcard, build_nfa
 from compiler.kernels._text_vectors import ADDENDS
 from compiler.kernels.tables import SCRAMBLE, Program, Uint64s
 from compiler.kernels.unsigned import GOLDEN
@@ -19,7 +18,7 @@ from compiler.machine.policy import Policy
 from compiler.machine.program import make_program
 from compiler.machine.simulator import Simulator
 from compiler.prepare import jit_enabled
-from tests.compiler.machines import answers, without_bits
+from tests.compiler.machines import answers, column, without_bits
 
 WIDE = 2**64
 INVERSE = pow(SCRAMBLE, -1, WIDE)
@@ -202,3 +201,60 @@ def test_as_many_keys_of_one_home_as_there_are_others_are_no_part_of_their_own()
     machine = LazyDfa(nfa, b".", 16 << 20, policy=Policy(exact=True))
     assert machine._parts.exact is None
     assert answers(machine, keys) == [[i] for i in range(len(keys))]
+
+
+CHOSEN = 18
+"""Words that are searched for anywhere in a key: so whoever sends keys chooses which sets of bindings match."""
+
+
+def sets_in_one_place(bindings: int, least: int) -> list[list[int]]:
+    """Sets of at least so many words, each with so many bindings, whose hashes end in 14 bits that are below 256 as a number."""
+    chosen = np.arange(1 << CHOSEN, dtype=np.uint64)
+    inside = [(chosen >> np.uint64(word) & np.uint64(1)).astype(np.bool_) for word in range(CHOSEN)]
+    size = np.sum(inside, axis=0)
+    hashed = (bindings * size).astype(np.uint64)
+    for tag in range(bindings * CHOSEN):
+        further = (hashed ^ np.uint64(tag)) * GOLDEN
+        hashed = np.where(inside[tag // bindings], further ^ further >> np.uint64(32), hashed)
+    found = np.flatnonzero((hashed % np.uint64(1 << 14) < 256) & (size >= least))
+    return [[word for word in range(CHOSEN) if number >> word & 1] for number in found.tolist()]
+
+
+def words_anywhere(bindings: int) -> Nfa:
+    patterns: list[list[Token]] = [[Wildcard.MANY, b"w%d" % word, Wildcard.MANY] for word in range(CHOSEN)]
+    return build_nfa([pattern for pattern in patterns for _ in range(bindings)])
+
+
+def longest_run(slots: Uint64s) -> int:
+    """The most slots in a row that are in use; behind the last one comes the first."""
+    empty = np.flatnonzero(slots == 0)
+    return int(np.diff(np.append(empty, empty[0] + len(slots))).max()) - 1
+
+
+def test_sets_that_meet_in_their_table_make_no_long_run() -> None:
+    sets = sets_in_one_place(bindings=1, least=1)
+    assert len(sets) > 3000
+    machine = LazyDfa(words_anywhere(1), b".", 64 << 20, policy=Policy(simulate=False))
+    keys: list[bytes | None] = [b".".join(b"w%d" % word for word in words) for words in sets]
+    for _ in range(2):
+        assert answers(machine, keys) == sets
+    cache = machine._walkers[0]._cache
+    assert cache is not None
+    assert np.count_nonzero(cache.set_slots) > 1023
+    assert longest_run(cache.set_slots) <= 1023
+    assert longest_run(cache.state_slots) <= 1023
+    sealed = machine.seal()
+    assert sealed is None or answers(sealed, keys) == sets
+
+
+@compiled
+def test_large_sets_of_simulated_keys_that_meet_are_told_again_rather_than_searched_for() -> None:
+    sets = sets_in_one_place(bindings=8, least=8)
+    keys: list[bytes | None] = [b".".join(b"w%d" % word for word in words) for words in sets]
+    simulator = Simulator(words_anywhere(8), b".")
+    assert len(sets) > 2000
+    found = simulator.match_batch([column(2 * keys)])
+    expected = [[8 * word + i for word in words for i in range(8)] for words in sets]
+    once = 16 * max(map(len, expected))  # at most: so long may a run be
+    assert 2 * len(sets) - once <= len(found.offsets) - 1 < 2 * len(sets)
+    assert answers(simulator, 2 * keys) == 2 * expected
