@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from compiler.errors import Defect
 from compiler.machine.seals import SealError
 from compiler.storage.sections import refusal
 from dfa_router.engines.automaton import Sealable, bytes_of
-from dfa_router.engines.protocol import NO_OPTIONS, EngineInfo
+from dfa_router.engines.live import live_matcher
+from dfa_router.engines.protocol import NO_OPTIONS, DynamicMatcher, EngineInfo
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.errors import OptionError
 from dfa_router.language.bindings import binding_set, pattern_bytes
@@ -66,10 +68,13 @@ def compile(
             f"engine {engine!r} does not speak {language.name!r}: it speaks {', '.join(spec.info.dialects)}; "
             "'dfa' speaks all"
         )
-    options = _accepted({**options, "cache_bytes": bytes_of(cache_bytes)}, spec.info)
+    options = _accepted({**_kept(options), "cache_bytes": bytes_of(cache_bytes)}, spec.info)
     checked = binding_set(bindings)
     patterns = [pattern_bytes(binding.pattern, position, language) for position, binding in enumerate(checked)]
     matcher = spec.build(patterns, language, **options)
+    if spec.info.dynamic and isinstance(matcher, DynamicMatcher):
+        empty: Callable[[], Any] = partial(spec.build, (), language, **options)
+        matcher = live_matcher(checked, matcher, language, empty)
     return Router(checked, matcher, spec.info, language, spec.options(**options) if spec.restore else NO_OPTIONS)
 
 
@@ -129,6 +134,15 @@ def restored(
     if compiled.seal is not None and isinstance(matcher, Sealable):
         matcher = matcher.with_seal(compiled.seal)
     return Router(compiled.bindings, matcher, spec.info, compiled.dialect, checked)
+
+
+def _kept(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options that stay as they are: an engine whose bindings change may have to be built a second time."""
+    return {name: list(value) if _is_several(value) else value for name, value in options.items()}
+
+
+def _is_several(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
 
 
 def _accepted(options: dict[str, Any], info: EngineInfo) -> dict[str, Any]:

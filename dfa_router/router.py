@@ -18,11 +18,10 @@ from dfa_router.arrow.dictionaries import KEYS_PER_ROW, dictionary_of, row_numbe
 from dfa_router.blocks import BLOCK_BYTES, block_rows
 from dfa_router.engines.automaton import Automaton, Sealable
 from dfa_router.engines.key_by_key import with_batches
-from dfa_router.engines.live import LiveMatcher, live_matcher
+from dfa_router.engines.live import LiveMatcher
 from dfa_router.engines.protocol import (
     NO_OPTIONS,
     Detector,
-    DynamicMatcher,
     EngineInfo,
     FewMatcher,
     Matcher,
@@ -63,8 +62,7 @@ class Router:
         options: Any = NO_OPTIONS,
     ) -> None:
         """Take an engine that was built from the bindings; ``options`` are those to be saved (``EngineSpec.options``)."""
-        if info.dynamic and isinstance(matcher, DynamicMatcher):
-            matcher = live_matcher(bindings, matcher, dialect)
+        if isinstance(matcher, LiveMatcher):
             bindings = matcher.bindings
         self._matcher = matcher
         # Asked once and kept, as testing for a protocol takes 50 us.

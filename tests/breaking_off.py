@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -24,12 +24,17 @@ def folders(*packages: ModuleType) -> tuple[str, ...]:
 
 
 @contextmanager
-def broken_at(step: int, within: tuple[str, ...], *, threads: bool) -> Iterator[list[int]]:
-    """Raise an exception at this step of the interpreter, counted in functions of files that begin with ``within``."""
+def broken_at(
+    step: int, within: tuple[str, ...], *, threads: bool, spared: Collection[str] = ()
+) -> Iterator[list[int]]:
+    """Raise an exception at this step of the interpreter, counted in functions of files that begin with ``within``.
+
+    Functions of the names that are ``spared`` are not broken off themselves, but what they call is.
+    """
     steps = [0]
 
     def trace(frame: FrameType, event: str, _argument: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(within):
+        if not frame.f_code.co_filename.startswith(within) or frame.f_code.co_name in spared:
             return None
         frame.f_trace_opcodes = True
         if event == "opcode":
@@ -56,15 +61,17 @@ def everywhere(
     *,
     stride: int = 1,
     threads: bool = False,
+    spared: Collection[str] = (),
 ) -> int:
     """Break a call off at every ``stride``-th of its steps, and check after each; return how many steps there are.
 
-    Which of them is drawn anew by each call; ``check`` is told the step, to name it where it fails.
+    Which of them is drawn anew by each call; ``check`` is told the step, to name it where it fails. Functions that are ``spared``
+    are only broken off within what they call.
     """
     step = 1 + random.randrange(stride)
     while True:
         broken = False
-        with broken_at(step, within, threads=threads) as steps:
+        with broken_at(step, within, threads=threads, spared=spared) as steps:
             try:
                 call()
             except Broken:

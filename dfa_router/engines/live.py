@@ -14,6 +14,11 @@ Matching" do. :class:`LockFreeMatcher` is for the last, and holds none. Wherever
 
 What is left is the interpreter's: without its global lock, a free-threaded Python appends under a lock of the list, for as
 long as it takes to write one reference.
+
+An exception, as of a signal, may end a change at any step, and leave half a pattern in an engine that needs a lock. So such an
+engine is marked before it is changed. The next call that finds the mark has it built anew from what is live, which is changed in
+one step: that takes as long as compiling, and nothing where no change was broken off. Rejected: taking the half back, as each
+engine has halves of its own, and what takes them back may be broken off as well.
 """
 
 from __future__ import annotations
@@ -48,6 +53,8 @@ def _alone(method: Callable[Concatenate[LockedMatcher, P], T]) -> Callable[Conca
                 )
             self._busy = True
             try:
+                if not self._whole:
+                    self._build_anew()
                 return method(self, *args, **kwargs)
             finally:
                 self._busy = False
@@ -58,14 +65,20 @@ def _alone(method: Callable[Concatenate[LockedMatcher, P], T]) -> Callable[Conca
 class LockedMatcher:
     """An engine that is not safe for threads, with its bindings, behind one lock."""
 
-    def __init__(self, bindings: Iterable[Binding], engine: DynamicMatcher, dialect: Dialect) -> None:
+    def __init__(
+        self, bindings: Iterable[Binding], engine: DynamicMatcher, dialect: Dialect, empty: Callable[[], DynamicMatcher]
+    ) -> None:
         self.bindings: list[Binding] = list(bindings)
         """Every binding that was ever added, by position. It is only appended to, so it can be read while it grows."""
         self._engine = engine
         self._dialect = dialect
+        self._empty = empty
         self._live: dict[Binding, list[int]] = {}
+        """What is live: the positions of equal bindings, ascending. The engine is made of it, and never the other way round."""
         for position, binding in enumerate(self.bindings):
             self._live.setdefault(binding, []).append(position)
+        self._whole = True
+        """Whether the engine has exactly what is live: not while it is changed, nor after a change that was broken off."""
         self._lock = threading.RLock()
         self._busy = False
         """Whether the thread that has the lock is in the middle of a call."""
@@ -85,9 +98,11 @@ class LockedMatcher:
         """Add a binding at the next position and return the position; an equal binding may be there already."""
         position = len(self.bindings)
         pattern = pattern_bytes(binding.pattern, position, self._dialect)
+        self._whole = False
         self.bindings.append(binding)
-        self._engine.add(position, pattern)
         self._live.setdefault(binding, []).append(position)
+        self._engine.add(position, pattern)
+        self._whole = True
         return position
 
     @_alone
@@ -96,16 +111,29 @@ class LockedMatcher:
         positions = self._live.get(binding)
         if not positions:
             raise _not_live(binding)
+        self._whole = False
         position = positions.pop(0)
         if not positions:
             del self._live[binding]
         self._engine.remove(position, pattern_bytes(binding.pattern, position, self._dialect))
+        self._whole = True
         return position
 
     @_alone
     def live_positions(self) -> list[int]:
         """Return the positions of the live bindings, ascending."""
+        return self._positions()
+
+    def _positions(self) -> list[int]:
         return sorted(position for positions in self._live.values() for position in positions)
+
+    def _build_anew(self) -> None:
+        """Make an engine of what is live, in place of one that is half changed."""
+        engine = self._empty()
+        for position in self._positions():
+            engine.add(position, pattern_bytes(self.bindings[position].pattern, position, self._dialect))
+        self._engine = engine
+        self._whole = True
 
     def snapshot(self) -> SnapshotView:
         """Raise :class:`OptionError`, as the engine has no snapshots."""
@@ -118,12 +146,13 @@ class LockedMatcher:
             "bindings": list(self.bindings),
             "_engine": pickle.dumps(self._engine),
             "_dialect": self._dialect,
+            "_empty": self._empty,
             "_live": {binding: list(positions) for binding, positions in self._live.items()},
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(_restored(state))
-        self._lock, self._busy = threading.RLock(), False
+        self._lock, self._busy, self._whole = threading.RLock(), False, True
 
 
 class LockFreeMatcher:
@@ -186,11 +215,16 @@ LiveMatcher = LockedMatcher | LockFreeMatcher
 """A dynamic engine with its bindings; several threads may ask and change it."""
 
 
-def live_matcher(bindings: Iterable[Binding], engine: DynamicMatcher, dialect: Dialect) -> LiveMatcher:
-    """Put an engine and the bindings that it was built from together, without a lock if the engine needs none."""
+def live_matcher(
+    bindings: Iterable[Binding], engine: DynamicMatcher, dialect: Dialect, empty: Callable[[], DynamicMatcher]
+) -> LiveMatcher:
+    """Put an engine and the bindings that it was built from together, without a lock if the engine needs none.
+
+    ``empty`` builds such an engine of no patterns; it is pickled with the bindings.
+    """
     if isinstance(engine, ConcurrentMatcher):
         return LockFreeMatcher(bindings, engine, dialect)
-    return LockedMatcher(bindings, engine, dialect)
+    return LockedMatcher(bindings, engine, dialect, empty)
 
 
 def _restored(state: dict[str, Any]) -> dict[str, Any]:

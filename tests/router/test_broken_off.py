@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,8 +37,6 @@ def test_compiling_may_be_broken_off_at_every_step(engine: str, dialect: str, st
     assert everywhere(compiled, check, PACKAGES, stride=41 * stride) > 500
 
 
-# Live bindings are guarded by a lock. Signals cannot lose that, as Python handles none between taking it and being sure to give
-# it back, but an exception of a tracing function can.
 @strides(3)
 @pytest.mark.parametrize("engine", [name for name in dr.engines() if not dr.engine_info(name).dynamic])
 def test_matching_may_be_broken_off_at_every_step(engine: str, stride: int) -> None:
@@ -60,6 +61,72 @@ def test_matching_may_be_broken_off_at_every_step(engine: str, stride: int) -> N
         assert router.match_batch(KEYS[:2], threads=2).destinations().to_pylist() == expected[:2]
 
     assert everywhere(call, check, PACKAGES, stride=7 * stride) > 100
+
+
+LIVE = ["a.#", "a.*.c", "#.c.#", "x", "*.b.#.c", ""]
+LIVE_KEYS = ["a", "a.b", "a.b.c", "x", "a.b.c.d", "", "c"]
+MATCHING = {(p, key) for p in LIVE for key in LIVE_KEYS if dr.compile([(p, "q")], engine="naive").any(key)}
+TOPICS: list[dict[str, Any]] = [{}, {"topics": ["a.b.c", "x"], "unknown": "add"}]
+CHANGING = [
+    pytest.param(name, options, id=f"{name}-topics" if options else name)
+    for name in dr.engines()
+    if dr.engine_info(name).dynamic
+    for options in (TOPICS if "topics" in dr.engine_info(name).options else TOPICS[:1])
+]
+
+
+# A lock guards live bindings. Signals cannot lose that, as Python handles none between taking it and being sure to give it back, but
+# an exception of a tracing function can: what takes the lock is spared, and so are the locks of cells.
+@strides(7)
+@pytest.mark.parametrize(("engine", "options"), CHANGING)
+def test_changing_bindings_may_be_broken_off_at_every_step(engine: str, options: dict[str, Any], stride: int) -> None:
+    """The answers are those of the bindings that are listed, all of these can be removed, and then nothing matches."""
+
+    def fresh() -> dr.Router:
+        return dr.compile([(pattern, "q") for pattern in LIVE], engine=engine, **options)
+
+    routers = [fresh()]
+
+    def call() -> None:
+        router = routers[0]
+        for pattern in LIVE:
+            router.any("a.b.c")
+            router.unsubscribe(pattern, "q")
+            router.subscribe(pattern, "new")
+            router.match("a.b.c")
+
+    def check(_step: int) -> None:
+        router = routers.pop()
+        routers.append(fresh())
+        live = router.subscriptions()
+        right = [tuple(at for at, binding in live.items() if (binding.pattern, key) in MATCHING) for key in LIVE_KEYS]
+        assert [router.match_bindings(key) for key in LIVE_KEYS] == right
+        assert [router.any(key) for key in LIVE_KEYS] == list(map(bool, right))
+        for binding in live.values():
+            router.unsubscribe(*binding)
+        assert router.subscriptions() == {}
+        assert [router.match_bindings(key) for key in LIVE_KEYS] == [()] * len(LIVE_KEYS)
+        assert router.subscribe("a.b", "late") == len(router) - 1
+        assert router.match("a.b") == ("late",)
+
+    assert everywhere(call, check, PACKAGES, stride=29 * stride, spared=("alone", "compare_and_set")) > 500
+
+
+def test_a_copy_of_a_router_whose_change_was_broken_off_is_right() -> None:
+    """It can be broken off itself: what the copy needs is then made anew from the topics, of which a generator gave each once."""
+    router = dr.compile([("a.*", "q")], engine="inverted", topics=(topic for topic in ["a.b", "b"]))
+
+    def call() -> None:
+        router.subscribe("b", "q")
+
+    def check(_step: int) -> None:
+        for one in (router, pickle.loads(pickle.dumps(router)), copy.deepcopy(router)):
+            assert one.match_bindings("a.b") == (0,)
+            assert one.match_bindings("b") == tuple(one.subscriptions())[1:]
+            with pytest.raises(dr.InputError, match="outside the topic space"):
+                one.match("c")
+
+    assert everywhere(call, check, PACKAGES, spared=("alone",)) > 100
 
 
 # A file that was just opened when its call ended is closed later, of which Python complains.

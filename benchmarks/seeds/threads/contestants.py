@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from dfa_router.engines.live import LiveMatcher, live_matcher
@@ -42,4 +43,4 @@ def bare(label: str, patterns: Sequence[str], topics: Sequence[str]) -> Any:
 def live(label: str, patterns: Sequence[str], topics: Sequence[str]) -> LiveMatcher:
     """Build the engine with its bindings: behind a lock if it needs one."""
     bindings = [Binding(pattern, "subscriber") for pattern in patterns]
-    return live_matcher(bindings, bare(label, patterns, topics), AMQP)
+    return live_matcher(bindings, bare(label, patterns, topics), AMQP, partial(bare, label, (), topics))
