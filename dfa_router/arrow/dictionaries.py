@@ -43,6 +43,8 @@ def dictionary_of(
         return None
     found: list[tuple[pa.Array, list[pa.Array]]] = []
     for chunk in column.chunks:
+        if not len(chunk):
+            continue  # those of a slice that came over the C interface have indices that Arrow does not concatenate
         dictionary = chunk.dictionary
         if not found or not (same_place(dictionary, found[-1][0]) or dictionary.equals(found[-1][0])):
             found.append((dictionary, []))

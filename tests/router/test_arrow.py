@@ -6,6 +6,7 @@ Large columns lie over memory that is reserved and never touched, so they cost n
 from __future__ import annotations
 
 import mmap
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,21 @@ def test_chunks_may_have_different_dictionaries_with_nulls_among_their_values(ki
     assert rows(column) == expected
     assert rows(column.slice(1, 6)) == expected[1:7]
     assert rows(pa.chunked_array([chunks[1], chunks[1]])) == rows(pa.chunked_array([], chunks[1].type)) == []
+
+
+def test_slices_of_a_table_whose_keys_are_a_dictionary_may_be_empty() -> None:
+    """What comes over the C interface has buffers that are cut short, and Arrow concatenates no slice of nothing of them."""
+    batch = pa.record_batch({"key": encoded([0, 1, 0, 2] * 4, ["a.b", "c", None])})
+    slices = [batch.slice(9, 0), batch.slice(9, 2), batch.slice(12, 0), batch.slice(11)]
+    expected = [[1], [0, 1], None, [0, 1], [1], [0, 1], None]
+    tables: list[Callable[[list[Any]], Any]] = [
+        pa.Table.from_batches,
+        lambda batches: pa.RecordBatchReader.from_batches(batch.schema, batches),
+    ]
+    for table in tables:
+        assert rows(table(slices)) == expected
+        assert rows(table(slices[:1])) == rows(table([slices[0], slices[2]])) == []
+        assert [row for block in ROUTER.match_blocks(table(slices)) for row in block.bindings().to_pylist()] == expected
 
 
 def test_dictionaries_of_nothing_but_nulls() -> None:
