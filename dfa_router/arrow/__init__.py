@@ -9,6 +9,7 @@ and an optional mask of valid keys. Plain string columns are not copied.
 ``checks``             what Arrow leaves unchecked, as files may hold anything: offsets, sizes, indices
 ``columns``            from a checked column to what kernels read
 ``dictionaries``       dictionary columns: each distinct key is matched once
+``runs``               run-end encoded columns become dictionary columns
 ``capsules``           columns and tables of other libraries, in and out
 ``rows``               some rows of a batch, taken when they are read
 =====================  ==================================================================================================

@@ -73,6 +73,8 @@ def _of_pandas(data: Any) -> pa.ChunkedArray | None:
         column = pa.array(data, from_pandas=True)
     except (pa.ArrowException, UnicodeEncodeError):  # objects that are no text: they are named one by one elsewhere
         return None
+    if column.null_count == len(column):
+        return pa.chunked_array([pa.nulls(len(column))])  # without a single text pandas takes it for one of floats
     return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from dfa_router.arrow.capsules import column_of
 from dfa_router.arrow.checks import check_column
+from dfa_router.arrow.runs import runs_as_keys
 from dfa_router.errors import KeyTypeError
 
 __all__ = ["key_array"]
@@ -27,6 +28,7 @@ def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
                 f"{name} is {_described(keys)}: expected an Arrow array of strings or a list of str{_remedy(keys)}"
             )
         column = pa.chunked_array([_from_python(keys, name)])
+    column = runs_as_keys(column, name)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (_is_text(kind) or pa.types.is_null(kind)):
         raise KeyTypeError(f"{name} is an Arrow column of {column.type}: cast it to string first")

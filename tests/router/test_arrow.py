@@ -60,6 +60,37 @@ def test_chunks_may_have_different_dictionaries_with_nulls_among_their_values(ki
     assert rows(pa.chunked_array([chunks[1], chunks[1]])) == rows(pa.chunked_array([], chunks[1].type)) == []
 
 
+@pytest.mark.parametrize("width", [pa.int16(), pa.int32(), pa.int64()], ids=str)
+@pytest.mark.parametrize("kind", [*TEXTS, pa.dictionary(pa.int8(), pa.string())], ids=str)
+def test_keys_that_repeat_may_be_run_end_encoded(kind: Any, width: Any) -> None:
+    text = pa.array(["a.b", None, "c", "a.b"])
+    keys = text.dictionary_encode() if pa.types.is_dictionary(kind) else text.cast(kind)
+    column = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3, 4, 7], width), keys)
+    expected = [[0, 1], [0, 1], None, [1], [0, 1], [0, 1], [0, 1]]
+    assert rows(column) == expected
+    for begin in range(8):
+        for end in range(begin, 8):
+            assert rows(column[begin:end]) == expected[begin:end]
+    assert rows(pa.chunked_array([column[1:1], column[5:], column[:3]])) == expected[5:] + expected[:3]
+    assert rows(pa.table({"key": column}).slice(2, 3)) == expected[2:5]
+    assert rows(pa.chunked_array([], column.type)) == []
+    before = ROUTER.stats().keys
+    assert rows(pa.RunEndEncodedArray.from_arrays(pa.array([30_000], width), ["once.1"])) == [[1]] * 30_000
+    assert ROUTER.stats().keys - before == 1
+
+
+@pytest.mark.parametrize("ends", [[2, 1], [0, 2], [2, 2], [-1, 2], [1, 1], [5, -32768, -1, 32766]], ids=str)
+def test_runs_that_do_not_follow_each_other_are_refused(ends: list[int]) -> None:
+    """Arrow looks at the last alone."""
+    written = np.arange(1, len(ends) + 1, dtype=np.int16)
+    run_ends = pa.Array.from_buffers(pa.int16(), len(ends), [None, pa.py_buffer(written)])
+    column = pa.RunEndEncodedArray.from_arrays(run_ends, pa.array(["a", "b", "c", "d"][: len(ends)]))[:2]
+    written[:] = ends
+    for keys in (column, pa.chunked_array([column[:0], column])):
+        with pytest.raises(dr.KeyTypeError, match=r"keys is a damaged Arrow column \(.*\): make or write it again"):
+            ROUTER.match_batch(keys)
+
+
 def test_slices_of_a_table_whose_keys_are_a_dictionary_may_be_empty() -> None:
     """What comes over the C interface has buffers that are cut short, and Arrow concatenates no slice of nothing of them."""
     batch = pa.record_batch({"key": encoded([0, 1, 0, 2] * 4, ["a.b", "c", None])})

@@ -90,6 +90,16 @@ def test_keys_are_read_from_columns_of_any_library(column: Column) -> None:
     assert ROUTER.match_batch(column(list(KEYS))).bindings().to_pylist() == ANSWER
 
 
+def test_keys_that_pandas_took_for_floats_are_missing() -> None:
+    """As it does with a column of which no key is there, and did with one without rows."""
+    nan = float("nan")
+    for missing in (pd.Series([nan, nan]), pd.Series([None, None], dtype="Int64"), pd.Series([pd.NaT, pd.NaT])):
+        assert ROUTER.match_batch(missing).bindings().to_pylist() == [None, None]
+    assert len(ROUTER.match_batch(pd.Series([], dtype=float))) == 0
+    with pytest.raises(dr.KeyTypeError, match="column of double: cast it to string first"):
+        ROUTER.match_batch(pd.Series([nan, 1.5]))
+
+
 @each_library
 def test_messages_are_routed_from_columns_of_any_library(column: Column) -> None:
     exchanges = ["x", "x", None, "nowhere", "x"]
