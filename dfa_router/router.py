@@ -297,8 +297,9 @@ class Router:
         if matcher.sealed is not None:
             return self._with(matcher.with_seal(None)).seal(keys)
         if keys is not None:
+            column = key_array(keys)  # once: some give their rows a single time
             with matcher.learning():
-                learn(lambda: self.match_batch(keys), self.stats)
+                learn(lambda: self.match_batch(column), self.stats)
         sealed = matcher.seal()
         if sealed is None:
             raise OptionError("the cache knows nothing that could be sealed: give keys, or match some first")
