@@ -35,7 +35,8 @@ refuse. Mark it with ``_VALIDITY`` if it changes validity alone.
 from __future__ import annotations
 
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, Literal
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from dfa_router.errors import OptionError
 
@@ -101,12 +102,10 @@ class Dialect:
     """Whether it is plain, and no rule but ``max_bytes`` makes a pattern invalid."""
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            if one.type not in ("bytes", "bytes | None"):
-                continue
-            value = getattr(self, one.name)
-            if not isinstance(value, bytes) and not (value is None and one.type == "bytes | None"):
-                raise OptionError(f"{one.name} of dialect {self.name!r} is {value!r}: expected bytes, such as b'#'")
+        for name, kind in _kinds().items():
+            value = getattr(self, name)
+            if not _is_of(kind, value):
+                raise OptionError(f"{name} of dialect {self.name!r} is {value!r}: expected {_described(kind)}")
         if len(self.separator) != 1 or not self.separator.isascii():
             # A byte of a longer character would cut texts within it.
             raise OptionError(f"the separator of dialect {self.name!r} is {self.separator!r}: expected one ASCII byte")
@@ -124,6 +123,29 @@ class Dialect:
         rules = {one.name: one.metadata.get("about", "matches") for one in fields(self) if _is_set(self, one)}
         object.__setattr__(self, "plain", "matches" not in rules.values())
         object.__setattr__(self, "lenient", not rules.keys() - {"max_bytes"})
+
+
+@cache
+def _kinds() -> dict[str, Any]:
+    """Return the type of each field that is given."""
+    hints = get_type_hints(Dialect)
+    return {one.name: hints[one.name] for one in fields(Dialect) if one.init}
+
+
+def _is_of(kind: Any, value: object) -> bool:
+    """Tell whether a field of a type may have this value; numbers count something."""
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return isinstance(value, kind) and value >= 0
+    return isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool)
+
+
+def _described(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(map(repr, get_args(kind)))}"
+    of_type = {bytes: "bytes, such as b'#'", str: "a text", bool: "True or False", int: "a number from 0 up"}
+    return " or ".join(of_type.get(part, "None") for part in get_args(kind) or (kind,))
 
 
 def _is_set(dialect: Dialect, one: Field[Any]) -> bool:

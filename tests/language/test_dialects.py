@@ -6,6 +6,7 @@ import dataclasses
 import pickle
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dfa_router as dr
+from dfa_router.language.dialect_files import read_dialect
 from dfa_router.language.dialects import DIALECTS, EXACT
 from tests.borders import LENGTHS, between
 from tests.language.material import ALL, LONG, each_dialect, words_of
@@ -266,11 +268,46 @@ def test_a_router_keeps_its_dialect() -> None:
         ({"some": b"a.b"}, "or with the separator b'.' in it"),
         ({"one": b"*", "many": b"*"}, "expected different ones"),
         ({"many": b"#", "shared": b"#"}, "expected different ones"),
+        ({"stray_tail": "refuse"}, "stray_tail of dialect 'x' is 'refuse': expected one of 'literal', 'refused'"),
+        ({"inner_wildcards": "refuse"}, "is 'refuse': expected one of 'literal', 'no prefix', 'refused'"),
+        ({"inner_wildcards": ["literal"]}, "is ['literal']: expected one of 'literal', 'no prefix', 'refused'"),
+        ({"tail_only": "no"}, "tail_only of dialect 'x' is 'no': expected True or False"),
+        ({"empty_words": 0}, "empty_words of dialect 'x' is 0: expected True or False"),
+        ({"wildcard_keys": None}, "wildcard_keys of dialect 'x' is None: expected True or False"),
+        ({"forbidden": b"x"}, "forbidden of dialect 'x' is b'x': expected a text"),
+        ({"max_bytes": "10"}, "max_bytes of dialect 'x' is '10': expected a number from 0 up or None"),
+        ({"max_bytes": -1}, "max_bytes of dialect 'x' is -1: expected a number from 0 up or None"),
+        ({"max_words": True}, "max_words of dialect 'x' is True: expected a number from 0 up or None"),
+        ({"max_many": 2.0}, "max_many of dialect 'x' is 2.0: expected a number from 0 up or None"),
+        ({"name": 5}, "name of dialect 5 is 5: expected a text"),
     ],
 )
 def test_a_dialect_that_makes_no_sense_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(dr.OptionError) as caught:
-        dr.Dialect(name="x", **fields)
+        dr.Dialect(**{"name": "x", **fields})
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('stray_tail = "refuse"', "stray_tail of dialect 'team' is 'refuse': expected one of 'literal', 'refused'"),
+        ('inner_wildcards = "reject"', "expected one of 'literal', 'no prefix', 'refused'"),
+        ("max_bytes = -1", "max_bytes of dialect 'team' is -1: expected a number from 0 up"),
+        ("max_words = true", "max_words of dialect 'team' is True: expected a number"),
+        ("empty_words = 0", "empty_words of dialect 'team' is 0: expected True or False"),
+        ('separator = "é"', "expected one ASCII byte"),
+        ("one = 1", "one is 1: expected a text"),
+        ('like = ["nats"]', "like is ['nats']: use one of amqp, "),
+        ('like = "nat"', "like is 'nat': use one of amqp, "),
+    ],
+)
+def test_a_file_of_a_dialect_that_makes_no_sense_is_named(line: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "team.toml"
+    path.write_text(f'name = "team"\n{line}\n', "utf-8")
+    with pytest.raises(dr.OptionError) as caught:
+        read_dialect(path)
+    assert str(caught.value).startswith(f"{path}: ")
     assert message in str(caught.value)
 
 
