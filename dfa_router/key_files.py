@@ -14,6 +14,7 @@ import codecs
 from collections.abc import Callable
 from glob import glob, has_magic
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +28,8 @@ from dfa_router.tables import DataFile, Found, read_table, table_at
 
 __all__ = ["distinct_count", "read_keys"]
 
+_BLOCK, _MOST_BLOCK = 1 << 20, (1 << 31) - 1
+"""The bytes of JSON that Arrow reads at once, as it does by itself, and the most that it can."""
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 
 
@@ -44,6 +47,14 @@ def read_keys(path: Path | str, column: str = "routing_key") -> pa.ChunkedArray:
     ...     read_keys(folder).to_pylist()
     [b'a.b', b'c']
     """
+    keys = _keys_of(path, column)
+    if pa.types.is_null(keys.type):
+        raise MessagesError(f"{path}: no line has a {column!r}; name the field that holds the keys with --key-column")
+    return keys
+
+
+def _keys_of(path: Path | str, column: str) -> pa.ChunkedArray:
+    """Return the keys; they have the type of nulls where no line of JSON has a key, of whatever file."""
     table = table_at(str(path))
     if table is not None:
         return _of_table(table, column)
@@ -53,7 +64,7 @@ def read_keys(path: Path | str, column: str = "routing_key") -> pa.ChunkedArray:
         return _joined([_of_file(file, column) for file in _of_one_format(place, files)])
     if has_magic(str(path)) and not place.exists():
         found = sorted(map(Path, glob(str(path))))  # noqa: PTH207  (Path's own takes no absolute pattern)
-        return _joined([read_keys(one, column) for one in _of_one_format(place, found)])
+        return _joined([_keys_of(one, column) for one in _of_one_format(place, found)])
     return _of_file(place, column)
 
 
@@ -156,17 +167,28 @@ def _from_csv(path: Path, column: str) -> pa.ChunkedArray:
 
 
 def _from_json_lines(path: Path, column: str) -> pa.ChunkedArray:
+    try:
+        return _json_column(path, column, _BLOCK)
+    except pa.ArrowInvalid:
+        lines = _lines(path)
+    if not any(map(bytes.strip, lines)):
+        return pa.chunked_array([], pa.string())  # which Arrow takes for an error
+    try:
+        # A line that lies over the ends of two blocks is an error as well.
+        return _json_column(path, column, max(_BLOCK, 1 + max(map(len, lines))))
+    except pa.ArrowInvalid as error:
+        raise MessagesError(
+            _json_problem(path, lines, column) or f"{path}: {_sentence(error)}; correct the file"
+        ) from None
+
+
+def _json_column(path: Path, column: str, block_bytes: int) -> pa.ChunkedArray:
+    """Read the field of each line, in blocks; the type is that of nulls if no line has it."""
+    read = pyarrow.json.ReadOptions(block_size=min(block_bytes, _MOST_BLOCK))
     schema = pa.schema([(column, pa.string())])
     parse = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    if not path.stat().st_size:
-        return pa.chunked_array([], pa.string())
-    try:
-        keys = pyarrow.json.read_json(path, parse_options=parse)[column]
-    except pa.ArrowInvalid as error:
-        raise MessagesError(_json_problem(path, column) or f"{path}: {_sentence(error)}; correct the file") from None
-    if len(keys) and keys.null_count == len(keys):
-        raise MessagesError(f"{path}: no line has a {column!r}; name the field that holds the keys with --key-column")
-    return keys
+    keys = pyarrow.json.read_json(path, read_options=read, parse_options=parse)[column]
+    return pa.chunked_array([pa.nulls(len(keys))]) if len(keys) and keys.null_count == len(keys) else keys
 
 
 def _from_parquet(path: Path, column: str) -> pa.ChunkedArray:
@@ -209,12 +231,19 @@ def _check_column(path: Path, column: str, names: list[str]) -> None:
     if column not in names:
         listed = ", ".join(map(repr, names)) or "none"
         raise MessagesError(f"{path}: has no column {column!r}; its columns: {listed}. Name one with --key-column")
+    if names.count(column) > 1:
+        raise MessagesError(
+            f"{path}: has {names.count(column)} columns of the name {column!r}; rename all but the one that holds the keys"
+        )
 
 
-def _json_problem(path: Path, column: str) -> str | None:
-    """Say which line cannot be read, and why: Arrow counts lines from the start of a block."""
+def _lines(path: Path) -> list[bytes]:
     with pa.input_stream(str(path), compression="detect") as file:
-        lines = file.read().removeprefix(codecs.BOM_UTF8).split(b"\n")
+        return cast("bytes", file.read()).removeprefix(codecs.BOM_UTF8).split(b"\n")
+
+
+def _json_problem(path: Path, lines: list[bytes], column: str) -> str | None:
+    """Say which line cannot be read, and why: Arrow counts lines from the start of a block."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pyarrow as pa
@@ -44,6 +45,49 @@ def test_keys_of_each_type_of_text_are_counted(tmp_path: Path, kind: pa.DataType
     assert keys.to_pylist() == [b"b", None, b"a", b"b"]
     assert distinct_count(keys) == 2
     assert dr.compile([("b", "q")]).match_batch(keys).pair_count == 2
+
+
+@pytest.mark.parametrize("size", [1 << 20, 2_200_000, 5_000_000])
+def test_a_line_of_json_may_be_as_long_as_it_likes(tmp_path: Path, size: int) -> None:
+    """Arrow reads blocks of a megabyte, and no line that lies over the ends of two."""
+    path = tmp_path / "k.jsonl"
+    path.write_text(f'{{"routing_key": "a"}}\n{{"routing_key": "b", "body": "{"x" * size}"}}\n{{"routing_key": "c"}}')
+    assert read_keys(path).to_pylist() == [b"a", b"b", b"c"]
+    with path.open("a") as file:
+        file.write('\n{"routing_key": 1}\n')
+    with pytest.raises(dr.MessagesError, match=r"k\.jsonl:4: 'routing_key' is 1; write keys as strings"):
+        read_keys(path)
+
+
+@pytest.mark.parametrize("nothing", [b"", b"\n", b'{"routing_key": null}\n'])
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz"])
+def test_some_files_of_json_may_have_no_keys_but_not_all(tmp_path: Path, ending: str, nothing: bytes) -> None:
+    pack = gzip.compress if ending.endswith("gz") else bytes
+    for name, content in (("1", nothing), ("2", b'{"routing_key": "a"}')):
+        (tmp_path / f"{name}.{ending}").write_bytes(pack(content))
+    expected = [None, b"a"] if b"null" in nothing else [b"a"]
+    assert read_keys(tmp_path).to_pylist() == read_keys(f"{tmp_path}/*.{ending}").to_pylist() == expected
+    (tmp_path / f"2.{ending}").unlink()
+    for path in (tmp_path, tmp_path / f"1.{ending}", f"{tmp_path}/*.{ending}"):
+        if b"null" in nothing:
+            with pytest.raises(dr.MessagesError, match="no line has a 'routing_key'"):
+                read_keys(path)
+        else:
+            assert read_keys(path).to_pylist() == []
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_two_columns_of_the_name_are_refused(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"k.{ending}"
+    if ending == "csv":
+        path.write_text("routing_key,n,routing_key\na,1,b\n")
+    else:
+        columns = [pa.array(["a"]), pa.array([1]), pa.array(["b"])]
+        pq.write_table(pa.Table.from_arrays(columns, ["routing_key", "n", "routing_key"]), path)
+    with pytest.raises(dr.MessagesError, match="has 2 columns of the name 'routing_key'; rename all but the one"):
+        read_keys(path)
+    with pytest.raises(dr.MessagesError, match="has no column 'key'"):
+        read_keys(path, "key")
 
 
 def test_folders_that_say_no_keys(tmp_path: Path) -> None:
