@@ -48,24 +48,26 @@ def trace(router: Router, keys: Iterable[str | bytes], *, cache_bytes: int | Non
     matcher = machine if screen is None else Screened(machine, screen)
     copy = Router(router.bindings, matcher, DFA.info, dialect, options)
     told: list[KeyTrace] = []
+    tags_of: dict[bytes, tuple[int, ...]] = {}
+    """The answers so far."""
     for key in keys:
         machine.last = None
         copy.match(key)
         if machine.last is not None:
             told.append(machine.last)
+            tags_of.setdefault(machine.last.key, machine.last.tags)
             continue
         # The machine was not asked.
         data = key_bytes(key)
         refused = screen is not None and not screen.passes(data)
-        earlier = next((one for one in told if one.key == data), None)
-        tags = earlier.tags if earlier is not None else ()
+        first = data not in tags_of
         told.append(
             KeyTrace(
                 key=data,
-                tags=tags,
+                tags=tags_of.setdefault(data, ()),
                 frames=(),
                 stats=copy.stats(),
-                route="refused" if refused and earlier is None else "remembered",
+                route="refused" if refused and first else "remembered",
             )
         )
     return told

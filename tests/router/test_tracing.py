@@ -27,6 +27,25 @@ def test_a_bound_that_is_none_is_refused_as_when_a_router_is_compiled(bound: Any
             ask()
 
 
+def test_keys_that_a_dialect_refuses_are_told_from_each_other_by_their_hashes() -> None:
+    """Each was compared with all that were told before it."""
+    compared: list[bytes] = []
+
+    class Key(bytes):
+        def __eq__(self, other: object) -> bool:
+            compared.append(self)
+            return bytes(self) == other
+
+        __hash__ = bytes.__hash__
+
+    router = dr.compile([("a.>", "q")], dialect="nats")
+    keys = [Key(b"a..%d" % (number % 100)) for number in range(300)]
+    told = dr.trace(router, [b"a.b", *keys, b"a.b"])
+    assert [one.route for one in told] == ["read", *["refused"] * 100, *["remembered"] * 201]
+    assert [one.tags for one in told] == [(0,), *[()] * 300, (0,)]
+    assert len(compared) < 10 * len(keys)
+
+
 def test_a_bound_of_its_own_changes_what_the_record_says_and_no_answer() -> None:
     small, large = (dr.trace(ROUTER, ["a.b", "a.c"], cache_bytes=bound) for bound in (0, 1 << 20))
     assert [one.tags for one in small] == [one.tags for one in large] == [(0,), (0,)]
