@@ -137,7 +137,7 @@ class EngineInfo:
     concurrent: bool = False
     """Whether several threads may ask and change a dynamic engine at once without a lock."""
     needs_topics: bool = False
-    """Whether every key must be one of the topics that are given when it is compiled."""
+    """Whether it is made for keys that are known: its option ``topics``. Without that each key is added when it is first met."""
     options: tuple[str, ...] = ()
     """The names of the options that ``compile`` takes for this engine."""
 
