@@ -11,7 +11,7 @@ from typing import Any
 from compiler.errors import Defect
 from compiler.machine.seals import SealError
 from compiler.storage.sections import refusal
-from dfa_router.engines.automaton import Sealable, bytes_of
+from dfa_router.engines.automaton import DfaOptions, Sealable, bytes_of
 from dfa_router.engines.live import live_matcher
 from dfa_router.engines.protocol import NO_OPTIONS, DynamicMatcher, EngineInfo
 from dfa_router.engines.registry import engine_spec, restorer
@@ -125,10 +125,10 @@ def restored(
     """Return the router of a compiled form, with an empty cache; the parameters are those of :func:`load`."""
     spec = engine_spec(engine or compiled.engine)
     options: dict[str, Any] = asdict(compiled.options)
-    if cache_bytes is not None:
-        options["cache_bytes"] = bytes_of(cache_bytes)
-    if key_cache is not None:
-        options["key_cache"] = key_cache
+    both: dict[str, Any] = {"cache_bytes": cache_bytes, "key_cache": key_cache}
+    given = {name: value for name, value in both.items() if value is not None}
+    DfaOptions(**given)  # checked whatever the engine: who loads a file need not know which it has
+    options |= given
     checked = spec.options(**_accepted(options, spec.info))
     matcher = restorer(spec.info.name)(compiled.nfa, compiled.dialect, checked)
     if compiled.seal is not None and isinstance(matcher, Sealable):

@@ -126,9 +126,10 @@ def _screened(machine: Automaton, dialect: Dialect) -> Automaton:
 
 
 def bytes_of(cache_bytes: int | None) -> int | None:
-    """Return a bound on the cache; raises :class:`OptionError` for what is no number, whatever the engine."""
-    if isinstance(cache_bytes, bool) or not isinstance(cache_bytes, int | None):
-        raise OptionError(f"cache_bytes is {cache_bytes!r}: expected a number of bytes, such as {64 << 20}, or None")
+    """Return a bound on the cache; raises :class:`OptionError` for what is none, whatever the engine."""
+    number = isinstance(cache_bytes, int) and not isinstance(cache_bytes, bool)
+    if cache_bytes is not None and (not number or cache_bytes < 0):
+        raise OptionError(f"cache_bytes is {cache_bytes!r}: expected a number of bytes from 0 up, or None")
     return cache_bytes
 
 
@@ -145,8 +146,7 @@ class DfaOptions:
         modes = get_args(KeyCacheMode)
         if self.key_cache not in modes:
             raise OptionError(f"key_cache is {self.key_cache!r}: expected one of {', '.join(map(repr, modes))}")
-        if self.cache_bytes is not None and self.cache_bytes < 0:
-            raise OptionError(f"cache_bytes is {self.cache_bytes}: expected a number of bytes from 0 up")
+        bytes_of(self.cache_bytes)
 
 
 def _build_dfa(patterns: Sequence[bytes], dialect: Dialect, **options: Any) -> Automaton:

@@ -117,8 +117,11 @@ def test_the_key_cache_survives_saving_loading_and_pickling(key_cache: str, tmp_
         router = dr.load(tmp_path / "file", key_cache=changed)
         assert (asked_twice(router) > 0) == (changed == "on")
         assert router.stats().capacity == 1 << 20
-    with pytest.raises(dr.OptionError, match="key_cache is 'never'"):
-        dr.load(tmp_path / "file", key_cache="never")
+    for engine in ("dfa", "nfa"):
+        with pytest.raises(dr.OptionError, match="key_cache is 'never'"):
+            dr.load(tmp_path / "file", engine=engine, key_cache="never")
+        with pytest.raises(dr.OptionError, match="cache_bytes is -1: expected a number of bytes from 0 up"):
+            dr.load(tmp_path / "file", engine=engine, cache_bytes=-1)
 
 
 def test_an_engine_without_options_takes_none_from_the_file(tmp_path: Path) -> None:
