@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -23,11 +23,12 @@ def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
     """
     column = column_of(keys, name)
     if column is None:
-        if not isinstance(keys, Iterable) or isinstance(keys, str | bytes):
+        rows = _rows(keys)
+        if rows is None:
             raise KeyTypeError(
                 f"{name} is {_described(keys)}: expected an Arrow array of strings or a list of str{_remedy(keys)}"
             )
-        column = pa.chunked_array([_from_python(keys, name)])
+        column = pa.chunked_array([_from_python(rows, name)])
     column = runs_as_keys(column, name)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (_is_text(kind) or pa.types.is_null(kind)):
@@ -37,6 +38,16 @@ def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
     except pa.ArrowIndexError as error:  # what Arrow's own validation raises for views
         raise KeyTypeError(f"{name} is a damaged Arrow column ({error}): make or write it again") from None
     return column
+
+
+def _rows(keys: Any) -> Iterator[Any] | None:
+    """Return what goes through a list or the like; None for one text, and for what has no rows."""
+    if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
+        return None
+    try:
+        return iter(keys)
+    except TypeError:  # numpy's arrays of no dimension have the method alone
+        return None
 
 
 def _from_python(keys: Iterable[Any], name: str) -> pa.Array:

@@ -65,8 +65,6 @@ def convert(pattern: str, source: str | Dialect, target: str | Dialect) -> tuple
     dfa_router.errors.ConversionError: 'a.#.b' of amqp has no equal in mqtt: its '#' stands before the word 'b', and mqtt...
     """
     spoken, wanted = dialect_named(source), dialect_named(target)
-    if not isinstance(pattern, str):
-        raise PatternError(f"the pattern is {pattern!r} ({type(pattern).__name__}): expected str")
     problem = pattern_problem(pattern, spoken)
     if problem is not None:
         raise PatternError(f"{_shown(pattern)} is no pattern of {spoken.name}: {problem}")

@@ -6,6 +6,7 @@ what the broker would route it to, in most cases nothing.
 
 from __future__ import annotations
 
+from dfa_router.errors import KeyTypeError, PatternError
 from dfa_router.language.dialects import Dialect, dialect_named
 
 __all__ = ["key_problem", "pattern_problem"]
@@ -14,12 +15,16 @@ __all__ = ["key_problem", "pattern_problem"]
 def pattern_problem(pattern: str, dialect: str | Dialect) -> str | None:
     """Return why no broker of this dialect accepts the pattern and what to change, or None if the pattern is valid.
 
+    Raises :class:`PatternError` for what is no text, and :class:`OptionError` for an unknown dialect.
+
     >>> pattern_problem("a/#/b", "mqtt")
     "'#' is not the last word: only there it stands for further words, so end the pattern with it"
     >>> pattern_problem("a.#.b", "amqp") is None
     True
     """
     dialect = dialect_named(dialect)
+    if not isinstance(pattern, str):
+        raise PatternError(f"the pattern is {pattern!r} ({type(pattern).__name__}): expected str")
     problem = _text_problem(pattern, dialect)
     if problem:
         return problem
@@ -61,10 +66,14 @@ def pattern_problem(pattern: str, dialect: str | Dialect) -> str | None:
 def key_problem(key: str, dialect: str | Dialect) -> str | None:
     """Return why the key is not valid in this dialect, or None if it is.
 
+    Raises :class:`KeyTypeError` for what is no text, and :class:`OptionError` for an unknown dialect.
+
     >>> key_problem("a..b", "nats")
     'it has an empty word: nats has none'
     """
     dialect = dialect_named(dialect)
+    if not isinstance(key, str):
+        raise KeyTypeError(f"the key is {key!r} ({type(key).__name__}): expected str")
     problem = _text_problem(key, dialect)
     if problem:
         return problem

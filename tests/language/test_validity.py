@@ -6,6 +6,16 @@ import pytest
 
 import dfa_router as dr
 
+
+def test_what_is_no_text_is_neither_a_pattern_nor_a_key() -> None:
+    with pytest.raises(dr.PatternError, match=r"the pattern is None \(NoneType\): expected str"):
+        dr.pattern_problem(None, "amqp")  # type: ignore[arg-type]
+    with pytest.raises(dr.PatternError, match=r"the pattern is None \(NoneType\): expected str"):
+        dr.convert(None, "amqp", "mqtt")  # type: ignore[arg-type]
+    with pytest.raises(dr.KeyTypeError, match=r"the key is b'a' \(bytes\): expected str"):
+        dr.key_problem(b"a", "amqp")  # type: ignore[arg-type]
+
+
 LIMIT = {"amqp": 255, "amqp-4.3.5": 255, "exact": 255, "mqtt": 65_535, "solace": 250}
 
 
