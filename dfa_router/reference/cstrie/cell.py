@@ -24,7 +24,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from dfa_router.errors import EnvironmentLacksError, OptionError
 
-__all__ = ["Cell", "CellFactory", "LockedCell", "cell_factory"]
+__all__ = ["Cell", "CellFactory", "LockedCell", "cell_factory", "cells_of"]
 
 T = TypeVar("T")
 
@@ -91,3 +91,8 @@ def cell_factory(cells: str = "auto") -> CellFactory:
         return LockedCell
     factory: CellFactory = import_module("cereggii").AtomicRef
     return factory
+
+
+def cells_of(factory: CellFactory) -> str:
+    """Return what a copy asks for, to have cells of the same kind where these are to be had."""
+    return "locked" if factory is LockedCell else "auto"

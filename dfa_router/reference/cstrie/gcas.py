@@ -37,12 +37,13 @@ class Root:
     """The root of a trie, with the two compare-and-set operations that depend on it."""
 
     def __init__(self, cell: CellFactory) -> None:
-        self._cell = cell
+        self.cell = cell
+        """What makes the cells."""
         self._root = cell(self.new_inode(CNode({}), Generation()))
 
     def new_inode(self, main: MainNode, generation: Generation) -> INode:
         """Make an I-node that points to a committed node."""
-        return INode(self._cell(main), generation)
+        return INode(self.cell(main), generation)
 
     def read(self, *, abort: bool = False) -> INode:
         """Return the root; a swap that is under way is completed, or with ``abort`` undone."""
@@ -72,7 +73,7 @@ class Root:
 
     def gcas(self, inode: INode, old: MainNode, new: MainNode) -> bool:
         """Let the I-node point to ``new`` if it points to ``old`` and belongs to the root's generation."""
-        prev = self._cell(old)
+        prev = self.cell(old)
         new.prev = prev
         if not inode.main.compare_and_set(old, new):
             return False

@@ -20,17 +20,17 @@ class Snapshot:
 
     def __init__(self, root: INode, roots: Root, dialect: Dialect) -> None:
         self._inode = root
-        self._root = roots
+        self.root = roots
         self.dialect = dialect
         """The pattern language of the subscriptions."""
 
     def match(self, key: bytes) -> tuple[int, ...]:
         """Return the positions whose patterns match, ascending."""
-        return tuple(sorted(NOBODY.union(*walk(self._inode, words_of(key, self.dialect), self._root, {}))))
+        return tuple(sorted(NOBODY.union(*walk(self._inode, words_of(key, self.dialect), self.root, {}))))
 
     def any(self, key: bytes) -> bool:
         """Tell whether a pattern matches."""
-        return next(walk(self._inode, words_of(key, self.dialect), self._root, {}), None) is not None
+        return next(walk(self._inode, words_of(key, self.dialect), self.root, {}), None) is not None
 
     def subscriptions(self) -> Iterator[tuple[bytes, int]]:
         """Yield each subscription's pattern and position, in no particular order."""
@@ -38,7 +38,7 @@ class Snapshot:
         stack: list[tuple[INode, tuple[Token, ...]]] = [(self._inode, ())]
         while stack:
             inode, path = stack.pop()
-            main = self._root.settled(inode)
+            main = self.root.settled(inode)
             if isinstance(main, TNode):
                 continue
             for token, branch in main.branches.items():

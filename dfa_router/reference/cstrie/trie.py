@@ -37,7 +37,7 @@ from typing import Any
 
 from dfa_router.engines.protocol import EngineInfo, EngineSpec
 from dfa_router.language.dialects import Dialect
-from dfa_router.reference.cstrie.cell import CellFactory, cell_factory
+from dfa_router.reference.cstrie.cell import CellFactory, cell_factory, cells_of
 from dfa_router.reference.cstrie.gcas import Root
 from dfa_router.reference.cstrie.nodes import Branch, CNode, Generation, INode, MainNode, TNode
 from dfa_router.reference.cstrie.snapshot import NOBODY, Snapshot, walk
@@ -262,19 +262,19 @@ def build(patterns: Sequence[bytes], dialect: Dialect, *, cells: str = "auto") -
     return ConcurrentTrie(patterns, dialect, cell_factory(cells))
 
 
-def _restored(subscriptions: Iterable[tuple[bytes, int]], dialect: Dialect) -> ConcurrentTrie:
-    trie = build((), dialect)
+def _restored(subscriptions: Iterable[tuple[bytes, int]], dialect: Dialect, cells: str) -> ConcurrentTrie:
+    trie = build((), dialect, cells=cells)
     for pattern, position in subscriptions:
         trie.add(position, pattern)
     return trie
 
 
-def _restored_snapshot(subscriptions: Iterable[tuple[bytes, int]], dialect: Dialect) -> Snapshot:
-    return _restored(subscriptions, dialect).snapshot()
+def _restored_snapshot(subscriptions: Iterable[tuple[bytes, int]], dialect: Dialect, cells: str) -> Snapshot:
+    return _restored(subscriptions, dialect, cells).snapshot()
 
 
-def _reduced(snapshot: Snapshot) -> tuple[tuple[tuple[bytes, int], ...], Dialect]:
-    return tuple(snapshot.subscriptions()), snapshot.dialect
+def _reduced(snapshot: Snapshot) -> tuple[tuple[tuple[bytes, int], ...], Dialect, str]:
+    return tuple(snapshot.subscriptions()), snapshot.dialect, cells_of(snapshot.root.cell)
 
 
 # Here and not in its class, as it is made anew by way of a trie, of which that class knows nothing.
