@@ -84,9 +84,11 @@ class Router:
         return state
 
     def __repr__(self) -> str:
-        return (
-            f"<Router: {len(self._single.bindings)} bindings, dialect {self._dialect.name}, engine {self._info.name}>"
-        )
+        if isinstance(self._matcher, LiveMatcher):
+            count = self._matcher.live_count()
+        else:
+            count = len(self.subscriptions() if isinstance(self._matcher, SnapshotView) else self._single.bindings)
+        return f"<Router: {count} bindings, dialect {self._dialect.name}, engine {self._info.name}>"
 
     def __len__(self) -> int:
         return len(self._single.bindings)

@@ -135,6 +135,10 @@ class LockedMatcher:
         self._engine = engine
         self._whole = True
 
+    def live_count(self) -> int:
+        """Return how many bindings are live, without waiting: it is for texts that debuggers show."""
+        return sum(map(len, list(self._live.values())))
+
     def snapshot(self) -> SnapshotView:
         """Raise :class:`OptionError`, as the engine has no snapshots."""
         raise OptionError("this engine has no snapshots: use engine='cstrie'")
@@ -197,6 +201,10 @@ class LockFreeMatcher:
     def live_positions(self) -> list[int]:
         """Return the positions of the bindings that were live at one moment, ascending."""
         return sorted(position for _, position in self.snapshot().subscriptions())
+
+    def live_count(self) -> int:
+        """Return how many bindings were live at one moment."""
+        return len(self.live_positions())
 
     def snapshot(self) -> SnapshotView:
         """Return the present bindings, which never change."""

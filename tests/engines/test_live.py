@@ -20,6 +20,7 @@ import pytest
 import dfa_router as dr
 from dfa_router.language.bindings import Binding
 from dfa_router.reference.cstrie import ConcurrentTrie, Snapshot
+from dfa_router.reference.cstrie.cell import LockedCell
 
 PACKAGE = str(Path(dr.__file__).parent)
 PATIENCE = 60
@@ -211,6 +212,27 @@ def test_a_copy_and_its_original_go_ways_of_their_own(copied: Callable[[dr.Route
     assert again.match_batch(["a", "b"]).destinations().to_pylist() == [["its"], ["its"]]
 
 
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda router: pickle.loads(pickle.dumps(router))])
+def test_a_copy_has_the_kind_of_cells_of_its_original(copied: Callable[[dr.Router], dr.Router]) -> None:
+    kinds = {}
+    for cells in ("auto", "locked"):
+        router = dr.compile([("a", "q")], engine="cstrie", cells=cells)
+        kinds[cells] = type(router._matcher._engine._root._root)  # type: ignore[attr-defined]
+        assert type(copied(router)._matcher._engine._root._root) is kinds[cells]  # type: ignore[attr-defined]
+        again = copied(router.snapshot())
+        assert again._matcher.root.cell is kinds[cells]  # type: ignore[attr-defined]
+    assert kinds["locked"] is LockedCell
+
+
+@pytest.mark.parametrize("engine", DYNAMIC)
+def test_a_router_shows_how_many_bindings_are_live(engine: str) -> None:
+    router = dr.compile([("a", "q"), ("b", "q"), ("b", "q")], engine=engine)
+    for left, pattern in ((2, "a"), (1, "b"), (0, "b")):
+        router.unsubscribe(pattern, "q")
+        assert repr(router) == f"<Router: {left} bindings, dialect amqp, engine {engine}>"
+    assert len(router) == 3
+
+
 def test_a_copy_knows_each_binding_that_its_engine_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those that another thread adds just before the engine is asked for what it holds."""
     router = dr.compile([("a", "q")], engine="cstrie")
@@ -266,5 +288,6 @@ def test_a_snapshot_is_copied(copied: Callable[[dr.Router], dr.Router], cells: s
     assert [again.match(key) for key in ("", "a.b", "c")] == [("none",), ("q", "r"), ()]
     assert again.subscriptions() == snapshot.subscriptions()
     assert len(again) == 4
+    assert repr(again) == repr(snapshot) == "<Router: 3 bindings, dialect amqp, engine cstrie>"
     with pytest.raises(dr.OptionError, match="snapshot"):
         again.subscribe("b", "q")
