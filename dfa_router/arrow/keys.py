@@ -29,10 +29,11 @@ def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
                 f"{name} is {_described(keys)}: expected an Arrow array of strings or a list of str{_remedy(keys)}"
             )
         column = pa.chunked_array([_from_python(rows, name)])
+    given = column.type
     column = runs_as_keys(column, name)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (_is_text(kind) or pa.types.is_null(kind)):
-        raise KeyTypeError(f"{name} is an Arrow column of {column.type}: cast it to string first")
+        raise KeyTypeError(f"{name} is an Arrow column of {given}: cast it to string first")
     try:
         check_column(column, name)
     except pa.ArrowIndexError as error:  # what Arrow's own validation raises for views

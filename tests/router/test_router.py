@@ -322,6 +322,7 @@ def test_wrong_input_is_named(arguments: dict[str, Any], error: type[Exception],
         (["a", "\ud800"], "keys[1] is '\\ud800', with a lone surrogate at character 0"),
         (pa.array([1, 2]), "keys is an Arrow column of int64: cast it to string first"),
         (pa.array([1, 2]).dictionary_encode(), "keys is an Arrow column of dictionary"),
+        (pa.RunEndEncodedArray.from_arrays([2], [1]), "keys is an Arrow column of run_end_encoded"),
     ],
 )
 def test_wrong_keys_are_named(keys: Any, message: str) -> None:
