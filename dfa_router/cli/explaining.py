@@ -23,7 +23,8 @@ from dfa_router.cli.tables import write_line
 from dfa_router.cli.ways import barrier_lines, message_options, nearest_key, read_attributes, way_lines, why_missed
 from dfa_router.errors import BindingError, OptionError
 from dfa_router.inspection.way import Way, barriers, way
-from dfa_router.permissions.files import refusal
+from dfa_router.permissions.files import name_permissions, topic_permissions
+from dfa_router.permissions.rabbitmq import refusal
 from dfa_router.rabbitmq import Topology, load_definitions
 from dfa_router.rabbitmq.nodes import queues_of
 
@@ -82,7 +83,8 @@ class _Question:
             return f"exchange {self.exchange!r} is internal: it takes messages from other exchanges, and from no client"
         if self.user is None:
             return None
-        return refusal(Path(self.file), self.user, exchange, self.key)
+        rules = Path(self.file)
+        return refusal(name_permissions(rules), topic_permissions(rules), self.user, exchange, self.key)
 
 
 def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:

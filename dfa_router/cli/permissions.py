@@ -41,8 +41,11 @@ __all__ = ["permissions"]
 )
 @click.option("--address", help="The IP address that the client connects from, for rules of EMQX.")
 @click.option("--key", callback=checked_text, help="May the user get or send this key?")
-@click.option("--exchange", help="The topic exchange of a definitions file that --key is asked of.")
-@click.option("--vhost", help="The vhost of a definitions file that --key is asked of.  [default: all that have rules]")
+@click.option(
+    "--exchange",
+    help="The exchange of a definitions file that --key is asked of.  [default: those of the user's topic permissions]",
+)
+@click.option("--vhost", help="The vhost of that exchange.  [default: all in which the user has permissions]")
 @click.option("--binding", callback=checked_text, help="May the user bind or subscribe this, and does it get --key?")
 @click.option(
     "--against",
@@ -74,7 +77,8 @@ def permissions(
 
     A definitions file (.json) has topic permissions of RabbitMQ. Other files are Mosquitto's access lists, EMQX' acl.conf or
     NATS' configuration, which is told from their text; --broker says it.
-    With --user and --key, tell what the broker would say about that key; with --against, what changes for each user.
+    With --user and --key, tell what the broker would say about that key, of RabbitMQ by the permissions for names, too ('explain
+    --user' tells which one refuses it); with --against, what changes for each user.
 
     Exit codes: 0 nothing is found but notes (or the key is allowed, or nothing changes), 1 a warning or an error is (or the key
     is refused, or something changes), 2 wrong usage or input, 3 the extra 'permissions' is not installed.

@@ -15,7 +15,6 @@ from dfa_router.permissions.emqx import EmqxRules, read_emqx_rules
 from dfa_router.permissions.mosquitto import AccessList, read_access_list
 from dfa_router.permissions.nats_users import NatsUser, read_nats_users
 from dfa_router.permissions.rabbitmq import Permission, TopicPermission
-from dfa_router.rabbitmq.declared import Exchange
 from dfa_router.rabbitmq.document import REMEDY, read_document
 from dfa_router.rabbitmq.entries import Entries
 from dfa_router.rabbitmq.sources import read_source
@@ -27,7 +26,6 @@ __all__ = [
     "emqx_rules",
     "name_permissions",
     "nats_users",
-    "refusal",
     "rules_text",
     "topic_permissions",
 ]
@@ -75,33 +73,6 @@ def _texts(path: Path, section: str, names: Sequence[str]) -> list[dict[str, str
         return found
 
     return Entries(str(path), "/").read(read_document(read_source(str(path), REMEDY)), section, fields)
-
-
-_DEFAULT = "amq.default"
-"""What permissions call the default exchange."""
-
-
-def refusal(path: Path, user: str, exchange: Exchange, key: str) -> str | None:
-    """Return why RabbitMQ refuses what a user publishes, by the permissions of a definitions file; None if it does not.
-
-    Topic permissions are asked of exchanges of type ``topic`` alone, delayed ones not among them.
-
-    Raises ``InputError`` for an entry that is none, and ``EnvironmentLacksError`` without greenery.
-    """
-    found = name_permissions(path)
-    number = next((i for i, one in enumerate(found) if (one.user, one.vhost) == (user, exchange.vhost)), None)
-    if number is None:
-        return f"{user!r} has no permissions in vhost {exchange.vhost!r}"
-    if not found[number].allows("write", exchange.name or _DEFAULT):
-        return (
-            f"{user!r} may not write to exchange {exchange.name!r}: {found[number].write!r} (permissions[{number}]) does not match "
-            "its name"
-        )
-    place = user, exchange.vhost, exchange.name
-    for at, topic in enumerate(topic_permissions(path) if exchange.type == "topic" else ()):
-        if (topic.user, topic.vhost, topic.exchange) == place and not topic.may_publish(key):
-            return f"{user!r} may not publish {key!r}: {topic.write!r} (topic_permissions[{at}]) does not match it"
-    return None
 
 
 def access_list(path: Path) -> AccessList:

@@ -11,16 +11,22 @@ Source: the broker's documentation of access control, and the broker, asked. Wha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from dfa_router.permissions.expressions import Expression, expression
 from dfa_router.permissions.leaks import Leak, leak
+from dfa_router.rabbitmq.declared import Exchange
 from dfa_router.reference.naive import matches
 
-__all__ = ["Permission", "TopicPermission", "may_receive", "read_leak"]
+__all__ = ["Permission", "TopicPermission", "may_receive", "read_leak", "refusal"]
 
 _NOTHING = "^$"
 """What the broker reads in place of an empty expression."""
+
+_DEFAULT = "amq.default"
+"""What permissions call the default exchange."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +83,41 @@ class TopicPermission:
             if value is not None:
                 pattern = pattern.replace(name, value)
         return expression(pattern)
+
+
+def refusal(
+    names: Sequence[Permission],
+    topics: Sequence[TopicPermission],
+    user: str,
+    exchange: Exchange,
+    key: str,
+    *,
+    operation: Literal["write", "read"] = "write",
+    client_id: str | None = None,
+) -> str | None:
+    """Return why the broker refuses that a user publishes (``write``) or binds (``read``) with a key, or None if it does not.
+
+    ``names`` and ``topics`` are all permissions of the broker. Those for topics are asked of exchanges of type ``topic`` alone,
+    delayed ones not among them. Who binds also needs the permission to write to the queue, which is not asked here.
+    """
+    number = next((i for i, one in enumerate(names) if (one.user, one.vhost) == (user, exchange.vhost)), None)
+    if number is None:
+        return f"{user!r} has no permissions in vhost {exchange.vhost!r}"
+    publishes = operation == "write"
+    if not names[number].allows(operation, exchange.name or _DEFAULT):
+        may_not = "write to" if publishes else "read from"
+        pattern = names[number].write if publishes else names[number].read
+        return f"{user!r} may not {may_not} exchange {exchange.name!r}: {pattern!r} (permissions[{number}]) does not match its name"
+    place = user, exchange.vhost, exchange.name
+    for at, topic in enumerate(topics if exchange.type == "topic" else ()):
+        allows = topic.may_publish if publishes else topic.may_bind
+        if (topic.user, topic.vhost, topic.exchange) == place and not allows(key, client_id):
+            pattern = topic.write if publishes else topic.read
+            return (
+                f"{user!r} may not {'publish' if publishes else 'bind'} {key!r}: {pattern!r} (topic_permissions[{at}]) does not "
+                "match it"
+            )
+    return None
 
 
 def may_receive(permission: TopicPermission, key: str, bindings: tuple[str, ...]) -> str | None:

@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dfa_router.errors import InputError
+from dfa_router.errors import InputError, OptionError
 from dfa_router.language.dialects import MQTT
 from dfa_router.permissions.emqx import Client
-from dfa_router.permissions.files import access_list, broker_of, emqx_rules, nats_users, topic_permissions
+from dfa_router.permissions.files import (
+    access_list,
+    broker_of,
+    emqx_rules,
+    name_permissions,
+    nats_users,
+    topic_permissions,
+)
 from dfa_router.permissions.nats import may_publish, may_receive, may_subscribe
-from dfa_router.permissions.rabbitmq import TopicPermission
+from dfa_router.permissions.rabbitmq import TopicPermission, refusal
+from dfa_router.rabbitmq import Topology, load_definitions
+from dfa_router.rabbitmq.declared import Exchange
+from dfa_router.rabbitmq.names import near
 from dfa_router.reference.naive import matches
 
 __all__ = ["verdicts"]
-
-_ANYTHING = ".*"
-"""What a user of RabbitMQ may publish and bind that has no topic permission for an exchange."""
 
 
 def verdicts(
@@ -32,13 +39,14 @@ def verdicts(
 ) -> dict[str, bool]:
     """Return what the broker says, by question; ``binding`` is a subscription where the broker is not RabbitMQ.
 
-    Of a definitions file, topic permissions of all vhosts and exchanges are asked unless ``vhost`` and ``exchange`` name one.
+    Of a definitions file, the permissions for names and topics are asked: of all exchanges that the user has topic permissions
+    for, unless ``vhost`` and ``exchange`` name one. Whether the user may write to the queue that is bound is not known.
     ``broker`` and ``no_match`` are those of :func:`~dfa_router.permissions.passages.passages`. Raises ``InputError`` for a file that
-    cannot be read as rules, and for a user that the configuration of NATS does not name.
+    cannot be read as rules, and for a user or an exchange that a definitions file or the configuration of NATS does not name.
     """
     kind = broker or broker_of(path)
     if kind == "rabbitmq":
-        return _of_rabbitmq(topic_permissions(path), client, key, binding, exchange=exchange, vhost=vhost)
+        return _of_rabbitmq(path, client, key, binding, exchange=exchange, vhost=vhost)
     if kind == "nats":
         return _of_nats(path, client.user or "", key, binding)
     if kind == "emqx":
@@ -57,26 +65,47 @@ def verdicts(
 
 
 def _of_rabbitmq(
-    permissions: Sequence[TopicPermission],
-    client: Client,
-    key: str,
-    binding: str | None,
-    *,
+    path: Path, client: Client, key: str, binding: str | None, *, exchange: str | None, vhost: str | None
+) -> dict[str, bool]:
+    user, client_id = client.user or "", client.client or None
+    names, topics = name_permissions(path), topic_permissions(path)
+    known = [(one.user, one.vhost) for one in names] + [(one.user, one.vhost) for one in topics]
+    vhosts = list(dict.fromkeys(place for name, place in known if name == user))
+    if not vhosts:
+        raise InputError(f"{path}: has no permissions of a user {user!r}{near(user, (name for name, _ in known))}")
+    topology = load_definitions(path, vhost or "/")
+    found: dict[str, bool] = {}
+    for one in _asked(topology, [one for one in topics if one.user == user], exchange, vhost, vhosts):
+        where = (one.name or "the default exchange") + (f" in vhost {one.vhost}" if one.vhost != "/" else "")
+        refused = refusal(names, topics, user, one, key, client_id=client_id)
+        found[f"may publish {key} to {where}"] = refused is None and not one.internal
+        if binding is not None:
+            refused = refusal(names, topics, user, one, binding, operation="read", client_id=client_id)
+            found[f"may bind {binding} to {where}"] = refused is None and one.name != ""
+    return found
+
+
+def _asked(
+    topology: Topology,
+    topics: Sequence[TopicPermission],
     exchange: str | None,
     vhost: str | None,
-) -> dict[str, bool]:
-    user = client.user or ""
-    named = [one for one in permissions if exchange in (None, one.exchange) and vhost in (None, one.vhost)]
-    anything = TopicPermission(
-        user=user, exchange=exchange or "any exchange", vhost=vhost or "/", write=_ANYTHING, read=_ANYTHING
-    )
-    found: dict[str, bool] = {}
-    for one in [one for one in named if one.user == user] or [anything]:
-        where = one.exchange if one.vhost == "/" else f"{one.exchange} in vhost {one.vhost}"
-        found[f"may publish {key} to {where}"] = one.may_publish(key, client.client or None)
-        if binding is not None:
-            found[f"may bind {binding} to {where}"] = one.may_bind(binding, client.client or None)
-    return found
+    vhosts: Sequence[str],
+) -> list[Exchange]:
+    """Return the exchanges that are asked about: the named one, in each of some vhosts, or those that a user's topics are of."""
+    if exchange is None:
+        places = list(dict.fromkeys((one.exchange, one.vhost) for one in topics if vhost in (None, one.vhost)))
+        if not places:
+            raise OptionError(
+                f"{topology.source}: the user has no topic permissions{'' if vhost is None else f' in vhost {vhost!r}'}: name an "
+                "exchange with --exchange"
+            )
+    elif vhost is not None:
+        places = [(exchange, vhost)]
+    else:
+        having = [one for one in vhosts if (one, exchange) in topology.exchanges_by_name]
+        places = [(exchange, one) for one in having or vhosts[:1]]
+    return [topology.exchange(name, where) for name, where in places]
 
 
 def _of_nats(path: Path, user: str, key: str, binding: str | None) -> dict[str, bool]:

@@ -15,6 +15,8 @@ needs_greenery = pytest.mark.skipif(
     importlib.util.find_spec("greenery") is None, reason="needs greenery: pip install 'dfa-router[permissions]'"
 )
 ENTRY = {"user": "ann", "vhost": "/", "exchange": "events", "write": "^a"}
+EVENTS = {"name": "events", "vhost": "/", "type": "topic"}
+ALL_NAMES = {"user": "ann", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*"}
 
 
 @needs_greenery
@@ -31,7 +33,8 @@ def test_definitions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     )
     assert (unreadable["rule"], unreadable["place"]) == ("unreadable-permission", "topic_permissions[2]")
     assert "look-ahead" in unreadable["message"]
-    file.write_text(json.dumps({"topic_permissions": entries[:1]}))
+    declared = {"exchanges": [EVENTS], "permissions": [ALL_NAMES]}
+    file.write_text(json.dumps({**declared, "topic_permissions": entries[:1]}))
     asked = ["permissions", str(file), "--user", "ann", "--key", "secret.x.public", "--binding", "#.public"]
     assert run(asked) == 1
     assert capsys.readouterr().out == "may publish secret.x.public to events: no\nmay bind #.public to events: yes\n"
@@ -48,25 +51,76 @@ def test_a_note_alone_is_told_and_fails_nothing(capsys: pytest.CaptureFixture[st
 @needs_greenery
 def test_each_vhost_has_rules_of_its_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "defs.json"
+    vhosts = ("/", "b", "\x1b[2J\nc")
+    declared = {
+        "vhosts": [{"name": vhost} for vhost in vhosts],
+        "exchanges": [{**EVENTS, "name": name, "vhost": vhost} for vhost in vhosts for name in ("events", "x")],
+        "permissions": [{**ALL_NAMES, "vhost": vhost} for vhost in vhosts[:2]],
+    }
     entries = [{**ENTRY, "read": "", "vhost": vhost, "write": write} for vhost, write in (("/", "^a"), ("b", "^b"))]
-    file.write_text(json.dumps({"topic_permissions": entries}))
+    file.write_text(json.dumps({**declared, "topic_permissions": entries}))
     asked = ["permissions", str(file), "--user", "ann", "--key", "a"]
     assert run(asked) == 1
     assert capsys.readouterr().out == "may publish a to events: yes\nmay publish a to events in vhost b: no\n"
     for more, told, code in (
         (["--vhost", "/"], "may publish a to events: yes\n", 0),
         (["--vhost", "b"], "may publish a to events in vhost b: no\n", 1),
-        (["--vhost", "c"], "may publish a to any exchange in vhost c: yes\n", 0),
-        (["--exchange", "x"], "may publish a to x: yes\n", 0),
+        (["--exchange", "x"], "may publish a to x: yes\nmay publish a to x in vhost b: yes\n", 0),
+        (["--exchange", "x", "--vhost", vhosts[2]], "may publish a to x in vhost \\x1b[2J\\nc: no\n", 1),
+        (["--exchange", "", "--vhost", "/"], "may publish a to the default exchange: yes\n", 0),
+        (
+            ["--exchange", "", "--vhost", "/", "--binding", "a"],
+            "may publish a to the default exchange: yes\nmay bind a to the default exchange: no\n",
+            1,
+        ),
+        (["--exchange", "amq.rabbitmq.trace", "--vhost", "/"], "may publish a to amq.rabbitmq.trace: no\n", 1),
     ):
         assert run([*asked, *more]) == code
         assert capsys.readouterr().out == told
-    file.write_text(json.dumps({"topic_permissions": [{**ENTRY, "read": ".*", "write": ""}]}))
+    file.write_text(json.dumps({**declared, "topic_permissions": [{**ENTRY, "read": ".*", "write": ""}]}))
     assert run(asked) == 1
     assert capsys.readouterr().out == "may publish a to events: no\n"
-    file.write_text(json.dumps({"topic_permissions": [{**ENTRY, "read": ".*", "vhost": "\x1b[2J\nb"}]}))
-    assert run(asked) == 0
-    assert capsys.readouterr().out == "may publish a to events in vhost \\x1b[2J\\nb: yes\n"
+
+
+@needs_greenery
+def test_permissions_for_names_are_asked_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "defs.json"
+    permission = {**ALL_NAMES, "write": "^$", "read": "^events$"}
+    document = {
+        "exchanges": [EVENTS, {**EVENTS, "name": "x"}],
+        "permissions": [permission],
+        "topic_permissions": [{**ENTRY, "read": ".*"}],
+    }
+    file.write_text(json.dumps(document))
+    asked = ["permissions", str(file), "--user", "ann", "--key", "a", "--binding", "#"]
+    assert run(asked) == 1
+    assert capsys.readouterr().out == "may publish a to events: no\nmay bind # to events: yes\n"
+    assert run([*asked, "--exchange", "x"]) == 1
+    assert capsys.readouterr().out == "may publish a to x: no\nmay bind # to x: no\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--user", "anne"], "has no permissions of a user 'anne'; near names: 'ann'"),
+        (["--user", "ann", "--exchange", "event"], "no exchange 'event' in vhost '/'"),
+        (["--user", "ann", "--exchange", "events", "--vhost", "nosuch"], "no vhost 'nosuch'"),
+        (["--user", "bob"], "the user has no topic permissions: name an exchange with --exchange"),
+        (["--user", "ann", "--vhost", "nosuch"], "no topic permissions in vhost 'nosuch'"),
+    ],
+)
+def test_what_no_broker_could_be_asked_is_no_yes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, more: list[str], said: str
+) -> None:
+    file = tmp_path / "defs.json"
+    rules = {
+        "permissions": [ALL_NAMES, {**ALL_NAMES, "user": "bob"}],
+        "topic_permissions": [{**ENTRY, "read": ".*"}],
+    }
+    file.write_text(json.dumps({"exchanges": [EVENTS], **rules}))
+    assert run(["permissions", str(file), "--key", "a", *more]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, said in " ".join(captured.err.split())) == ("", True), captured.err
 
 
 def test_access_lists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from contextlib import closing
 from itertools import product
+from pathlib import Path
 
 import pcre2
 import pika
@@ -16,7 +17,9 @@ import pika.exceptions
 import pytest
 
 from dfa_router.permissions.dialect import UnsupportedRegexError, regular
+from dfa_router.permissions.emqx import Client
 from dfa_router.permissions.rabbitmq import Permission, TopicPermission, may_receive, read_leak
+from dfa_router.permissions.verdicts import verdicts
 from dfa_router.reference.naive import matches
 
 needs_greenery = pytest.mark.skipif(
@@ -266,3 +269,47 @@ def test_a_broker_delivers_what_the_binding_leaks() -> None:
                 channel.queue_bind(queue, "amq.topic", "secret.x.public")
     finally:
         control("delete_user", user)
+
+
+@needs_greenery
+@pytest.mark.broker
+def test_a_broker_takes_from_a_user_what_the_command_says(tmp_path: Path) -> None:
+    """Users whose permissions for names and for topics allow different things, and what each publishes."""
+    if shutil.which("rabbitmqctl") is None:
+        pytest.skip("needs RabbitMQ's command rabbitmqctl")
+    writes = {"dfa-router-none": "^$", "dfa-router-amq": "^amq", "dfa-router-topics": ".*"}
+    topic = {"vhost": "/", "exchange": "amq.topic", "write": "^a", "read": ".*"}
+    document = {
+        "users": [{"name": user, "password": "p", "tags": []} for user in writes],
+        "permissions": [
+            {"user": user, "vhost": "/", "configure": "", "write": write, "read": ""} for user, write in writes.items()
+        ],
+        "topic_permissions": [{"user": user, **topic} for user in list(writes)[::2]],
+    }
+    file = tmp_path / "defs.json"
+    file.write_text(json.dumps(document))
+
+    def control(*arguments: str, given: str = "") -> None:
+        line = ["rabbitmqctl", "--quiet", *arguments]
+        ran = subprocess.run(line, input=given, capture_output=True, text=True, check=False)
+        if ran.returncode:
+            pytest.skip(f"needs a running RabbitMQ: {ran.stdout[:200]}{ran.stderr[:200]}")
+
+    control("import_definitions", given=json.dumps(document))
+    try:
+        for user, exchange, key in product(writes, ["", "amq.direct", "amq.topic", "amq.rabbitmq.trace"], "ab"):
+            told = verdicts(file, Client(user=user), key, exchange=exchange)
+            parameters = pika.ConnectionParameters("127.0.0.1", credentials=pika.PlainCredentials(user, "p"))
+            with closing(pika.BlockingConnection(parameters)) as connection:
+                channel = connection.channel()
+                channel.confirm_delivery()
+                code = 0
+                try:
+                    channel.basic_publish(exchange, key, b"")
+                except pika.exceptions.ChannelClosedByBroker as error:
+                    code = error.reply_code
+            assert code in {0, 403}
+            assert list(told.values()) == [code == 0], (user, exchange, key)
+    finally:
+        for user in writes:
+            control("delete_user", user)
