@@ -7,7 +7,6 @@ report without one is worth little.
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ import click
 
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.interrupts import terminable
+from dfa_router.cli.streams import guarded_streams
 from dfa_router.cli.terminal import Terminal, stderr_console
 from dfa_router.errors import InputError, RouterError
 from dfa_router.siblings import ShadowedError
@@ -56,7 +56,7 @@ def begin(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) ->
 def run_group(group: click.Group, arguments: Sequence[str] | None, prog_name: str, since: float | None = None) -> int:
     """Run a command line and return its exit code."""
     settings, terminated = _Settings(since=since), threading.Event()
-    with terminable(terminated, lasting=since is not None):
+    with terminable(terminated, lasting=since is not None), guarded_streams():
         return _run(group, arguments, prog_name, settings, terminated)
 
 
@@ -70,6 +70,8 @@ def _run(
     errors = stderr_console(soft_wrap=True)
     try:
         code = group.main(args=arguments, prog_name=prog_name, standalone_mode=False, obj=settings)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         return ExitCode.USAGE
@@ -82,9 +84,6 @@ def _run(
         errors.print("error:", style="bold red", end=" ")
         errors.print(str(error))
         return ExitCode.USAGE if isinstance(error, InputError) else ExitCode.ENVIRONMENT
-    except BrokenPipeError:  # the program that reads our stdout has ended, as head does: no error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.OK
     if (
         code == ExitCode.INTERRUPTED and terminated.is_set()
     ):  # the command ended by itself, with a result of what it did
