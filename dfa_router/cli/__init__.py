@@ -1,6 +1,6 @@
 """The command ``dfa-router``.
 
-Results go to stdout and everything meant for people to stderr. Exit codes are those of
+Results go to stdout, reports among them; what is told meanwhile, as progress and warnings, goes to stderr. Exit codes are those of
 :class:`dfa_router.cli.exit_codes.ExitCode`.
 """
 

@@ -35,7 +35,7 @@ def app(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> N
     """Answer who gets which message, from a broker's binding table.
 
     Exit codes: 0 fine, 1 something was found (a wrong answer, or what --fail-on names), 2 wrong usage or input, 3 the
-    machine lacks something, 130 interrupted, 143 terminated. NO_COLOR switches colours off.
+    machine lacks something, 130 interrupted, 143 terminated. Results go to stdout, progress and warnings to stderr. NO_COLOR switches colours off.
     """
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 

@@ -16,6 +16,7 @@ from dfa_router.cli.definition_options import broker_option, definitions_option,
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown, table_of, title
+from dfa_router.cli.terminal import write_report
 from dfa_router.inspection.audit import SIZES, Audit, Traffic, audit_of
 from dfa_router.inspection.times import NAMES
 from dfa_router.logs.formats import FORMATS, format_of
@@ -87,12 +88,12 @@ def audit(
     with terminal.progress(units={"routing": "messages"}) as report:
         plan = None if messages is None or kind is None else plan_log(messages, kind, report=report)
         found = audit_of(topology, plan, vhost=vhost, report=report)
-    for part in _parts(found, top or None):
-        terminal.show(part)
-    if html is not None:
-        terminal.show(_written(html, found, topology))
     if as_json:
         click.echo(json.dumps(asdict(found), ensure_ascii=False))
+    else:
+        write_report(_parts(found, top or None))
+    if html is not None:
+        terminal.show(_written(html, found, topology))
     if found.has_found:
         context.exit(ExitCode.FOUND)
 

@@ -15,6 +15,7 @@ from dfa_router.cli.definition_options import broker_option, listing_option, vho
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown, table_of, title
+from dfa_router.cli.terminal import write_report
 from dfa_router.inspection.comparison import Comparison, Sample, compare_messages
 from dfa_router.inspection.imports import Declared, Import, declared_differences, import_over
 from dfa_router.inspection.witnesses import Change, Changes, changes_between
@@ -83,8 +84,6 @@ def diff(
         if messages is not None and kind is not None:
             plan = plan_log(messages, kind, report=report)
             compared = compare_messages(before, after, plan, vhost=vhost, report=report)
-    for part in _parts(changes, added, removed, imported, compared, top or None):
-        terminal.show(part)
     if as_json:
         machine = {
             **asdict(changes),
@@ -94,6 +93,8 @@ def diff(
             "messages": None if compared is None else _machine(compared),
         }
         click.echo(json.dumps(machine, ensure_ascii=False))
+    else:
+        write_report(_parts(changes, added, removed, imported, compared, top or None))
     if changes.changes or changes.unsearched or imported.failures or (compared is not None and compared.moved):
         context.exit(ExitCode.FOUND)
 

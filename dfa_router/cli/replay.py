@@ -16,6 +16,7 @@ from dfa_router.cli.definition_options import broker_option, definitions_option,
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown
+from dfa_router.cli.terminal import write_report
 from dfa_router.inspection.replay import CAUSES, Difference, Replay
 from dfa_router.inspection.replay import replay as replayed
 from dfa_router.logs.formats import format_of
@@ -66,11 +67,11 @@ def replay(
     format_of(trace, "trace")
     with terminal.progress(units={"routing": "messages"}) as report:
         found = replayed(topology, plan_log(trace, "trace", report=report), report=report)
-    for part in _parts(found, top):
-        terminal.show(part)
     if as_json:
         causes = {one.cause: CAUSES[one.cause] for one in found.differences}
         click.echo(json.dumps({**asdict(found), "causes": causes}, ensure_ascii=False))
+    else:
+        write_report(_parts(found, top))
     if found.differing:
         context.exit(ExitCode.FOUND)
 

@@ -115,6 +115,8 @@ def route(
     A trace log of RabbitMQ (.log, in JSON or as text) is read as columns; what clients published is routed, and what queues
     delivered is left out.
 
+    The result lies in the folder, so that the summary is a message and goes to stderr; --json writes it to stdout.
+
     Exit codes: 0 routed, 1 what --fail-on names was found, 2 wrong usage or input, 3 the machine lacks something, the job
     failed, or something appeared at --out meanwhile (then the result is kept beside it, and the message says where), 130
     interrupted, 143 terminated.

@@ -40,7 +40,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--debug", is_flag=True, help="Show the traceback of an error."),
         click.option("-v", "--verbose", is_flag=True, help="Show all warnings, and what is going on."),
-        click.option("-q", "--quiet", is_flag=True, help="Show errors only."),
+        click.option("-q", "--quiet", is_flag=True, help="Show the result and errors only."),
     ):
         command = option(command)
     return command

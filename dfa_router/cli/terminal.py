@@ -1,9 +1,9 @@
-"""What commands show to people, on stderr: lines, tables and progress."""
+"""What commands show to people: reports, which are results, on stdout; other lines, tables and progress on stderr."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -15,15 +15,27 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Terminal", "stderr_console"]
+__all__ = ["Terminal", "stderr_console", "write_report"]
 
 _NOW_AND_THEN = 10.0
 """Seconds between two lines of progress where there is no terminal to redraw."""
 
 
 def stderr_console(*, soft_wrap: bool = False) -> Console:
+    """Return what writes messages."""
+    return _console(stderr=True, soft_wrap=soft_wrap)
+
+
+def write_report(parts: Iterable[RenderableType]) -> None:
+    """Write a report to stdout, also where the user wants quiet: it is what was asked for."""
+    console = _console()
+    for part in parts:
+        console.print(part, soft_wrap=isinstance(part, str))
+
+
+def _console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
     """Return what writes text as it is: names may look like rich's markup, as ``a[/b]`` does, or like an emoji, as ``:key:``."""
-    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap)
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,29 @@ def test_replay_tells_machines_and_people(known: str, tmp_path: Path, capsys: py
     assert run(["replay", "--definitions", other, "--trace", str(DATA)]) == 2  # it has a file that is no trace
     assert "README.md: is no trace log" in capsys.readouterr().err
     assert run(["replay", "--definitions", other, "--trace", str(DATA / "*.log")]) == 1
-    assert "6 messages: missing-binding queue 'q1'" in capsys.readouterr().err
+    assert "6 messages: missing-binding queue 'q1'" in capsys.readouterr().out
+
+
+def test_a_report_is_a_result(known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is on stdout, also for who wants quiet, and alone there; what is told meanwhile is not."""
+    other = definitions(tmp_path / "other.json", ("x", "a.*", "q1"), ("x", "*.b", "q.ü"), x={})
+    for line, said in (
+        (["diff", known, other], "who gets other messages"),
+        (["audit", "--definitions", known, "--messages", str(TRACE)], "hottest bindings"),
+        (["replay", "--definitions", other, "--trace", str(TRACE)], "routed otherwise"),
+    ):
+        run(line)
+        told = capsys.readouterr()
+        assert said in told.out
+        assert said not in told.err
+        assert " ..." in told.err
+        assert " ..." not in told.out
+        run(["--quiet", *line])
+        assert capsys.readouterr() == (told.out, "")
+        run([*line, "--json"])
+        machine = capsys.readouterr()
+        assert json.loads(machine.out)
+        assert said not in machine.err
 
 
 def test_what_is_not_there_is_named(known: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +83,7 @@ def test_what_is_not_there_is_named(known: str, capsys: pytest.CaptureFixture[st
 
 def test_a_diff_of_nothing_and_of_something(known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", known, known, "--messages", str(TRACE)]) == 0
-    assert "no message goes elsewhere" in capsys.readouterr().err
+    assert "no message goes elsewhere" in capsys.readouterr().out
     many = definitions(tmp_path / "many.json", ("x", "#.a.#.b.#", "q1"), ("x", "*.b", "q.ü"), x={})
     assert run(["diff", known, many, "--messages", str(TRACE), "--json"]) == 1
     said = capsys.readouterr()
@@ -69,10 +91,11 @@ def test_a_diff_of_nothing_and_of_something(known: str, tmp_path: Path, capsys: 
     assert told["import"]["failures"][0]["since"] == "4.3.5"
     assert told["import"]["staying"] == ["x --a.#--> q1"]
     assert told["messages"]["moved"] == sum(one["lost"] for one in told["messages"]["queues"] if one["queue"] == "q1")
-    assert "the import into RabbitMQ 4.3.5 or later ends in an error at bindings[0]" in said.err
     assert {(one["destination"], one["gained"], one["key"]) for one in told["changes"] if one["kind"] == "queue"} >= {
         ("q1", False, "a")
     }
+    assert run(["diff", known, many]) == 1
+    assert "the import into RabbitMQ 4.3.5 or later ends in an error at bindings[0]" in capsys.readouterr().out
 
 
 def test_a_queue_that_is_gone_is_told_and_what_was_not_searched(
@@ -83,7 +106,7 @@ def test_a_queue_that_is_gone_is_told_and_what_was_not_searched(
     exchange["h"] = {"type": "headers", "arguments": {"alternate-exchange": "b"}}
     new = definitions(tmp_path / "new.json", ("a", "#", "p"), ("b", "#", "r"), **exchange)
     assert run(["diff", old, new]) == 1
-    said = " ".join(capsys.readouterr().err.split())
+    said = " ".join(capsys.readouterr().out.split())
     assert "no message goes elsewhere" not in said
     assert "(default) loses queue q q" in said
     assert "h of /: 'h', where the key alone does not decide, changed (alternate exchange)" in said
@@ -103,7 +126,7 @@ def test_names_give_no_orders_to_a_terminal(tmp_path: Path, capsys: pytest.Captu
         ["audit", "--definitions", new, "--messages", str(log), "--html", str(tmp_path / "page.html")],
     ):
         assert run(arguments) == 1
-        assert "\x1b" not in capsys.readouterr().err
+        assert "\x1b" not in "".join(capsys.readouterr())
     assert "<script>" not in (tmp_path / "page.html").read_text("utf-8")
 
 
@@ -116,7 +139,7 @@ def test_a_trace_gives_no_orders_to_a_terminal(known: str, tmp_path: Path, capsy
         json.dumps({**record, "timestamp": f"now{order}", "routing_keys": [order], "routed_queues": [order]}) + "\n"
     )
     assert run(["replay", "--definitions", known, "--trace", str(trace)]) == 1
-    said = capsys.readouterr().err
+    said = capsys.readouterr().out
     assert "now\\x1b" in said
     assert all(line.isprintable() for line in said.splitlines())
 
@@ -126,12 +149,12 @@ def test_names_that_look_like_markup_stay_as_they_are(tmp_path: Path, capsys: py
     old = definitions(tmp_path / "old.json", *(("x", key, "q") for key in keys), ("x", "b", "q"), x={})
     new = definitions(tmp_path / "new.json", ("x", "b", "q"), x={})
     assert run(["diff", old, new]) == 1
-    said = capsys.readouterr().err
+    said = capsys.readouterr().out
     assert said[said.index("these bindings stay") :].splitlines()[1:] == [f"x --{key}--> q" for key in keys]
     log = tmp_path / "log.jsonl"
     log.write_text(json.dumps({"exchange": "x", "routing_key": "b"}) + "\n")
     assert run(["audit", "--definitions", old, "--messages", str(log)]) == 0
-    said = capsys.readouterr().err
+    said = capsys.readouterr().out
     assert said[said.index("bindings that matched nothing\n") :].splitlines()[1:] == [
         f"bindings[{n}]: x --{key}--> q" for n, key in enumerate(keys)
     ]

@@ -267,6 +267,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert page.read_text("utf-8").count("<svg") >= 3
     log.write_text('{"exchange": "x", "routing_key": "b"}\n')
     assert run(arguments) == 1
-    shown = capsys.readouterr().err
+    shown = capsys.readouterr().out
     assert "bindings[0]: x --a.#--> q" in shown
     assert run([*arguments, "--html", str(tmp_path / "no" / "audit.html")]) == 2
