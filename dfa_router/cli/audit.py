@@ -163,6 +163,8 @@ def _traffic(traffic: Traffic, top: int | None) -> Iterator[RenderableType]:
     table.add_column(justify="right")
     for name in ("messages", "routed", "unroutable", "undecided", "copies"):
         table.add_row(name, f"{getattr(traffic, name):,}")
+    if traffic.problem_rows:
+        table.add_row("rows with problems", f"{traffic.problem_rows:,}")
     idle_queues = sum(not one.messages for one in traffic.queues)
     idle_bindings = sum(not one.messages for one in traffic.bindings)
     table.add_row("queues that got nothing", f"{idle_queues:,} of {len(traffic.queues):,}")

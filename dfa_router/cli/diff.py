@@ -203,6 +203,8 @@ def _compared(compared: Comparison, top: int | None) -> Iterator[RenderableType]
         ("undecided (they reach exchanges that are not simulated)", compared.undecided),
     ):
         table.add_row(label, f"{count:,}")
+    if compared.problem_rows:
+        table.add_row("rows with problems", f"{compared.problem_rows:,}")
     yield table
     if compared.queues:
         yield title("queues that gain or lose messages")

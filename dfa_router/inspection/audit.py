@@ -86,6 +86,7 @@ class Traffic:
     undecided: int = 0
     """Messages that no queue gets so far, and that reach an exchange that is not simulated."""
     problem_rows: int = 0
+    """Rows with something wrong, such as a line that could not be read, or an exchange that is not there."""
     copies: int = 0
     fan_out: dict[int, int] = field(default_factory=dict)
     """For each number of copies the messages that have so many."""
@@ -225,7 +226,10 @@ def _count(marked: Marked, columns: dict[str, Any], sizes: Any, times: Any, vhos
         copies=int((messages * copies).sum()),
     )
     if unroutable.any():
-        rows = pa.array(np.flatnonzero(unroutable))
+        # A line that could not be read names nothing that anybody could look for.
+        named = ~(_is_null(exchanges) & _is_null(keys))
+        part.totals["other_unroutable"] += int((unroutable & ~named).sum())
+        rows = pa.array(np.flatnonzero(unroutable & named))
         place = pa.nulls(len(rows), pa.string()).fill_null(vhost) if vhosts is None else text_of(vhosts).take(rows)
         some = pa.table({"v": place, "x": text_of(exchanges).take(rows), "k": text_of(keys).take(rows)})
         grouped = some.group_by(["v", "x", "k"], use_threads=False).aggregate([([], "count_all")])
@@ -245,6 +249,10 @@ def _add(keys: Counter[Any], more: Counter[Any]) -> int:
         else:
             left += count
     return left
+
+
+def _is_null(column: Any) -> Any:
+    return column.is_null().combine_chunks().to_numpy(zero_copy_only=False)
 
 
 def _grouped(values: Any, weights: Any) -> tuple[list[int], list[int]]:

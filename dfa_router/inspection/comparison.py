@@ -66,6 +66,8 @@ class Comparison:
     """Messages that fewer queues get than before, and that some queue still gets."""
     undecided: int = 0
     """Messages that reach an exchange that is not simulated, before or after; what is known of them is counted."""
+    problem_rows: int = 0
+    """Rows with something wrong for both topologies, such as a line that could not be read."""
     queues: list[QueueChange] = field(default_factory=list)
     """Those that gain or lose any message, most messages first."""
     unroutable_samples: list[Sample] = field(default_factory=list)
@@ -99,6 +101,8 @@ def compare_messages(
             some = [columns.pop(key, None) for key in ("exchange", "routing_key", "vhost")]
             batches = [router.route_batch(*some, vhost=vhost, **columns) for router in routers]
             _count(routers, batches, given, counts)
+            troubled = [batch.problem.is_valid().to_numpy(zero_copy_only=False) for batch in batches]
+            counts.totals["problem_rows"] += int((troubled[0] & troubled[1]).sum())
         return counts
 
     totals: Counter[str] = Counter()

@@ -69,6 +69,25 @@ def test_a_report_is_a_result(known: str, tmp_path: Path, capsys: pytest.Capture
         assert said not in machine.err
 
 
+def test_rows_that_could_not_be_read_are_told(known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"exchange": "x", "routing_key": "a.b"}\nno JSON\n{"exchange": "x"}\n')
+    assert run(["audit", "--definitions", known, "--messages", str(log)]) == 1
+    told = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["rows", "with", "problems", "2"] in told
+    assert ["x", "null", "none", "1"] in told
+    assert ["null", "null", "none", "1"] not in told
+    run(["audit", "--definitions", known, "--messages", str(log), "--json"])
+    traffic = json.loads(capsys.readouterr().out)["traffic"]
+    assert (traffic["unroutable"], traffic["problem_rows"], traffic["other_unroutable"]) == (2, 2, 1)
+    assert run(["diff", known, known, "--messages", str(log)]) == 0
+    assert ["rows", "with", "problems", "2"] in [line.split() for line in capsys.readouterr().out.splitlines()]
+    log.write_text('{"exchange": "x", "routing_key": "a.b"}\n')
+    for command in (["audit", "--definitions", known], ["diff", known, known]):
+        run([*command, "--messages", str(log)])
+        assert "problems" not in capsys.readouterr().out
+
+
 def test_what_is_not_there_is_named(known: str, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (
         ["replay", "--definitions", known, "--trace", "/no/such.log"],
