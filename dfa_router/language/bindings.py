@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 from dfa_router.errors import BindingError, PatternError
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
+from dfa_router.listed import Listed
 
 __all__ = ["Binding", "FirstBindings", "binding_set", "pattern_bytes"]
 
@@ -29,7 +30,7 @@ class Binding(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FirstBindings(Sequence[Binding]):
+class FirstBindings(Listed[Binding]):
     """The first bindings of a list that is only appended to: as they are now, in constant time.
 
     >>> growing = [Binding("a.*", "x")]
@@ -45,14 +46,9 @@ class FirstBindings(Sequence[Binding]):
     def __len__(self) -> int:
         return self.length
 
-    @overload
-    def __getitem__(self, index: int) -> Binding: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Binding, ...]: ...
-    def __getitem__(self, index: int | slice) -> Binding | tuple[Binding, ...]:
-        if isinstance(index, slice):
-            return tuple(self.growing[i] for i in range(*index.indices(self.length)))
-        return self.growing[range(self.length)[index]]
+    def at(self, position: int) -> Binding:
+        """Return the binding at a position."""
+        return self.growing[position]
 
     def __iter__(self) -> Iterator[Binding]:
         return islice(self.growing, self.length)

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
 from dfa_router.language.bindings import Binding
+from dfa_router.listed import Listed
 
 __all__ = ["FlatBindings", "Texts", "flat"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Texts(Sequence[str]):
+class Texts(Listed[str]):
     """Many strings as UTF-8 in one array: text i is ``data[offsets[i]:offsets[i + 1]]``."""
 
     offsets: npt.NDArray[np.int64]
@@ -32,14 +32,9 @@ class Texts(Sequence[str]):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
-        if isinstance(index, slice):
-            return tuple(self[i] for i in range(*index.indices(len(self))))
-        return self.encoded(range(len(self))[index]).decode()
+    def at(self, position: int) -> str:
+        """Return the text at a position."""
+        return self.encoded(position).decode()
 
     def __iter__(self) -> Iterator[str]:
         data = self.data.tobytes()
@@ -51,7 +46,7 @@ class Texts(Sequence[str]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FlatBindings(Sequence[Binding]):
+class FlatBindings(Listed[Binding]):
     """A binding set as flat text.
 
     >>> bindings = flat([Binding("a.*", "x"), Binding("#", "y"), Binding("b", "x")])
@@ -69,14 +64,9 @@ class FlatBindings(Sequence[Binding]):
     def __len__(self) -> int:
         return len(self.codes)
 
-    @overload
-    def __getitem__(self, index: int) -> Binding: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Binding, ...]: ...
-    def __getitem__(self, index: int | slice) -> Binding | tuple[Binding, ...]:
-        if isinstance(index, slice):
-            return tuple(self[i] for i in range(*index.indices(len(self))))
-        return Binding(self.patterns[index], self.names[int(self.codes[index])])
+    def at(self, position: int) -> Binding:
+        """Return the binding at a position."""
+        return Binding(self.patterns.at(position), self.names.at(int(self.codes[position])))
 
     def __iter__(self) -> Iterator[Binding]:
         names = tuple(self.names)

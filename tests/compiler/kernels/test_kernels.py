@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import random
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from itertools import count, islice, product
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -28,7 +23,6 @@ from compiler.machine.program import make_program
 from compiler.machine.simulator import Simulator
 from compiler.machine.single_keys import ONE_BYTES
 from compiler.machine.walker import Walker
-from compiler.values import KeyColumn
 from tests.borders import KEY_COUNTS, LENGTHS, WORD_COUNTS, between
 from tests.compiler.machines import KEYS, PATTERNS, answers, assert_same_automaton, column, without_bits
 
@@ -315,154 +309,6 @@ def test_an_empty_column_and_no_column() -> None:
     assert len(machine.match_batch([]).set_ids) == 0
 
 
-def test_kernels_compile_for_one_signature_each() -> None:
-    """Whatever the caller's arrays are like (writable or not, with nulls or without), nothing is compiled twice."""
-    from compiler.kernels.simulate_bits import simulate_bits
-    from compiler.kernels.simulate_pairs import simulate
-    from compiler.kernels.walk import walk
-    from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
-
-    nfa = build_nfa([[b"a"]])
-    plain = column([b"a", b"b"])
-    writable = KeyColumn(plain.offsets.copy(), plain.data.copy(), None)
-    shifted = np.empty(4 * 3 + 1, np.uint8)[1:].view(np.int32)  # a buffer that begins at an odd address
-    shifted[:] = plain.offsets
-    with patch("compiler.machine.walker.QUIET_KEYS", 1), patch("compiler.machine.dense_rows.QUIET_KEYS", 1):
-        for machine in (LazyDfa(nfa, b".", 1 << 20), Simulator(nfa, b"."), without_bits(Simulator(nfa, b"."))):
-            machine.match_batch([plain, writable, KeyColumn(shifted, plain.data, plain.valid)])
-            machine.match_batch([plain, writable, KeyColumn(shifted, plain.data, plain.valid)])
-            machine.match(b"a")
-    kernels: list[Any] = [walk, walk_dense_rows, fill_dense_rows, simulate, simulate_bits]
-    assert [len(kernel.signatures) for kernel in kernels] == [1] * len(kernels)
-
-
-def test_all_kernels_that_python_calls_can_be_compiled_beforehand() -> None:
-    """In a process of its own, where no other test has called them."""
-    code = """
-from compiler.kernels.gathering import gather_ends, gather_keys
-from compiler.kernels.key_store import look_up_stored, store_keys
-from compiler.kernels.screening import screen
-from compiler.kernels.simulate_bits import simulate_bits
-from compiler.kernels.simulate_pairs import simulate
-from compiler.kernels.remembered import ask_remembered
-from compiler.kernels.single import match_one
-from compiler.kernels.single_sealed import match_one_sealed
-from compiler.kernels.walk import walk
-from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
-from compiler.prepare import compile_kernels
-
-compile_kernels()
-kernels = (screen, simulate_bits, simulate, walk, fill_dense_rows, walk_dense_rows)
-kernels += look_up_stored, store_keys, gather_ends, gather_keys
-print([len(kernel.signatures) for kernel in kernels])
-print([builtin.compiled for builtin in (ask_remembered, match_one, match_one_sealed)])
-"""
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said == f"{[1] * 10}\n{[True] * 3}\n"
-
-
-def test_a_set_that_makes_states_for_every_word_is_simulated_early() -> None:
-    """64 patterns of stars behind a hash: the DFA is given up after a few thousand states, far below its bound."""
-    rng = np.random.default_rng(3)
-    nfa = build_nfa([[Wildcard.MANY, rng.choice([b"a", b"b"]), *[Wildcard.ONE] * (3 + i % 5)] for i in range(64)])
-    keys = [b".".join(rng.choice([b"a", b"b", b"c"], 20)) for _ in range(5000)]
-    machine = LazyDfa(nfa, b".", 64 << 20)
-    assert answers(machine, keys) == answers(Simulator(nfa, b"."), keys)
-    assert machine.stats().fallbacks > 4000
-    assert machine.stats().states < 5000
-
-
-def test_a_small_set_whose_words_repeat_stays_with_the_dfa() -> None:
-    nfa = build_nfa([[b"w%d" % i, Wildcard.ONE] for i in range(200)])
-    keys = [b"w%d.x" % (i % 300) for i in range(50_000)]
-    machine = LazyDfa(nfa, b".", 1 << 20)
-    assert answers(machine, keys) == [[i % 300] if i % 300 < 200 else [] for i in range(50_000)]
-    assert machine.stats().fallbacks == 0
-
-
-def test_patterns_that_no_machine_word_holds_are_simulated_all_the_same() -> None:
-    """63 tokens fit beside the end bit; 64 do not, and the whole set goes by pairs."""
-    for length in between(WORD_COUNTS, 1, 129):
-        nfa = build_nfa([[b"a"] * length, [Wildcard.MANY, b"b"]])
-        assert (bit_program(nfa) is None) == (length > 63)
-        keys = [b".".join([b"a"] * n) for n in (length - 1, length, length + 1)] + [b"a.b"]
-        assert answers(Simulator(nfa, b"."), keys) == [[], [0], [], [1]]
-
-
-@pytest.mark.parametrize("capacity", [3000, 60_000, 1 << 20])
-def test_several_threads_for_one_batch(capacity: int) -> None:
-    """The same answers in the same order as one thread gives, over columns cut anywhere, and one bound for all caches."""
-    nfa = build_nfa([[b"w%d" % i, Wildcard.ONE, Wildcard.MANY] for i in range(3000)])
-    keys = [b"w%d.x.%d" % (i % 5000, i) if i % 11 else None for i in range(30_000)]
-    columns = [column(keys[:7]), column([]), column(keys[7:20_000]), column(keys[20_000:])]
-    one = LazyDfa(nfa, b".", capacity).match_batch(columns)
-    machine = LazyDfa(nfa, b".", capacity)
-    machine.match_batch(columns)  # the first cache has the whole capacity, and must give some of it up
-    for threads in (2, 3, 7):
-        several = machine.match_batch(columns, threads=threads)
-        for row in range(0, len(keys), 17):
-            left, right = one.set_ids[row], several.set_ids[row]
-            assert (left < 0) == (right < 0)
-            if left >= 0:
-                a = one.positions[one.offsets[left] : one.offsets[left + 1]]
-                b = several.positions[several.offsets[right] : several.offsets[right + 1]]
-                assert a.tolist() == b.tolist()
-        assert machine.stats().bytes <= capacity
-        assert machine.stats().capacity == capacity
-    assert machine.stats().keys == 4 * len(keys)
-
-
-def test_threads_may_share_a_machine() -> None:
-    nfa = build_nfa([[b"a", Wildcard.MANY], [Wildcard.MANY, b"b"]])
-    machine = LazyDfa(nfa, b".", 3000)
-    keys = [b"a.%d.b" % i for i in range(500)] + [b"x.%d" % i for i in range(500)]
-    results: list[bool] = []
-    threads = [
-        threading.Thread(target=lambda: results.append(answers(machine, keys) == [[0, 1]] * 500 + [[]] * 500))
-        for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [True] * 8
-
-
-def test_the_same_keys_come_to_the_same_caches() -> None:
-    """A second pass with three threads finds all built, whichever of them is done first."""
-    nfa = build_nfa([[b"w%d" % i, Wildcard.ONE, b"z%d" % (i % 7)] for i in range(3000)])
-    columns = [column([b"w%d.x.z%d" % (i // 10, i % 5) for i in range(30_000)])]
-    for _ in range(10):
-        machine = LazyDfa(nfa, b".", 1 << 24)
-        machine.match_batch(columns, threads=3)
-        built = machine.stats().misses
-        for _ in range(3):
-            machine.match_batch(columns, threads=3)
-        assert machine.stats().misses == built > 0
-
-
-def test_two_who_want_several_threads_do_not_wait_for_each_other() -> None:
-    nfa = build_nfa([[b"a", Wildcard.MANY], [Wildcard.MANY, b"b"]])
-    machine = LazyDfa(nfa, b".", 1 << 20)
-    keys: list[bytes | None] = [b"a.%d.b" % i for i in range(20_000)]
-    results: list[bool] = []
-
-    def ask(count: int) -> None:
-        for _ in range(5):
-            found = machine.match_batch([column(keys)], threads=count)
-            last = found.set_ids[-1]
-            results.append(found.positions[found.offsets[last] : found.offsets[last + 1]].tolist() == [0, 1])
-            machine.stats()
-            results.append(machine.match(b"a.b") == (0, 1))
-
-    threads = [threading.Thread(target=ask, args=(count,), daemon=True) for count in (2, 3, 2, 4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=120)
-    assert results == [True] * 40
-
-
 def test_pickles_without_its_cache() -> None:
     nfa = build_nfa([[b"w%d" % i] for i in range(1000)])
     machine = LazyDfa(nfa, b".", 1 << 20)
@@ -473,49 +319,3 @@ def test_pickles_without_its_cache() -> None:
     copy = pickle.loads(pickle.dumps(machine))
     assert copy.stats().states == 0
     assert answers(copy, keys) == expected
-
-
-def test_importing_compiles_nothing_and_is_light() -> None:
-    """An import loads neither numba nor networkx: both come with the first use."""
-    code = (
-        "import sys, dfa_router; print([m for m in ('numba', 'networkx', 'pyspark', 'graphviz') if m in sys.modules])"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
-
-
-def test_without_the_jit_the_twin_answers() -> None:
-    """With NUMBA_DISABLE_JIT=1 the same calls give the same answers, from plain Python."""
-    code = """
-import dfa_router as dr
-bindings = [("a.*.b", "x"), ("#.b", "y"), ("a.#", "z"), ("", "e")]
-keys = ["a.q.b", "", "a", "b", "a.b", "q", None]
-for engine in ("dfa", "nfa"):
-    router = dr.compile(bindings, engine=engine)
-    print(router.match_batch(keys).destinations().to_pylist(), router.match("a.q.b"), router.any("q"))
-"""
-    runs = []
-    for disabled in ("0", "1"):
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
-        runs.append(
-            subprocess.run(
-                [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
-            ).stdout
-        )
-    assert runs[0] == runs[1]
-    assert "[['x', 'y', 'z'], ['e'], ['z'], ['y'], ['y', 'z'], [], None] ('x', 'y', 'z') False" in runs[0]
-
-
-def test_a_large_set_that_only_builds_is_simulated_long_before_its_cache_is_full() -> None:
-    rng = random.Random(5)
-    words = [b"w%d" % i for i in range(60)]
-    patterns: list[list[Token]] = [
-        [Wildcard.MANY, rng.choice(words), *[Wildcard.ONE] * rng.randrange(3), rng.choice(words)] for _ in range(5000)
-    ]
-    keys: list[bytes | None] = [b".".join(rng.choices(words, k=12)) for _ in range(14_000)]
-    nfa = build_nfa(patterns)
-    assert bit_program(nfa) is None
-    machine = LazyDfa(nfa, b".", 1 << 30)
-    assert answers(machine, keys) == answers(Simulator(nfa, b"."), keys)
-    counters = machine.stats()
-    assert counters.clears == 0
-    assert counters.fallbacks > 1000
