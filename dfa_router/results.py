@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from compiler.once import once
 from compiler.values import SetBatch
@@ -133,7 +132,10 @@ class Matches:
             offsets = np.zeros(len(offsets), np.int32)
             np.cumsum(np.bincount(sets[first], minlength=len(offsets) - 1), out=offsets[1:])
         ends = np.zeros(len(codes) + 1, np.int64)
-        np.cumsum(pc.binary_length(names).to_numpy()[codes], out=ends[1:])
+        ends_of_names = np.frombuffer(
+            names.buffers()[1], np.int64
+        )  # not the lengths of all names, of which a batch may need few
+        np.cumsum(ends_of_names[codes + 1] - ends_of_names[codes], out=ends[1:])
         return pa.ListArray.from_arrays(pa.array(offsets), pa.array(codes)), names, np.diff(ends[offsets])
 
     def _total(self, sizes: npt.NDArray[np.integer[Any]]) -> int:

@@ -22,8 +22,8 @@ from dfa_router.storage.flat_bindings import flat
 
 __all__ = ["SingleAnswers"]
 
-_RECENT, _RECENT_BYTES, _RECENT_NAMES = 1024, 255, 16
-"""How many answers are remembered, the longest key, and the most destinations of one: half a megabyte at most, beside the
+_RECENT, _RECENT_BYTES, _RECENT_NAMES = 1024, 255, 1 << 14
+"""How many answers are remembered, the longest key, and the most destinations of all: half a megabyte at most, beside the
 names of destinations."""
 _MIXED = not sys.flags.bytes_warning
 """Whether text and bytes may be keys of one dictionary. Looking one up there compares it with its equal of the other type, of
@@ -46,6 +46,8 @@ class SingleAnswers:
         self._text = matcher if isinstance(matcher, TextMatcher) else None
         self.recent: dict[str | bytes, tuple[str, ...]] = {}
         """The last answers."""
+        self._left = _RECENT_NAMES
+        """How many more destinations may be remembered, about: threads that answer at once may each take the same ones."""
         self._remembers = remembers and _MIXED
 
     def __getstate__(self) -> dict[str, Any]:
@@ -55,7 +57,7 @@ class SingleAnswers:
         )
         if isinstance(self._matcher, LiveMatcher):
             bindings = None  # another thread may have added some since the matcher was asked for its state
-        return {**self.__dict__, "bindings": bindings, "recent": {}}
+        return {**self.__dict__, "bindings": bindings, "recent": {}, "_left": _RECENT_NAMES}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -74,9 +76,12 @@ class SingleAnswers:
             answer = (self.bindings[positions[0]].destination,) if positions else ()
         if self._remembers and len(key) <= _RECENT_BYTES and len(answer) <= _RECENT_NAMES:
             recent = self.recent
-            if len(recent) >= _RECENT:
+            left = self._left - len(answer)
+            if left < 0 or len(recent) >= _RECENT:
                 recent.clear()  # as the automaton's cache is: there is no order to keep and nothing to lock
+                left = _RECENT_NAMES - len(answer)
             recent[key] = answer
+            self._left = left
         return answer
 
     def function(self, method: Callable[..., Any]) -> Callable[..., tuple[str, ...]] | None:

@@ -95,8 +95,17 @@ def copy_keys(places: Uint64s, first: Signed, count: Signed, wide: Signed, offse
 
 
 @brief
-def gather_sets(set_end: Int32s, tags: Int32s, ids: Int32s, count: Signed, slots: Uint64s, answer: Int32s) -> Signed:
-    """Put the answer for ``count`` keys together, whose accept sets in the cache are ``ids`` + 1.
+def gather_sets(
+    set_end: Int32s,
+    tags: Int32s,
+    ids: Int32s,
+    first: Signed,
+    step: Signed,
+    count: Signed,
+    slots: Uint64s,
+    answer: Int32s,
+) -> Signed:
+    """Put the answer for ``count`` keys together, where set s, counted from 1, has the number ``first + step * s`` in ``ids``.
 
     ``answer`` gets a set number for each key; then, from ``count`` on, the offsets of the sets; and from ``2 * count + 1`` on
     the tags of all sets, each set once. ``slots`` has a power of two of numbers, at least twice as many as keys. Returns how
@@ -110,7 +119,7 @@ def gather_sets(set_end: Int32s, tags: Int32s, ids: Int32s, count: Signed, slots
     end = begin
     answer[count] = 0
     for i in range(count):
-        accept = np.uint64(ids[i]) + ONE
+        accept = np.uint64((np.int64(ids[i]) - first) * step)  # which is one of 1 and -1
         slot = accept * GOLDEN >> UPPER_HALF & mask
         while slots[slot] != ZERO and slots[slot] >> UPPER_HALF != accept:
             slot = slot + ONE & mask

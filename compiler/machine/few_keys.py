@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.tables import PADDING, Cache, Keys, frozen
+from compiler.kernels.tables import BLOCK, PADDING, Cache, Keys, frozen
+from compiler.kernels.work import SETS_FOUND, SETS_SHARED, Begun, FoundSets
 from compiler.machine.columns import NO_NULLS
 from compiler.values import FEW, FEW_BYTES, Memory, SetBatch
 
@@ -22,7 +23,7 @@ class FewKeys:
     """One walker's room for a small batch. What is in it means nothing between two batches."""
 
     def __init__(self) -> None:
-        """Allocate 180 KB; pages that no batch needs never become resident."""
+        """Allocate 215 KB; pages that no batch needs never become resident."""
         from compiler.kernels.calling import entry  # as late as all kernels
         from compiler.kernels.few_keys import PLACES, copy_keys, gather_sets, split_keys
 
@@ -38,9 +39,18 @@ class FewKeys:
         self._places = places.data
         self._slots = np.zeros(2 * FEW, np.uint64)
         self._answer = np.zeros(2 * FEW + 1 + MOST_TAGS, np.int32)
+        self.sets = FoundSets(
+            ends=np.zeros(1 + FEW, np.int32),
+            tags=np.zeros(MOST_TAGS, np.int32),
+            slots=np.zeros(4 * BLOCK, np.uint64),
+            counts=np.zeros(SETS_SHARED + 1, np.int64),
+        )
+        """Where a simulation writes its sets, whose numbers descend from -1."""
+        self.begun = Begun(np.arange(FEW, dtype=np.uint64), np.zeros(FEW, np.uint64), np.zeros(FEW, np.uint64))
+        """Where the keys begin, as a simulation by pairs reads it."""
         self._split: Any = entry(split_keys, joined, 0, 0, offsets, data)
         self._copy: Any = entry(copy_keys, places, 0, 0, 0, offsets, data)
-        self._gather: Any = entry(gather_sets, offsets, offsets, offsets, 0, self._slots, self._answer)
+        self._gather: Any = entry(gather_sets, offsets, offsets, offsets, 0, 0, 0, self._slots, self._answer)
         self._arrays = joined, places, offsets, data
 
     def take_joined(self, joined: bytes, count: int) -> bool:
@@ -60,9 +70,23 @@ class FewKeys:
         _, at, own_offsets, own_data = self._arrays
         return bool(self._copy(at, first, count, width >> 3, own_offsets, own_data) >= 0)
 
-    def answer(self, cache: Cache | Seal, count: int) -> SetBatch | None:
-        """Return the answer for the first ``count`` keys, which were walked, or None if it has too many tags."""
-        sets = self._gather(cache.set_end, cache.tags, self.ids, count, self._slots, self._answer)
+    def forget_sets(self) -> None:
+        """Begin anew with sets, behind one that is no key's: sets are counted from 1 in :meth:`answer`."""
+        counts = self.sets.counts
+        if counts[SETS_SHARED]:
+            self.sets.slots[:] = 0
+        counts[:] = 0
+        counts[SETS_FOUND] = 1
+
+    def answer(self, tables: Cache | Seal | FoundSets, count: int) -> SetBatch | None:
+        """Return the answer for the first ``count`` keys, whose sets are of these tables, or None if it has too many tags, or these have none."""
+        if isinstance(tables, FoundSets):
+            if not tables.counts[SETS_FOUND]:
+                return None
+            numbered = tables.ends, tables.tags, self.ids, 0, -1
+        else:
+            numbered = tables.set_end, tables.tags, self.ids, -1, 1
+        sets = self._gather(*numbered, count, self._slots, self._answer)
         if sets < 0:
             return None
         begin = 2 * count + 1

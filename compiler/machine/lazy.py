@@ -163,15 +163,20 @@ class LazyDfa:
         if loans.setdefault(0, lease) is not lease:  # done here, as calling take() costs a tenth of the time of a key
             taken = self._leases.take(lease, range(len(self._walkers)))
             if taken is None:
-                return self._walker(0).match(key)
+                return self._walker(0).match_column(key)
             number = taken
         try:
-            return self._walkers[number].match(key)
+            walker = self._walkers[number]
+            tags = walker.match(key)
+            return walker.match_column(key) if tags is None else tags
         finally:
             del loans[number]
 
     def match_text(self, key: str) -> tuple[int, ...] | None:
-        """Return the accept tags of a key, ascending; None for one whose bytes :meth:`match` must be asked."""
+        """Return the accept tags of a key, ascending; None for one whose bytes :meth:`match` must be asked.
+
+        Those are keys of over FEW_BYTES, with a NUL byte, or with half of a surrogate pair.
+        """
         lease: Lease = {}
         loans = self._loans
         number = 0
@@ -181,14 +186,14 @@ class LazyDfa:
                 return None
             number = taken
         try:
-            return self._walkers[number].find(key)
+            return self._walkers[number].match(key)
         finally:
             del loans[number]
 
     def match_joined(self, joined: bytes, count: int) -> SetBatch | None:
         """Match ``count`` keys, at most FEW, that are joined by NUL bytes; None if they must go the way of columns.
 
-        They must where they have over FEW_BYTES, one of them has a NUL byte itself, or keys are simulated now.
+        They must where they have over FEW_BYTES, or one of them has a NUL byte itself.
         """
         lease: Lease = {}
         number = self._lent(lease)

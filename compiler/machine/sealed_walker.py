@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import BLOCK, KEY_CACHE_HITS, LOST, WORDS, Cache, Keys, frozen
+from compiler.kernels.work import FoundSets
 from compiler.machine.cache import nbytes
 from compiler.machine.collector import Collector
 from compiler.machine.columns import end_of_bytes, gathered, readable, whole
@@ -175,7 +176,7 @@ class SealedWalker(SmallBatchWalker):
         """Lend nothing: the sealed tables come first."""
         return False
 
-    def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | None:
+    def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | FoundSets | None:
         from compiler.kernels.calling import direct  # as late as all kernels
         from compiler.kernels.walk_sealed import walk_sealed
 

@@ -6,10 +6,11 @@ import time
 
 import numpy as np
 
-from compiler.kernels.tables import DEFERRED, Cache, Keys, Program
-from compiler.kernels.work import Begun, Work, simulated_block
+from compiler.kernels.tables import DEFERRED, DONE, Cache, Keys, Program
+from compiler.kernels.work import SETS_FOUND, Begun, FoundSets, Work, simulated_block
 from compiler.machine.bit_program import BitProgram
 from compiler.machine.collector import FIRST_SIMULATED, Collector
+from compiler.machine.few_keys import FewKeys
 from compiler.values import Int32s
 
 __all__ = ["Simulation"]
@@ -51,6 +52,24 @@ class Simulation:
         elif seconds < SHORT and stop - row == self.chunk:
             self.chunk = min(2 * self.chunk, LARGEST_CHUNK)
 
+    def few(self, few: FewKeys, keys: Keys, count: int) -> FoundSets:
+        """Simulate the first ``count`` keys of a small batch; return their sets: none at all where these have no room."""
+        from compiler.kernels.calling import direct  # as late as all kernels
+        from compiler.kernels.simulate_bits import simulate_bits
+        from compiler.kernels.simulate_pairs import simulate
+
+        few.forget_sets()
+        sets, ids = few.sets, few.ids
+        if self.bits is not None:
+            done = direct(simulate_bits, self._program, self.bits, self._work, keys, 0, count, 0, ids, sets) == count
+        else:
+            few.begun.begins[:count] = keys.offsets[:count]
+            where = NO_MEMBERS, NO_MEMBERS, keys, few.begun, 0, count, simulated_block(self._program)
+            done = direct(simulate, self._program, self._work, *where, 0, ids, sets) == DONE
+        if not done:
+            sets.counts[SETS_FOUND] = 0
+        return sets
+
     def deferred(self, column: Keys, cache: Cache, found: Collector, out: Int32s) -> int:
         """Simulate the keys that the last walk has deferred, from where it left them, and return how many these were."""
         count = int(cache.meta[DEFERRED])
@@ -84,6 +103,7 @@ class Simulation:
         found: Collector,
         out: Int32s,
     ) -> None:
+        from compiler.kernels.calling import direct
         from compiler.kernels.simulate_pairs import simulate
 
         where = members, state_end, column, begun
@@ -93,6 +113,6 @@ class Simulation:
         first = 0
         while True:
             answer = FIRST_SIMULATED, out, sets.found
-            if not simulate(self._program, self._work, *where, first, count, block, *answer):
+            if direct(simulate, self._program, self._work, *where, first, count, block, *answer) == DONE:
                 break
             first = sets.grow()

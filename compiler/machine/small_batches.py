@@ -1,9 +1,9 @@
 """A walker for small batches, too: the same steps as for any batch, without an array or an object for each of them.
 
 A batch of one key took 40 us, of which walking was one: the rest went into columns, parts of columns, progress and
-collectors. Here keys are copied to arrays that the walker has anyway (:mod:`compiler.machine.few_keys`), walked where they
-lie, and answered with one array. What is out of the ordinary (a full table, keys that are to be simulated) goes on as in
-any batch, from the key at which it happened. Neither the key cache nor rows are asked: they do not pay for so few keys.
+collectors. Here keys are copied to arrays that the walker has anyway (:mod:`compiler.machine.few_keys`), walked or simulated where they
+lie, and answered with one array. So is a single key that tables alone do not answer. What is out of the ordinary (a full table, an answer
+without room) goes on as in any batch, from the key at which it happened. Neither the key cache nor rows are asked: they do not pay for so few keys.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections.abc import Callable
 
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, ROW, WORDS, Cache, Int64s, Keys
+from compiler.kernels.work import FoundSets
 from compiler.machine.collector import Collector
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import NO_KEY_TABLE
 from compiler.machine.progress import Progress
-from compiler.machine.walker import Walker
+from compiler.machine.walker import Walker, only_answer
 from compiler.values import Int32s, Lent, Memory, SetBatch
 
 __all__ = ["SmallBatchWalker"]
@@ -28,12 +29,22 @@ class SmallBatchWalker(Walker):
     _few: FewKeys | None = None
     """Made for the first small batch. Nothing in it outlives a batch, so a call that was broken off leaves nothing wrong."""
 
+    def match(self, key: str | bytes) -> tuple[int, ...] | None:
+        """Return the accept tags of a key, ascending; None for one that must go the way of columns, or is wrong."""
+        tags = self.find(key)
+        if tags is not None:
+            return tags
+        try:
+            joined = key.encode() if isinstance(key, str) else key
+        except UnicodeEncodeError:
+            return None
+        found = self.run_joined(joined, 1)
+        return None if found is None else only_answer(found)
+
     def run_joined(self, joined: bytes, count: int) -> SetBatch | None:
         """Match ``count`` keys that are joined by NUL bytes; None where they must go another way."""
         few = self._room()
-        if few is None or not few.take_joined(joined, count):
-            return None
-        return self._run_few(few, few.keys, count)
+        return self._run_few(few, few.keys, count) if few.take_joined(joined, count) else None
 
     def lend(self, keys: Keys, ids: Int32s, use: Callable[[Lent], tuple[int, int]]) -> SetBatch | bool:
         """Let ``use`` walk some of these keys, and write the numbers of their sets to ``ids``; False where these tables are not to be used now.
@@ -41,7 +52,9 @@ class SmallBatchWalker(Walker):
         It returns how many keys it has walked in all, and how many of the present ones are left, as something was missing. For these the
         answer is returned, else True.
         """
-        if self._room() is None or self._cache is None or self._exact is not None:
+        if self._midway:
+            self._start_over()
+        if self._cache is None or self._pace.pause or self._exact is not None:
             return False
         self._midway = True
         meta, most = self._cache.meta, len(self._cache.set_end) - 1
@@ -55,32 +68,37 @@ class SmallBatchWalker(Walker):
     def run_memory(self, offsets: Memory, data: Memory | None, first: int, count: int, width: int) -> SetBatch | None:
         """Match keys that lie in memory as Arrow has them; None where they must go another way."""
         few = self._room()
-        if few is None or not few.take_from(offsets, data, first, count, width):
-            return None
-        return self._run_few(few, few.keys, count)
+        return self._run_few(few, few.keys, count) if few.take_from(offsets, data, first, count, width) else None
 
-    def _room(self) -> FewKeys | None:
-        """Return room for keys, or None where they are simulated now."""
+    def _room(self) -> FewKeys:
+        """Return room for keys."""
         if self._midway:
             self._start_over()
-        if self._cache is None or self._pace.pause:
-            return None
         if self._few is None:
             self._few = FewKeys()
         return self._few
 
     def _run_few(self, few: FewKeys, keys: Keys, count: int) -> SetBatch:
-        found = self._answer(few, keys, count, self._walk_few(few, keys, count))
-        return found if self._exact is None else self._exact.put_few(keys, count, found)
+        tables = self._walk_few(few, keys, count)
+        found = self._answer(few, keys, count, tables)
+        if self._exact is None:
+            return found
+        before = self._exact.answered
+        found = self._exact.put_few(keys, count, found)
+        if isinstance(tables, FoundSets):
+            self._fallbacks -= self._exact.answered - before  # they are counted as found
+        return found
 
-    def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | None:
-        """Walk keys; return the tables by which ``few.ids`` are numbered, or None where some keys are left."""
+    def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | FoundSets | None:
+        """Walk keys, or simulate them; return the tables by which ``few.ids`` are numbered, or None where a walk has left some keys."""
         from compiler.kernels.calling import direct  # as late as all kernels
         from compiler.kernels.walk import walk
 
-        cache = self._cache
-        assert cache is not None
+        cache, pace = self._cache, self._pace
         self._midway = True
+        if cache is None or pace.pause:
+            self._keys += count
+            return self._simulation.few(few, keys, count)
         meta = cache.meta
         words, builds = int(meta[WORDS]), int(meta[BUILDS])
         where = keys, 0, count, BLOCK, 0, few.ids, NO_KEY_TABLE
@@ -98,26 +116,33 @@ class SmallBatchWalker(Walker):
             words = int(meta[WORDS]) - words
             self._pace.compare(keys=count, words=words, builds=built, members=self.live_positions)
 
-    def _answer(self, few: FewKeys, keys: Keys, count: int, tables: Cache | Seal | None) -> SetBatch:
-        """Return the answer for keys that were walked by these tables, or walk on with those that are left."""
+    def _answer(self, few: FewKeys, keys: Keys, count: int, tables: Cache | Seal | FoundSets | None) -> SetBatch:
+        """Return the answer for keys that these tables have answered, or go on where it has no room, or some keys are left."""
         found = None if tables is None else few.answer(tables, count)
-        if found is None:
-            sealed = tables is not None and tables is not self._cache  # which have too many tags for a small batch
+        if isinstance(tables, FoundSets):
+            if found is None:
+                found = self._finished(few.ids[:count].copy(), keys, walked=False)
+            else:
+                self._fallbacks += count
+                self._pace.pause = max(0, self._pace.pause - count)
+        elif found is None:
+            sealed = tables is not None and tables is not self._cache
             del tables  # which may be replaced while walking goes on, and are not held then
             if sealed:
-                SmallBatchWalker._walk_few(self, few, keys, count)
                 self._keys -= count  # they are counted with the sealed ones
+                return self._answer(few, keys, count, SmallBatchWalker._walk_few(self, few, keys, count))
             found = self._finished(few.ids[:count].copy(), keys)
         self._midway = False
         return found
 
-    def _finished(self, set_ids: Int32s, keys: Keys) -> SetBatch:
-        """Go on as in any batch, from the row at which the walk has ended; the rows before it have their numbers in ``set_ids``."""
-        assert self._cache is not None
+    def _finished(self, set_ids: Int32s, keys: Keys, *, walked: bool = True) -> SetBatch:
+        """Go on as in any batch: where keys were ``walked``, from the row at which that has ended, those before it having numbers in ``set_ids``."""
         column = Progress(keys, set_ids, Collector(set_ids), 0)
-        column.row = int(self._cache.meta[ROW])
-        deferred = self._simulation.deferred(keys, self._cache, column.found, set_ids)
-        self._note_deferred(self._cache, column.row, deferred)
+        if walked:
+            assert self._cache is not None
+            column.row = int(self._cache.meta[ROW])
+            deferred = self._simulation.deferred(keys, self._cache, column.found, set_ids)
+            self._note_deferred(self._cache, column.row, deferred)
         self._match_column(column, [])
         self._hand_over_sets(column.found, len(set_ids))
         return column.found.batch()

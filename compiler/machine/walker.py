@@ -46,6 +46,12 @@ CHUNK, CHUNK_BYTES = 1 << 17, 8 << 20
 """Keys, and bytes of keys, that one call of a kernel walks at most: signals are seen between two calls."""
 
 
+def only_answer(found: SetBatch) -> tuple[int, ...]:
+    """Return the accept tags of the only key of a batch."""
+    number = found.set_ids[0]
+    return tuple(found.positions[found.offsets[number] : found.offsets[number + 1]].tolist())
+
+
 class HaltedError(Exception):
     """The call was told to halt: nobody waits for its answer."""
 
@@ -62,24 +68,19 @@ class Walker(BoundedCache):
         self._collect(columns, set_ids, 0, found, halt)
         return found.batch()
 
-    def match(self, key: bytes) -> tuple[int, ...]:
-        """Return the accept tags of a key, ascending."""
-        tags = self.find(key)
-        if tags is not None:
-            return tags
+    def match_column(self, key: bytes) -> tuple[int, ...]:
+        """Return the accept tags of a key, ascending, which goes the way of columns."""
         column = KeyColumn(np.array([0, len(key)], np.int32), np.frombuffer(key, np.uint8), None)
-        found = self.run([column], np.empty(1, np.int32), [])
-        number = found.set_ids[0]
-        return tuple(found.positions[found.offsets[number] : found.offsets[number + 1]].tolist())
+        return only_answer(self.run([column], np.empty(1, np.int32), []))
 
     def find(self, key: str | bytes) -> tuple[int, ...] | None:
-        """Do as :meth:`match`, also for text; None for a key that needs more than a look at the tables, or is wrong."""
+        """Return the accept tags of a key, ascending; None for one that needs more than a look at the tables, or is wrong."""
         if self._midway:
             self._start_over()
         cache, single = self._cache, self._single
         if cache is not single.cache:
             single.prepare(cache)
-        if cache is None or self._pace.pause:
+        if cache is None:
             return None
         tags = single.find(key)
         if tags is not None:

@@ -57,6 +57,18 @@ def test_remembered_answers_are_the_same_and_bounded() -> None:
             router.match(wrong)
 
 
+@pytest.mark.parametrize("count", [1, 17, 100, 1 << 14, (1 << 14) + 1])
+def test_remembered_answers_have_a_bounded_number_of_destinations(count: int) -> None:
+    """Answers of a hundred queues are remembered, too; one that alone is over the bound is not."""
+    names = tuple(f"q{i}" for i in range(count))
+    router = dr.compile([("#", name) for name in names])
+    remembered = router._single.recent
+    for i in range(100):
+        assert router.match(f"a.{i}") == router.match(f"a.{i}") == names
+        assert (f"a.{i}" in remembered) is (count <= 1 << 14)
+    assert sum(map(len, remembered.values())) <= 1 << 14
+
+
 def test_text_and_bytes_may_be_asked_where_python_forbids_their_comparison() -> None:
     ask = """
 import dfa_router as dr

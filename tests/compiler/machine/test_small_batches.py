@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,8 +16,11 @@ from compiler.automata.twin import Twin
 from compiler.kernels.tables import BLOCK, DEFERRED, DONE, PADDING, Keys, frozen
 from compiler.kernels.walk import walk
 from compiler.machine.columns import NO_NULLS
+from compiler.machine.few_keys import MOST_TAGS
 from compiler.machine.key_cache import NO_KEY_TABLE
 from compiler.machine.lazy import LazyDfa
+from compiler.machine.policy import Policy
+from compiler.machine.walker import Walker
 from compiler.prepare import jit_enabled
 from compiler.values import FEW, FEW_BYTES, Lent, SetBatch
 from tests.compiler.guarded import guarded
@@ -172,6 +176,78 @@ def test_adversarial_small_batches_are_simulated_in_the_end() -> None:
     rng = np.random.default_rng(0)
     keys = [b".".join(rng.choice([b"a", b"b"], 40)) for _ in range(3000)]
     machine = LazyDfa(nfa, b".", 64 << 20)
-    told = [machine.match_joined(b"\0".join(keys[at : at + 10]), 10) for at in range(0, len(keys), 10)]
-    assert told[-1] is None
+    expected = answers(Twin(nfa, b".", 0), keys)
+    for at in range(0, len(keys), 10):
+        assert listed(machine.match_joined(b"\0".join(keys[at : at + 10]), 10)) == expected[at : at + 10]
     assert machine.stats().states < 20_000
+    assert machine.stats().fallbacks > 2000
+
+
+def simulated(patterns: list[list[Token]], *, bits: bool, policy: Policy | None = None) -> LazyDfa:
+    """Return a machine that is not to walk for long."""
+    machine = LazyDfa(build_nfa(patterns), b".", 8 << 20, policy=policy or Policy())
+    if not bits:
+        without_bits(machine)
+    machine._walkers[0]._pace.pause = 1 << 30
+    return machine
+
+
+@given(PATTERNS, KEYS, st.booleans(), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_few_keys_are_simulated_without_columns(
+    patterns: list[list[Token]], words: list[list[bytes]], bits: bool, cached: bool
+) -> None:
+    keys = [key for key in map(b".".join, words) if b"\0" not in key] or [b""]
+    expected = answers(Twin(build_nfa(patterns), b".", 1 << 20), keys)
+    machine = simulated(patterns, bits=bits, policy=Policy(exact=False, simulate=None if cached else True))
+    with patch.object(Walker, "_match_column", side_effect=AssertionError):
+        for count in (len(keys), 1):
+            assert listed(machine.match_joined(b"\0".join(keys[:count]), count)) == expected[:count]
+        assert in_memory(machine, keys, 4) == expected
+        assert [list(machine.match(key)) for key in keys] == expected
+    assert machine.stats().fallbacks == machine.stats().keys == 3 * len(keys) + 1
+    assert machine._walkers[0]._pace.pause == (1 << 30) - 3 * len(keys) - 1
+
+
+@pytest.mark.parametrize("bits", [True, False])
+def test_large_simulated_sets_go_on_as_in_any_batch(bits: bool) -> None:
+    """Three hundred tags for each key, and no two keys with the same ones: in all they are more than there is room for."""
+    patterns: list[list[Token]] = [[Wildcard.MANY, b"w%d" % (i % 10), Wildcard.MANY] for i in range(500)]
+    patterns.extend([b"w%d" % i, Wildcard.MANY] for i in range(10))
+    machine = simulated(patterns, bits=bits)
+    rng = np.random.default_rng(1)
+    keys = [b".".join(b"w%d" % i for i in rng.permutation(10)[:6]) for _ in range(FEW)]
+    expected = answers(Twin(build_nfa(patterns), b".", 1 << 24), keys)
+    assert sum(len(tags or ()) for tags in expected) > 3 * MOST_TAGS
+    for few in (keys, keys[:3], keys):  # what was left of the sets without room is no part of the next ones
+        assert listed(machine.match_joined(b"\0".join(few), len(few))) == expected[: len(few)]
+    assert machine.stats().fallbacks == machine.stats().keys == 2 * FEW + 3
+
+
+def test_keys_that_are_found_whole_are_not_counted_as_simulated() -> None:
+    patterns: list[list[Token]] = [[b"k", b"%d" % i] for i in range(600)]
+    patterns.append([b"k", Wildcard.ONE, Wildcard.MANY])
+    machine = simulated(patterns, bits=False, policy=Policy(exact=True))
+    assert listed(machine.match_joined(b"k.1\0k.z\0k.2\0x", 4)) == [[1, 600], [600], [2, 600], []]
+    counters = machine.stats()
+    assert (counters.keys, counters.key_cache_hits, counters.fallbacks) == (4, 2, 2)
+
+
+def test_single_keys_of_known_ground_are_walked_in_a_pause() -> None:
+    machine = simulated([[b"a", Wildcard.ONE], [Wildcard.MANY, b"b"]], bits=True)
+    pace = machine._walkers[0]._pace
+    pace.pause = 0
+    assert machine.match(b"a.b") == (0, 1)
+    pace.pause = 100
+    assert machine.match(b"a.b") == (0, 1)
+    assert pace.pause == 100
+    assert machine.match(b"c.b") == (1,)
+    assert pace.pause == 99
+
+
+def test_a_pause_is_over_when_as_many_keys_were_simulated() -> None:
+    machine = simulated([[b"a", Wildcard.ONE], [Wildcard.MANY, b"b"]], bits=True)
+    machine._walkers[0]._pace.pause = 5
+    for fallbacks in (3, 6, 6):
+        assert listed(machine.match_joined(b"a.b\0b\0c", 3)) == [[0, 1], [1], []]
+        assert machine.stats().fallbacks == fallbacks
