@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,16 @@ class FewKeys:
 
     def __init__(self) -> None:
         """Allocate 215 KB; pages that no batch needs never become resident."""
-        from compiler.kernels.calling import entry  # as late as all kernels
+        from compiler.kernels.calling import direct, entry  # as late as all kernels
         from compiler.kernels.few_keys import PLACES, copy_keys, gather_sets, split_keys
+        from compiler.kernels.simulate_bits import simulate_bits
+        from compiler.kernels.simulate_pairs import simulate
+        from compiler.kernels.walk import walk
+        from compiler.kernels.walk_sealed import walk_sealed
 
+        self.walk, self.walk_sealed = partial(direct, walk), partial(direct, walk_sealed)
+        self.simulate, self.simulate_bits = partial(direct, simulate), partial(direct, simulate_bits)
+        # Kernels that match them; to import one at each call took a tenth of the time of a batch of one key.
         joined = np.zeros(FEW_BYTES + PADDING, np.uint8)
         self.joined = joined.data
         """Where keys that are joined by NUL bytes are put."""

@@ -177,14 +177,11 @@ class SealedWalker(SmallBatchWalker):
         return False
 
     def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | FoundSets | None:
-        from compiler.kernels.calling import direct  # as late as all kernels
-        from compiler.kernels.walk_sealed import walk_sealed
-
         pace = self._sealed_pace
         if pace.pause:
             pace.skip(count)
             return super()._walk_few(few, keys, count)
-        lost = direct(walk_sealed, self._program, self._seal, self._work, keys, 0, count, few.ids)
+        lost = few.walk_sealed(self._program, self._seal, self._work, keys, 0, count, few.ids)
         if lost:
             pace.note(answered=self._answered, lost=lost)
             return super()._walk_few(few, keys, count)

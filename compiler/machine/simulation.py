@@ -54,18 +54,14 @@ class Simulation:
 
     def few(self, few: FewKeys, keys: Keys, count: int) -> FoundSets:
         """Simulate the first ``count`` keys of a small batch; return their sets: none at all where these have no room."""
-        from compiler.kernels.calling import direct  # as late as all kernels
-        from compiler.kernels.simulate_bits import simulate_bits
-        from compiler.kernels.simulate_pairs import simulate
-
         few.forget_sets()
         sets, ids = few.sets, few.ids
         if self.bits is not None:
-            done = direct(simulate_bits, self._program, self.bits, self._work, keys, 0, count, 0, ids, sets) == count
+            done = few.simulate_bits(self._program, self.bits, self._work, keys, 0, count, 0, ids, sets) == count
         else:
             few.begun.begins[:count] = keys.offsets[:count]
             where = NO_MEMBERS, NO_MEMBERS, keys, few.begun, 0, count, simulated_block(self._program)
-            done = direct(simulate, self._program, self._work, *where, 0, ids, sets) == DONE
+            done = few.simulate(self._program, self._work, *where, 0, ids, sets) == DONE
         if not done:
             sets.counts[SETS_FOUND] = 0
         return sets

@@ -91,9 +91,6 @@ class SmallBatchWalker(Walker):
 
     def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | FoundSets | None:
         """Walk keys, or simulate them; return the tables by which ``few.ids`` are numbered, or None where a walk has left some keys."""
-        from compiler.kernels.calling import direct  # as late as all kernels
-        from compiler.kernels.walk import walk
-
         cache, pace = self._cache, self._pace
         self._midway = True
         if cache is None or pace.pause:
@@ -102,7 +99,7 @@ class SmallBatchWalker(Walker):
         meta = cache.meta
         words, builds = int(meta[WORDS]), int(meta[BUILDS])
         where = keys, 0, count, BLOCK, 0, few.ids, NO_KEY_TABLE
-        status = direct(walk, self._program, cache, self._work, *where)
+        status = few.walk(self._program, cache, self._work, *where)
         self._count_walked(meta, count, words, builds)
         return cache if status == DONE and not meta[DEFERRED] else None
 
