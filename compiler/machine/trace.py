@@ -148,6 +148,10 @@ class _TracedWalker(SmallBatchWalker):
 
     diary: list[Entry] = []  # noqa: RUF012 - replaced for each key
 
+    def match(self, key: str | bytes) -> tuple[int, ...] | None:
+        """Have a key that tables alone do not answer go the way of columns, as the diary is of that."""
+        return self.find(key)
+
     def _walk(self, column: Progress, cache: Cache) -> int:
         before = snapshot(cache)
         status = super()._walk(column, cache)
