@@ -1,6 +1,6 @@
 """How a result appears: attempts write into a folder of their own, and the files of those that came back are published.
 
-In a local folder a file is published by being renamed. The folder is a draft until then (:mod:`dfa_router.spark.drafts`), and is
+In a local folder a file is published by being renamed. The folder is a draft until then (:mod:`dfa_router.logs.drafts`), and is
 renamed as a whole.
 
 Stores of objects cannot rename. There attempts write below ``OUT/_temporary/``, which readers pass over; the commit removes

@@ -1,4 +1,4 @@
-"""The counts of all parts added up: the longest queues, the most frequent problems, and all of them as a file.
+"""The counts of all parts added up: the longest queues, the most frequent problems, and all of them for a file.
 
 Rows that were spilled are read in passes, so many that each holds about :data:`PASS_ROWS`. What a kind has beyond the rows that
 are listed is counted, and not held.
@@ -7,10 +7,8 @@ are listed is counted, and not held.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +18,7 @@ from dfa_router.logs.counting import CHECKSUM, COUNTS, KINDS, Totals, added_up, 
 from dfa_router.logs.routing import Written
 from dfa_router.logs.stores import Place
 
-__all__ = ["Ranked", "counts_file", "counts_of", "ranked"]
+__all__ = ["Ranked", "counts_of", "ranked"]
 
 PASS_ROWS = 100_000
 """Rows of counts, not yet added up, that a pass reads. With 250,000, a process of 80 files grew from 86 to 380 MiB, and takes 239 now."""
@@ -118,34 +116,3 @@ class _Spilled:
         sums = rows[CHECKSUM]
         here = pc.and_(pc.greater_equal(sums, first), pc.less(sums, end))
         return rows.filter(here).select(COUNTS.names)
-
-
-@contextmanager
-def counts_file(path: str | None) -> Iterator[Callable[[pa.Table], None] | None]:
-    """Yield what writes rows to a Parquet file of counts, with keys as text, or None where there is no path.
-
-    The file appears at the end, in place of an old one, if nothing was raised within: so the result has to be in its place
-    by then. Raises ``OSError`` where it cannot be written.
-    """
-    if path is None:
-        yield None
-        return
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.partial")
-    schema = COUNTS.set(COUNTS.get_field_index("key"), pa.field("key", pa.string()))
-    try:
-        with ExitStack() as closing:
-            writers: list[pq.ParquetWriter] = []
-
-            def write(rows: pa.Table) -> None:
-                if not writers:  # not before there are counts: a killed process would leave the draft
-                    writers.append(closing.enter_context(pq.ParquetWriter(draft, schema)))
-                keys = [None if key is None else key.decode(errors="replace") for key in rows["key"].to_pylist()]
-                columns = {**{name: rows[name] for name in COUNTS.names}, "key": pa.array(keys, pa.string())}
-                writers[0].write_table(pa.table(columns, schema=schema))
-
-            yield write
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise

@@ -4,7 +4,7 @@ There are two ways. A log that Arrow reads as Spark does is routed where it is r
 match and write parts of files by themselves (:mod:`dfa_router.spark.files`). Every other log goes through DataFrames
 (:mod:`dfa_router.spark.frame_job`). Both give the same rows, counts and errors.
 
-A local result is a draft (:mod:`dfa_router.spark.drafts`) until it is complete and holds as many rows as the input. So a
+A local result is a draft (:mod:`dfa_router.logs.drafts`) until it is complete and holds as many rows as the input. So a
 failed or interrupted job leaves nothing of its own behind, and an old result stays as it was. The draft is removed only
 when the job's last task has ended, as a task that still writes would create it again. In a store that Arrow writes to,
 :mod:`dfa_router.logs.publishing` says what a killed run leaves; on other remote file systems that nothing half-written stays
@@ -26,15 +26,16 @@ from pyspark.sql import DataFrame, SparkSession
 
 from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.errors import JobError, MessagesError
+from dfa_router.logs.counts_file import counts_file
+from dfa_router.logs.drafts import staged
 from dfa_router.logs.planning import OtherWayError, Plan
 from dfa_router.logs.publishing import attempts_of, publish, staged_remotely
-from dfa_router.logs.ranking import counts_file, counts_of, ranked
+from dfa_router.logs.ranking import counts_of, ranked
 from dfa_router.logs.routing import Written
 from dfa_router.logs.stores import STORE_ERRORS, Place, is_remote, place_of
 from dfa_router.logs.summary import Summary, limits, summary_of
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark.cancel import cancellable
-from dfa_router.spark.drafts import staged
 from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.spark.files import plan_of, route_parts
 from dfa_router.spark.frame_job import count_result, routed_log, write_result

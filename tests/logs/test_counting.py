@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dfa_router.logs import counting, ranking, routing
+from dfa_router.logs.counts_file import counts_file
 from dfa_router.logs.planning import planned
 from dfa_router.logs.publishing import attempts_of
-from dfa_router.logs.ranking import counts_file, counts_of, ranked
+from dfa_router.logs.ranking import counts_of, ranked
 from dfa_router.logs.routing import work_of
 from dfa_router.logs.stores import place_of
 from dfa_router.logs.summary import limits, summary_of

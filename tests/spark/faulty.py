@@ -64,10 +64,10 @@ if phase == "publishing":
     from dfa_router.logs import publishing
     publishing._touch = lambda place: die()
 if phase == "placing":
-    from dfa_router.spark import drafts
+    from dfa_router.logs import drafts
     drafts._place = lambda *_: die()
 if phase == "placed":
-    from dfa_router.spark import drafts
+    from dfa_router.logs import drafts
     drafts._clean = lambda *_: die()
 print(route("local[2]", report).messages)
 """

@@ -144,8 +144,8 @@ def die(*_: object) -> None:
 
 def route_and_die(spark: SparkSession, folder: Path, phase: str) -> None:
     """Route, and be killed in a phase; what is changed here is changed in a process that has no future."""
-    from dfa_router.logs import publishing
-    from dfa_router.spark import drafts, files, progress
+    from dfa_router.logs import drafts, publishing
+    from dfa_router.spark import files, progress
 
     progress._SECONDS = 0.01
     places: dict[str, tuple[Any, str]] = {

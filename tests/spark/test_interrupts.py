@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dfa_router.logs import parts
+from dfa_router.logs.counts_file import counts_file
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 from tests.signals import sent_when
 
@@ -74,7 +75,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pq.write_table(table, tmp_path / "log.parquet", row_group_size=ROWS // 20)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "part-old").write_text("old")
-    (tmp_path / "counts").write_text("old")
+    with counts_file(str(tmp_path / "counts")):
+        pass
     return tmp_path
 
 
@@ -92,7 +94,7 @@ def is_old(folder: Path) -> bool:
     assert sorted(path.name for path in folder.iterdir()) == ["counts", "log.parquet", "out"]
     names = {path.name for path in (folder / "out").iterdir()}
     if names == {"part-old"}:
-        assert (folder / "counts").read_text() == "old"
+        assert not pq.read_metadata(folder / "counts").num_rows
         return True
     assert "_SUCCESS" in names
     assert "part-old" not in names
@@ -120,8 +122,8 @@ def pressed(function: Callable[..., Any]) -> Callable[..., Any]:
 def test_interrupted_in_planning_counting_or_commit(
     spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch, interrupts: Interrupts, moment: str
 ) -> None:
-    from dfa_router.logs import publishing
-    from dfa_router.spark import drafts, job
+    from dfa_router.logs import drafts, publishing
+    from dfa_router.spark import job
 
     module, _, name = moment.partition(".")
     place = {"job": job, "publishing": publishing, "drafts": drafts}[module]
@@ -148,7 +150,7 @@ def test_interrupted_while_tasks_write(spark: SparkSession, folder: Path, interr
 def test_a_second_interrupt_waits_until_all_is_cleaned(
     spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch, interrupts: Interrupts
 ) -> None:
-    from dfa_router.spark import drafts
+    from dfa_router.logs import drafts
 
     presses = iter(range(10))
     clean = drafts._clean
