@@ -125,7 +125,8 @@ def route(
     topology = load_definitions(definitions, vhost, broker=broker, listings=listings)
     compile((), engine=engine, cache_bytes=cache_bytes)  # cheap checks, before Spark starts, which takes seconds
     from dfa_router.logs.formats import format_of
-    from dfa_router.spark.job import check_output, route_log
+    from dfa_router.logs.outputs import check_output
+    from dfa_router.spark.job import route_log
 
     check_output(messages, out, overwrite=overwrite, counts=counts)
     kind = format_of(messages, kind)

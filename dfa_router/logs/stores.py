@@ -19,7 +19,7 @@ from pyarrow import fs
 
 from dfa_router.errors import MessagesError
 
-__all__ = ["STORE_ERRORS", "Found", "Place", "found", "is_pattern", "is_remote", "place_of"]
+__all__ = ["STORE_ERRORS", "Found", "Place", "found", "is_pattern", "is_remote", "place_of", "roots", "touches"]
 
 SCHEMES = ("s3", "gs", "gcs", "hdfs", "abfs", "abfss")
 """Of the URIs that Arrow reads."""
@@ -90,8 +90,25 @@ def found(place: Place, *, pattern: bool) -> Iterator[Found]:
     Names that begin with a dot or an underscore are no data, as Spark has it. Raises ``OSError`` and ``pa.ArrowException``, and
     :class:`MessagesError` for a text that is no pattern.
     """
-    roots = _matching(place) if pattern else [place.store.get_file_info(place.path)]
-    return chain.from_iterable(_below(place.store, root) for root in sorted(roots, key=lambda root: root.path))
+    return chain.from_iterable(_below(place.store, root) for root in roots(place, pattern=pattern))
+
+
+def roots(place: Place, *, pattern: bool) -> list[Any]:
+    """Return what Arrow knows of a file or a folder, or of each that a pattern names, sorted by their paths; raises as :func:`found`."""
+    infos = _matching(place) if pattern else [place.store.get_file_info(place.path)]
+    return sorted(infos, key=lambda info: info.path)
+
+
+def touches(pattern: str, path: str) -> bool:
+    """Tell whether a pattern could name a path, something above it or something in it, whatever there is.
+
+    >>> touches("/logs/day=*", "/logs/day=1/out"), touches("/logs/day=*", "/logs"), touches("/logs/day=*", "/logs/out")
+    (True, True, False)
+    """
+    return all(
+        part == name or (_WILD.search(part) and not _is_hidden(name) and _expression(part).fullmatch(name))
+        for part, name in zip(_parts(pattern), path.split("/"), strict=False)
+    )
 
 
 def _below(store: Any, root: Any) -> Iterator[Found]:

@@ -18,16 +18,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from dfa_router.build import DEFAULT_CACHE_BYTES
-from dfa_router.errors import JobError, MessagesError
+from dfa_router.errors import JobError
 from dfa_router.logs.counts_file import counts_file
 from dfa_router.logs.drafts import staged
+from dfa_router.logs.outputs import check_output
 from dfa_router.logs.planning import OtherWayError, Plan
 from dfa_router.logs.publishing import attempts_of, publish, staged_remotely
 from dfa_router.logs.ranking import counts_of, ranked
@@ -42,51 +42,13 @@ from dfa_router.spark.frame_job import count_result, routed_log, write_result
 from dfa_router.spark.logs import MessageLog, read_messages
 from dfa_router.spark.progress import Report, watched
 from dfa_router.spark.shapes import spelt_keys
-from dfa_router.tables import table_at
 
-__all__ = ["Summary", "check_output", "route_log"]
+__all__ = ["Summary", "route_log"]
 
 T = TypeVar("T")
 WriteCounts = Callable[[pa.Table], None] | None
 
 _log = logging.getLogger(__name__)
-
-
-def check_output(messages: str, out: str, *, overwrite: bool, counts: str | None = None) -> None:
-    """Raise :class:`MessagesError` where the result, or a file of counts, must not be written; looks at local paths only.
-
-    What :func:`~dfa_router.tables.table_at` refuses of ``messages`` is refused as well.
-    """
-    if counts is not None:
-        _check_counts(counts, out)
-    if is_remote(out):
-        return
-    target = Path(out).absolute()
-    if not is_remote(messages):
-        table = table_at(messages)  # "table@v3" is no path, and a table's metadata are only a part of it
-        source = Path(messages if table is None else table.root).absolute()
-        if target == source or target in source.parents or source in target.parents:
-            raise MessagesError(
-                f"{out}: lies in, or holds, the messages in {messages}; choose another folder with --out"
-            )
-    if target.exists() and not overwrite:
-        raise MessagesError(
-            f"{out}: exists already; choose another folder with --out, or pass --overwrite to replace it"
-        )
-    if target.exists() and not target.is_dir():
-        raise MessagesError(f"{out}: is a file, and the result is a folder; choose another name with --out")
-
-
-def _check_counts(counts: str, out: str) -> None:
-    if is_remote(counts):
-        raise MessagesError(f"{counts}: counts are written to a local file only; give a path with --counts")
-    path = Path(counts).absolute()
-    if not path.parent.is_dir():
-        raise MessagesError(f"{counts}: there is no folder {path.parent}; make it, or choose another with --counts")
-    if path.is_dir():
-        raise MessagesError(f"{counts}: is a folder, and the counts are a file; choose another name with --counts")
-    if not is_remote(out) and Path(out).absolute() in (path, *path.parents):
-        raise MessagesError(f"{counts}: lies in the result, which appears as a whole; choose another with --counts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

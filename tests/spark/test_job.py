@@ -253,30 +253,3 @@ def test_formats_are_told_by_names(tmp_path: Path) -> None:
         format_of(str(tmp_path / "log.txt"))
     with pytest.raises(dr.MessagesError, match="no such file or folder"):
         format_of(str(tmp_path / "nothing.csv"))
-
-
-def test_the_result_never_lies_in_the_log(tmp_path: Path) -> None:
-    from dfa_router.spark.job import check_output
-
-    log = tmp_path / "log"
-    log.mkdir()
-    for out in (log, log / "inside", tmp_path):
-        with pytest.raises(dr.MessagesError, match="lies in, or holds, the messages"):
-            check_output(str(log), str(out), overwrite=True)
-    (tmp_path / "file").touch()
-    with pytest.raises(dr.MessagesError, match="is a file"):
-        check_output(str(log), str(tmp_path / "file"), overwrite=True)
-
-
-def test_a_file_of_counts_is_refused_before_the_job_where_it_cannot_be(tmp_path: Path) -> None:
-    from dfa_router.spark.job import check_output
-
-    for counts, said in [
-        (tmp_path / "no" / "counts", "there is no folder"),
-        (tmp_path, "is a folder"),
-        (tmp_path / "out" / "counts", "lies in the result"),
-        ("s3://bucket/counts", "local file only"),
-    ]:
-        (tmp_path / "out").mkdir(exist_ok=True)
-        with pytest.raises(dr.MessagesError, match=said):
-            check_output("log", str(tmp_path / "out"), overwrite=True, counts=str(counts))

@@ -161,7 +161,7 @@ def test_a_table_is_refused_before_spark_starts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("named", ["log", "log/", "log@v0"])
 def test_no_result_is_written_into_a_table(tmp_path: Path, named: str) -> None:
-    from dfa_router.spark.job import check_output
+    from dfa_router.logs.outputs import check_output
 
     deltalake.write_deltalake(tmp_path / "log", messages(0, 1))
     for out in ("log/out", "log", "."):
