@@ -24,6 +24,8 @@ __all__ = ["csv_columns", "csv_line_by_line", "has_empty_text", "header_of", "pl
 
 _FIELD = re.compile(r'("(?:[^"]|"")*"|[^",]*)(,|$)')
 
+_NOT_BLANK = re.compile(b"[^" + re.escape(BLANK) + b"]")
+
 _QUOTE, _COMMA, _END = b'",\n'
 
 
@@ -153,8 +155,10 @@ def _is_regular(lines: bytes) -> bool:
 
 
 def _first_line(data: bytes) -> tuple[bytes, bytes]:
-    while data:
-        line, _, data = data.partition(b"\n")
-        if line.strip(BLANK):
-            return line, data
-    return b"", b""
+    """Return the first line that is not blank, and what stands behind it."""
+    found = _NOT_BLANK.search(data)
+    if found is None:
+        return b"", b""
+    begin = data.rfind(b"\n", 0, found.start()) + 1
+    line, _, behind = data[begin:].partition(b"\n")
+    return line, behind

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -116,9 +117,9 @@ def _parsed(text: str, pairs: Any) -> dict[str, Any] | None:
 def _check_twice(found: Iterable[list[tuple[str, Any]]], value: dict[str, Any]) -> None:
     """Refuse what of equal keys Spark makes text, or columns of several types."""
     for items in found:
-        often = [name for name in value if sum(name == other for other, _ in items) > 1]
+        often = {name for name, count in Counter(name for name, _ in items).items() if count > 1}
         kinds = {type(one) for name, one in items if name in often}
-        if dict(items) != value or not often or kinds - {str}:
+        if dict(items) != value or kinds - {str}:
             raise OtherWayError("it has lines in which a key stands twice, with values that are no text")
 
 

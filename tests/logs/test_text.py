@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dfa_router.logs.csv_lines import csv_line_by_line, header_of, plain_csv
+from dfa_router.logs.csv_lines import csv_line_by_line, header_of, plain_csv, without_header
 from dfa_router.logs.json_lines import json_line_by_line, plain_json
 from dfa_router.logs.json_text import json_lines
+from dfa_router.logs.marks import TWICE
 from dfa_router.logs.partitions import OtherWayError
 from dfa_router.logs.planning import Plan
 from dfa_router.logs.stores import place_of
@@ -162,3 +163,20 @@ def test_json_is_written_so_that_it_is_read_back() -> None:
         math.copysign(1, row["n"]) for row in made[3:] if row["n"] == 0
     ]
     assert isinstance(next(row["n"] for row in read if row["n"] == 3), float), "a double stays one"
+
+
+def test_keys_that_stand_twice_in_a_long_line() -> None:
+    """A client's text may have as many: 8,000 took ten seconds where each was compared with all others."""
+    line = ", ".join(f'"k{number % 99_999}": "{number}"' for number in range(100_000))
+    block = json_line_by_line(f"{{{line}}}\n".encode())
+    assert [mark.problem for mark in block.marks] == [TWICE]
+    held = json.loads(block.data)
+    assert (len(held), held["k0"], held["k1"]) == (99_999, "99999", "1")
+
+
+def test_blank_lines_in_front_of_a_header() -> None:
+    """A block of nothing else took minutes where the rest was copied for each of them."""
+    blank = b"\n" * (2 << 20) + b" \t\r\n\x0b\n"
+    assert header_of(blank + b"a,b\nc,d\n") == ("a", "b")
+    assert without_header(blank + b"a,b\nc,d\n") == b"c,d\n"
+    assert (header_of(blank), without_header(blank)) == ((), b"")
