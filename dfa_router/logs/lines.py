@@ -1,7 +1,7 @@
 """The lines of text files, in blocks of bytes that end where a line ends.
 
 A file is divided at any byte: a line belongs to the range in which it begins. Compressed files are read from their beginning.
-What this leaves out: codecs of Hadoop's own form (``.lz4``, ``.snappy``, ``.deflate``), which Spark reads.
+What this leaves out: codecs of Hadoop's own form, which Spark reads (:mod:`dfa_router.logs.hadoop_codecs`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ __all__ = ["BLOCK_BYTES", "CODECS", "blocks", "open_piece"]
 BLOCK_BYTES = 4 << 20
 """Bytes that are read at a time. A line may be longer; then it is a block of its own."""
 
-CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-"""The endings of compressed files, and what Arrow calls their codecs."""
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+"""The endings of compressed files, and what Arrow calls their codecs; of LZ4 it is the form that everybody but Hadoop writes."""
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +18,7 @@ from dfa_router.errors import MessagesError
 from dfa_router.logs import parts
 from dfa_router.logs.blocks import BLANK
 from dfa_router.logs.csv_lines import header_of
+from dfa_router.logs.hadoop_codecs import is_left_to_spark
 from dfa_router.logs.json_types import columns_of, merged
 from dfa_router.logs.lines import CODECS, blocks
 from dfa_router.logs.listing import files_of, of_each
@@ -31,8 +33,6 @@ from dfa_router.logs.trace_records import TRACE
 
 __all__ = ["text_parts", "text_plan"]
 
-HADOOPS = (".lz4", ".snappy", ".deflate")
-"""Endings of files that Spark reads by codecs of Hadoop's own form."""
 INFLATED = 8
 """How many times larger a compressed file is when it is decoded, roughly."""
 
@@ -40,9 +40,9 @@ INFLATED = 8
 def text_parts(place: Place, kind: str, *, pattern: bool, cores: int) -> tuple[Part[TextPiece], ...]:
     """Divide the files of a log into parts, for so many cores; raises :class:`OtherWayError` for those that Spark has to read."""
     files = files_of(place, pattern=pattern)
-    for file in files:
-        if file.path.lower().endswith(HADOOPS):
-            raise OtherWayError(f"{file.path} is compressed in a form of Hadoop's own")
+    for file, left in zip(files, of_each(files, partial(is_left_to_spark, place)), strict=True):
+        if left:
+            raise OtherWayError(f"{file.path} is compressed in a form that Arrow does not read")
     # JSON lines and traces get no column of them, as with Spark.
     if kind == "csv" and any(partitions_of([file.folders for file in files])):
         raise OtherWayError("its folders name columns")

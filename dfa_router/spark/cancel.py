@@ -116,7 +116,10 @@ def _running_tasks(context: SparkContext) -> int:
     java = context._jsc  # noqa: SLF001
     if java is None:  # stopped meanwhile
         return 0
-    counts = java.sc().taskScheduler().runningTasksByExecutors().values().iterator()
+    scheduler = java.sc().taskScheduler()
+    if scheduler is None:  # Java has stopped by itself, as it does where it runs out of memory
+        return 0
+    counts = scheduler.runningTasksByExecutors().values().iterator()
     running = 0
     while counts.hasNext():
         running += counts.next()

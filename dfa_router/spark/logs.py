@@ -21,6 +21,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructField, StructType
 
 from dfa_router.errors import MessagesError
+from dfa_router.logs.hadoop_codecs import check_codecs
 from dfa_router.logs.stores import is_pattern
 from dfa_router.spark.csv_logs import csv_rows
 from dfa_router.spark.errors import SPARK_ERRORS, cause
@@ -50,6 +51,7 @@ def read_messages(session: SparkSession, path: str, kind: str) -> MessageLog:
             return MessageLog(messages, messages.count())
         if kind == "trace":
             return MessageLog(*trace_rows(session, path))
+        check_codecs(path)
         lines = session.read.options(**listing(session, path)).text(path).where(sf.col("value").rlike(r"\S"))
         if kind == "jsonl":
             return MessageLog(*json_rows(session, path, lines))

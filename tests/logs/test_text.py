@@ -10,7 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from dfa_router.errors import MessagesError
 from dfa_router.logs.csv_lines import csv_line_by_line, header_of, plain_csv, without_header
+from dfa_router.logs.hadoop_codecs import check_codecs
 from dfa_router.logs.json_lines import json_line_by_line, plain_json
 from dfa_router.logs.json_text import json_lines
 from dfa_router.logs.marks import TWICE
@@ -180,3 +182,35 @@ def test_blank_lines_in_front_of_a_header() -> None:
     assert header_of(blank + b"a,b\nc,d\n") == ("a", "b")
     assert without_header(blank + b"a,b\nc,d\n") == b"c,d\n"
     assert (header_of(blank), without_header(blank)) == ((), b"")
+
+
+def test_logs_of_lz4_are_read_in_the_form_that_everybody_writes(tmp_path: Path) -> None:
+    """Of several frames, as a file is that was appended to."""
+    log = tmp_path / "log.jsonl.lz4"
+    frame = pa.compress(b'{"exchange": "x"}\n' * 1_000, "lz4", asbytes=True)
+    log.write_bytes(frame * 2)
+    assert [row["exchange"] for row in rows(planned(log))] == ["x"] * 2_000
+
+
+@pytest.mark.parametrize("name", ["log.lz4", "log.snappy", "log.deflate"])
+def test_hadoops_own_form_is_left_to_spark(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(bytes(6) + b"\x00\x05" + b'{"a"}')
+    with pytest.raises(OtherWayError, match=f"{name} is compressed in a form that Arrow does not read"):
+        planned(tmp_path / name)
+    check_codecs(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("log.jsonl.lz4", pa.compress(b"{}\n", "lz4", asbytes=True)),
+        ("log.jsonl.lz4", pa.compress(b"{}\n" * 9, "lz4_raw", asbytes=True)),
+        ("log.jsonl.snappy", pa.compress(b"{}\n" * 9, "snappy", asbytes=True)),
+        ("log.jsonl.snappy", b"\xff\x06\x00\x00sNaPpY" + bytes(100)),
+    ],
+    ids=["lz4 frame", "lz4 block", "snappy block", "snappy frame"],
+)
+def test_spark_is_not_handed_what_it_would_die_of(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(MessagesError, match=rf"{name}: is compressed, but not in the form of Hadoop's.*decompress it"):
+        check_codecs(str(tmp_path))

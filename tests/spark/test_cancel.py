@@ -101,6 +101,38 @@ def test_workers_that_are_ended_end_their_tasks(tmp_path: Path) -> None:
     assert ran.stdout == "ended\n", ran.stderr
 
 
+STOPPED = """
+from dfa_router.spark.cancel import cancellable
+from dfa_router.spark.session import end_java, local_session
+
+session = local_session("local[1]")
+
+def stop_and_fail():
+    session.sparkContext._jsc.sc().stop()
+    raise ZeroDivisionError
+
+try:
+    cancellable(session, stop_and_fail)
+except ZeroDivisionError:
+    print("failed for its own reason")
+end_java(session)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.own_java
+def test_an_error_is_told_where_java_has_stopped_by_itself() -> None:
+    """As it does where it runs out of memory: then nobody knows of tasks any more."""
+    ran = subprocess.run(
+        [sys.executable, "-c", STOPPED],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout == "failed for its own reason\n", ran.stderr
+
+
 def test_results_and_errors_pass_through_and_local_properties_hold(spark: SparkSession) -> None:
     from dfa_router.spark.cancel import cancellable
 

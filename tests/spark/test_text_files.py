@@ -256,3 +256,32 @@ def test_what_spark_has_to_read_or_write_is_said(
         assert [row["day"] for row in rows] == [1, 2]
     if make is of_mixed_types:
         assert [row["n"] for row in rows] == ["1", "one"]
+
+
+@pytest.mark.parametrize("codec", ["lz4", "snappy", "deflate"])
+def test_what_spark_compresses_is_read_by_spark(spark: SparkSession, tmp_path: Path, codec: str) -> None:
+    from dfa_router.spark.job import route_log
+
+    lines = spark.range(1_000).selectExpr('concat(\'{"exchange": "x", "routing_key": "a.\', id, \'"}\') as value')
+    lines.write.text(str(tmp_path / "log"), compression=codec)
+    summary = route_log(spark, TWO_VHOSTS, str(tmp_path / "log"), str(tmp_path / "out"), kind="jsonl", out_kind="jsonl")
+    assert (summary.way, summary.messages) == ("frames", 1_000)
+
+
+def test_lz4_as_everybody_writes_it_is_read_by_arrow_or_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark's Java would die of it, and the session with it."""
+    from dfa_router.errors import MessagesError
+    from dfa_router.spark.job import route_log
+
+    log = tmp_path / "log.jsonl.lz4"
+    for number, line in enumerate(
+        (b'{"exchange": "x", "routing_key": "a.b"}\n', b'{"exchange": "x", "routing_key": +INF}\n')
+    ):
+        log.write_bytes(pa.compress(line * 1_000, "lz4", asbytes=True))
+        out = str(tmp_path / f"out{number}")
+        if number:
+            with pytest.raises(MessagesError, match=r"not in the form of Hadoop's.*decompress it"):
+                route_log(spark, TWO_VHOSTS, str(log), out, kind="jsonl", out_kind="jsonl")
+        else:
+            summary = route_log(spark, TWO_VHOSTS, str(log), out, kind="jsonl", out_kind="jsonl")
+            assert (summary.way, summary.messages) == ("files", 1_000)
