@@ -17,6 +17,9 @@ __all__ = ["ReadParquet"]
 
 BUFFER = 1 << 20
 """Bytes that are read of a local file's column at a time."""
+BATCH_ROWS = 4_096
+"""Rows that are decoded at a time, as Spark does. How large they will be no footer says: of values that occur often the file holds
+one copy, and 120,000 rows of 30 KB were 8 KB there. To decode whole row groups at a time would save 3 % of routing them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +34,7 @@ class ReadParquet:
     """The names of these last columns."""
 
     def __call__(self, part: Part[Piece], rows: int) -> Iterator[pa.Table]:
-        """Yield a part's rows, at most so many at a time; raises :class:`MessagesError` for a file that cannot be read."""
+        """Yield a part's rows, at most so many at a time, and :data:`BATCH_ROWS`; raises :class:`MessagesError` for a file that cannot be read."""
         local = self.store.type_name == "local"
         for piece in part.pieces:
             try:
@@ -42,7 +45,7 @@ class ReadParquet:
                     ) as opened,
                 ):
                     for group in piece.row_groups:
-                        for batch in opened.iter_batches(rows, row_groups=[group], use_threads=False):
+                        for batch in opened.iter_batches(min(rows, BATCH_ROWS), row_groups=[group], use_threads=False):
                             yield self._with_all_columns(batch, piece)
             except (*STORE_ERRORS, ValueError) as error:
                 raise MessagesError(f"{piece.path}: cannot be read: {error}") from error

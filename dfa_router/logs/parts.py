@@ -26,7 +26,7 @@ class Piece(NamedTuple):
     row_groups: tuple[int, ...]
     rows: int
     bytes: int
-    """Of the row groups when they are decoded, roughly."""
+    """Of the row groups when they are decompressed; decoded they may be far more, as values that occur often stand there once."""
     partition: tuple[Any, ...]
     """The values of the columns that the file's folders name."""
 
@@ -62,7 +62,7 @@ class Part(NamedTuple, Generic[SomePiece]):
 
     @property
     def bytes(self) -> int:
-        """Return how large the part is when it is decoded, roughly."""
+        """Return how large the part is when it is decompressed, roughly."""
         return sum(piece.bytes for piece in self.pieces)
 
 

@@ -9,7 +9,7 @@ The file's name has a random part, so that two attempts never write to one file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
@@ -28,12 +28,12 @@ from dfa_router.logs.writing import ENDINGS, opened
 from dfa_router.rabbitmq.columns import RoutedBatch
 from dfa_router.rabbitmq.routed_columns import routed_fields
 
-__all__ = ["RoutePart", "Written", "work_of"]
+__all__ = ["MOST_ROWS", "RoutePart", "Written", "gathered", "work_of"]
 
 MOST_ROWS = 122_880
 """Of a row group of the result; DuckDB's number, which is a multiple of every vector's length."""
 MOST_BYTES = 64 << 20
-"""Of a slice when it is decoded, by the average row."""
+"""Of a slice when it is decoded, unless what is read at once is larger."""
 INLINE_ROWS = 1_000
 """Counts that come back with the task; more are written to a file."""
 SPILLED_GROUP = 2_048
@@ -96,7 +96,7 @@ class RoutePart:
                 opened(self.kind, sink, self.schema, old_times=self.old_times) as write,
             ):
                 most = _most_rows(part)
-                for table in _gathered(self.read(part, most), most):
+                for table in gathered(self.read(part, most), most):
                     write(*self._routed(router, table, tally))
             rows = tally.rows(INLINE_ROWS)
             spilled = spill.close()
@@ -149,16 +149,17 @@ def _most_rows(part: Part[Any]) -> int:
     return max(1, min(MOST_ROWS, MOST_BYTES * part.rows // max(1, part.bytes)))
 
 
-def _gathered(tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """Join small tables until they have about so many rows."""
+def gathered(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """Join small tables until they have about so many rows, or :data:`MOST_BYTES`."""
     held: list[pa.Table] = []
-    count = 0
+    count = size = 0
     for table in tables:
-        if held and count + len(table) > rows:
+        more = table.nbytes
+        if held and (count + len(table) > rows or size + more > MOST_BYTES):
             yield _joined(held)
-            held, count = [], 0
+            held, count, size = [], 0, 0
         held.append(table)
-        count += len(table)
+        count, size = count + len(table), size + more
     if held:
         yield _joined(held)
 

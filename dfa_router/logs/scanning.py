@@ -19,7 +19,7 @@ import pyarrow as pa
 from dfa_router.errors import MessagesError
 from dfa_router.logs.partitions import OtherWayError
 from dfa_router.logs.planning import Plan, planned
-from dfa_router.logs.routing import MOST_ROWS
+from dfa_router.logs.routing import MOST_ROWS, gathered
 from dfa_router.logs.stores import STORE_ERRORS, is_pattern, place_of
 from dfa_router.logs.table_planning import planned_table
 from dfa_router.logs.text_planning import text_parts, text_plan
@@ -75,7 +75,7 @@ def scanned(plan: Plan, work: Callable[[Iterator[pa.Table]], R], *, report: Repo
     done = [0]
 
     def tables(part: object) -> Iterator[pa.Table]:
-        for table in plan.read(part, MOST_ROWS):  # type: ignore[arg-type]  # the plan's own parts
+        for table in gathered(plan.read(part, MOST_ROWS), MOST_ROWS):  # type: ignore[arg-type]  # the plan's own parts
             if ended.is_set():
                 return
             yield table

@@ -256,3 +256,30 @@ def test_an_attempt_can_be_sent_to_another_process(tmp_path: Path) -> None:
     sent, part = pickle.loads(pickle.dumps((work, made.parts[0])))
     written: Written = pickle.loads(pickle.dumps(sent(ROUTER, part)))
     assert written.totals.messages == 10
+
+
+def test_slices_are_bounded_by_what_they_take_and_not_by_what_is_stored(tmp_path: Path) -> None:
+    """Of large values that occur often a file holds one copy: this one has 600 MB in a few thousand bytes."""
+    rows, values = 20_000, pa.array([letter * 30_000 for letter in "abcd"])
+    body = pa.DictionaryArray.from_arrays(pa.array([number % 4 for number in range(rows)], pa.int32()), values)
+    table = pa.table({"exchange": ["x"] * rows, "routing_key": ["a"] * rows, "body": body})
+    pq.write_table(table, tmp_path / "log.parquet", store_schema=False)
+    (part,) = plan(tmp_path).parts
+    assert part.bytes < 1 << 20
+    sizes = [
+        (len(one), one.nbytes)
+        for one in routing.gathered(plan(tmp_path).read(part, routing.MOST_ROWS), routing.MOST_ROWS)
+    ]
+    assert sum(count for count, _ in sizes) == rows
+    assert max(size for _, size in sizes) <= 2 * routing.MOST_BYTES
+
+
+def test_small_tables_are_joined_up_to_a_number_of_rows_or_of_bytes() -> None:
+    def lengths(size: int, rows: int) -> list[int]:
+        table = pa.table({"body": ["x" * size] * 10})
+        return [len(one) for one in routing.gathered(iter([table] * 6), rows)]
+
+    assert lengths(1, 1_000) == [60]
+    assert lengths(1, 25) == [20, 20, 20]
+    assert lengths(routing.MOST_BYTES // 25, 1_000) == [20, 20, 20]
+    assert lengths(routing.MOST_BYTES // 5, 1_000) == [10] * 6
