@@ -126,6 +126,7 @@ def _is_text(kind: pa.DataType) -> bool:
         pa.types.is_binary,
         pa.types.is_large_binary,
         pa.types.is_string_view,
+        pa.types.is_binary_view,
     )
     return any(test(kind) for test in tests)
 

@@ -10,9 +10,10 @@ from dfa_router.arrow import check_layout, key_array
 from dfa_router.arrow.dictionaries import decoded
 from dfa_router.errors import CapacityError
 
-__all__ = ["MOST", "bytes_array", "plain_array"]
+__all__ = ["MOST", "bytes_array", "plain_array", "without_views"]
 
 _TEXT, _BYTES = pa.string(), pa.binary()
+_VIEWS = {pa.string_view(): _TEXT, pa.binary_view(): _BYTES}
 MOST = 2**31 - 1
 """The most rows, and bytes, of such a column."""
 
@@ -54,7 +55,28 @@ def _plainly(column: Any, name: str) -> pa.BinaryArray | None:
 
 
 def plain_array(column: Any) -> pa.Array:
-    """Return a column of any type as one array."""
+    """Return a column of any type as one array; text in views, also within lists, maps and structs, as other text."""
     if hasattr(column, "__arrow_c_stream__"):  # a chunked column, whosever it is
-        return pa.chunked_array(column).combine_chunks()
-    return column if isinstance(column, pa.Array) else pa.array(column)
+        array = pa.chunked_array(column).combine_chunks()
+    else:
+        array = column if isinstance(column, pa.Array) else pa.array(column)
+    kind = without_views(array.type)
+    return array if kind.equals(array.type) else array.cast(kind)  # Arrow takes rows of few columns that hold views
+
+
+def without_views(kind: pa.DataType) -> pa.DataType:
+    """Return a type with text or bytes in place of views of them; other libraries keep theirs so.
+
+    >>> without_views(pa.map_(pa.string_view(), pa.list_(pa.binary_view())))
+    MapType(map<string, list<item: binary>>)
+    """
+    if kind in _VIEWS:
+        return _VIEWS[kind]
+    if pa.types.is_map(kind):
+        return pa.map_(without_views(kind.key_type), without_views(kind.item_type), kind.keys_sorted)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        field = kind.value_field
+        return (pa.list_ if pa.types.is_list(kind) else pa.large_list)(field.with_type(without_views(field.type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(without_views(field.type)) for field in kind])
+    return kind

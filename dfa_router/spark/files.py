@@ -26,6 +26,7 @@ from dfa_router.logs.table_planning import WidenedError, planned_table
 from dfa_router.logs.text_planning import text_parts, text_plan
 from dfa_router.logs.text_reading import SeeText
 from dfa_router.logs.writing import writable
+from dfa_router.rabbitmq.byte_columns import without_views
 from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import router_of
@@ -118,11 +119,14 @@ def route_parts(
 
 
 def _spark_schema(schema: pa.Schema) -> StructType:
-    """Return the columns as Spark would name their types; one that Spark has no type for is void."""
+    """Return the columns as Spark would name their types; one that Spark has no type for is void.
+
+    Views are a layout of Arrow's, in which other writers keep text: Spark reads it as text, and so do we.
+    """
 
     def field(one: pa.Field) -> StructField:
         try:
-            return StructField(one.name, from_arrow_type(one.type))
+            return StructField(one.name, from_arrow_type(without_views(one.type)))
         except PySparkTypeError:
             return StructField(one.name, NullType())
 

@@ -95,6 +95,8 @@ def test_columns_are_found_whatever_their_case() -> None:
         "vhost": "VHost",
         "cc": "cc",
     }
+    views = pa.schema({"exchange": pa.string_view(), "routing_key": pa.binary_view()})
+    assert list(key_names(views)) == ["exchange", "routing_key"]
 
 
 def test_a_table_that_is_refused_and_a_folder_of_nothing(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import random
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -295,3 +296,33 @@ def test_memory_does_not_grow_with_batches() -> None:
     """Every batch has routes of its own; the caches fill, are cleared and fill again, and then nothing more stays."""
     assert peak("ask(18)", BATCHES) < 12 * MB
     assert peak("ask(6)", BATCHES + "ask(18)") < 1 * MB
+
+
+VIEW = pa.string_view()
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("cc", pa.array([["c"], None], pa.list_(VIEW))),
+        ("bcc", pa.array([["c"], None], pa.large_list(pa.binary_view()))),
+        ("cc", pa.array(['["c"]', None], VIEW)),
+        ("headers", pa.array(['{"CC": ["c"]}', None], VIEW)),
+        ("headers", pa.array([{"CC": ["c"]}, None], pa.struct([("CC", pa.list_(VIEW))]))),
+        ("headers", pa.array([[("CC", ["c"])], None], pa.map_(VIEW, pa.list_(VIEW)))),
+        ("headers", pa.chunked_array([pa.array([[("CC", ["c"])], None], pa.map_(VIEW, pa.list_(VIEW)))])),
+    ],
+    ids=lambda one: one if isinstance(one, str) else str(one.type),
+)
+def test_attributes_are_read_from_views(name: str, column: Any) -> None:
+    """Other libraries keep text so, and Arrow takes no rows of it by itself."""
+    topology = topology_of(
+        exchanges=[Exchange(name="x", type="topic")],
+        queues=[Queue(name="q"), Queue(name="further")],
+        bindings=[
+            Binding(source="x", destination="q", routing_key="a"),
+            Binding(source="x", destination="further", routing_key="c"),
+        ],
+    )
+    routed = topology.compile().route_batch(pa.array(["x", "x"], VIEW), pa.array(["a", "a"], VIEW), **{name: column})
+    assert [sorted(queues) for queues in routed.columns().queues.to_pylist()] == [["further", "q"], ["q"]]

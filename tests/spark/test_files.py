@@ -62,8 +62,19 @@ def binary_keys(folder: Path, _: SparkSession) -> None:
     )
 
 
+def views(folder: Path, _: SparkSession) -> None:
+    """As DataFusion and polars write it."""
+    text, columns = pa.string_view(), rows(300, 3)
+    names = {name: pa.array(columns[name], text) for name in ("exchange", "routing_key")}
+    folder.mkdir()
+    cc = pa.array([None, ["a.b"], []] * 100, pa.list_(text))
+    pq.write_table(
+        pa.table({**names, "n": columns["n"], "vhost": pa.array(["b"] * 300, text), "cc": cc}), folder / "1.parquet"
+    )
+
+
 @pytest.mark.parametrize(
-    "make", [pytest.param(plain, marks=pytest.mark.long), partitioned, written_by_spark, binary_keys]
+    "make", [pytest.param(plain, marks=pytest.mark.long), partitioned, written_by_spark, binary_keys, views]
 )
 def test_both_ways_give_the_same(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path, SparkSession], None]
