@@ -78,7 +78,7 @@ SLOW_SECONDS = 60.0
 @click.option(
     "--counts",
     metavar="FILE",
-    help="Write all counts to this Parquet file: kind, vhost, name, key, messages.",
+    help="Write all counts to this Parquet file: kind, vhost, name, key, messages; of keys that nobody gets, those of --top.",
 )
 @count_option("--top", 10, "Length of the summary's lists; 0 is all.", least=0)
 @json_option

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dfa_router.errors import MessagesError
-from dfa_router.logs.stores import is_pattern, is_remote
+from dfa_router.logs.stores import STORE_ERRORS, exists, found, is_pattern, is_remote, place_of
 from dfa_router.tables import read_table, table_at
 
 __all__ = ["FORMATS", "format_of"]
@@ -35,16 +35,16 @@ def format_of(path: str, given: str | None = None) -> str:
             table
         )  # once more than it is needed, so that nobody waits for Spark to be told that a table is refused
         return "parquet"
-    if not is_remote(path) and not is_pattern(path) and not Path(path).exists():
+    if not is_remote(path) and not is_pattern(path) and not exists(path):
         raise MessagesError(f"{path}: there is no such file or folder; give a message log with --messages")
     if given is not None:
         return given
-    found = {kind for name in _names(path) if (kind := _known(name)) is not None}
-    if len(found) == 1:
-        return found.pop()
+    kinds = {kind for name in _names(path) if (kind := _known(name)) is not None}
+    if len(kinds) == 1:
+        return kinds.pop()
     what = (
-        f"holds files of several formats ({', '.join(sorted(found))})"
-        if found
+        f"holds files of several formats ({', '.join(sorted(kinds))})"
+        if kinds
         else "has no ending that tells its format"
     )
     endings = ", ".join(ending for endings in FORMATS.values() for ending in endings)
@@ -56,9 +56,13 @@ def _names(path: str) -> Iterator[str]:
     if is_remote(path) or is_pattern(path) or not Path(path).is_dir():
         yield path
         return
-    for file in Path(path).rglob("*"):
-        if file.is_file() and not file.name.startswith(("_", ".")):
-            yield file.name
+    place = place_of(path)
+    assert place is not None, "a path without a scheme is a local one"
+    try:
+        for file in found(place, pattern=False):
+            yield file.path.rpartition("/")[2]
+    except STORE_ERRORS as error:
+        raise MessagesError(f"{path}: cannot be read: {error}; say its format with --format") from error
 
 
 def _known(name: str) -> str | None:

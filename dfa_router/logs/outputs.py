@@ -27,8 +27,15 @@ def check_output(messages: str, out: str, *, overwrite: bool, counts: str | None
 
     What :func:`~dfa_router.tables.table_at` refuses of ``messages`` is refused as well.
     """
-    if counts is not None:
-        _check_counts(messages, counts, out)
+    try:
+        if counts is not None:
+            _check_counts(messages, counts, out)
+        _check_result(messages, out, overwrite=overwrite)
+    except OSError as error:  # such as for a name that is too long
+        raise MessagesError(f"{error.filename}: {error.strerror}; choose another name") from error
+
+
+def _check_result(messages: str, out: str, *, overwrite: bool) -> None:
     target = _local(out)
     if target is None:
         if not _local(messages) and _is_among_remote(out, messages):

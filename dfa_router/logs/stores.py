@@ -8,6 +8,7 @@ Rejected: reading every URI by fsspec. Its file systems are Python, and hold the
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from itertools import chain
@@ -19,7 +20,18 @@ from pyarrow import fs
 
 from dfa_router.errors import MessagesError
 
-__all__ = ["STORE_ERRORS", "Found", "Place", "found", "is_pattern", "is_remote", "place_of", "roots", "touches"]
+__all__ = [
+    "STORE_ERRORS",
+    "Found",
+    "Place",
+    "exists",
+    "found",
+    "is_pattern",
+    "is_remote",
+    "place_of",
+    "roots",
+    "touches",
+]
 
 SCHEMES = ("s3", "gs", "gcs", "hdfs", "abfs", "abfss")
 """Of the URIs that Arrow reads."""
@@ -57,11 +69,16 @@ def is_remote(path: str) -> bool:
     return "://" in path
 
 
+def exists(path: str) -> bool:
+    """Tell whether something local is called so, also of a text that is too long for a name."""
+    return os.path.exists(path)  # noqa: PTH110 - Path.exists raises for such a text
+
+
 def is_pattern(path: str) -> bool:
     """Tell whether a path is a pattern of names: it has ``*``, ``?``, ``[`` or ``{``, and nothing local is called so."""
     if is_remote(path):
         return _WILD.search(path.partition("?")[0]) is not None  # behind the mark are options of the store
-    return _WILD.search(path) is not None and not Path(path).exists()
+    return _WILD.search(path) is not None and not exists(path)
 
 
 def place_of(path: str) -> Place | None:

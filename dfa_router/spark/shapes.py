@@ -107,14 +107,14 @@ def key_columns(
             found[key] = column
         elif key in given or key in KEYS[:2]:
             raise MessagesError(
-                f"the messages have no column {name!r}; they have: {listed}. Rename one to it, or name it with "
-                f"columns={{{key!r}: ...}}"
+                f"the messages have no column {name!r}; they have: {listed}. Rename one to it; a program may name it "
+                f"with columns={{{key!r}: ...}} instead"
             )
     for name in added:
         if _folded(name, case_sensitive) in columns:
             raise MessagesError(
                 f"the messages have a column {name!r}, which the result adds; they have: {listed}. "
-                "Rename or drop it first, or set a prefix for what is added"
+                "Rename or drop it first; a program may set a prefix for what is added instead"
             )
     if "vhost" not in found:
         _check_other_case(schema, listed)

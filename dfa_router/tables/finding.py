@@ -43,6 +43,8 @@ def local_names(folder: str, pattern: str) -> Sequence[str]:
     """Return the names in a folder of this machine that a pattern matches; none where the folder may not be looked at."""
     if "*" not in pattern:
         return [pattern] if os.path.lexists(f"{folder}/{pattern}") else ()
+    if not os.path.isdir(folder):  # noqa: PTH112 - also where no folder can be called so, which Path raises for
+        return ()
     try:
         return fnmatch.filter(os.listdir(folder), pattern)  # noqa: PTH208 - only names are asked for
     except (

@@ -94,6 +94,9 @@ def test_a_result_is_written_beside_the_messages(messages: str, out: str) -> Non
 def test_a_result_that_is_there_is_replaced_where_that_is_asked_for_alone(home: Path) -> None:
     with pytest.raises(MessagesError, match=r"exists already; .* pass --overwrite"):
         check_output("logs", "free", overwrite=False)
+    for out, counts in [("n" * 300, None), ("out", "n" * 300)]:
+        with pytest.raises(MessagesError, match=r"(?i)name too long; choose another name"):
+            check_output("logs", out, overwrite=False, counts=counts)
     (home / "file").touch()
     with pytest.raises(MessagesError, match="is a file, and the result is a folder"):
         check_output("logs", "file", overwrite=True)
