@@ -122,13 +122,14 @@ class ReadText:
 
     def _marked(self, table: pa.Table, marks: tuple[Mark, ...]) -> pa.Table:
         problems: list[str | None] = [None] * len(table)
-        lines: list[bytes | None] = [None] * len(table)
+        lines: list[str | None] = [None] * len(table)
         for mark in marks:
-            problems[mark.row], lines[mark.row] = mark.problem, mark.line
+            problems[mark.row] = mark.problem
+            # Readers of Parquet refuse a whole file in which something that is called text is none.
+            lines[mark.row] = None if mark.line is None else mark.line.decode(errors="replace")
         if self.unreadable is not None:
-            # As the line is, even if that is no UTF-8.
-            kept = pa.array(lines, pa.binary()) if marks else pa.nulls(len(table), pa.binary())
-            table = table.append_column(self.unreadable, kept.view(pa.string()))
+            kept = pa.array(lines, pa.string()) if marks else pa.nulls(len(table), pa.string())
+            table = table.append_column(self.unreadable, kept)
         said = pa.array(problems, pa.string()) if marks else pa.nulls(len(table), pa.string())
         return table.append_column(READ_PROBLEM, said)
 

@@ -97,7 +97,7 @@ def _without_nesting(table: pa.Table, texts: pa.Schema) -> pa.Table:
 
 
 def _well_formed(table: pa.Table) -> pa.Table:
-    """Return a table whose text is text: of unreadable lines, the bytes are kept as they are."""
+    """Return a table whose text is text: files may hold anything."""
     columns = [text_of(column) if pa.types.is_string(column.type) else column for column in table.columns]
     return pa.table(columns, schema=table.schema)
 

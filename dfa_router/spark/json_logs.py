@@ -1,6 +1,6 @@
 r"""Message logs in JSON lines: every line is a row, whatever it holds.
 
-A line that is no JSON object is kept as it is. Where Spark would read something else than the line says, it is kept as well,
+A line that is no JSON object is kept as it is, but for bytes that are no UTF-8. Where Spark would read something else than the line says, it is kept as well,
 and is read as far as it goes: a key that stands twice, where the last value counts, as in most programs; a key that differs
 from another only by its case, which Spark does not tell apart; ``\ud800``, half of a character, which no text holds.
 
@@ -18,7 +18,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructFi
 
 from dfa_router.errors import MessagesError
 from dfa_router.logs.marks import NO_CHARACTER, NO_JSON, NO_UTF8, OTHER_CASE, READ_PROBLEM, TWICE, UNREADABLE, free_name
-from dfa_router.spark.log_lines import CORRUPT, is_utf8
+from dfa_router.spark.log_lines import CORRUPT, is_utf8, well_formed
 from dfa_router.spark.shapes import KEYS
 
 __all__ = ["json_rows"]
@@ -65,7 +65,9 @@ def json_rows(session: SparkSession, path: str, lines: DataFrame) -> tuple[DataF
         unread = broken
         for where, _ in odd:
             unread |= sf.coalesce(where, sf.lit(False))
-        kept.append(sf.when(unread, sf.col("value")).alias(free_name(UNREADABLE, [field.name for field in fields])))
+        kept.append(
+            sf.when(unread, well_formed(sf.col("value"))).alias(free_name(UNREADABLE, [field.name for field in fields]))
+        )
     return rows.select(*kept, problem.alias(READ_PROBLEM)), count
 
 

@@ -11,7 +11,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from dfa_router.errors import MessagesError
 
-__all__ = ["CORRUPT", "as_path", "escaped", "is_utf8", "listing", "shown"]
+__all__ = ["CORRUPT", "as_path", "escaped", "is_utf8", "listing", "shown", "well_formed"]
 
 CORRUPT = StructField("line that Spark cannot parse", StringType())
 """The column in which Spark keeps the text of such lines while it reads. No log should have a column of this name, as Spark
@@ -62,6 +62,13 @@ def is_utf8(line: Column) -> Column:
     # Before Spark 4.0, whose decode() raises at them, bad bytes are read as U+FFFD, and so come back as others.
     held = line.cast("binary")
     return sf.encode(sf.decode(held, "UTF-8"), "UTF-8") == held
+
+
+def well_formed(line: Column) -> Column:
+    """Return the text of a line, with U+FFFD for bytes that are none: readers of Parquet other than Spark refuse these."""
+    if hasattr(sf, "make_valid_utf8"):
+        return sf.make_valid_utf8(line)
+    return sf.decode(line.cast("binary"), "UTF-8")
 
 
 def shown(uri: str) -> str:

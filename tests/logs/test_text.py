@@ -214,3 +214,14 @@ def test_spark_is_not_handed_what_it_would_die_of(tmp_path: Path, name: str, dat
     (tmp_path / name).write_bytes(data)
     with pytest.raises(MessagesError, match=rf"{name}: is compressed, but not in the form of Hadoop's.*decompress it"):
         check_codecs(str(tmp_path))
+
+
+def test_a_line_that_is_kept_is_text_whatever_its_bytes(tmp_path: Path) -> None:
+    """Else no reader of Parquet but Spark would take any column of the result."""
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(b'{"exchange": "x"}\nbroken \xff\xed\xa0\x80 line\n')
+    plan = planned(log)
+    for part in plan.parts:
+        for table in plan.read(part, 10):
+            table.validate(full=True)
+    assert [row["unreadable_line"] for row in rows(plan)] == [None, "broken \ufffd\ufffd\ufffd\ufffd line"]
