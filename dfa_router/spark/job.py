@@ -24,7 +24,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from dfa_router.build import DEFAULT_CACHE_BYTES
-from dfa_router.errors import JobError
+from dfa_router.errors import JobError, MessagesError
 from dfa_router.logs.counts_file import counts_file
 from dfa_router.logs.drafts import staged
 from dfa_router.logs.outputs import check_output
@@ -39,7 +39,7 @@ from dfa_router.spark.cancel import cancellable
 from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.spark.files import plan_of, route_parts
 from dfa_router.spark.frame_job import count_result, routed_log, write_result
-from dfa_router.spark.logs import MessageLog, read_messages
+from dfa_router.spark.logs import MessageLog, UnreadableError, read_messages
 from dfa_router.spark.progress import Report, watched
 from dfa_router.spark.shapes import spelt_keys
 
@@ -183,7 +183,10 @@ def _through_files(job: _Job, plan: Plan, out_kind: str, write_counts: WriteCoun
 def _through_frames(job: _Job, kind: str, out_kind: str, reason: str, write_counts: WriteCounts) -> Summary:
     def read() -> tuple[MessageLog, DataFrame]:
         with job.stage("reading"):
-            log = read_messages(job.session, job.messages, kind)
+            try:
+                log = read_messages(job.session, job.messages, kind)
+            except UnreadableError as error:  # Spark says that it failed, and Arrow had said at what
+                raise MessagesError(f"{error}. It was left to Spark because: {reason}") from error
         return log, routed_log(log, job.topology, job.engine, job.cache_bytes, job.vhost)
 
     log, routed = job.cancellable(read)

@@ -6,8 +6,9 @@ and says so in a column of its own, which the routing job merges into ``problem`
 on the raw lines, so that a row lost on the way would be noticed. The files of a log need not have the same columns: one
 that a file lacks is null there.
 
-What this leaves out: a CSV record that runs over several lines. It is read as several malformed rows (marked), because
-one stray quotation mark would otherwise swallow the rest of a file; write such logs as Parquet or JSON lines.
+What this leaves out: a CSV record that runs over several lines. It is read as several rows, because one stray quotation mark
+would otherwise swallow the rest of a file; those with another number of fields than the header are marked, the others are not.
+Write such logs as Parquet or JSON lines.
 """
 
 from __future__ import annotations
@@ -32,7 +33,11 @@ from dfa_router.spark.route import quoted
 from dfa_router.spark.table_logs import found_table, table_rows
 from dfa_router.spark.trace_logs import trace_rows
 
-__all__ = ["MessageLog", "read_messages", "reading", "writable"]
+__all__ = ["MessageLog", "UnreadableError", "read_messages", "reading", "writable"]
+
+
+class UnreadableError(MessagesError):
+    """Spark could not read a log."""
 
 
 class MessageLog(NamedTuple):
@@ -77,8 +82,8 @@ def writable(messages: DataFrame, kind: str) -> DataFrame:
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Turn what Spark says about a log that it cannot read into a :class:`MessagesError` that names it."""
+    """Turn what Spark says about a log that it cannot read into an :class:`UnreadableError` that names it."""
     try:
         yield
     except SPARK_ERRORS as error:
-        raise MessagesError(f"{path}: cannot be read: {cause(error)}") from error
+        raise UnreadableError(f"{path}: cannot be read: {cause(error)}") from error

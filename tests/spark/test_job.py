@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -221,6 +222,13 @@ def test_logs_that_cannot_be_read_are_refused(spark: SparkSession, tmp_path: Pat
     fake.write_bytes(b"this is no parquet")
     with pytest.raises(dr.MessagesError, match=r"fake.parquet: cannot be read"):
         run(spark, fake, tmp_path / "out", "parquet", "parquet")
+    cut = tmp_path / "cut.jsonl.gz"
+    whole = gzip.compress(b"\n".join(JSON_LINES[:5] * 1_000))
+    cut.write_bytes(whole[: len(whole) * 2 // 3])
+    with pytest.raises(
+        dr.MessagesError, match=r"cut.jsonl.gz: cannot be read: .* It was left to Spark because: .*Truncated"
+    ):
+        run(spark, cut, tmp_path / "out", "jsonl", "jsonl")
     prose = tmp_path / "prose.jsonl"
     prose.write_text("once upon a time\nthere was a log\n")
     with pytest.raises(dr.MessagesError, match="no line is a JSON object"):
@@ -244,7 +252,9 @@ def test_formats_are_told_by_names(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "part-0.csv").touch()
     (folder / "_SUCCESS").touch()
-    assert format_of(str(folder)) == "csv"
+    (folder / ".checkpoints").mkdir()
+    (folder / ".checkpoints" / "a.parquet").touch()
+    assert format_of(str(folder)) == "csv", "folders that no reader looks into tell nothing"
     with pytest.raises(dr.MessagesError, match=r"files of several formats \(csv, jsonl, parquet\).*--format"):
         format_of(str(tmp_path))
     assert format_of(str(tmp_path), "csv") == "csv"
@@ -253,3 +263,5 @@ def test_formats_are_told_by_names(tmp_path: Path) -> None:
         format_of(str(tmp_path / "log.txt"))
     with pytest.raises(dr.MessagesError, match="no such file or folder"):
         format_of(str(tmp_path / "nothing.csv"))
+    with pytest.raises(dr.MessagesError, match="no such file or folder"):
+        format_of(str(tmp_path / ("n" * 300 + ".csv")))
