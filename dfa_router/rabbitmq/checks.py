@@ -30,6 +30,8 @@ ADVICE = {
     "default-exchange-binding": "a binding of the default exchange, which has none but its own; the broker refuses it",
     "refused-binding": "a binding that the broker refuses, so it cannot be there; it is routed by as if it were: "
     "correct it, or remove it",
+    "ambiguous-argument": "an export writes a header without a value as the text 'undefined', and binary as text, too; it is taken "
+    "for that, but a broker that imports the file has the text: bind with code where it shall be imported",
     "default-alternate-exchange": "the alternate exchange has no name; the broker does not take that for the default exchange, "
     "and drops what would go there: name an exchange, or leave the entry out",
     "unreadable-policy": "its pattern is no regular expression that can be read here as the broker reads it; "

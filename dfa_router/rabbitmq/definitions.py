@@ -31,6 +31,7 @@ from dfa_router.rabbitmq.declared import (
 )
 from dfa_router.rabbitmq.document import REMEDY, parsed, read_document
 from dfa_router.rabbitmq.entries import Entries
+from dfa_router.rabbitmq.exported import as_bound
 from dfa_router.rabbitmq.listings import merge_listing
 from dfa_router.rabbitmq.rules import NEWEST, rules_of
 from dfa_router.rabbitmq.sources import read_source
@@ -74,15 +75,19 @@ def load_definitions(
         merge_listing(document, name, parsed(name, data), vhost)
     entries = Entries(file, vhost)
     declared = entries.read(document, "vhosts", entries.vhost)
-    topology = topology_of(
+    exchanges = entries.read(document, "exchanges", entries.exchange)
+    version = _version(document) if broker is None else broker
+    findings = Findings(file)
+    bindings = entries.read(document, "bindings", entries.binding)
+    topology = _topology(
         vhosts=declared if "vhosts" in document else None,
-        exchanges=entries.read(document, "exchanges", entries.exchange),
+        exchanges=exchanges,
         queues=entries.read(document, "queues", entries.queue),
-        bindings=entries.read(document, "bindings", entries.binding),
+        bindings=as_bound(bindings, exchanges, rules_of(version), findings),
         policies=entries.read(document, "policies", entries.policy),
         default_vhost=vhost,
-        source=file,
-        broker=_version(document) if broker is None else broker,
+        findings=findings,
+        broker=version,
     )
     _log_warnings(topology.warnings)
     return topology
@@ -107,12 +112,35 @@ def topology_of(
     for a ``broker`` that is no version.
     """
     rules_of(broker)
+    return _topology(
+        exchanges=exchanges,
+        queues=queues,
+        bindings=bindings,
+        policies=policies,
+        vhosts=vhosts,
+        default_vhost=default_vhost,
+        findings=Findings(source),
+        broker=broker,
+    )
+
+
+def _topology(
+    *,
+    exchanges: Iterable[Exchange],
+    queues: Iterable[Queue],
+    bindings: Iterable[Binding],
+    policies: Iterable[Policy],
+    vhosts: Iterable[str] | None,
+    default_vhost: str,
+    findings: Findings,
+    broker: str,
+) -> Topology:
+    """Make a topology of values, and add to what was found when they were read."""
     exchanges, queues, bindings, policies = tuple(exchanges), tuple(queues), tuple(bindings), tuple(policies)
     given: tuple[Sequence[Exchange | Queue | Binding | Policy], ...] = (exchanges, queues, bindings, policies)
     used = dict.fromkeys(value.vhost for values in given for value in values)
     known = tuple(dict.fromkeys(vhosts)) if vhosts is not None else tuple(used) or (default_vhost,)
     every_vhost = (*known, *(name for name in used if name not in known))
-    findings = Findings(source)
     if len(every_vhost) > len(known):
         check_vhosts(given, known, findings)
     kept_exchanges = declared_once(exchanges, findings)
@@ -130,7 +158,7 @@ def topology_of(
         queues=kept_queues,
         bindings=bindings,
         policies=policies,
-        source=source,
+        source=findings.source,
     )
     check_bindings(declared, findings)
     check_alternates(declared, findings)
@@ -141,7 +169,7 @@ def topology_of(
         bindings=declared.bindings,
         policies=declared.policies,
         warnings=findings.warnings(),
-        source=source,
+        source=findings.source,
         broker=broker,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -96,14 +97,20 @@ def deliveries(channel: Any, messages: list[tuple[str, str]], queues: list[str])
         channel.basic_publish(exchange, key, str(number).encode())
     got: dict[int, list[str]] = {number: [] for number in range(len(messages))}
     for queue in queues:
-        channel.basic_publish("", queue, b"end")  # comes last: a channel's messages keep their order in a queue
-        while True:
-            _, _, body = channel.basic_get(queue, auto_ack=True)
-            if body == b"end":
-                break
-            if body is not None:
-                got[int(body)].append(queue)
+        for body in bodies(channel, queue):
+            got[int(body)].append(queue)
     return got
+
+
+def bodies(channel: Any, queue: str) -> Iterator[str]:
+    """Yield the messages that a queue holds, and take them."""
+    channel.basic_publish("", queue, b"end")  # comes last: a channel's messages keep their order in a queue
+    while True:
+        _, _, body = channel.basic_get(queue, auto_ack=True)
+        if body == b"end":
+            return
+        if body is not None:
+            yield body.decode()
 
 
 def rabbitmqctl(*arguments: str) -> bytes:
@@ -185,3 +192,32 @@ def test_dead_letters_reach_an_internal_exchange(channel: Any) -> None:
         remove(channel, topology, prefix)
     assert (method.exchange, method.routing_key, body) == (dead_letters, work, b"letter")
     assert "unreachable-exchange" not in {one.rule.name for one in lint_topology(topology)}
+
+
+def test_an_export_says_which_headers_a_broker_asks_for(channel: Any, tmp_path: Path) -> None:
+    if shutil.which("rabbitmqctl") is None:
+        pytest.skip("needs rabbitmqctl for exports")
+    name = f"t{uuid4().hex[:8]}"
+    asked = {"void": None, "binary": b"\xff" * 80, "number": 5}
+    queues = {f"{name}.{kind}": {"urgent": value} for kind, value in asked.items()}
+    given: list[Any] = [None, b"\xff" * 80, 5, "5", "undefined"]
+    pika = pytest.importorskip("pika")
+    try:
+        channel.exchange_declare(name, "headers", durable=True)
+        for queue, arguments in queues.items():
+            channel.queue_declare(queue, durable=True)
+            channel.queue_bind(queue, name, "", arguments)
+        (tmp_path / "defs.json").write_bytes(rabbitmqctl("export_definitions", "-"))
+        for number, value in enumerate(given):
+            properties = pika.BasicProperties(headers={"urgent": value})
+            channel.basic_publish(name, "", str(number).encode(), properties)
+        got: list[list[str]] = [[] for _ in given]
+        for queue in sorted(queues):
+            for body in bodies(channel, queue):
+                got[int(body)].append(queue)
+    finally:
+        channel.exchange_delete(name)
+        for queue in queues:
+            channel.queue_delete(queue)
+    topology = load_definitions(tmp_path / "defs.json")
+    assert [list(topology.route(name, "", headers={"urgent": value}).queues) for value in given] == got

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import pickle
@@ -39,7 +40,7 @@ def binding(**fields: Any) -> dict[str, Any]:
     return plain | {"arguments": {}} | fields
 
 
-SMALL = {
+SMALL: dict[str, list[dict[str, Any]]] = {
     "vhosts": [{"name": "/"}],
     "exchanges": [{"name": "x", "vhost": "/", "type": "topic", "arguments": {}}],
     "queues": [{"name": "q", "vhost": "/", "arguments": {}}],
@@ -123,6 +124,56 @@ def test_names_that_nobody_declares_are_kept_and_warned_about(write: Write, capl
     assert topology.route("hidden", "a").not_simulated == ("hidden",)
     assert topology.route("x", "e").not_simulated == ("inner",)
     assert topology.route("amq.topic", "a", vhost="other").queues == ("o",)
+
+
+def bound_by_headers(**arguments: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return an export with one binding of a headers exchange."""
+    exchange = {"name": "h", "vhost": "/", "type": "headers", "arguments": {}}
+    return SMALL | {"exchanges": [exchange], "bindings": [binding(source="h", routing_key="", arguments=arguments)]}
+
+
+def test_a_header_without_a_value_is_the_text_undefined_in_an_export(write: Write) -> None:
+    path = write(bound_by_headers(urgent="undefined"))
+    topology = load_definitions(path)
+    assert topology.route("h", "", headers={"urgent": 1}).queues == ("q",)
+    assert topology.route("h", "", headers={"other": 1}).queues == ()
+    [warning] = topology.warnings
+    assert (warning.kind, warning.place) == ("ambiguous-argument", f"{path}: bindings[0].arguments")
+    assert "urgent" in warning.advice
+
+
+def test_binary_arguments_are_read_out_of_the_words_of_an_export(write: Write) -> None:
+    lines = "Not UTF-8, base64 is: " + "/w" * 30 + "\n" + "/wA="
+    topology = load_definitions(write(bound_by_headers(key=lines)))
+    assert [warning.kind for warning in topology.warnings] == ["ambiguous-argument"]
+    wanted = base64.b64decode("/w" * 30 + "/wA=")
+    assert topology.route("h", "", headers={"key": wanted}).queues == ("q",)
+    assert topology.route("h", "", headers={"key": lines}).queues == ()
+
+
+@pytest.mark.parametrize("rest", ["no", "n-_.", "YWJj"])  # no base64, and that of UTF-8
+def test_a_text_that_no_broker_writes_of_binary_is_a_text(write: Write, rest: str) -> None:
+    literal = f"Not UTF-8, base64 is: {rest}"
+    topology = load_definitions(write(bound_by_headers(key=literal)))
+    assert topology.route("h", "", headers={"key": literal}).queues == ("q",)
+    assert topology.warnings == ()
+
+
+def test_what_decides_nothing_is_read_as_it_stands(write: Write) -> None:
+    content = bound_by_headers(**{"x-note": "undefined", "a": 1})
+    content["exchanges"] = [*content["exchanges"], *SMALL["exchanges"]]
+    content["bindings"] = [*content["bindings"], binding(arguments={"note": "undefined"})]
+    topology = load_definitions(write(content))
+    assert topology.warnings == ()
+    assert topology.bindings[1].arguments == {"note": "undefined"}
+
+
+def test_null_in_arguments_ends_an_import(write: Write) -> None:
+    topology = load_definitions(write(bound_by_headers(urgent=None)))
+    assert topology.route("h", "", headers={"urgent": 1}).queues == ("q",), "what its author means"
+    assert [(one.kind, one.name) for one in topology.warnings] == [("refused-binding", "h")]
+    nested = load_definitions(write(SMALL | {"bindings": [binding(arguments={"a": [{"b": None}]})]}))
+    assert [one.kind for one in nested.warnings] == ["refused-binding"]
 
 
 def test_a_missing_alternate_exchange_is_warned_about(write: Write) -> None:

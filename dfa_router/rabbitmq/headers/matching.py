@@ -25,7 +25,7 @@ from dfa_router.rabbitmq.headers.values import fields_of, value_of
 from dfa_router.rabbitmq.matching import HEADERS, ROUTING_KEY, Columns, ExchangeType, MatchedColumns, Message
 from dfa_router.rabbitmq.traversal import Sets, compact
 
-__all__ = ["LOOSE", "STRICT", "HeadersMatcher", "demand_of", "unknown_match"]
+__all__ = ["LOOSE", "STRICT", "HeadersMatcher", "asked", "demand_of", "unknown_match"]
 
 MATCH = "x-match"
 # Tuples: a file may have any JSON there, and sets refuse to be asked for a list.
@@ -41,11 +41,19 @@ def demand_of(binding: Binding, *, strict: bool) -> Demand:
     """
     match = binding.arguments.get(MATCH, "all")
     criteria = {
-        (name.encode(), *value_of(value, strict=strict, name=name))
-        for name, value in binding.arguments.items()
-        if name != MATCH and (match in WITH_X or not name.startswith("x-"))
+        (name.encode(), *value_of(binding.arguments[name], strict=strict, name=name)) for name in asked(binding)
     }
     return Demand(tuple(sorted(criteria)), every=match not in ("any", "any-with-x"))
+
+
+def asked(binding: Binding) -> list[str]:
+    """Return the arguments of a binding that are demands on headers.
+
+    >>> asked(Binding(source="h", destination="q", arguments={"x-match": "any", "a": 1, "x-b": 2}))
+    ['a']
+    """
+    match = binding.arguments.get(MATCH, "all")
+    return [name for name in binding.arguments if name != MATCH and (match in WITH_X or not name.startswith("x-"))]
 
 
 def unknown_match(binding: Binding) -> str | None:
