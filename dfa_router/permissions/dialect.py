@@ -36,7 +36,11 @@ _GROUPS = {
 _ESCAPES = {"b": "a word boundary", "B": "a word boundary", "p": "a Unicode property", "P": "a Unicode property"}
 _SPECIAL, _CLASS_SPECIAL = frozenset("\\[]|(){}.*+?"), frozenset("\\[]^-")
 """What the library wants escaped, outside of classes and within; it takes no other escape."""
-_QUANTIFIER = re.compile(r"[*+?]|\{\d+(,\d*)?\}")
+_QUANTIFIER = re.compile(r"[*+?]|\{(\d+)(?:,(\d*))?\}")
+_DEEPEST = 30
+"""Groups within groups that the library reads on the stack that there is."""
+_LARGEST = 65_535
+"""The largest bound of PCRE."""
 
 
 class UnsupportedRegexError(InputError):
@@ -83,6 +87,8 @@ class _Reader:
             if one == "(":
                 self._group(start)
                 depth += 1
+                if depth > _DEEPEST:
+                    raise self._refused(start, f"over {_DEEPEST} groups within each other")
                 parts.append("(")
                 continue
             if one == "|":
@@ -113,8 +119,8 @@ class _Reader:
             return self._class(start)
         if one == "\\":
             return self._escape(start)
-        if one in "*+?":
-            raise self._refused(start, "a quantifier of nothing")
+        if _QUANTIFIER.match(self.pattern, start):
+            raise self._refused(start, "a quantifier of nothing, or of a quantifier,")
         return _literal(one)
 
     def _end(self, start: int, written: str) -> str:
@@ -139,6 +145,11 @@ class _Reader:
             return ""
         if one in "^$":
             raise self._refused(start, "a quantified anchor")
+        low, high = found[1] or "0", found[2] or found[1] or "0"
+        if any(len(bound.lstrip("0")) > 5 or int(bound) > _LARGEST for bound in (low, high)):
+            raise self._refused(self.at, f"a bound over {_LARGEST}, which no broker takes,")
+        if int(high) < int(low):
+            raise self._refused(self.at, "bounds that descend, which no broker takes,")
         self.at = found.end()
         following = self.pattern[self.at : self.at + 1]
         if following == "+":
@@ -225,7 +236,7 @@ class _Reader:
     def _refused(self, at: int, name: str) -> UnsupportedRegexError:
         at -= sum("\x80" <= byte < "\xc0" for byte in self.pattern[:at])  # all bytes of a character but its first
         return UnsupportedRegexError(
-            f"{self.shown!r} has {name} at character {at}, which automata cannot say, or which is not read here: write it with "
+            f"{self.shown[:200]!r} has {name} at character {at}, which automata cannot say, or which is not read here: write it with "
             "alternatives, classes and quantifiers"
         )
 

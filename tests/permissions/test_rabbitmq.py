@@ -67,6 +67,50 @@ def test_expressions_are_those_of_pcre() -> None:
 
 
 @needs_greenery
+def test_bounded_quantifiers_are_those_of_pcre() -> None:
+    from dfa_router.permissions.expressions import Expression
+
+    chance = random.Random(4)
+    bounds = ["{0}", "{1}", "{2}", "{0,1}", "{0,2}", "{1,3}", "{2,3}", "{0,}", "{2,}", "*", "+", "?", ""]
+    for _ in range(300):
+        first, second = (f"(?:(?:{regex(chance, 2)}){chance.choice(bounds)}){chance.choice(bounds)}" for _ in range(2))
+        pattern = chance.choice(["^{}{}$", "^{}|{}$", "({}|{}){{1,2}}$"]).format(first, second)
+        ours, theirs = Expression(pattern), pcre2.compile(pattern)
+        for _ in range(30):
+            asked = "".join(chance.choices("ab.*x", k=chance.randint(0, 7)))
+            assert ours.matches(asked) == (theirs.search(asked) is not None), (pattern, asked)
+
+
+@needs_greenery
+@pytest.mark.parametrize(
+    ("read", "leaking"),
+    [
+        ("^.{1,255}$", ("#", "")),
+        ("(a|b|ab)*c{1,200}", None),
+        (r"^(?:[a-z]+\.){1,20}[a-z]+$", None),
+        (r"^[^.]{1,64}\.[^.]{1,64}$", ("a.#", "a")),
+        ("(((){9999}){9999}){9999}", None),
+    ],
+)
+def test_large_bounds_need_no_more_states_than_are_asked_for(read: str, leaking: tuple[str, str] | None) -> None:
+    assert read_leak(rule(read)) == leaking
+
+
+@needs_greenery
+def test_an_expression_without_a_proof_still_answers_for_a_text() -> None:
+    many = rule("^(.*a.{14})$")
+    assert not many.may_bind("x")
+    assert many.may_bind("xa" + "b" * 14)
+
+
+@needs_greenery
+@pytest.mark.parametrize("read", ["x{65535}", "(a{100}){100}"])
+def test_expressions_that_are_too_large_are_refused(read: str) -> None:
+    with pytest.raises(UnsupportedRegexError, match="has over 5,000 places"):
+        rule(read).reading()
+
+
+@needs_greenery
 def test_expressions_read_bytes() -> None:
     """Held to PCRE without Unicode, of which Erlang's ``re`` differs in that it counts Latin-1's letters among the words."""
     from dfa_router.permissions.expressions import Expression
@@ -98,6 +142,12 @@ def test_expressions_read_bytes() -> None:
         ("(a", "an unmatched parenthesis"),
         ("a)", "an unmatched parenthesis"),
         ("*a", "a quantifier of nothing"),
+        ("a|{2}", "a quantifier of nothing"),
+        ("a{2}{3}", "a quantifier of nothing"),
+        ("a{2,1}", "bounds that descend"),
+        ("a{99999}", "a bound over 65535"),
+        ("a{1," + "9" * 5000 + "}", "a bound over 65535"),
+        ("(" * 3000 + ")" * 3000, "groups within each other"),
         ("[a", "a class without an end"),
         (r"\Qa\E", r"the escape \Q"),
     ],
