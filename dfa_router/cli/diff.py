@@ -62,7 +62,7 @@ def diff(
     """Compare two definitions by what they do: OLD and NEW.
 
     For each exchange that clients publish to, it tells which queues, and which exchanges behind it, get messages that they did not get
-    before, and which no longer get some, each with a shortest routing key of such a message. It tells what importing NEW into a
+    before, and which no longer get some, each with a shortest routing key of such a message; messages with CC or BCC, which have several keys, are left out here. It tells what importing NEW into a
     broker with OLD does, which removes nothing, and where the import would end in an error. With a log, its messages are routed by
     both and counted.
 
@@ -123,7 +123,7 @@ def _parts(
     if changes.changes:
         yield from _changes(changes.changes, top)
     elif not changes.unsearched:
-        yield "\nno message goes elsewhere, whatever its key"
+        yield "\nno message goes elsewhere, whatever its key (CC and BCC, which are further keys, are left out)"
     for vhost, exchange, reason in changes.unsearched[:top]:
         yield f"{plain(exchange) or 'all'} of {plain(vhost)}: {plain(reason)}"
     if top is not None and len(changes.unsearched) > top:

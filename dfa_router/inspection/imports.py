@@ -1,7 +1,7 @@
 """What importing definitions does: to a new broker, and to one that has others already.
 
 An import adds. It takes nothing away, and it leaves what exists as it is: bindings that the new file lacks stay on the broker, an
-exchange keeps the type that it has, and nothing says so. A binding whose exchange or queue is not there is left out without a word by
+exchange keeps its type, and stays internal or open to clients; nothing says so. A binding whose exchange or queue is not there is left out without a word by
 RabbitMQ 3.10; newer ones end the import there, as they do, from 4.3.5 on, at a binding of a topic exchange with more than two ``#``;
 what comes before is done by then.
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from dfa_router.analysis import normalise
@@ -153,8 +153,9 @@ def _keeping(old: Topology, new: Topology) -> Iterator[str]:
             different = [
                 f"{name} {shown[0]!r}, not {shown[1]!r}"
                 for name, shown in (
-                    ("type", (was.type, one.type)),
-                    ("arguments", (asdict(was)["arguments"], asdict(one)["arguments"])),
+                    (name, (getattr(was, name), getattr(one, name)))
+                    for name in ("type", "internal", "arguments")
+                    if hasattr(one, name)
                 )
                 if shown[0] != shown[1]
             ]

@@ -1,7 +1,7 @@
 """One side of a comparison: what a topology does with a message whose key meets certain conditions.
 
-A message that enters at an exchange goes on by the conditions that its key meets there and at every exchange behind it, whatever
-the key is otherwise. So where it ends is a function of these conditions (:meth:`Side.outcome`). The search for keys that two
+A message that is published to an exchange goes on by the conditions that its key meets there and at every exchange behind it, whatever
+the key is otherwise; to an internal exchange, or to one that is not there, none can be. So where it ends is a function of these conditions (:meth:`Side.outcome`). The search for keys that two
 topologies treat differently needs no more than that.
 """
 
@@ -55,15 +55,23 @@ class Place:
     declared: tuple[str | None, str]
     """Its type and its arguments, but the alternate exchange; they count where the key alone does not decide."""
     internal: bool
+    """Whether clients may not publish to it."""
     alternate: str | None
     """The name of its alternate exchange, if there is such an exchange."""
     leads: dict[Condition, frozenset[Destination]]
     """Where each condition of its bindings leads."""
 
     @property
+    def is_declared(self) -> bool:
+        """Whether it is more than a name that bindings use."""
+        return self.declared[0] is not None
+
+    @property
     def is_decided(self) -> bool:
-        """Whether the key alone decides where it sends a message."""
-        return self.type is not None and self.type.tokens is not None and self.type.choose is None
+        """Whether the key alone decides where it sends a message; where nothing is bound, there is nothing to decide."""
+        if self.type is None:
+            return False
+        return not self.leads or (self.type.tokens is not None and self.type.choose is None)
 
     @property
     def patterns(self) -> Iterator[tuple[Condition, Pattern]]:
@@ -126,8 +134,8 @@ class Side:
         return found
 
     def outcome(self, vhost: str, exchange: str, met: AbstractSet[Met]) -> Outcome:
-        """Return where a message gets to that enters at an exchange and meets these conditions."""
-        if (vhost, exchange) not in self.places:
+        """Return where a message gets to that is published to an exchange and meets these conditions."""
+        if (vhost, exchange) not in self.places or self.places[vhost, exchange].internal:
             return frozenset([NOBODY])
         ends: set[Destination] = set()
         somebody = False

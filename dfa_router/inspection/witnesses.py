@@ -6,7 +6,8 @@ searched from its start, shortest keys first: at each state the conditions that 
 match a pattern that changed, so the search leaves what has none of these ahead of it: a change of one binding among a million is
 found among its neighbours.
 
-What this leaves out: exchanges where something besides the key decides; a message that reaches one ends there as far as this is
+What this leaves out: CC and BCC, as every message has one key here; with more, one may open the way to an exchange and another match
+behind it. And exchanges where something besides the key decides; a message that reaches one ends there as far as this is
 concerned. Where one of them changed, or anything behind it, that is told as such. The search has a budget (:data:`STEPS`); what
 was not searched to its end is named. The default exchange needs no search: it knows each declared queue by its name.
 """
@@ -61,7 +62,7 @@ class Changes:
 
 
 def changes_between(old: Topology, new: Topology, *, report: Report | None = None) -> Changes:
-    """Compare what two topologies do with messages, whatever their keys.
+    """Compare what two topologies do with messages without CC and BCC, whatever their keys.
 
     >>> from dfa_router.rabbitmq import Binding, Exchange, topology_of
     >>> def topology(pattern):
@@ -81,7 +82,9 @@ def changes_between(old: Topology, new: Topology, *, report: Report | None = Non
     for number, (vhost, exchange) in enumerate(places):
         if report is not None:
             report("comparing", number, len(places))
-        if not all(side.places[vhost, exchange].internal for side in sides if (vhost, exchange) in side.places):
+        ends = [side.places[vhost, exchange] for side in sides if (vhost, exchange) in side.places]
+        # Exports leave internal exchanges out, so one that is bound and not declared may be the same as ever.
+        if not any(end.internal for end in ends) or any(not end.internal and end.is_declared for end in ends):
             _compare(sides, vhost, exchange, found, budget)
     found.changes += _by_name(old, new, both)
     return found
@@ -103,7 +106,8 @@ def _compare(sides: tuple[Side, Side], vhost: str, exchange: str, found: Changes
     names = {name for side in sides for name in side.behind(vhost, exchange)}
     found.unsearched += [(vhost, exchange, reason) for reason in _undecided(sides, vhost, names)]
     changed: set[Met] = set()
-    anything = False
+    entered = [side.places[vhost, exchange].internal for side in sides if (vhost, exchange) in side.places]
+    anything = len({*entered}) > 1
     for name in names:
         ends = [side.places.get((vhost, name)) for side in sides]
         decided = {place is None or place.is_decided for place in ends}

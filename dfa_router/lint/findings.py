@@ -67,7 +67,7 @@ _TABLE = (
     ("unproven-binding", _NOTE, "whether a binding is covered takes too many steps to prove"),
     ("unmatched-pattern", _WARNING, "no key at all matches a pattern"),
     ("invalid-pattern", _ERROR, "the broker refuses a pattern"),
-    ("unreachable-binding", _WARNING, "no message that reaches an internal exchange can match a binding of it"),
+    ("unreachable-binding", _WARNING, "no key that reaches an internal exchange can match a binding of it"),
     ("unreachable-exchange", _NOTE, "no message can reach an internal exchange as things are declared"),
     ("undeclared-queue", _WARNING, "a queue is bound and not declared"),
     ("undeclared-exchange", _WARNING, "a binding names an exchange that is not declared"),

@@ -1,6 +1,7 @@
 """Bindings of internal exchanges that nothing reaches: clients cannot publish there, so other exchanges feed them, or dead letters.
 
-Each exchange has *ways*: patterns of which a message that gets there matches one. To where clients publish, every key is a
+Each exchange has *ways*: patterns of which the key of a message that gets there matches one. (A message with CC or BCC has several
+keys; one may match before the exchange and another behind it, as findings say.) To where clients publish, every key is a
 way, and so it is to where queues send dead letters, which a broker hands to internal exchanges, too. Behind a binding from
 one exchange to another, the ways are narrowed by its pattern; behind an alternate exchange they stay as they are, since what
 is left over may be anything. Where that would take too many patterns, or where an exchange's type does not go by the key
@@ -36,7 +37,7 @@ def lint_internal(topology: Topology) -> Iterator[Finding]:
                 vhost=exchange.vhost,
                 subject=exchange.name,
                 message="it is internal, so no client publishes to it, and no binding, alternate exchange or dead letter "
-                "leads to it with a key that can get there: bind it, or remove it",
+                "leads to it with a key that can get there, those of CC and BCC left out: bind it, or remove it",
             )
     for number, binding in enumerate(topology.bindings):
         key = (binding.vhost, binding.source)
@@ -48,7 +49,8 @@ def lint_internal(topology: Topology) -> Iterator[Finding]:
                 vhost=binding.vhost,
                 subject=binding.routing_key,
                 message=f"messages reach the internal exchange {binding.source!r} only with keys like {', '.join(reached[:4])}, none of "
-                f"which it matches: {binding.destination!r} gets nothing by it; correct the pattern, or one before it",
+                f"which it matches: {binding.destination!r} gets nothing by it, but for messages with another key in CC or BCC; correct "
+                "the pattern, or one before it, unless CC or BCC is meant",
             )
 
 

@@ -102,7 +102,7 @@ def test_what_is_not_there_is_named(known: str, capsys: pytest.CaptureFixture[st
 
 def test_a_diff_of_nothing_and_of_something(known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", known, known, "--messages", str(TRACE)]) == 0
-    assert "no message goes elsewhere" in capsys.readouterr().out
+    assert "no message goes elsewhere, whatever its key (CC and BCC" in capsys.readouterr().out
     many = definitions(tmp_path / "many.json", ("x", "#.a.#.b.#", "q1"), ("x", "*.b", "q.ü"), x={})
     assert run(["diff", known, many, "--messages", str(TRACE), "--json"]) == 1
     said = capsys.readouterr()
@@ -121,9 +121,11 @@ def test_a_queue_that_is_gone_is_told_and_what_was_not_searched(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     exchange = {"h": {"type": "headers", "arguments": {"alternate-exchange": "a"}}, "a": {}, "b": {}}
-    old = definitions(tmp_path / "old.json", ("a", "#", "p"), ("b", "#", "r"), ("nowhere", "", "q"), **exchange)
+    old = definitions(
+        tmp_path / "old.json", ("h", "", "p"), ("a", "#", "p"), ("b", "#", "r"), ("nowhere", "", "q"), **exchange
+    )
     exchange["h"] = {"type": "headers", "arguments": {"alternate-exchange": "b"}}
-    new = definitions(tmp_path / "new.json", ("a", "#", "p"), ("b", "#", "r"), **exchange)
+    new = definitions(tmp_path / "new.json", ("h", "", "p"), ("a", "#", "p"), ("b", "#", "r"), **exchange)
     assert run(["diff", old, new]) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "no message goes elsewhere" not in said

@@ -73,6 +73,11 @@ def test_an_import_over_what_a_broker_has(node: Node, tmp_path: Path) -> None:
         assert arrows == {"x --a.#--> q", "x --b--> p", "y --k--> p", "z --#.a.#.b.#--> q", "z --last--> q"}
 
 
+def test_an_exchange_stays_internal_or_open_to_clients() -> None:
+    old, new = (topology_of(exchanges=[Exchange(name="x", type="topic", internal=one)]) for one in (False, True))
+    assert import_over(old, new).keeping == ["exchange 'x' of vhost '/' keeps its internal False, not True"]
+
+
 def test_what_only_one_declares() -> None:
     exchanges = [Exchange(name=name, type="topic") for name in "xy"]
     bindings = [Binding(source="x", destination="q", routing_key=key, arguments={"n": 1}) for key in "ab"]

@@ -55,6 +55,45 @@ def one_exchange(*bindings: tuple[str, str], kind: str = "topic") -> Topology:
     )
 
 
+def test_an_exchange_that_becomes_internal_takes_nothing_from_clients_any_more() -> None:
+    open_, closed = (
+        topology_of(
+            exchanges=[Exchange(name="x", type="topic", internal=internal)],
+            bindings=[Binding(source="x", destination="q", routing_key="a.#")],
+        )
+        for internal in (False, True)
+    )
+    assert told(open_, closed) == {("x", "queue", "q", False): "a", ("x", "nobody", "", True): "a"}
+    assert told(closed, open_) == {("x", "queue", "q", True): "a", ("x", "nobody", "", False): "a"}
+    assert told(closed, closed) == {}
+
+
+def test_an_internal_exchange_that_an_export_left_out_is_no_change() -> None:
+    left_out, listed = (
+        topology_of(
+            exchanges=[Exchange(name="x", type="topic"), *internal],
+            bindings=[Binding(source="x", destination="i", destination_type="exchange", routing_key="a")],
+        )
+        for internal in ([], [Exchange(name="i", type="fanout", internal=True)])
+    )
+    for old, new in ((left_out, listed), (listed, left_out)):
+        assert "i" not in {change.exchange for change in changes_between(old, new).changes}
+
+
+@pytest.mark.parametrize("kind", ["headers", "x-random", "topic"])
+def test_an_exchange_to_which_nothing_is_bound_routes_to_nobody(kind: str) -> None:
+    arguments = {"alternate-exchange": "y"}
+    y = Exchange(name="y", type="fanout")
+    plain = topology_of(exchanges=[Exchange(name="x", type=kind), y])
+    assert changes_between(plain, topology_of(exchanges=[y])).changes == []
+    led = topology_of(
+        exchanges=[Exchange(name="x", type=kind, arguments=arguments), y],
+        bindings=[Binding(source="y", destination="q", routing_key="")],
+    )
+    found = {(one.exchange, one.kind, one.gained) for one in changes_between(plain, led).changes}
+    assert {("x", "queue", True), ("x", "exchange", True), ("x", "nobody", False)} <= found
+
+
 def test_narrowing_a_binding_loses_what_it_does_not_match_any_more() -> None:
     found = told(one_exchange(("#", "q"), ("a.b", "p")), one_exchange(("*.*", "q"), ("a.b", "p")))
     assert found == {("x", "queue", "q", False): "", ("x", "nobody", "", True): ""}
@@ -138,7 +177,10 @@ def test_whatever_changes_where_the_key_does_not_decide_is_told(changed: dict[st
 
 def test_an_exchange_where_the_key_does_not_decide_on_one_side_only_is_told() -> None:
     without = topology_of(exchanges=[Exchange(name="x", type="topic")])
-    with_it = topology_of(exchanges=[Exchange(name="x", type="topic"), Exchange(name="h", type="headers")])
+    with_it = topology_of(
+        exchanges=[Exchange(name="x", type="topic"), Exchange(name="h", type="headers")],
+        bindings=[Binding(source="h", destination="q", arguments={"a": 1})],
+    )
     ((_, exchange, reason),) = changes_between(without, with_it).unsearched
     assert exchange == "h"
     assert "it is on one side only" in reason

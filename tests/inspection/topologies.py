@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import product
 
 from dfa_router.language.dialects import AMQP
@@ -22,6 +23,7 @@ def random_topology(chance: random.Random, *, exchanges: int = 5, queues: int = 
             name=name,
             type=["topic", "direct", "fanout", "topic"][number % 4],
             arguments={"alternate-exchange": chance.choice(names)} if chance.random() < 0.25 else {},
+            internal=chance.random() < 0.1,
         )
         for number, name in enumerate(names)
     ]
@@ -55,12 +57,17 @@ def altered(chance: random.Random, topology: Topology) -> Topology:
         arguments = {} if declared[one].arguments else {"alternate-exchange": chance.choice(names)}
         kind = chance.choice(["topic", "fanout", "direct", declared[one].type])
         declared[one] = Exchange(name=declared[one].name, type=kind, arguments=arguments)
+    if chance.random() < 0.3:
+        one = chance.randrange(len(declared))
+        declared[one] = replace(declared[one], internal=not declared[one].internal)
     return topology_of(exchanges=declared, queues=topology.queues, bindings=bindings)
 
 
 def reached(topology: Topology, exchange: str, key: str) -> set[tuple[str, str]]:
     """Return (kind, name) of the queues and further exchanges that a message gets to, or ("nobody", "")."""
     found: set[tuple[str, str]] = set()
+    if topology.exchange(exchange).internal:
+        return {("nobody", "")}
     visits = [exchange]
     for name in visits:
         kind = topology.exchange(name).type

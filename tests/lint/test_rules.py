@@ -232,6 +232,21 @@ def test_internal_exchanges_are_reached_through_others() -> None:
     assert [(one.rule.name, one.place) for one in found] == [("unreachable-binding", "bindings[7]")]
 
 
+def test_what_only_another_key_in_cc_reaches_is_said_to_be_that() -> None:
+    topology = topology_of(
+        exchanges=[Exchange(name="in", type="topic"), Exchange(name="i", type="topic", internal=True)],
+        queues=[Queue(name="q")],
+        bindings=[
+            Binding(source="in", destination="i", destination_type="exchange", routing_key="eu.*"),
+            Binding(source="i", destination="q", routing_key="us.*"),
+        ],
+    )
+    assert topology.route("in", "eu.x", cc=["us.x"]).queues == ("q",)
+    [found] = lint_topology(topology)
+    assert (found.rule.name, found.subject) == ("unreachable-binding", "us.*")
+    assert "gets nothing by it, but for messages with another key in CC or BCC" in found.message
+
+
 def test_every_warning_of_a_topology_is_a_finding() -> None:
     assert ADVICE.keys() <= RULES.keys()
 
