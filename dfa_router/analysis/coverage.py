@@ -28,7 +28,7 @@ class RedundancyKind(StrEnum):
     """How a binding is covered."""
 
     EQUAL = "equal"
-    """By one that matches the same keys; of equal ones, the first is kept."""
+    """By one that matches the same keys and stays; of equal ones, the first is kept."""
     COVERED = "covered"
     """By one that matches more."""
     UNION = "union"
@@ -153,7 +153,15 @@ class _Groups:
             further = [other for other in (gone[one].by if one in gone else ()) if other not in agenda]
             agenda.update(dict.fromkeys(further))
             waiting += further
-        return Redundancy(binding=number, by=tuple(sorted(one for one in agenda if one not in gone)), kind=found.kind)
+        by = tuple(sorted(one for one in agenda if one not in gone))
+        if by == found.by:
+            return found
+        if len(by) > 1:  # one of them may do alone
+            machine = self.question.machine
+            ends = covering(machine, self.question.tokens[number], self.everything)
+            by = next(((one,) for one in by if machine.end_of(one) in ends), by)
+        kind = RedundancyKind.UNION if len(by) > 1 else RedundancyKind.COVERED
+        return Redundancy(binding=number, by=by, kind=kind)
 
     def _wider(self, number: int, destination: str) -> int | None:
         """Return a binding of the destination whose pattern covers this one's, token by token."""

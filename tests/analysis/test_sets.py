@@ -66,7 +66,13 @@ def check_redundant(
         assert not gone & set(entry.by)
         assert {bindings[i][1] for i in entry.by} == {bindings[entry.binding][1]}
         covered = union([bindings[i][0] for i in entry.by], known)
-        assert not (known[bindings[entry.binding][0]] & ~covered).any(), (bindings, entry)
+        own = known[bindings[entry.binding][0]]
+        assert not (own & ~covered).any(), (bindings, entry)
+        if entry.kind is RedundancyKind.EQUAL:
+            assert np.array_equal(own, covered), (bindings, entry)
+        assert (len(entry.by) > 1) == (entry.kind is RedundancyKind.UNION), (bindings, entry)
+        alone = [i for i in entry.by if not (own & ~known[bindings[i][0]]).any()]
+        assert not own.any() or entry.kind is not RedundancyKind.UNION or not alone, (bindings, entry)
     return {one.kind for one in found}
 
 
@@ -102,6 +108,12 @@ def test_unions_of_several() -> None:
     assert told("*.b", "a.*.*.#", "a.b.#", "c") == [(2, (0, 1), "union")]
     assert told("a.b.#", "a.b", "a.*.*.#") == [(1, (0,), "covered")]
     assert told("#.a", "*.#") == [(0, (1,), "covered")]
+    assert told("a", "a", "b", "b", "#") == [(number, (4,), "covered") for number in range(4)]
+    assert told("a.b", "a.b", "a.b.#", "*.b", "a.*.*.#") == [
+        (0, (3,), "covered"),
+        (1, (3,), "covered"),
+        (2, (3, 4), "union"),
+    ]
 
 
 def hard_to_prove(others: int) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ import pytest
 from dfa_router.language.dialects import dialect_named
 from dfa_router.lint import RULES, lint_bindings, lint_topology
 from dfa_router.lint.findings import PERMISSION_RULES
+from dfa_router.lint.patterns import lint_patterns
 from dfa_router.lint.suppression import read_suppressions, suppressed, unused_suppressions
 from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, topology_of
 from dfa_router.rabbitmq.checks import ADVICE
@@ -245,6 +246,15 @@ def test_what_only_another_key_in_cc_reaches_is_said_to_be_that() -> None:
     [found] = lint_topology(topology)
     assert (found.rule.name, found.subject) == ("unreachable-binding", "us.*")
     assert "gets nothing by it, but for messages with another key in CC or BCC" in found.message
+
+
+def test_bindings_repeated_beside_a_wider_one_are_each_covered_by_it() -> None:
+    given = [(pattern, "q", f"line {line}") for line, pattern in enumerate(["a", "a", "b", "b", "#"], 1)]
+    found = [one for one in lint_patterns(given, dialect_named("amqp")) if one.rule.name.endswith("-binding")]
+    assert [(one.rule.name, one.place) for one in found] == [
+        ("covered-binding", f"line {line}") for line in range(1, 5)
+    ]
+    assert all("'#' (line 5) match all of its keys" in one.message for one in found)
 
 
 def test_every_warning_of_a_topology_is_a_finding() -> None:
