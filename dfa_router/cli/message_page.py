@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING
 
 from dfa_router.cli.drawing import CACHE_BYTES
 from dfa_router.errors import OptionError
-from dfa_router.inspection.way import way
+from dfa_router.inspection.way import language_of, way
 from dfa_router.rabbitmq import Route, Topology
 
 if TYPE_CHECKING:
     from viz.page.lessons import Part
 
 __all__ = ["message_parts"]
-
-_READ_AS = {"topic": "amqp", "direct": "exact"}
-"""The dialect in which exchanges of a type read their bindings; the others read no routing key."""
 
 
 def message_parts(topology: Topology, exchange: str, vhost: str, key: str, most: int) -> list[Part]:
@@ -38,12 +35,13 @@ def message_parts(topology: Topology, exchange: str, vhost: str, key: str, most:
             text += f"It {hop.remark}."
         else:
             text += f"It leads on to {', '.join(taken)}." if taken else "None of them matches."
-        if kind not in _READ_AS or not own:
-            parts.append(Part(f"{text} They are no patterns of the routing key." if kind not in _READ_AS else text))
+        language = language_of(topology, name, vhost)
+        if language is None or not own:
+            parts.append(Part(text if language else f"{text} They are no patterns of the routing key."))
             continue
         own.sort(key=lambda entry: entry[0] not in decided)
         patterns = tuple(dict.fromkeys(one.routing_key for _, one in own))[:most]
-        shows = fragment(patterns, key, dialect=_READ_AS[kind], cache=CACHE_BYTES)
+        shows = fragment(patterns, key, dialect=language, cache=CACHE_BYTES)
         parts.append(Part(text, shows, f"Open {name or 'it'}"))
     if not any(part.shows for part in parts):
         raise OptionError(

@@ -17,11 +17,21 @@ from typing import Any
 
 from dfa_router.analysis.explaining import Miss, explain, why_not
 from dfa_router.rabbitmq import Binding, Route, Topology
+from dfa_router.rabbitmq.exchange_types import simulated_type
+from dfa_router.rabbitmq.headers.matching import asked
+from dfa_router.rabbitmq.rules import rules_of
 
-__all__ = ["Barrier", "Hop", "Met", "Way", "barriers", "way"]
+__all__ = ["Barrier", "Hop", "Met", "Way", "barriers", "language_of", "way"]
 
 _LANGUAGES = {"topic": "amqp", "direct": "exact"}
-"""Exchange type -> the dialect of its bindings."""
+"""What an exchange is routed as -> the dialect of its bindings."""
+_DEMANDS = {
+    "fanout": "every message",
+    "x-modulus-hash": "the hash of the keys",
+    "x-random": "chance",
+    "x-local-random": "chance",
+}
+"""What decides where binding keys do not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +56,7 @@ class Hop:
     type: str | None
     met: tuple[Met, ...]
     alternate: str | None
-    """The alternate exchange that gets the message, as no binding is met."""
+    """The alternate exchange that gets the message, as no binding is met; None where there is no such exchange."""
     remark: str | None
     """Why nobody can tell more: the type is not simulated, or takes one destination of several."""
 
@@ -86,7 +96,7 @@ def way(topology: Topology, exchange: str, key: str, vhost: str = "/", **attribu
     hops = []
     for name in route.exchanges:
         declared = topology.exchange(name, vhost)
-        met = tuple(_met(topology, position, declared.type, key) for position in led[name])
+        met = tuple(_met(topology, position, key) for position in led[name])
         if not name:  # no binding leads on from the default exchange, so the queues are its own
             met = tuple(
                 Met(binding=-1, destination=queue, destination_type="queue", demand="the queue's own name", taken=())
@@ -99,6 +109,8 @@ def way(topology: Topology, exchange: str, key: str, vhost: str = "/", **attribu
         elif name in route.not_simulated:
             remark = f"is of type {declared.type}, which is not simulated, or goes by headers that are not known"
         alternate = topology.alternate_exchange(declared) if name and not met and remark is None else None
+        if not alternate or (vhost, alternate) not in topology.exchanges_by_name:
+            alternate = None  # the broker drops what would go there
         hops.append(Hop(exchange=name, type=declared.type, met=met, alternate=alternate, remark=remark))
     return Way(route=route, hops=tuple(hops))
 
@@ -119,13 +131,25 @@ def barriers(
             and _ends_at(one, queue, leading)
             and one.source
         ]
-        barred += _missed(topology, hop, unmet, key)[:most]
+        barred += _missed(topology, hop, _kind(topology, hop.exchange, vhost), unmet, key)[:most]
     return tuple(barred)
 
 
-def _met(topology: Topology, position: int, kind: str | None, key: str) -> Met:
+def _kind(topology: Topology, exchange: str, vhost: str) -> str:
+    """Return the type that an exchange is routed as; delayed ones, for instance, as the type that they name."""
+    kind = simulated_type(topology.exchange(exchange, vhost), rules_of(topology.broker))
+    return (kind or "").split(" up to ")[0]
+
+
+def language_of(topology: Topology, exchange: str, vhost: str) -> str | None:
+    """Return the dialect of an exchange's bindings, or None where they are no patterns of the routing key."""
+    return _LANGUAGES.get(_kind(topology, exchange, vhost))
+
+
+def _met(topology: Topology, position: int, key: str) -> Met:
     binding = topology.bindings[position]
-    language = _LANGUAGES.get(kind or "")
+    kind = _kind(topology, binding.source, binding.vhost)
+    language = _LANGUAGES.get(kind)
     taken: tuple[tuple[str, tuple[str, ...]], ...] = ()
     if language is not None:
         matches = explain([(binding.routing_key, "")], key, language).matches
@@ -139,9 +163,9 @@ def _met(topology: Topology, position: int, kind: str | None, key: str) -> Met:
     )
 
 
-def _missed(topology: Topology, hop: Hop, unmet: Sequence[int], key: str) -> list[Barrier]:
+def _missed(topology: Topology, hop: Hop, kind: str, unmet: Sequence[int], key: str) -> list[Barrier]:
     """Return barriers, the nearest first; a binding that demands something else of a message comes last."""
-    language = _LANGUAGES.get(hop.type or "")
+    language = _LANGUAGES.get(kind)
     listed = [topology.bindings[position] for position in unmet]
     misses: dict[int, Miss] = {}
     if language is not None and listed:
@@ -154,7 +178,7 @@ def _missed(topology: Topology, hop: Hop, unmet: Sequence[int], key: str) -> lis
             binding=unmet[number],
             destination=listed[number].destination,
             destination_type=listed[number].destination_type,
-            demand=_demand(listed[number], hop.type),
+            demand=_demand(listed[number], kind),
             miss=misses.get(number),
             undecided=hop.remark,
         )
@@ -162,13 +186,17 @@ def _missed(topology: Topology, hop: Hop, unmet: Sequence[int], key: str) -> lis
     ]
 
 
-def _demand(binding: Binding, kind: str | None) -> str:
-    if kind == "fanout":
-        return "every message"
+def _demand(binding: Binding, kind: str) -> str:
     if kind == "headers":
-        wanted = {name: value for name, value in binding.arguments.items() if name != "x-match"}
-        listed = ", ".join(f"{name}={value!r}" for name, value in wanted.items()) or "nothing"
+        wanted = {name: binding.arguments[name] for name in asked(binding)}
+        listed = (
+            ", ".join(name if value is None else f"{name}={value!r}" for name, value in wanted.items()) or "nothing"
+        )
         return f"headers {binding.arguments.get('x-match', 'all')} of {listed}"
+    if kind == "x-consistent-hash":
+        return f"weight {binding.routing_key!r}"
+    if kind in _DEMANDS:
+        return _DEMANDS[kind]
     return repr(binding.routing_key)
 
 

@@ -139,3 +139,59 @@ def test_hops_by_headers_and_alternates(orders: Topology) -> None:
     (barrier,) = barriers(orders, found, "order.7", "eu")
     assert (barrier.exchange, barrier.demand, barrier.miss) == ("by-region", "headers all of region='eu'", None)
     assert "not known" in str(way(orders, "in", "order.7").hops[1].remark)
+
+
+@pytest.fixture(scope="module")
+def wrapped() -> Topology:
+    """Exchanges that route as another type than theirs."""
+    types = {"topic": "a.*", "direct": "a.b", "fanout": "zz", "headers": "zz"}
+    return topology_of(
+        exchanges=[
+            *(Exchange(name=one, type="x-delayed-message", arguments={"x-delayed-type": one}) for one in types),
+            Exchange(name="recent", type="x-recent-history"),
+            Exchange(name="hashed", type="x-modulus-hash"),
+        ],
+        queues=[Queue(name="q"), Queue(name="p")],
+        bindings=[
+            *(
+                Binding(source=one, destination="q", routing_key=key, arguments={"h": None} if one == "headers" else {})
+                for one, key in types.items()
+            ),
+            Binding(source="recent", destination="q", routing_key="zz"),
+            *(Binding(source="hashed", destination=queue, routing_key="zz") for queue in "qp"),
+        ],
+    )
+
+
+def test_demands_are_those_of_the_type_that_an_exchange_routes_as(wrapped: Topology) -> None:
+    said = {}
+    for exchange in ("topic", "direct", "fanout", "headers", "recent", "hashed"):
+        (hop,) = way(wrapped, exchange, "a.b", headers={"h": 1}).hops
+        (met,) = hop.met
+        said[exchange] = met.demand, met.taken
+    assert said == {
+        "topic": ("'a.*'", (("a", ("a",)), ("*", ("b",)))),
+        "direct": ("'a.b'", (("a", ("a",)), ("b", ("b",)))),
+        "fanout": ("every message", ()),
+        "headers": ("headers all of h", ()),
+        "recent": ("every message", ()),
+        "hashed": ("the hash of the keys", ()),
+    }
+
+
+def test_barriers_are_those_of_the_type_that_an_exchange_routes_as(wrapped: Topology) -> None:
+    def barred(exchange: str, key: str, queue: str) -> list[tuple[str, str | None]]:
+        found = barriers(wrapped, way(wrapped, exchange, key, headers={}), key, queue)
+        return [(one.demand, one.miss.nearest if one.miss else None) for one in found]
+
+    assert barred("topic", "b.b", "q") == [("'a.*'", "a.b")]
+    assert barred("headers", "zz", "q") == [("headers all of h", None)]
+    (queue,) = {"p", "q"} - {*wrapped.route("hashed", "a").queues}
+    assert barred("hashed", "a", queue) == [("the hash of the keys", None)]
+
+
+@pytest.mark.parametrize("alternate", ["", "nope"])
+def test_an_alternate_exchange_that_is_not_there_gets_nothing(alternate: str) -> None:
+    topology = topology_of(exchanges=[Exchange(name="x", type="topic", arguments={"alternate-exchange": alternate})])
+    (hop,) = way(topology, "x", "a").hops
+    assert hop.alternate is None
