@@ -58,7 +58,7 @@ def way_lines(file: str, found: Way) -> Iterator[str]:
             taken = "".join(f", {token or repr('')} took {'.'.join(words) or 'nothing'}" for token, words in one.taken)
             yield f"  {one.demand}{place}{taken}: to {one.destination_type} {one.destination!r}"
     held = [
-        f"{name} (holds nothing: its messages expire at once)" if name in found.route.unheld else name
+        f"{name} (holds nothing: only who consumes at that moment gets it)" if name in found.route.unheld else name
         for name in found.route.queues
     ]
     none = "none for certain" if found.route.one_of else "none"

@@ -208,6 +208,12 @@ class Declarations:
         return self._limits.get((vhost, queue), NO_LIMITS)
 
     @once
+    def unheld(self) -> frozenset[tuple[str, str]]:
+        """The vhosts and names of queues that hold no message; streams keep their last segment whatever their limits are."""
+        streams = {(queue.vhost, queue.name) for queue in self.queues if queue.type == "stream"}
+        return frozenset(place for place, limits in self._limits.items() if limits.hold_nothing) - streams
+
+    @once
     def dead_letter_exchanges(self) -> frozenset[tuple[str, str]]:
         """The vhosts and names of exchanges to which a queue sends its dead letters, whether or not they are declared."""
         return frozenset(

@@ -34,7 +34,7 @@ def fingerprint_of(
         (one.vhost, one.source, one.destination_type, one.destination, one.routing_key, _canonical(one.arguments))
         for one in declared.bindings
     )
-    unheld = sorted(place for place in queues if declared.limits(*place).message_ttl == 0)
+    unheld = sorted(declared.unheld)
     # Of an exchange that chooses, the first of several bindings of a destination may count alone.
     chosen = [(node.vhost, node.name, node.candidates) for node in nodes if node.candidates]
     canonical = json.dumps([engine, cache_bytes, sorted(declared.vhosts), exchanges, queues, unheld, bindings, chosen])

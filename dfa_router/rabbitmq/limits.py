@@ -1,8 +1,10 @@
 """What a queue does with messages in time: expiry, length limits and dead-lettering. Shown, and not simulated.
 
 A queue's arguments and the one policy that applies to it may both set a limit; of numbers the smaller one holds, and of names
-the argument's. A queue whose messages live 0 ms holds none: a message that nobody consumes when it comes is gone, or goes to
-the dead-letter exchange.
+the argument's. A queue whose messages live 0 ms, or of which it may have none, holds none: a message that nobody consumes when it
+comes is gone, refused, or goes to the dead-letter exchange.
+
+What this leaves out: operator policies, which may set smaller limits.
 """
 
 from __future__ import annotations
@@ -30,6 +32,11 @@ class QueueLimits:
     """Where messages go that expire, are rejected or are too many; ``""`` is the default exchange."""
     dead_letter_routing_key: str | None = None
     """The key that they have there; None is their own."""
+
+    @property
+    def hold_nothing(self) -> bool:
+        """Whether no message stays in a classic or quorum queue."""
+        return 0 in (self.message_ttl, self.max_length, self.max_length_bytes)
 
     def lines(self) -> tuple[str, ...]:
         """Return the limits as a picture shows them, such as ``message-ttl 0``."""

@@ -43,7 +43,7 @@ class Route:
     one_of: tuple[OneOf, ...] = ()
     """Choices that the broker makes and nobody can foretell; one of the candidates of each gets a copy."""
     unheld: tuple[str, ...] = ()
-    """Those of the queues, and of the candidates, that hold no message, as their messages expire at once (``x-message-ttl: 0``):
+    """Those of the queues, and of the candidates, that hold no message, as their messages expire at once (``x-message-ttl: 0``) or none may be there (``x-max-length: 0``):
     only who consumes at that moment gets it."""
 
     @property

@@ -84,8 +84,8 @@ class TopologyRouter:
         self.numbering = Numbering(len(self.queues), len(self.nodes))
         self.strict_values = rules.strict_values
         self.chooses = any(node.candidates for node in self.nodes)
-        self.unheld = frozenset(place for place in self.queues if declared.limits(*place).message_ttl == 0)
-        """Queues that hold no message: what is not consumed at once expires."""
+        self.unheld = declared.unheld
+        """Queues that hold no message: what is not consumed at once is gone."""
         self.node_numbers = {(node.vhost, node.name): number for number, node in enumerate(self.nodes)}
         self.vhosts = declared.vhosts
         self.source = declared.source

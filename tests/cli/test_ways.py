@@ -80,7 +80,7 @@ def test_explain_tells_the_hops(capsys: pytest.CaptureFixture[str], definitions:
             "'in' (topic): no binding is met, and its alternate exchange 'lost' gets the message",
             "'lost' (fanout)",
             f"  every message ({file}:bindings[2]): to queue 'rest'",
-            "queues: rest (holds nothing: its messages expire at once)",
+            "queues: rest (holds nothing: only who consumes at that moment gets it)",
         ],
     )
     code, lines = asked(capsys, "explain", file, "invoice", "--exchange", "in", "--cc", "order.1", *headers, "--json")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, topology_of
 
 TOPOLOGY = topology_of(
@@ -40,6 +42,22 @@ def test_queues_that_hold_nothing_are_named_in_the_answer() -> None:
     route = TOPOLOGY.route("x", "a")
     assert route.queues == ("long", "now", "plain", "ruled.by.policy")
     assert route.unheld == ("now", "ruled.by.policy")
+
+
+@pytest.mark.parametrize("name", ["message-ttl", "max-length", "max-length-bytes"])
+@pytest.mark.parametrize("limit", [0, 1])
+def test_no_length_is_as_no_time(name: str, limit: int) -> None:
+    kinds = ("classic", "quorum", "stream")
+    topology = topology_of(
+        queues=[
+            Queue(name=f"{how}.{kind}", type=kind, arguments=arguments)
+            for how, arguments in (("own", {f"x-{name}": limit}), ("policy", {}))
+            for kind in kinds
+        ],
+        policies=[Policy(name="p", pattern="^policy", apply_to="all", definition={name: limit})],
+    )
+    unheld = {kind for kind in kinds for how in ("own", "policy") if topology.route("", f"{how}.{kind}").unheld}
+    assert unheld == ({"classic", "quorum"} if limit == 0 else set())
 
 
 def test_the_picture_shows_limits_and_where_dead_letters_go() -> None:
