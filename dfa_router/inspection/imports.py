@@ -1,9 +1,10 @@
 """What importing definitions does: to a new broker, and to one that has others already.
 
 An import adds. It takes nothing away, and it leaves what exists as it is: bindings that the new file lacks stay on the broker, an
-exchange keeps its type, and stays internal or open to clients; nothing says so. A binding whose exchange or queue is not there is left out without a word by
-RabbitMQ 3.10; newer ones end the import there, as they do, from 4.3.5 on, at a binding of a topic exchange with more than two ``#``;
-what comes before is done by then.
+exchange keeps its type, and stays internal or open to clients; nothing says so. A binding whose exchange or queue is not there, or that is
+refused for what it says, is left out without a word by RabbitMQ 3.10; newer ones end the import there, as they do, from 4.3.5 on, at a
+binding of a topic exchange with more than two ``#``; what comes before is done by then. All versions end it at a vhost that is not there,
+at null in arguments, and at a policy whose pattern is no regular expression.
 
 Sources: a live RabbitMQ 3.10, and for newer ones ``rabbit_definitions`` and ``rabbit_exchange_type_topic``, which were read. What
 this leaves out: users, permissions, parameters and limits.
@@ -19,9 +20,13 @@ from typing import Any
 from dfa_router.analysis import normalise
 from dfa_router.inspection.arrows import arrow
 from dfa_router.rabbitmq import Binding, Topology
+from dfa_router.rabbitmq.exchange_types import refusal_of
+from dfa_router.rabbitmq.policy_patterns import PolicyPattern, PolicyPatternError
 
 __all__ = ["Declared", "Failure", "Import", "declared_differences", "import_over"]
 
+ASKED = "3.10"
+"""The oldest version that was asked; there an import ends already at what it does not take, but for bindings."""
 MOST_MANY = 2
 """Words ``#`` that a binding key of a topic exchange may have from RabbitMQ 4.3.5 on."""
 REFUSING = "4.3.5"
@@ -44,7 +49,7 @@ class Import:
     """What an import does."""
 
     failures: list[Failure] = field(default_factory=list)
-    """Entries that it does not take, in the file's order; where it ends at one, the first one counts."""
+    """Entries that it does not take, in the order in which it comes to them; where it ends at one, the first one counts."""
     staying: list[str] = field(default_factory=list)
     """Bindings, as arrows, that only the old definitions have: on a broker that has them they stay."""
     keeping: list[str] = field(default_factory=list)
@@ -106,12 +111,33 @@ def import_over(old: Topology | None, new: Topology) -> Import:
     types = {(one.vhost, one.name): one.type for one in new.exchanges} | {
         place: one.type for place, one in known.items()
     }
+    found.failures += _entries(old, new)
     for position, binding in enumerate(new.bindings):
         found.failures += _failures(f"bindings[{position}]", binding, queues, exchanges, types)
     if old is not None:
         found.staying = [arrow(binding) for binding in _missing_bindings(old, new)]
         found.keeping = list(_keeping(old, new))
     return found
+
+
+def _entries(old: Topology | None, new: Topology) -> Iterator[Failure]:
+    """Yield entries, one of each kind for a name, at which every import ends."""
+    has = {"/", *(() if old is None else old.vhosts)}  # a new broker has one vhost
+    for warning in new.warnings:
+        place = warning.place.removeprefix(f"{new.source}: ")
+        if warning.kind == "undeclared-vhost" and warning.name not in has:
+            yield Failure(place=place, since=ASKED, reason=f"no vhost {warning.name!r}", remedy="declare it")
+        elif warning.kind == "null-argument":
+            yield Failure(place=place, since=ASKED, reason="null in arguments", remedy="take it out")
+    for position, policy in enumerate(new.policies):
+        try:
+            PolicyPattern(policy.pattern)
+        except PolicyPatternError as error:
+            if error.at_broker:
+                reason = f"{policy.pattern!r} is no regular expression ({error})"
+                yield Failure(
+                    place=f"policies[{position}].pattern", since=ASKED, reason=reason, remedy="correct the pattern"
+                )
 
 
 def _failures(
@@ -130,8 +156,12 @@ def _failures(
     if (binding.vhost, binding.destination) not in known:
         reason = f"{arrow(binding)}: no {binding.destination_type} {binding.destination!r}"
         yield Failure(place=place, since=None, reason=reason, remedy=declare)
+    kind = types.get((binding.vhost, binding.source))
+    refusal = refusal_of(binding, kind)
+    if refusal is not None:
+        yield Failure(place=place, since=None, reason=f"{arrow(binding)}: {refusal}", remedy="correct it")
     many = binding.routing_key.split(".").count("#")
-    if many > MOST_MANY and types.get((binding.vhost, binding.source)) == "topic":
+    if many > MOST_MANY and kind == "topic":
         reason = f"{arrow(binding)}: {many} words '#', and at most {MOST_MANY} are taken"
         equal = normalise(binding.routing_key, most=MOST_MANY)
         if equal.accepted:

@@ -78,6 +78,7 @@ _TABLE = (
     ("default-exchange-binding", _ERROR, "the default exchange takes no bindings"),
     ("refused-binding", _ERROR, "the broker refuses a binding for its key or its arguments"),
     ("ambiguous-argument", _WARNING, "an export cannot say what a headers binding asks for"),
+    ("null-argument", _ERROR, "an import ends at null in the arguments of a binding"),
     ("unreadable-policy", _ERROR, "the pattern of a policy is no regular expression"),
     ("costly-policy", _WARNING, "the pattern of a policy takes more steps than the broker allows"),
     ("tied-policies", _WARNING, "several policies of one priority differ in the alternate exchange"),

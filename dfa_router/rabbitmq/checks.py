@@ -31,7 +31,9 @@ ADVICE = {
     "refused-binding": "a binding that the broker refuses, so it cannot be there; it is routed by as if it were: "
     "correct it, or remove it",
     "ambiguous-argument": "an export writes a header without a value as the text 'undefined', and binary as text, too; it is taken "
-    "for that, but a broker that imports the file has the text: bind with code where it shall be imported",
+    "for that, but a broker that imports the file has the text: bind with a program where it shall be imported",
+    "null-argument": "null in the arguments of a binding, which no broker writes and at which an import ends; it is read as no value: "
+    "take it out, or bind with a program",
     "default-alternate-exchange": "the alternate exchange has no name; the broker does not take that for the default exchange, "
     "and drops what would go there: name an exchange, or leave the entry out",
     "unreadable-policy": "its pattern is no regular expression that can be read here as the broker reads it; "

@@ -110,7 +110,7 @@ class TopologyWarning:
     kind: str
     """``undeclared-queue``, ``undeclared-exchange``, ``undeclared-vhost``, ``undeclared-alternate-exchange``,
     ``default-alternate-exchange``, ``repeated-declaration``, ``default-exchange-binding``, ``refused-binding``,
-    ``ambiguous-argument``, ``unreadable-policy``, ``costly-policy`` or ``tied-policies``."""
+    ``ambiguous-argument``, ``null-argument``, ``unreadable-policy``, ``costly-policy`` or ``tied-policies``."""
     vhost: str
     name: str
     place: str

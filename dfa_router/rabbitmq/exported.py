@@ -41,7 +41,7 @@ def as_bound(
     for position, binding in enumerate(bindings):
         place = f"bindings[{position}].arguments"
         if _has_null({name: value for name, value in binding.arguments.items() if name != "x-match"}):
-            findings.add("refused-binding", binding.vhost, binding.source, place, "an import ends at null in arguments")
+            findings.add("null-argument", binding.vhost, binding.source, place)
         in_question = binding.arguments and (binding.vhost, binding.source) in headers
         read.append(_read(binding, place, findings) if in_question else binding)
     return read

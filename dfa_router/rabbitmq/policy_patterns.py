@@ -26,6 +26,11 @@ _OTHERWISE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:x\{|[uUC])")
 class PolicyPatternError(ValueError):
     """A text is no pattern to PCRE; says why. Never leaves the package: it becomes a warning about the policy."""
 
+    def __init__(self, reason: str, *, at_broker: bool = False) -> None:
+        super().__init__(reason)
+        self.at_broker = at_broker
+        """Whether a broker refuses it, too."""
+
 
 class PolicyPattern:
     """A compiled pattern; raises :class:`PolicyPatternError`. It remembers what it was asked: an answer may take 0.2 s."""
@@ -39,7 +44,7 @@ class PolicyPattern:
         except UnicodeEncodeError:
             raise PolicyPatternError("it has half of a surrogate pair, which has no UTF-8 form") from None
         except pcre2.LibraryError as error:
-            raise PolicyPatternError(str(error)) from None
+            raise PolicyPatternError(str(error), at_broker=True) from None
         self._text = text
         self._answers: dict[str, bool | None] = {}
 

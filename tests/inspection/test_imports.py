@@ -23,6 +23,8 @@ def binding(source: str, key: str, destination: str) -> dict[str, Any]:
     return {**ends, "routing_key": key, "arguments": {}}
 
 
+BOUND = binding("h", "", "q")
+POLICY = {"name": "p", "vhost": "/", "definition": {"alternate-exchange": "h"}}
 OLD = {
     "exchanges": [{"name": "x", "type": "topic", **EXCHANGE}, {"name": "y", "type": "direct", **EXCHANGE}],
     "queues": [{"name": "q", **QUEUE}, {"name": "p", **QUEUE}],
@@ -71,6 +73,43 @@ def test_an_import_over_what_a_broker_has(node: Node, tmp_path: Path) -> None:
     version = node.ask("GET", "overview")["rabbitmq_version"]
     if version.startswith("3.10."):
         assert arrows == {"x --a.#--> q", "x --b--> p", "y --k--> p", "z --#.a.#.b.#--> q", "z --last--> q"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "place", "since", "reason"),
+    [
+        ({"queues": [{"name": "q", "vhost": "nope"}]}, "queues[0].vhost", "3.10", "no vhost 'nope'"),
+        (
+            {"bindings": [{**BOUND, "arguments": {"urgent": None}}]},
+            "bindings[0].arguments",
+            "3.10",
+            "null in arguments",
+        ),
+        ({"bindings": [{**BOUND, "arguments": {"x-match": "some"}}]}, "bindings[0]", None, "x-match is 'some'"),
+        ({"policies": [{**POLICY, "pattern": "("}]}, "policies[0].pattern", "3.10", "'(' is no regular expression"),
+        ({"policies": [{**POLICY, "pattern": r"\x{41}"}]}, None, None, ""),  # which a broker may well read
+        ({"bindings": [{**BOUND, "arguments": {"urgent": "undefined"}}]}, None, None, ""),
+    ],
+)
+def test_what_a_broker_does_not_take(
+    tmp_path: Path, changed: dict[str, Any], place: str | None, since: str | None, reason: str
+) -> None:
+    path = tmp_path / "defs.json"
+    document = {
+        "vhosts": [{"name": "/"}],
+        "exchanges": [{"name": "h", "vhost": "/", "type": "headers", **EXCHANGE}],
+        "queues": [{"name": "q", "vhost": "/", **QUEUE}],
+    }
+    path.write_text(json.dumps(document | changed))
+    failures = import_over(None, dr.load_definitions(path)).failures
+    assert [(one.place, one.since) for one in failures] == ([] if place is None else [(place, since)])
+    assert all(reason in one.reason for one in failures)
+
+
+def test_a_vhost_that_the_broker_has_need_not_be_declared() -> None:
+    new = topology_of(vhosts=["/"], exchanges=[Exchange(vhost="shop", name="x", type="topic")])
+    assert [one.reason for one in import_over(topology_of(), new).failures] == ["no vhost 'shop'"]
+    assert import_over(topology_of(vhosts=["shop"]), new).failures == []
 
 
 def test_an_exchange_stays_internal_or_open_to_clients() -> None:

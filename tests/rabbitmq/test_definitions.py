@@ -171,9 +171,9 @@ def test_what_decides_nothing_is_read_as_it_stands(write: Write) -> None:
 def test_null_in_arguments_ends_an_import(write: Write) -> None:
     topology = load_definitions(write(bound_by_headers(urgent=None)))
     assert topology.route("h", "", headers={"urgent": 1}).queues == ("q",), "what its author means"
-    assert [(one.kind, one.name) for one in topology.warnings] == [("refused-binding", "h")]
+    assert [(one.kind, one.name) for one in topology.warnings] == [("null-argument", "h")]
     nested = load_definitions(write(SMALL | {"bindings": [binding(arguments={"a": [{"b": None}]})]}))
-    assert [one.kind for one in nested.warnings] == ["refused-binding"]
+    assert [one.kind for one in nested.warnings] == ["null-argument"]
 
 
 def test_a_missing_alternate_exchange_is_warned_about(write: Write) -> None:
