@@ -21,6 +21,8 @@ __all__ = ["PolicyPattern", "PolicyPatternError"]
 
 _OTHERWISE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:x\{|[uUC])")
 """Escapes that pcre2's binding reads as JavaScript does, or forbids."""
+_LATER = re.compile(r"(?<!\\)(?:\\\\)*\{(?: *, *\d+ *| +\d+ *(?:, *\d* *)?| *\d+(?: +(?:, *\d* *)?|, +\d* *|,\d+ +))\}")
+"""Quantifiers without a least number or with spaces: to PCRE, up to OTP 27, they are literal text, and to newer PCRE2 quantifiers."""
 
 
 class PolicyPatternError(ValueError):
@@ -38,6 +40,10 @@ class PolicyPattern:
     def __init__(self, text: str) -> None:
         if _OTHERWISE.search(text):
             raise PolicyPatternError(r"\x{...}, \u, \U and \C are not read here; write bytes as \xhh")
+        if _LATER.search(text):
+            raise PolicyPatternError(
+                "{,n} and bounds with spaces are quantifiers to some brokers and text to others; write {0,n}, or \\{ for text"
+            )
         try:
             # Compiled to machine code, the limit would count other steps.
             self._compiled = pcre2.compile(text.encode(), jit=False)

@@ -71,8 +71,13 @@ def test_a_costly_pattern_leaves_its_place_to_the_next_policy(tmp_path: Path) ->
         ("(a", "missing closing parenthesis"),
         ("\ud800", "surrogate"),
         (r"\x{61}", r"write bytes as \xhh"),
+        ("^a{,1}$", "write {0,n}"),
+        ("^a{ 1}$", "write {0,n}"),
+        ("^a{1 }$", "write {0,n}"),
+        (r"^\\a{1, 2}$", "write {0,n}"),
+        ("^a{ 1,}$", "write {0,n}"),
     ],
-    ids=["number", "nesting", "open", "surrogate", "braces"],
+    ids=["number", "nesting", "open", "surrogate", "braces", "least", "before", "behind", "within", "endless"],
 )
 def test_a_pattern_that_cannot_be_read_is_a_problem_of_its_policy(tmp_path: Path, pattern: str, reason: str) -> None:
     file = definitions(tmp_path / "defs.json", "a", pattern)
@@ -103,6 +108,11 @@ CASES = [
     (r"^.$", "\u00e9", False),
     (r"\\\\u", r"\\u", True),
     (r"^(?:a|b(?R)?c)$", "a", True),
+    (r"^a\{,1}$", "a{,1}", True),
+    ("^a{1,2}b{1,}c{1}$", "aabc", True),
+    ("^a{x}$", "a{x}", True),
+    ("^a{,}$", "a{,}", True),
+    ("^a{ }$", "a{ }", True),
     ("", "", True),
 ]
 """(pattern, name, whether it is found there), as Erlang's ``re`` answers."""
