@@ -228,6 +228,29 @@ def test_predict_mode_asks_before_it_shows_and_keeps_the_score(visits: Visits, p
     assert "1 of 2" in page.inner_text("#story")
 
 
+def test_every_question_can_be_answered(visits: Visits, page_file: str) -> None:
+    words = tuple(f"w{number:02}" for number in range(64))
+    page = visits.open(page_file + fragment(words, "w63"))
+    page.keyboard.press("p")
+    page.click("#next")
+    page.click("#question [data-position='64']")
+    page.click("#question .primary")
+    assert page.inner_text("#story").startswith("Right. 1 of 1.")
+    assert page.locator("#question [data-position]").count() == 48
+
+
+def test_what_has_more_answers_than_choices_is_shown_and_not_asked(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file + fragment(("#" + ".a" * 52,), ".".join("a" * 52), step=46))
+    page.keyboard.press("p")
+    page.click("#next")
+    assert page.locator("#question [data-position]").count() == 48
+    page.click("#question .primary")
+    assert page.input_value("#slider") == "47"
+    page.click("#next")
+    assert page.input_value("#slider") == "48"
+    assert page.locator("#question").is_hidden()
+
+
 def test_keys_to_practise_with_match_or_nearly_do(visits: Visits, page_file: str) -> None:
     page = visits.open(page_file)
     router = dr.compile([(pattern, pattern) for pattern in FOUR])

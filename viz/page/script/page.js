@@ -133,7 +133,7 @@
   function next() {
     const to = step + 1;
     if (to >= played.steps.length) return;
-    if (!pressed("predict") || !Predict.asks(played.steps[to])) { go(to); return; }
+    if (!pressed("predict") || !Predict.asks(played, to)) { go(to); return; }
     $("question").hidden = false;
     Predict.ask($("question"), played, to, (right, why) => {
       score.asked++;

@@ -4,15 +4,17 @@
 
 const Predict = (() => {
   const { make, wordElement } = Panels;
+  const MOST_CHOICES = 48;
 
   /** Ask for the positions of the next step; `done` gets whether the answer was right. */
   function ask(box, played, at, done) {
     const { nfa } = played, next = Stream.positionAt(played, at), { frame, told } = next;
     const right = new Set(Automaton.members(nfa, frame)), given = new Set();
     const before = next.before ? Automaton.members(nfa, next.before) : [];
-    const near = new Set([...before, ...before.flatMap((p) => nfa.children[p]), ...right]);
+    // What is right comes first: a choice that is cut off would be an answer that cannot be given.
+    const near = new Set([...right, ...before, ...before.flatMap((p) => nfa.children[p])]);
     for (const p of [...near]) for (const child of nfa.children[p]) near.add(child);
-    const choices = [...near].sort((a, b) => a - b).slice(0, 48).map((p) => {
+    const choices = [...near].slice(0, MOST_CHOICES).sort((a, b) => a - b).map((p) => {
       const button = make("button", { type: "button", "aria-pressed": "false", "data-position": p }, String(p));
       button.addEventListener("click", () => {
         if (!given.delete(p)) given.add(p);
@@ -29,8 +31,11 @@ const Predict = (() => {
     box.replaceChildren(make("span", {}, ...words, "None is an answer, too. "), ...choices, check);
   }
 
-  /** Whether a step can be asked for: one that reads a word, or the beginning. */
-  const asks = ({ frame }) => ["start", "cached", "built", "stray", "simulated"].includes(frame.how);
+  /** Whether a step can be asked for: one that reads a word, or the beginning, and has no more positions than there are choices. */
+  const asks = ({ nfa, steps }, at) => {
+    const { frame } = steps[at];
+    return ["start", "cached", "built", "stray", "simulated"].includes(frame.how) && Automaton.members(nfa, frame).length <= MOST_CHOICES;
+  };
 
   /** A key that some pattern matches; or one that differs from such a key in a word, and that this pattern does not match. */
   function key(settings, matching, choose = Math.random) {
