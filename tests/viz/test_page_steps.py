@@ -184,6 +184,39 @@ def test_a_cache_is_kept_for_another_key(visits: Visits, page_file: str) -> None
     assert page.input_value("#keys") == "b.b.a"
 
 
+FORM = """() => ["patterns", "keys", "dialect", "capacity"].map((id) => document.getElementById(id).value)"""
+
+
+@pytest.mark.parametrize("button", ["keep", "empty", "add-match", "add-miss"])
+def test_no_button_throws_away_what_is_typed(visits: Visits, page_file: str, button: str) -> None:
+    page = visits.open(page_file)
+    page.select_option("#dialect", "mqtt")
+    page.fill("#patterns", "home/+/lamp\nhome/lamp+\nhome/#")
+    until(page, "!document.getElementById('error').hidden")
+    page.fill("#keys", "home/hall/lamp")
+    page.fill("#capacity", "2")
+    form = page.evaluate(FORM)
+    page.click(f"#{button}")
+    assert page.evaluate(FORM) == form
+    assert "Pattern 2" in page.inner_text("#error")
+    # Mended and pressed at once, before it is shown.
+    page.evaluate(
+        """(button) => {
+          const field = document.getElementById("patterns");
+          field.value = field.value.replace("lamp+", "lamp");
+          field.dispatchEvent(new Event("input"));
+          document.getElementById(button).click();
+        }""",
+        button,
+    )
+    assert page.locator("#error").is_hidden()
+    patterns, keys, *others = page.evaluate(FORM)
+    assert patterns == "home/+/lamp\nhome/lamp\nhome/#"
+    assert keys.split("\n")[0] == "home/hall/lamp"
+    assert others == form[2:]
+    assert page.inner_text("#summary").startswith("3 patterns")
+
+
 def test_the_last_step_keeps_the_focus_and_keys_go_on_working(visits: Visits, page_file: str) -> None:
     page = visits.open(page_file)
     page.focus("#next")

@@ -189,6 +189,17 @@ def test_links_that_say_what_cannot_be_leave_the_page_sound(
 
 
 @pytest.mark.browser
+def test_a_page_that_begins_with_what_cannot_be_says_so_and_can_be_mended(visits: Visits, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(page_html(["a"], ["x" * 300], cache_bytes=1300), encoding="utf-8")
+    page = visits.open((tmp_path / "page.html").as_uri())
+    assert "Key 1 has 300 bytes" in page.inner_text("#error")
+    assert page.locator("#nfa-canvas .node").count() > 1
+    page.fill("#keys", "a")
+    until(page, "document.getElementById('error').hidden")
+    assert page.inner_text("#capacity-text") == "1,300 bytes"
+
+
+@pytest.mark.browser
 def test_every_page_of_a_site_works_from_disk_and_all_it_links_to_is_there(visits: Visits, site: Path) -> None:
     for path in sorted(site.iterdir()):
         page = visits.open(path.as_uri())

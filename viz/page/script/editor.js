@@ -43,49 +43,51 @@ const Editor = (() => {
     $("spelling").textContent = `${settings.dialect.name}: words are separated by ${settings.dialect.separator}; ${Language.spelling(settings.dialect)}. Write "" for the empty pattern.`;
     showBound(settings.capacity);
   }
+  let bound = 0; // of the cache; the slider has steps, and a link may say what is between them
   function showBound(capacity) {
+    bound = capacity;
     const nearest = BOUNDS.reduce((best, bound, index) => (Math.abs(bound - capacity) < Math.abs(BOUNDS[best] - capacity) ? index : best), 0);
     $("capacity").value = nearest;
     $("capacity-text").textContent = bytes(capacity);
     $("capacity").setAttribute("aria-valuetext", bytes(capacity));
   }
 
-  /** Make the form ready; `change` gets the settings whenever they are others, and `now` returns those that are shown. */
-  function start(data, now, change) {
+  /** Make the form ready; `play` gets the settings whenever they are others, and returns whether it plays them. */
+  function start(data, play) {
     data.dialects.forEach(({ name }) => $("dialect").append(make("option", { value: name }, name)));
     data.examples.forEach((example, index) => $("examples").append(make("option", { value: index }, example.title)));
     let waiting = 0;
-    const later = (work) => { clearTimeout(waiting); waiting = setTimeout(work, 200); };
-    // The empty line of a field without any key is the empty key: there is always one.
-    // The dialect is the chosen one, which is not yet that of what is shown if the patterns before were wrong in it.
+    const change = (settings, options) => { clearTimeout(waiting); return play(settings, options); };
+    const later = () => { clearTimeout(waiting); waiting = setTimeout(() => change(typed()), 200); };
+    // What the form says, which is not yet what is shown if it is wrong or was typed just now: whatever is pressed begins with it, and
+    // so throws none of it away. The empty line of a field without any key is the empty key: there is always one.
     const chosen = () => data.dialects.find(({ name }) => name === $("dialect").value);
-    const typed = () => ({ ...now(), dialect: chosen(), patterns: lines($("patterns").value), keys: lines($("keys").value).length ? lines($("keys").value) : [""] });
+    const typed = () => ({ dialect: chosen(), capacity: bound, patterns: lines($("patterns").value), keys: lines($("keys").value).length ? lines($("keys").value) : [""] });
     $("editor").addEventListener("submit", (event) => event.preventDefault());
-    for (const id of ["patterns", "keys"]) $(id).addEventListener("input", () => later(() => change(typed())));
+    for (const id of ["patterns", "keys"]) $(id).addEventListener("input", later);
     $("dialect").addEventListener("change", () => change(typed()));
     $("capacity").max = BOUNDS.length - 1;
     $("capacity").addEventListener("input", () => {
-      const capacity = BOUNDS[Number($("capacity").value)];
-      showBound(capacity);
-      later(() => change({ ...typed(), capacity }));
+      showBound(BOUNDS[Number($("capacity").value)]);
+      later();
     });
     $("examples").addEventListener("change", () => {
       const example = data.examples[Number($("examples").value)];
       if (!example || $("examples").value === "") return;
       $("example-note").textContent = example.note;
-      const dialect = data.dialects.find(({ name }) => name === example.dialect) ?? now().dialect;
+      const dialect = data.dialects.find(({ name }) => name === example.dialect) ?? chosen();
       change({ patterns: example.patterns, keys: example.keys, dialect, capacity: example.capacity });
     });
-    const goOn = (key) => change({ ...now(), keys: [...now().keys, key] }, { lastKey: true });
+    const goOn = (key) => change({ ...typed(), keys: [...typed().keys, key] }, { lastKey: true });
     $("keep").addEventListener("click", () => {
-      goOn(now().keys.at(-1));
+      if (!goOn(typed().keys.at(-1))) return;
       const field = $("keys"), begin = field.value.lastIndexOf("\n") + 1;
       field.focus();
       field.setSelectionRange(begin, field.value.length);
     });
-    $("empty").addEventListener("click", () => change({ ...now(), keys: now().keys.slice(-1) }));
+    $("empty").addEventListener("click", () => change({ ...typed(), keys: typed().keys.slice(-1) }));
     for (const [id, matching] of [["add-match", true], ["add-miss", false]]) $(id).addEventListener("click", () => {
-      const key = Predict.key(now(), matching);
+      const key = Predict.key(typed(), matching);
       if (key !== null) goOn(key);
     });
   }

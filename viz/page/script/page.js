@@ -13,12 +13,13 @@
 
   // --- a stream is played, and drawn once ------------------------------------------------------------------------------
 
+  /** Play other settings, or say what is wrong with them and leave everything as it is; return which of the two. */
   function change(wanted, { at = 0, lastKey = false } = {}) {
     pause();
     const problem = Stream.problem(wanted);
     $("error").textContent = problem;
     $("error").hidden = !problem;
-    if (problem) return;
+    if (problem) return false;
     settings = wanted;
     played = Stream.play(settings);
     Editor.show(settings);
@@ -29,6 +30,7 @@
     drawPictures();
     showWords();
     go(step);
+    return true;
   }
 
   /** What is drawn of a key. */
@@ -246,14 +248,16 @@
   });
 
   const opened = location.hash; // read here, because change() replaces it
-  Editor.start(data, () => settings, change);
+  Editor.start(data, change);
   if (opened.length > 1) follow(opened);
-  if (!played) { // the link says what cannot be shown: the page begins as it is without one, and tells why
-    const why = $("error").textContent;
-    change(settings);
+  if (!played) { // the link says what cannot be shown: the page begins as it is without one, or with a # alone, and tells why
+    let why = $("error").textContent;
+    if (!change(settings)) {
+      why ||= $("error").textContent;
+      change({ ...settings, patterns: ["#"], keys: [""] });
+    }
     if (why) Object.assign($("error"), { textContent: why, hidden: false });
   }
-  if (!played) { settings = { ...settings, patterns: ["#"], keys: [""] }; played = Stream.play(settings); }
 })();
 
 // An essay's sections: what comes into view is what the page shows.
