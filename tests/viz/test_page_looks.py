@@ -243,6 +243,16 @@ def test_axe_finds_nothing(visits: Visits, page_file: str, state: str) -> None:
     assert found.violations_count == 0, found.generate_report()
 
 
+def test_axe_finds_nothing_where_patterns_scroll(visits: Visits, page_file: str) -> None:
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs axe: pip install 'dfa-router[dev]'"
+    )
+    page = visits.open(page_file + fragment(("x" * 200, "a.#", "b.*") * 5, "a.b"))
+    assert page.eval_on_selector("#set", "one => one.scrollHeight > one.clientHeight")
+    found = axe.Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
 def test_reduced_motion_stops_what_moves(visits: Visits, page_file: str) -> None:
     page = visits.open(page_file)
     assert page.evaluate("getComputedStyle(document.querySelector('.node > rect')).transitionDuration") in ("0s", "")

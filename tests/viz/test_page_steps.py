@@ -231,6 +231,25 @@ def test_the_last_step_keeps_the_focus_and_keys_go_on_working(visits: Visits, pa
     assert page.input_value("#slider") == "0"
 
 
+def test_letters_are_the_same_in_upper_case(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file)
+    for key, button in (("L", "lecture"), ("P", "predict")):
+        page.keyboard.press(key)
+        assert page.get_attribute(f"#{button}", "aria-pressed") == "true"
+
+
+def test_a_key_of_the_keyboard_that_has_nothing_to_do_is_left_to_the_browser(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file)
+    page.evaluate("addEventListener('keydown', (event) => { window.taken = event.defaultPrevented; })")
+    for keys, taken in ((KEY, False), (f"{KEY}\na.b.c", True)):
+        page.fill("#keys", keys)
+        until(page, f"document.getElementById('summary').textContent.includes('{keys.count(chr(10)) + 1} key')")
+        page.focus("#next")
+        for key in ("PageDown", "PageUp"):
+            page.keyboard.press(key)
+            assert page.evaluate("window.taken") == taken
+
+
 def test_each_step_is_described_and_the_dead_state_is_drawn(visits: Visits, page_file: str) -> None:
     page = visits.open(page_file + fragment(FOUR, "x.y"))
     said: list[Any] = [

@@ -227,6 +227,15 @@ def test_axe_finds_nothing_on_a_site(visits: Visits, site: Path, name: str) -> N
 
 
 @pytest.mark.browser
+def test_an_answer_opens_by_keyboard(visits: Visits, site: Path) -> None:
+    page = visits.open((site / "lesson-4.html").as_uri())
+    page.focus("summary")
+    page.keyboard.press("Space")
+    assert page.evaluate("document.querySelector('details').open")
+    assert page.get_attribute("#play", "aria-label") == "Play"
+
+
+@pytest.mark.browser
 def test_an_essay_shows_what_comes_into_view(visits: Visits, site: Path) -> None:
     page = visits.open((site / "essay.html").as_uri())
     for number in range(len(ESSAY.parts)):

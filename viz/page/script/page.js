@@ -227,15 +227,16 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("textarea, select, input[type=range]")) return;
     const scrolls = event.target.closest(".canvas, [tabindex]:not(.node)"), box = scrolls?.scrollWidth > scrolls?.clientWidth || scrolls?.scrollHeight > scrolls?.clientHeight;
-    if (box && event.key !== "l" && event.key !== "p") return; // arrow keys scroll a focused picture that is too wide
-    const onButton = event.target.matches("button, input, a");
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    if (box && key !== "l" && key !== "p") return; // arrow keys scroll a focused picture that is too wide
+    const onButton = event.target.matches("button, input, a, summary"), several = played.keys.length > 1;
     const work = {
-      ArrowRight: moves.next, ArrowLeft: moves.back, Home: moves.first, End: moves.last, PageDown: moves["key-next"], PageUp: moves["key-back"],
+      ArrowRight: moves.next, ArrowLeft: moves.back, Home: moves.first, End: moves.last, PageDown: several && moves["key-next"], PageUp: several && moves["key-back"],
       " ": onButton ? null : playOrPause, l: () => toggle("lecture"), p: () => toggle("predict"), Escape: pressed("lecture") ? () => toggle("lecture", false) : null,
-    }[event.key];
-    if (!work) return;
+    }[key];
+    if (!work) return; // the key does what it does on any page
     event.preventDefault();
-    if (event.key !== " ") pause();
+    if (key !== " ") pause();
     work();
   });
   addEventListener("hashchange", () => { if (location.hash !== fragment) follow(location.hash); });
