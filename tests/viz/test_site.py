@@ -116,7 +116,7 @@ def test_play_serves_the_page_that_needs_no_server(visits: Visits, server: Threa
     server.shutdown()
     page.fill("#patterns", "x.#\n*.y")
     page.fill("#keys", "x.y")
-    until(page, "document.getElementById('set').textContent.includes('x.#')")
+    until(page, "location.hash.startsWith('#p=x.%23&p=*.y&k=x.y&')")
     for _ in range(2):
         page.keyboard.press("Escape")
         page.dispatch_event("#next", "click")
@@ -171,7 +171,8 @@ def test_what_a_dialect_refuses_is_said_and_the_page_stays(visits: Visits, page_
         ("#" + "&".join(["k=a"] * 1001), "1001 keys are more"),
         ("#p=a%2F%23%2Fb&d=mqtt", "is not the last word"),
         ("#p=" + "x" * 70_000, "carries at most 255"),
-        ("#c=-5&d=none&s=1e9&q=%00", ""),
+        ("#c=-5&s=1e9&q=%00", ""),
+        ("#d=mqqt&p=home/%2B/x", "for the dialect mqqt, which this page does not have: it has amqp, "),
         ("#c=99999999999999&k=%ED%A0%80&s=-3", ""),
         ("#" + "%" * 50, ""),
         ("#p=__proto__.%23&p=constructor&k=__proto__.constructor&k=toString", ""),
@@ -186,6 +187,30 @@ def test_links_that_say_what_cannot_be_leave_the_page_sound(
     page.dispatch_event("#last", "click")
     assert page.locator("#nfa-canvas .node").count() > 1
     assert "The key ends here" in page.inner_text("#story")
+
+
+@pytest.mark.browser
+def test_a_page_without_patterns_has_none_after_a_reload(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file)
+    page.fill("#patterns", "")
+    until(page, "document.getElementById('summary').textContent.startsWith('0 patterns')")
+    page.reload()
+    assert page.inner_text("#summary").startswith("0 patterns")
+    assert page.input_value("#patterns") == ""
+    assert visits.open(page_file + fragment((), "a")).inner_text("#summary").startswith("0 patterns")
+
+
+@pytest.mark.browser
+def test_words_that_are_no_line_of_a_field_stay_as_they_are(visits: Visits, page_file: str) -> None:
+    odd = ('""', "", "a\nb", "a\rb", "a\r\nb", '"a"', '"\\n"', '"\\"\\""', '"a', "a\\nb", '"a"."b"')
+    page = visits.open(page_file + fragment(odd, *odd))
+    shown = page.inner_text("#set")
+    for field, name in (("patterns", "p"), ("keys", "k")):
+        page.fill(f"#{field}", page.input_value(f"#{field}") + "\nc")
+        said = f"new URLSearchParams(location.hash.slice(1)).getAll('{name}')"
+        until(page, f"{said}.length === {len(odd) + 1}")
+        assert page.evaluate(said) == [*odd, "c"]
+    assert shown in page.inner_text("#set")
 
 
 @pytest.mark.browser
@@ -282,3 +307,4 @@ def test_the_page_works_in_the_frame_of_a_notebook(visits: Visits, tmp_path: Pat
 
 def test_fragments_hold_everything() -> None:
     assert fragment(("a.#", ""), "", dialect="nats", cache=0) == "#p=a.%23&p=&k=&d=nats&c=0&s=0"
+    assert fragment((), "a", cache=0) == "#n=0&k=a&d=amqp&c=0&s=0"

@@ -35,7 +35,8 @@ def fragment(patterns: tuple[str, ...], *keys: str, dialect: str = "amqp", cache
     >>> fragment(("a.#",), "a.b", step=2)
     '#p=a.%23&k=a.b&d=amqp&c=67108864&s=2'
     """
-    settings = [("p", one) for one in patterns] + [("k", key) for key in keys]
+    settings: list[tuple[str, object]] = [("p", one) for one in patterns] or [("n", 0)]
+    settings += [("k", key) for key in keys]
     return "#" + urlencode([*settings, ("d", dialect), ("c", cache), ("s", step)])
 
 

@@ -7,20 +7,34 @@ const Editor = (() => {
   const { make } = Panels;
   const BOUNDS = [0, 1200, 1300, 1500, 2000, 3000, 4000, 8000, 16000, 65536, 64 * 2 ** 20];
 
-  const lines = (text) => text.split("\n").filter((line) => line !== "").map((line) => (line === '""' ? "" : line));
-  const unlines = (items) => items.map((item) => item || '""').join("\n");
+  // What cannot be a line as it is stands there as a JSON string: the empty text, one with a line break, and one that would be read as
+  // such a string. Any other line in quotes is what it looks like.
+  const quotes = (item) => item === "" || /[\n\r]/.test(item) || unquoted(item) !== item;
+  function unquoted(line) {
+    if (!/^".*"$/.test(line)) return line;
+    try {
+      const item = JSON.parse(line);
+      return quotes(item) ? item : line;
+    } catch {
+      return line;
+    }
+  }
+  const lines = (text) => text.split("\n").filter((line) => line !== "").map(unquoted);
+  const unlines = (items) => items.map((item) => (quotes(item) ? JSON.stringify(item) : item)).join("\n");
   const bytes = (count) => (count >= 2 ** 20 ? `${count / 2 ** 20} MiB` : `${count.toLocaleString("en")} bytes`);
 
   /** What a link says, with what it leaves out taken from `settings`. */
   function read(fragment, settings, dialects) {
     const parts = new URLSearchParams(fragment.slice(1));
     const keys = parts.has("k") ? parts.getAll("k") : parts.getAll("key"), bound = Number.parseInt(parts.get("c") ?? "", 10);
+    const says = parts.has("p") || parts.get("n") === "0", wanted = parts.get("d"), dialect = dialects.find(({ name }) => name === wanted);
     return {
+      problem: wanted === null || dialect ? "" : `The link is for the dialect ${Text.shown(wanted, 40)}, which this page does not have: it has ${dialects.map(({ name }) => name).join(", ")}.`,
       step: Number.parseInt(parts.get("s") ?? parts.get("step") ?? "0", 10) || 0,
       settings: {
-        patterns: parts.has("p") ? parts.getAll("p") : settings.patterns,
-        keys: keys.length ? keys : parts.has("p") ? [""] : settings.keys,
-        dialect: dialects.find(({ name }) => name === parts.get("d")) ?? settings.dialect,
+        patterns: says ? parts.getAll("p") : settings.patterns,
+        keys: keys.length ? keys : says ? [""] : settings.keys,
+        dialect: dialect ?? settings.dialect,
         capacity: bound >= 0 ? Math.min(bound, 2 ** 31) : settings.capacity,
       },
     };
@@ -28,6 +42,7 @@ const Editor = (() => {
   function written(settings, step) {
     const parts = new URLSearchParams();
     for (const pattern of settings.patterns) parts.append("p", pattern);
+    if (!settings.patterns.length) parts.append("n", 0); // or the reader's page would have its own patterns
     for (const key of settings.keys) parts.append("k", key);
     parts.append("d", settings.dialect.name);
     parts.append("c", settings.capacity);

@@ -14,9 +14,9 @@
   // --- a stream is played, and drawn once ------------------------------------------------------------------------------
 
   /** Play other settings, or say what is wrong with them and leave everything as it is; return which of the two. */
-  function change(wanted, { at = 0, lastKey = false } = {}) {
+  function change(wanted, { at = 0, lastKey = false, wrong = "" } = {}) {
     pause();
-    const problem = Stream.problem(wanted);
+    const problem = wrong || Stream.problem(wanted);
     $("error").textContent = problem;
     $("error").hidden = !problem;
     if (problem) return false;
@@ -155,8 +155,8 @@
     try { history.replaceState(null, "", fragment); } catch { /* in the frame of a notebook a page has no history, and so no link to itself */ }
   }
   function follow(hash) {
-    const { settings: wanted, step: at } = Editor.read(hash, settings, data.dialects);
-    change(wanted, { at });
+    const { settings: wanted, step: at, problem: wrong } = Editor.read(hash, settings, data.dialects);
+    change(wanted, { at, wrong });
   }
 
   // --- controls --------------------------------------------------------------------------------------------------------
