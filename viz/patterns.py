@@ -43,7 +43,8 @@ def tokens(pattern: str | bytes) -> list[Token]:
 def nfa_of(patterns: Sequence[str], *, max_patterns: int | None = None) -> Nfa:
     """Build the NFA of patterns, whose accept tags are their numbers in the order given.
 
-    Raises :class:`PatternError` for a pattern longer than :data:`MAX_BYTES`, or more than ``max_patterns`` of them.
+    Raises :class:`PatternError` for a pattern longer than :data:`MAX_BYTES` or with a lone surrogate, and for more than
+    ``max_patterns`` of them.
     """
     if max_patterns is not None and len(patterns) > max_patterns:
         raise PatternError(
@@ -51,18 +52,22 @@ def nfa_of(patterns: Sequence[str], *, max_patterns: int | None = None) -> Nfa:
             "or draw a part of the set with 'dfa-router render'"
         )
     for number, pattern in enumerate(patterns):
-        size = len(pattern.encode("utf-8", "surrogatepass"))
-        if size > MAX_BYTES:
-            raise PatternError(
-                f"pattern {number} has {size} bytes: AMQP carries at most {MAX_BYTES}; "
-                f"it begins {pattern[:20]!r}: shorten it"
-            )
+        if why := _problem(pattern):
+            raise PatternError(f"pattern {number}, which begins {pattern[:20]!r}, {why}")
     return build_nfa(tokens(pattern) for pattern in patterns)
 
 
 def checked_key(key: str) -> str:
-    """Return the key; raises :class:`InputError` if it is longer than :data:`MAX_BYTES`."""
-    size = len(key.encode("utf-8", "surrogatepass"))
-    if size > MAX_BYTES:
-        raise InputError(f"the routing key has {size} bytes: AMQP carries at most {MAX_BYTES}; shorten it")
+    """Return the key; raises :class:`InputError` if it is longer than :data:`MAX_BYTES` or has a lone surrogate."""
+    if why := _problem(key):
+        raise InputError(f"the routing key, which begins {key[:20]!r}, {why}")
     return key
+
+
+def _problem(text: str) -> str:
+    """Return what keeps AMQP from carrying a text, or nothing."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        return f"has a lone surrogate at character {error.start}, which has no UTF-8 form: remove it"
+    return f"has {size} bytes: AMQP carries at most {MAX_BYTES}; shorten it" if size > MAX_BYTES else ""

@@ -91,6 +91,13 @@ def test_what_a_page_cannot_show_is_refused_with_a_remedy() -> None:
         teach(["a"] * 65, "a")
     with pytest.raises(InputError, match="AMQP carries at most 255"):
         teach(["x" * 256], "a")
+    for show in (teach, lambda *what: lecture(*what)._repr_mimebundle_()):
+        with pytest.raises(InputError, match="has 300 bytes: AMQP carries at most 255; shorten it"):
+            show(["a"], ["a", "x" * 300])
+        with pytest.raises(InputError, match=r"the routing key, .* has a lone surrogate at character 1"):
+            show(["a"], "x\ud800")
+        with pytest.raises(PatternError, match=r"pattern 1, .* has a lone surrogate at character 0"):
+            show(["a", "\ud800"], "a")
 
 
 def test_a_notebook_gets_the_page_in_a_frame() -> None:

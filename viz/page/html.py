@@ -17,7 +17,7 @@ from typing import Any
 from viz.examples import EXAMPLES
 from viz.formats.style import DARK, LIGHT, Theme, colours
 from viz.page.scripts import AMQP, part, script
-from viz.patterns import MAX_PATTERNS, nfa_of
+from viz.patterns import MAX_PATTERNS, checked_key, nfa_of
 from viz.text import markup, shown, visible
 
 __all__ = ["CACHE_BYTES", "page", "teach"]
@@ -38,7 +38,7 @@ def teach(
     It is written to ``path`` if one is given. Patterns are those of AMQP; the command ``dfa-router teach`` knows all dialects.
     Raises :class:`PatternError` or :class:`InputError` for what AMQP cannot carry or a page cannot show.
     """
-    keys = [key] if isinstance(key, str) else list(key)
+    keys = [checked_key(one) for one in ([key] if isinstance(key, str) else key)]
     nfa_of(patterns, max_patterns=MAX_PATTERNS)
     html = page(patterns, keys, cache_bytes=cache_bytes)
     if path is not None:
