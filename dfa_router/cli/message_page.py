@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dfa_router.cli.drawing import CACHE_BYTES
 from dfa_router.errors import OptionError
 from dfa_router.inspection.way import language_of, way
 from dfa_router.rabbitmq import Route, Topology
@@ -15,13 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["message_parts"]
 
 
-def message_parts(topology: Topology, exchange: str, vhost: str, key: str, most: int) -> list[Part]:
+def message_parts(topology: Topology, exchange: str, vhost: str, key: str, cache_bytes: int) -> list[Part]:
     """Return a paragraph for each exchange that a message visits, with its bindings to step through, and one for who gets it.
 
-    Of an exchange with over ``most`` bindings, those that decided come first and the rest is cut. Raises :class:`OptionError` for
-    a message that visits no exchange with patterns, and what :meth:`Topology.route` raises.
+    Of an exchange with more patterns than a page can show, those that decided come first and the rest is cut. Raises
+    :class:`OptionError` for a message that visits no exchange with patterns, and what :meth:`Topology.route` raises.
     """
     from viz.page.lessons import Part, fragment
+    from viz.page.site import as_is
+    from viz.patterns import MAX_PATTERNS
+    from viz.text import counted, elided, visible
 
     found = way(topology, exchange, key, vhost)
     route, decided = found.route, set(found.route.bindings)
@@ -29,10 +31,10 @@ def message_parts(topology: Topology, exchange: str, vhost: str, key: str, most:
     for hop in found.hops:
         name, kind = hop.exchange, hop.type
         own = [(i, one) for i, one in enumerate(topology.bindings) if (one.source, one.vhost) == (name, vhost)]
-        taken = [f"{one.destination} by `{one.routing_key}`" for i, one in own if i in decided]
-        text = f"{name or '(default)'}, of type {kind}, has {len(own)} bindings. "
+        taken = [f"{as_is(one.destination)} by `{as_is(_spelt(one.routing_key))}`" for i, one in own if i in decided]
+        text = f"{as_is(_named(name))}, of type {as_is(str(kind))}, has {counted(len(own), 'binding')}. "
         if hop.remark is not None:
-            text += f"It {hop.remark}."
+            text += f"It {as_is(hop.remark)}."
         else:
             text += f"It leads on to {', '.join(taken)}." if taken else "None of them matches."
         language = language_of(topology, name, vhost)
@@ -40,16 +42,25 @@ def message_parts(topology: Topology, exchange: str, vhost: str, key: str, most:
             parts.append(Part(text if language else f"{text} They are no patterns of the routing key."))
             continue
         own.sort(key=lambda entry: entry[0] not in decided)
-        patterns = tuple(dict.fromkeys(one.routing_key for _, one in own))[:most]
-        shows = fragment(patterns, key, dialect=language, cache=CACHE_BYTES)
-        parts.append(Part(text, shows, f"Open {name or 'it'}"))
+        patterns = tuple(dict.fromkeys(one.routing_key for _, one in own))
+        if len(patterns) > MAX_PATTERNS:
+            text += f" The page shows {MAX_PATTERNS} of its {len(patterns):,} patterns; those that match come first."
+        shows = fragment(patterns[:MAX_PATTERNS], key, dialect=language, cache=cache_bytes)
+        parts.append(Part(text, shows, f"Open {elided(visible(name), 40) or 'it'}"))
     if not any(part.shows for part in parts):
-        raise OptionError(
-            f"the message visits no exchange with patterns: {', '.join(route.exchanges)}; choose another one"
-        )
+        visited = ", ".join(map(_named, route.exchanges))
+        raise OptionError(f"the message visits no exchange with patterns: {visited}; choose another one")
     unknown = f" Not simulated: {', '.join(route.not_simulated)}." if route.not_simulated else ""
-    parts.append(Part(f"{_held(route)}{unknown}"))
+    parts.append(Part(as_is(f"{_held(route)}{unknown}")))
     return parts
+
+
+def _named(exchange: str) -> str:
+    return exchange or "(default)"
+
+
+def _spelt(routing_key: str) -> str:
+    return routing_key or '""'
 
 
 def _held(route: Route) -> str:

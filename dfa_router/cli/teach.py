@@ -90,7 +90,7 @@ def teach(
             raise OptionError(
                 "--definitions follows one message: give --exchange and one --key, and no patterns or dialect"
             )
-        html = _message_page(definitions, exchange, vhost, keys[0])
+        html = _message_page(definitions, exchange, vhost, keys[0], cache_bytes)
     if site is not None:
         from viz.page.site import site_pages
 
@@ -112,15 +112,16 @@ def teach(
     context.obj.terminal.show(f"wrote {site or out} ({size:,.0f} kB): open {first} in a browser")
 
 
-def _message_page(definitions: str, exchange: str, vhost: str, key: str) -> str:
+def _message_page(definitions: str, exchange: str, vhost: str, key: str, cache_bytes: int) -> str:
     check_sibling("viz")
     from viz.page.lessons import Lesson
     from viz.page.site import lesson_page
-    from viz.patterns import MAX_PATTERNS
+    from viz.text import shown
 
+    checked_keys([key], dialect_named("amqp"))
     topology = load_definitions(definitions, vhost)
-    parts = message_parts(topology, exchange, vhost, key, MAX_PATTERNS)
-    return lesson_page(Lesson(f"A message with the key {key}", tuple(parts)), page_dialects())
+    parts = message_parts(topology, exchange, vhost, key, cache_bytes)
+    return lesson_page(Lesson(f"A message with the key {shown(key, 60)}", tuple(parts)), page_dialects())
 
 
 def page_of(

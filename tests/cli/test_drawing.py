@@ -248,44 +248,6 @@ def test_a_vhost_is_drawn_alone(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "83 nodes" in shop
 
 
-def test_a_message_is_followed_and_each_exchange_opens_its_automaton(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = ["--definitions", "examples/demo/definitions.json", "--vhost", "shop", "--exchange", "shop.events"]
-    key, out = "order.eu.de.placed.172077", tmp_path / "message.html"
-    assert run(capsys, "teach", *source, "--key", key, "--out", str(out))[0] == 0
-    route = dr.load_definitions("examples/demo/definitions.json").route("shop.events", key, vhost="shop")
-    html = out.read_text(encoding="utf-8")
-    for name in (*route.queues, *route.exchanges):
-        assert name in html
-    assert html.count(">Open ") == sum(name != "(default)" for name in route.exchanges)
-    assert run(capsys, "teach", *source, "--out", str(out))[0] == ExitCode.USAGE
-
-
-def test_a_message_that_one_of_two_queues_gets_is_in_no_other(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    entry: dict[str, object] = {"vhost": "/", "arguments": {}}
-    to_r = {"source": "x", "destination": "r", "destination_type": "exchange", "routing_key": "a.*", **entry}
-    to_queues = [
-        {"source": "r", "destination": name, "destination_type": "queue", "routing_key": "", **entry} for name in "ab"
-    ]
-    document = {
-        "exchanges": [{"name": "x", "type": "topic", **entry}, {"name": "r", "type": "x-random", **entry}],
-        "queues": [{"name": name, **entry} for name in "ab"],
-        "bindings": [to_r, *to_queues],
-    }
-    file, out = tmp_path / "random.json", tmp_path / "message.html"
-    file.write_text(json.dumps(document))
-    line = ["teach", "--definitions", str(file), "--exchange", "x", "--key", "a.b", "--out", str(out)]
-    assert run(capsys, *line)[0] == 0
-    html = out.read_text(encoding="utf-8")
-    assert "It takes one of a (50%), b (50%), and nobody can tell which." in html
-    assert "r hands it to one of a, b." in html
-    assert "None of them matches" not in html
-    assert "no queue" not in html
-
-
 def test_a_site_is_written_into_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "teach", "--site", str(tmp_path / "new" / "site"))
     assert (code, out) == (0, "")

@@ -12,10 +12,12 @@ from urllib.parse import parse_qs
 
 from viz.page.html import page, style
 from viz.page.lessons import ESSAY, LESSONS, Lesson, Part
-from viz.text import markup
+from viz.text import markup, visible
 
-__all__ = ["lesson_page", "site_pages"]
+__all__ = ["as_is", "lesson_page", "site_pages"]
 
+_BACKQUOTE = "\ue000"
+"""What stands for the backquote of a name: it is for private use, so no text that was made visible has one."""
 _HOME = '<a class="button" href="index.html">All lessons</a>'
 
 
@@ -73,9 +75,14 @@ def _part(part: Part, *, essay: bool) -> str:
     return f"<section{attributes}>{text}{link}</section>"
 
 
+def as_is(text: str) -> str:
+    """Return text, such as a name, to stand in a :class:`~viz.page.lessons.Part` as it is: its backquotes set no code."""
+    return visible(text).replace("`", _BACKQUOTE)
+
+
 def _set(text: str) -> str:
     """Return text as markup, with code between backquotes."""
-    return re.sub(r"`([^`]*)`", r"<code>\1</code>", markup(text))
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", markup(text)).replace(_BACKQUOTE, "`")
 
 
 def _index() -> str:
