@@ -37,7 +37,7 @@ def asked_in_node(questions: list[dict[str, Any]], folder: Path = SCRIPTS) -> li
     ]
     lines = "".join(json.dumps(question) + "\n" for question in questions)
     run = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in run.stdout.splitlines()]
+    return [json.loads(line) for line in run.stdout.split("\n") if line]  # words may have other breaks
 
 
 def assert_same(stream: Stream, told: list[dict[str, Any]]) -> None:

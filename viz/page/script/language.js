@@ -93,12 +93,19 @@ const Language = (() => {
 
   /** Why a key matches nothing whatever the patterns, or "": a broker does not route it, and the automaton is not asked. */
   function refusal(key, dialect) {
-    if (key === "") return dialect.empty_text ? "" : `it is empty, and ${dialect.name} routes no empty key`;
-    if (dialect.unseen !== null && key.startsWith(dialect.unseen)) return `it begins with ${quoted(dialect.unseen)}, which no subscription sees`;
+    return routed(key, dialect) ? "" : textProblem(key, dialect) || keyProblem(key, dialect);
+  }
+  function routed(key, dialect) {
+    if (key === "") return dialect.empty_text;
+    if (dialect.unseen !== null && key.startsWith(dialect.unseen)) return false;
+    return ![...dialect.dropped].some((character) => key.includes(character)) && (dialect.empty_words || !wordsOf(key, dialect).includes(""));
+  }
+  /** What is wrong with a key whose characters and length are right. */
+  function keyProblem(key, dialect) {
     const wrong = [...dialect.dropped].find((character) => key.includes(character));
     if (wrong !== undefined) return `it has ${quoted(wrong)}, which is for patterns only`;
-    if (!dialect.empty_words && wordsOf(key, dialect).includes("")) return `it has an empty word, and ${dialect.name} has none`;
-    return "";
+    if (!dialect.empty_words && wordsOf(key, dialect).includes("")) return `it has an empty word: ${dialect.name} has none`;
+    return `it begins with ${quoted(dialect.unseen)}, which no subscription sees`;
   }
 
   /** Two patterns that mean the same have the same tokens; here they are joined with their group of a shared subscription left out. */
