@@ -243,6 +243,18 @@ def test_axe_finds_nothing(visits: Visits, page_file: str, state: str) -> None:
     assert found.violations_count == 0, found.generate_report()
 
 
+def test_a_long_chain_is_laid_out_in_what_its_length_takes(visits: Visits, page_file: str) -> None:
+    """Every state of it has an edge to the dead state, and the layout gives an edge a point for each rank that it crosses."""
+    words = 40
+    pattern = ".".join(f"w{number}" for number in range(words))
+    page = visits.open(page_file + fragment((pattern,), pattern))
+    paths = page.eval_on_selector_all("#dfa-canvas .edge.other > path", "all => all.map(one => one.getAttribute('d'))")
+    assert len(paths) == words + 1
+    assert sum(path.count("Q") for path in paths) <= 3 * words
+    edges = page.evaluate("[...document.querySelectorAll('#dfa-canvas .edge')].map(one => one.id)")
+    assert len(edges) == len(set(edges)) == 2 * words + 2
+
+
 def test_axe_finds_nothing_where_patterns_scroll(visits: Visits, page_file: str) -> None:
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="needs axe: pip install 'dfa-router[dev]'"

@@ -3,7 +3,7 @@
 "use strict";
 
 const Picture = (() => {
-  const SVG = "http://www.w3.org/2000/svg", LABEL = 15, SMALL = 14, LOOP = 28;
+  const SVG = "http://www.w3.org/2000/svg", LABEL = 15, SMALL = 14, LOOP = 28, CROWD = 24;
   const FAMILY = "system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', Helvetica, Arial, sans-serif";
   const pen = document.createElement("canvas").getContext("2d");
 
@@ -40,17 +40,36 @@ const Picture = (() => {
       const loop = loops.get(id), across = loop === undefined ? 0 : 2 * (widthOf(loop, SMALL) + LOOP);
       graph.setNode(id, direction === "LR" ? { width, height: height + (loop === undefined ? 0 : 2 * (LOOP + 10)) } : { width: width + across, height });
     }
+    const bussed = crowdedOut(model.edges);
     for (const edge of model.edges) {
       const text = textOf(edge);
-      if (edge.from !== edge.to) graph.setEdge(edge.from, edge.to, { width: text ? widthOf(text, SMALL) + 8 : 0, height: text ? 18 : 0, labelpos: "c" }, edge.id);
+      if (edge.from !== edge.to && !bussed.has(edge)) graph.setEdge(edge.from, edge.to, { width: text ? widthOf(text, SMALL) + 8 : 0, height: text ? 18 : 0, labelpos: "c" }, edge.id);
     }
     dagre.layout(graph);
     const { width, height } = graph.graph(), places = new Map(model.nodes.map(({ id }) => [id, { ...graph.node(id), ...sizes.get(id) }]));
-    const routes = new Map(model.edges.map((edge) => [edge.id, edge.from === edge.to ? loopOf(places.get(edge.from), textOf(edge), direction) : route(graph.edge(edge.from, edge.to, edge.id), places.get(edge.from), places.get(edge.to))]));
+    const routeOf = (edge) => {
+      const from = places.get(edge.from), to = places.get(edge.to);
+      if (edge.from === edge.to) return loopOf(from, textOf(edge), direction);
+      return route(bussed.has(edge) ? bus(from, to, direction) : graph.edge(edge.from, edge.to, edge.id), from, to);
+    };
+    const routes = new Map(model.edges.map((edge) => [edge.id, routeOf(edge)]));
     return { places, routes, width: Math.max(60, width), height: Math.max(40, height) };
   }
 
   const textOf = (edge) => edge.parts.map((part) => part.text).join(", ");
+
+  /** The edges into crowded nodes but for the first into each. An edge has a place in every rank that it crosses, so that those of
+   *  all states of a long chain to its dead state would make the layout take the square of the chain's length. */
+  function crowdedOut(edges) {
+    const into = new Map(edges.map(({ to }) => [to, []]));
+    for (const edge of edges) if (edge.from !== edge.to) into.get(edge.to).push(edge);
+    return new Set([...into.values()].filter((all) => all.length > CROWD).flatMap((all) => all.slice(1)));
+  }
+  /** The way of such an edge: across to the line of the node, and along it. */
+  function bus(from, to, direction) {
+    const corner = direction === "LR" ? { x: from.x, y: to.y } : { x: to.x, y: from.y };
+    return { points: [from, corner, to], x: (from.x + corner.x) / 2, y: (from.y + corner.y) / 2 };
+  }
 
   /** An edge from border to border of its nodes, which may be smaller than the room that the layout has left for them. */
   function route({ points, x, y }, from, to) {
