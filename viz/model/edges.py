@@ -9,6 +9,7 @@ from typing import Any
 import networkx as nx
 
 from viz.model.key_path import KeyPath
+from viz.model.unbuilt import unbuilt
 from viz.text import elided, listed, shown, visible
 
 __all__ = ["add_edge", "add_edges", "word_labels"]
@@ -100,8 +101,7 @@ def _label(source: nx.MultiDiGraph, tail: Hashable, roles: set[str], words: Sequ
     parts = word_labels(words)
     if "other" in roles:
         literals = any(data.get("kind") == "literal" for _, _, data in source.out_edges(tail, data=True))
-        pending = len(source.nodes[tail].get("unknown", ())) > 0
-        parts.append("other" if literals or pending else "any word")
+        parts.append("other" if literals or unbuilt(source, tail) else "any word")
     if roles & {"one", "loop"}:
         parts.append("*")
     if "epsilon" in roles:

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import networkx as nx
 
 from viz.model.edges import add_edge, word_labels
+from viz.model.unbuilt import unbuilt
 from viz.text import listed, shown
 
 __all__ = ["add_elided", "add_entries", "add_unknown"]
@@ -21,11 +22,10 @@ def add_entries(model: nx.DiGraph, source: nx.MultiDiGraph) -> None:
 
 def add_unknown(model: nx.DiGraph, source: nx.MultiDiGraph) -> None:
     """Add a question mark for the transitions of each state that a cache has not built."""
-    for node in [node for node in model if source.has_node(node) and source.nodes[node].get("unknown")]:
-        unknown = source.nodes[node]["unknown"]
-        words = tuple(unknown[:-1] if unknown[-1] == "*" else unknown)
+    lacking = {node: unbuilt(source, node) for node in model if source.has_node(node)}
+    for node, (words, default) in [item for item in lacking.items() if item[1]]:
         parts = word_labels(words)
-        if unknown[-1] == "*":
+        if default:
             literals = words or any("literal" in data["roles"] for _, _, data in model.out_edges(node, data=True))
             parts.append("other" if literals else "any word")
         _add(model, ("unknown", node), f"u{model.nodes[node]['id']}", "ghost", "?", "not built yet")

@@ -10,6 +10,7 @@ import networkx as nx
 
 from compiler import Nfa
 from compiler.automata import powerset
+from viz.model.unbuilt import unbuilt
 from viz.walk import accepted_moves, members, steps
 
 __all__ = ["KeyPath", "key_path"]
@@ -107,8 +108,8 @@ def _dfa_path(graph: nx.MultiDiGraph, node: Hashable | None, words: Sequence[byt
     for number, word in enumerate(words, 1):
         if node is None:
             break
-        target = _successor(graph, node, word.decode("utf-8", "backslashreplace"))
-        if target is None and not graph.nodes[node].get("unknown"):
+        target = _successor(graph, node, word)
+        if target is None and not unbuilt(graph, node):
             target = node  # a final state of a cache: no word changes it, so its transitions are never built
         elif target is not None:
             edges[node, target].append(number)
@@ -125,16 +126,15 @@ def _dfa_path(graph: nx.MultiDiGraph, node: Hashable | None, words: Sequence[byt
     )
 
 
-def _successor(graph: nx.MultiDiGraph, node: Hashable, word: str) -> Hashable | None:
+def _successor(graph: nx.MultiDiGraph, node: Hashable, word: bytes) -> Hashable | None:
+    text = word.decode("utf-8", "backslashreplace")
     default: Hashable | None = None
     target: Hashable
     for _, target, data in graph.out_edges(node, data=True):
-        if data["kind"] == "literal" and data["label"] == word:
+        # Two words may have one text, such as the byte ff and its spelling; a bare graph has nothing else.
+        if data["kind"] == "literal" and (data["word"] == word if "word" in data else data["label"] == text):
             return target
         if data["kind"] == "default":
             default = target
-    pending = graph.nodes[node].get("unknown", ())
-    # ``*`` at the end of ``unknown`` stands for the default successor, and the other entries for literals. A literal
-    # whose transition is not built is unknown, even where the default successor is known.
-    literals = pending[:-1] if pending and pending[-1] == "*" else pending
-    return None if word in literals else default
+    # A literal whose transition is not built is unknown, even where the default successor is known.
+    return None if text in unbuilt(graph, node).words else default

@@ -69,11 +69,12 @@ class HasVisits(Protocol):
 
 
 @runtime_checkable
-class HasStarts(Protocol):
-    """What tells its start states, one for each root of its NFA, as :class:`compiler.Dfa` does."""
+class HasRows(Protocol):
+    """A DFA that tells its start states, one for each root of its NFA, and rows of literal successors, as :class:`compiler.Dfa` does."""
 
     nfa: Nfa
     starts: tuple[int, ...]
+    successors: tuple[dict[int, int], ...]
 
 
 def graph_of(thing: Any, nfa: Nfa | None = None) -> tuple[nx.MultiDiGraph, Nfa | None]:
@@ -85,8 +86,9 @@ def graph_of(thing: Any, nfa: Nfa | None = None) -> tuple[nx.MultiDiGraph, Nfa |
         graph = thing.to_networkx()
         if graph.graph.get("kind") == "cache" and automaton is not None:
             _complete_final(graph, automaton)
-        if isinstance(thing, HasStarts):
+        if isinstance(thing, HasRows):
             graph.graph["starts"] = thing.starts
+            _add_words(graph, thing)
         return graph, automaton
     if isinstance(thing, Snapshot):
         if automaton is None:
@@ -133,6 +135,16 @@ def cache_graph(snapshot: Snapshot, nfa: Nfa) -> nx.MultiDiGraph:
         if number not in snapshot.final:  # it is its own successor, by which nothing is stored
             graph.add_edge(number, target, kind="default", label="*")
     return graph
+
+
+def _add_words(graph: nx.MultiDiGraph, thing: HasRows) -> None:
+    """Give each literal edge its word, as text may stand for several; edges between two nodes are in the order of their row."""
+    for tail, row in enumerate(thing.successors):
+        for head in set(row.values()):
+            edges = [data for data in graph[tail][head].values() if data["kind"] == "literal"]
+            symbols = [symbol for symbol, target in row.items() if target == head]
+            for symbol, data in zip(symbols, edges, strict=True):
+                data["word"] = thing.nfa.symbols.word(symbol)
 
 
 def _add_visits(graph: nx.MultiDiGraph, thing: HasVisits, nfa: Nfa) -> None:
