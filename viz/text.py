@@ -88,6 +88,8 @@ def _sign(character: str, before: str) -> str:
     category = unicodedata.category(character)
     if character == "\u200d" and before and unicodedata.category(before) in {"So", "Sk", "Mn"}:
         return character
-    if category in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} or (category == "Zs" and character != " "):
+    # Unicode's noncharacters are valid UTF-8, and XML has no place for the last two of the first plane.
+    nonsense = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
+    if nonsense or category in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} or (category == "Zs" and character != " "):
         return f"‹U+{code:04X}›"
     return character

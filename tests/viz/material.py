@@ -23,6 +23,7 @@ ATTACKS = (
     "${1}{|}<p>",
     "]]>-->",
     "\x01\x7f",
+    "\ufdd0\ufffe\uffff",
 )
 """Words that would break a picture or a page that takes them as anything but text."""
 

@@ -7,9 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import networkx as nx
 import pytest
 
 from compiler import build_dfa
@@ -20,7 +22,7 @@ from dfa_router.reference.trie import Trie
 from examples.pictures.make import FILM, PICTURES, moving
 from tests.viz.material import ATTACKS, FOUR, KEY
 from viz import RendererError, render, save, to_dot, to_svg
-from viz.formats.film import save_gif
+from viz.formats.film import film, save_gif
 from viz.patterns import nfa_of
 
 PICTURES_FOLDER = Path(__file__).parents[2] / "examples" / "pictures"
@@ -83,8 +85,8 @@ def test_the_moving_picture_shows_what_the_engine_builds_and_when() -> None:
 @needs_dot
 def test_a_film_is_a_gif_with_a_frame_for_each_step(tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
-    with image.open(save_gif(nfa_of(FOUR), [KEY], tmp_path / "film.gif", names=FOUR)) as film:
-        assert film.n_frames == 6
+    with image.open(save_gif(nfa_of(FOUR), [KEY], tmp_path / "film.gif", names=FOUR)) as frames:
+        assert frames.n_frames == 6
 
 
 @pytest.mark.usefixtures("renderer")
@@ -118,10 +120,30 @@ def test_attacking_words_are_text_in_svg() -> None:
     ]
     labels = "".join("".join(element.itertext()) for element in root.iter(f"{SVG}text"))
     tooltips = "".join(element.text or "" for element in root.iter(f"{SVG}title"))
-    for part in ("it's", "日本語", "🙂", "new␊line", "‹U+202E›", "\\N\\l&lt;&amp;", "␁␡", '\\"hi\\"'):
+    for part in (
+        "it's",
+        "日本語",
+        "🙂",
+        "new␊line",
+        "‹U+202E›",
+        "\\N\\l&lt;&amp;",
+        "␁␡",
+        '\\"hi\\"',
+        "‹U+FFFE›‹U+FFFF›",
+    ):
         assert part in labels, part
     for part in ("</script><script>", "it's", "‹U+202E›right-to-left", "\\N\\l&lt;&amp;"):
         assert part in tooltips, part
+
+
+@pytest.mark.usefixtures("renderer")
+def test_a_plain_graph_s_nodes_are_text_in_svg_and_so_are_keys_in_a_film() -> None:
+    drawn = ET.fromstring(to_svg(nx.DiGraph(list(pairwise(ATTACKS)))))
+    labels = {"".join(text.itertext()) for text in drawn.iter(f"{SVG}text")}
+    assert {"␁␡", "new␊line", "‹U+FDD0›‹U+FFFE›‹U+FFFF›"} <= labels
+    moving_picture = ET.fromstring(film(nfa_of(["a.#"]), [f"a.{word.replace('.', '')}" for word in ATTACKS]))
+    captions = [text.text or "" for text in moving_picture.iter(f"{SVG}text") if "caption" in text.get("class", "")]
+    assert any("a.‹U+FDD0›‹U+FFFE›‹U+FFFF›" in caption for caption in captions)
 
 
 @needs_wasm

@@ -39,7 +39,7 @@ def add_nodes(
             node,
             id=f"{'n' if base == 'position' else 's'}{numbers[node]}",
             roles=_roles(data, base, walked=path is not None and node in path.nodes),
-            label=shown(str(data["label"]), 40) if "label" in data else "" if kind == "trie" else str(node),
+            label=shown(str(data["label"]), 40) if "label" in data else "" if kind == "trie" else visible(str(node)),
             lines=tuple(lines),
             rows=data.get("rows"),
             tooltip="; ".join([f"{base or 'node'} {visible(str(data.get('label', node)))}", *tooltip]),

@@ -12,7 +12,7 @@ const Text = (() => {
       if (code < 0x20) return String.fromCodePoint(0x2400 + code);
       if (code === 0x7f) return "␡";
       if (joined || character === " ") return character;
-      if (/^[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Zs}]$/u.test(character))
+      if (/^[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Zs}\p{Noncharacter_Code_Point}]$/u.test(character))
         return `‹U+${code.toString(16).toUpperCase().padStart(4, "0")}›`;
       return character;
     }).join("");
