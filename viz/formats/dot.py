@@ -18,7 +18,7 @@ import networkx as nx
 
 from viz.formats.style import Rule, Theme, default_rules, styled, theme_named
 from viz.model.build import model_of
-from viz.text import shown, visible
+from viz.text import visible
 
 __all__ = ["FONT", "to_dot"]
 
@@ -142,7 +142,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    escaped = _quoted(shown(text, 40) if text else " ")[1:-1]
+    escaped = _quoted(text or " ")[1:-1]
     for character in "{}|<> ":
         escaped = escaped.replace(character, "\\" + character)
     return escaped

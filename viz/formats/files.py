@@ -56,7 +56,8 @@ def render(
 def save(thing: Any, path: str | Path, *, theme: Mode = "auto", **options: Any) -> Path:
     """Write a picture to a file in the format that its name ends in, and return the path.
 
-    Raises ``ValueError`` for a name that ends in none of :data:`FORMATS`, and what :func:`render` raises.
+    Raises ``ValueError`` for a name that ends in none of :data:`FORMATS` and for ``rules`` of a TikZ picture, whose looks are
+    its own, and what :func:`render` raises.
     """
     target = Path(path)
     kind = target.suffix.removeprefix(".").lower()
@@ -66,6 +67,10 @@ def save(thing: Any, path: str | Path, *, theme: Mode = "auto", **options: Any) 
     if kind == "dot":
         target.write_text(to_dot(thing, theme=plain, **options), encoding="utf-8")
     elif kind == "tex":
+        if options.pop("rules", None):
+            raise ValueError(
+                f"cannot write {target}: rules are Graphviz' styles, which TikZ does not know: leave them out"
+            )
         target.write_text(to_tikz(thing, **options), encoding="utf-8")
     else:
         target.write_bytes(render(thing, kind, theme=theme, **options))  # type: ignore[arg-type]  # one of the three

@@ -2,7 +2,8 @@ r"""The drawing model as TikZ, for slides.
 
 Nodes and edges lie where Graphviz puts them. Without a Graphviz, the nodes stand in columns by their distance from the
 start and the edges are straight: a draft to be finished by hand. The text needs ``\usepackage{tikz,amssymb}`` and the
-libraries ``arrows.meta`` and ``quotes``; words beyond ASCII need LuaLaTeX or XeLaTeX, and a font that has them.
+libraries ``arrows.meta`` and ``quotes``, in any encoding of fonts; words beyond ASCII need LuaLaTeX or XeLaTeX, and a font
+that has them.
 """
 
 from __future__ import annotations
@@ -28,9 +29,13 @@ _WIDEST = 15.0
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "ε": r"$\varepsilon$", "✓": r"$\checkmark$", "…": r"\ldots{}",
-    "–": "--", "‹": r"\guilsinglleft{}", "›": r"\guilsinglright{}", "*": r"$\ast$", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "–": "--", "‹": r"$\langle$", "›": r"$\rangle$", "*": r"$\ast$", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"{\ttfamily\char34}", " ": r"\ ", "-": "{-}", ",": "{,}", "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}", "[": "{[}",
 }  # fmt: skip
+"""What LaTeX would not write as it is. Two quotation marks, hyphens or commas become one sign, two spaces become one, and a
+bracket at the start of a table's row is an option of the row before. The encoding that LaTeX begins with has no straight
+double quotation mark but in typewriter type, and no single guillemets."""
 _STYLES = r"""  every node/.style={font=\small, align=center, inner sep=2pt},
   round node/.style={draw, circle, fill=black!3}, box node/.style={draw, rounded corners, fill=black!3},
   many node/.style={draw=blue!60!black, fill=blue!8}, dead node/.style={densely dashed, draw=gray},
@@ -60,8 +65,8 @@ class _Places:
     labels: Mapping[str, Point]
 
 
-def to_tikz(thing: Any, **options: Any) -> str:
-    r"""Return a picture as a ``tikzpicture``; options as in :func:`viz.drawing`.
+def to_tikz(thing: Any, *, direction: str | None = None, **options: Any) -> str:
+    r"""Return a picture as a ``tikzpicture``; options as in :func:`viz.drawing`, and ``direction`` as in :func:`viz.to_dot`.
 
     >>> from viz.patterns import nfa_of
     >>> print(to_tikz(nfa_of(["a.50%"])))  # doctest: +ELLIPSIS
@@ -70,7 +75,7 @@ def to_tikz(thing: Any, **options: Any) -> str:
     ...
     """
     model = model_of(thing, **options)
-    places = _places(model)
+    places = _places(model, direction)
     lines = [
         r"% \usepackage{tikz,amssymb} \usetikzlibrary{arrows.meta,quotes}",
         "% " + model.graph["alt"].replace("\n", " "),
@@ -97,9 +102,9 @@ def _scale(places: _Places) -> str:
     return f" scale={_WIDEST / width:.3f}, transform shape," if width > _WIDEST else ""
 
 
-def _places(model: nx.DiGraph) -> _Places:
+def _places(model: nx.DiGraph, direction: str | None) -> _Places:
     try:
-        laid_out = json.loads(layout(to_dot(model), "json0"))
+        laid_out = json.loads(layout(to_dot(model, direction=direction), "json0"))
     except RendererError:
         return _columns(model)
     by_id = {data["id"]: node for node, data in model.nodes(data=True)}

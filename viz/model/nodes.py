@@ -41,7 +41,7 @@ def add_nodes(
             roles=_roles(data, base, walked=path is not None and node in path.nodes),
             label=shown(str(data["label"]), 40) if "label" in data else "" if kind == "trie" else visible(str(node)),
             lines=tuple(lines),
-            rows=data.get("rows"),
+            rows=_rows(data["rows"]) if "rows" in data else None,
             tooltip="; ".join([f"{base or 'node'} {visible(str(data.get('label', node)))}", *tooltip]),
             cluster=data.get("cluster"),
             visits=data.get("visits", 0),
@@ -87,6 +87,10 @@ def _texts(
     if "visits" in data:
         tooltip.append(f"{data['visits']} visits")
     return lines, tooltip
+
+
+def _rows(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(shown(cell, 40) if cell else "" for cell in row) for row in rows)
 
 
 def _few(numbers: Sequence[int]) -> str:
