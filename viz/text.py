@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["counted", "elided", "listed", "markup", "shown", "visible"]
+__all__ = ["cells", "counted", "elided", "listed", "markup", "shown", "visible"]
 
 _RESERVED = frozenset({"", "*", "#", "ε", "other", "any word"})
 """Words that look like a label of a picture."""
@@ -25,6 +25,22 @@ def visible(text: str) -> str:
     'a␊b‹U+202E›c'
     """
     return "".join(_sign(character, text[i - 1 : i]) for i, character in enumerate(text))
+
+
+def cells(text: str) -> int:
+    r"""Count the cells that a text takes in a terminal or a monospace font: two for a wide character, none for a mark on another.
+
+    >>> cells("日本"), cells("e\u0301"), cells("กั้น")
+    (4, 1, 2)
+    """
+    return sum(
+        0
+        if unicodedata.category(character) in {"Mn", "Me", "Cf"}
+        else 2
+        if unicodedata.east_asian_width(character) in "WF"
+        else 1
+        for character in text
+    )
 
 
 def elided(text: str, limit: int) -> str:

@@ -6,12 +6,14 @@ import pytest
 
 from compiler import build_dfa
 from compiler.errors import InputError
+from dfa_router.language.dialects import DIALECTS
+from dfa_router.language.rules import compile_nfa
 from tests.viz.material import ATTACKS, FOUR, KEY, random_sets
 from viz import show
 from viz.patterns import nfa_of
 from viz.terminal.automata import show_nfa
-from viz.terminal.fit import cells
 from viz.terminal.match import show_match
+from viz.text import cells
 
 
 def test_the_four_patterns_in_eighty_columns() -> None:
@@ -53,6 +55,27 @@ def test_attacking_words_cannot_drive_the_terminal() -> None:
     assert not {character for character in text if ord(character) < 32 and character != "\n"}
     assert not set(text) & set("\x7f\x9b\u202e\u200b")
     assert "␛[31mred" in text
+
+
+@pytest.mark.parametrize("width", [20, 80])
+def test_what_a_cut_automaton_says_of_the_rest_is_no_wider_than_asked(width: int) -> None:
+    nfa = nfa_of([f"w{i:03}" for i in range(500)])
+    assert max(map(cells, show(nfa, dfa=build_dfa(nfa), width=width).splitlines())) <= width
+
+
+def test_marks_on_a_letter_take_no_cell() -> None:
+    assert [cells(word) for word in ("กั้น", "नमस्ते", "e\u0301", "日本", "👍\ufe0f")] == [2, 4, 1, 4, 2]
+
+
+def test_a_key_that_begins_at_another_root_cannot_match_what_is_not_there() -> None:
+    nfa = compile_nfa([b"#", b"$SYS/#", b"$SYS/x/y", b"$SYS/z"], DIALECTS["mqtt"])
+    lines = show_match(nfa, "$SYS/x", names=["#", "$SYS/#", "$SYS/x/y", "$SYS/z"], separator=b"/").splitlines()
+    assert [line for line in lines if line[0] in "✓✗"] == [
+        "✓ $SYS/#  accepts",
+        "✗ #  cannot match",
+        "✗ $SYS/x/y  failed: the key ended too soon",
+        "✗ $SYS/z  failed at word 2, x",
+    ]
 
 
 def test_a_cached_transition_is_told_from_a_built_one() -> None:

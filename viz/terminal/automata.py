@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compiler import Dfa, Nfa
-from viz.terminal.fit import MAX_LINES, binding_name, cells, cut, number_set, padded
-from viz.text import counted, listed, shown
+from viz.terminal.fit import MAX_LINES, binding_name, cut, number_set, padded
+from viz.text import cells, counted, listed, shown
 from viz.walk import members
 
 __all__ = ["show_dfa", "show_nfa"]
@@ -28,9 +28,10 @@ def show_nfa(nfa: Nfa, *, names: Sequence[str] | None = None, width: int = 80) -
     lines = [cut(head, width)]
     for line in _tree(nfa, names):
         if len(lines) > MAX_LINES:
-            lines.append(
+            more = (
                 f"… {counted(len(nfa) - MAX_LINES, 'position')} more: draw a part of the set, or a file with 'render'"
             )
+            lines.append(cut(more, width))
             break
         lines.append(cut(line, width))
     lines.append(cut("ε reads no word, * any one word, ↻ stays on any word", width))
@@ -71,7 +72,7 @@ def show_dfa(dfa: Dfa, *, names: Sequence[str] | None = None, width: int = 80) -
         for row in rows
     ]
     if len(dfa) > MAX_LINES:
-        lines.append(f"… {counted(len(dfa) - MAX_LINES, 'state')} more")
+        lines.append(cut(f"… {counted(len(dfa) - MAX_LINES, 'state')} more", width))
     lines.append(cut("> start, ∅ the dead state, ! no further word changes the state", width))
     return "\n".join(lines)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
-from viz.text import visible
+from viz.text import cells, visible
 
-__all__ = ["MAX_LINES", "binding_name", "cells", "cut", "number_set", "padded"]
+__all__ = ["MAX_LINES", "binding_name", "cut", "number_set", "padded"]
 
 MAX_LINES = 400
 """Lines of a tree or a table, and words of a key, that are shown."""
@@ -23,22 +22,6 @@ def cut(text: str, width: int) -> str:
             break
         kept += character
     return kept + "…"
-
-
-def cells(text: str) -> int:
-    r"""Count the cells that a text takes in a terminal: two for a wide character, none for a combining one.
-
-    >>> cells("日本"), cells("e\u0301")
-    (4, 1)
-    """
-    return sum(
-        0
-        if unicodedata.combining(character) or character in "\u200d\ufe0f"
-        else 2
-        if unicodedata.east_asian_width(character) in "WF"
-        else 1
-        for character in text
-    )
 
 
 def padded(text: str, width: int) -> str:

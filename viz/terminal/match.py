@@ -8,8 +8,8 @@ from compiler import Nfa
 from compiler.automata.powerset import State
 from compiler.errors import InputError
 from compiler.machine.trace import KeyTrace, TracedDfa
-from viz.terminal.fit import MAX_LINES, binding_name, cells, cut, number_set, padded
-from viz.text import counted, shown
+from viz.terminal.fit import MAX_LINES, binding_name, cut, number_set, padded
+from viz.text import cells, counted, shown
 from viz.trie_walk import trie_walk
 from viz.walk import Step, failures, members, steps
 
@@ -96,13 +96,18 @@ def _verdicts(nfa: Nfa, read: Sequence[Step], names: Sequence[str] | None) -> It
     for tag in accepted[:_VERDICTS]:
         yield f"✓ {binding_name(tag, names)}  accepts"
     for tag, number in list(failed.items())[: max(0, _VERDICTS - len(accepted))]:
-        word = read[number].word if number < len(read) else None
-        if word is not None:
-            yield f"✗ {binding_name(tag, names)}  failed at word {number}, {shown(_text(word))}"
-        else:
-            yield f"✗ {binding_name(tag, names)}  failed: the key ended too soon"
+        yield f"✗ {binding_name(tag, names)}  {_failure(read, number)}"
     if len(accepted) + len(failed) > _VERDICTS:
         yield f"… {len(accepted):,} bindings accept, {len(failed):,} do not"
+
+
+def _failure(read: Sequence[Step], number: int) -> str:
+    """Return how a binding failed at a step, whose number may be one past the last of them."""
+    if number == len(read):
+        return "failed: the key ended too soon"
+    word = read[number].word
+    # Before the first word only the root tells: that of keys which begin with a reserved byte has not every pattern.
+    return "cannot match" if word is None else f"failed at word {number}, {shown(_text(word))}"
 
 
 def _text(word: bytes) -> str:
