@@ -15,7 +15,7 @@ from viz.formats.svg import finished_svg
 from viz.formats.tikz import to_tikz
 from viz.model.build import model_of
 
-__all__ = ["FORMATS", "render", "save", "to_svg"]
+__all__ = ["FORMATS", "Mode", "render", "save", "to_svg"]
 
 FORMATS = ("svg", "png", "pdf", "dot", "tex")
 """What :func:`save` writes, by the name of the file."""

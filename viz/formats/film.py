@@ -19,11 +19,12 @@ from compiler import Nfa
 from compiler.errors import InputError
 from compiler.machine.trace import TracedDfa
 from viz.errors import RendererError
-from viz.formats.files import render, to_svg
-from viz.formats.style import LIGHT, Rule
+from viz.formats.files import Mode, render, to_svg
+from viz.formats.style import Rule, theme_named
 from viz.model.build import drawing
+from viz.model.limits import MAX_NODES
 from viz.model.sources import graph_of
-from viz.text import shown, visible
+from viz.text import cells, elided, shown, visible
 
 __all__ = ["Film", "film", "film_of", "save_gif"]
 
@@ -32,6 +33,12 @@ _SECONDS = 1.3
 """For each frame."""
 _MOST = 200
 """Frames of a film."""
+_KEY = 30
+"""Characters of a key that its captions show."""
+_CELL = 7.9
+"""Units that a character of a caption takes: monospace fonts are 0.6 of their size wide, and 13 is the captions'."""
+_MARGIN, _LINE = 12, 26
+"""Units beside a caption, and those that it has below the picture."""
 
 
 class _Scene(NamedTuple):
@@ -58,9 +65,12 @@ def film_of(
     names: Sequence[str] | None = None,
     separator: bytes = b".",
     title: str | None = None,
+    other: bool = True,
+    max_nodes: int = MAX_NODES,
 ) -> Film:
     """Record the engine while it reads keys, one after the other, and return the frames.
 
+    ``names``, ``separator``, ``title``, ``other`` and ``max_nodes`` are those of :func:`viz.drawing`; the dead state is shown.
     Raises :class:`InputError` for a stream of over 200 words, and what :func:`viz.drawing` raises.
     """
     machine = TracedDfa(nfa, separator, 64 << 20)
@@ -78,7 +88,7 @@ def film_of(
             word = f"word {frame.word}, {shown(words[frame.word - 1])}" if frame.word else "before the first word"
             way = set() if before is None or frame.how == "stopped" else {f"s{before}-s{frame.state}"}
             how = {"start": "", "stopped": ": not read"}.get(frame.how, f": {frame.how}")
-            caption = f"{visible(key) or '(no words)'} · {word}{how}"
+            caption = f"{elided(visible(key), _KEY) or '(no words)'} · {word}{how}"
             scenes.append(_Scene(caption, frozenset(built), frozenset({f"s{frame.state}", *way})))
             before = frame.state
         if len(scenes) > _MOST:
@@ -88,19 +98,33 @@ def film_of(
         del data["visits"]  # lines are as wide as this frame says
     for *_, data in graph.edges(data=True):
         del data["visits"]
-    model = drawing(graph, nfa=nfa, names=names, dead=True, title=title or "A lazy DFA's cache filling")
+    model = drawing(
+        graph,
+        nfa=nfa,
+        names=names,
+        dead=True,
+        other=other,
+        max_nodes=max_nodes,
+        title=title or "A lazy DFA's cache filling",
+    )
     # A question mark says nothing where all is built sooner or later.
     model.remove_nodes_from([node for node, data in model.nodes(data=True) if "ghost" in data["roles"]])
     return Film(model, scenes)
 
 
-def film(nfa: Nfa, keys: Sequence[str], **options: Any) -> str:
-    """Return the cache filling as an SVG that moves; options as in :func:`film_of`."""
+def film(nfa: Nfa, keys: Sequence[str], *, theme: Mode = "auto", **options: Any) -> str:
+    """Return the cache filling as an SVG that moves; options as in :func:`film_of`, and ``theme`` as in :func:`viz.to_svg`."""
     model, scenes = film_of(nfa, keys, **options)
-    root = ET.fromstring(to_svg(model, theme="auto"))  # noqa: S314 - it was written here
+    colours = theme_named("light" if theme == "auto" else theme)
+    root = ET.fromstring(to_svg(model, theme=theme))  # noqa: S314 - it was written here
     left, top, width, height = map(float, str(root.get("viewBox")).split())
-    root.set("viewBox", f"{left} {top} {width} {height + 26}")
-    root.set("height", f"{height + 26:.0f}pt")
+    width = max(width, 2 * _MARGIN + _CELL * max(cells(scene.caption) for scene in scenes))
+    size = {"width": f"{width:.0f}", "height": f"{height + _LINE:.0f}"}
+    root.set("viewBox", f"{left} {top} {size['width']} {size['height']}")
+    for side, units in size.items():
+        root.set(side, f"{units}pt")
+    paper = ET.Element(f"{{{_SVG}}}rect", {"x": f"{left}", "y": f"{top}", **size, "fill": colours.paper})
+    root.insert([child.tag for child in root].index(f"{{{_SVG}}}g"), paper)
     seconds = _SECONDS * (len(scenes) + 2)  # the last frame stays for a while
     rules = []
     for element in root.iter(f"{{{_SVG}}}g"):
@@ -116,11 +140,13 @@ def film(nfa: Nfa, keys: Sequence[str], **options: Any) -> str:
             rules += _moving(f'[id="{name}"] > path', f"a_{safe}", active, seconds, "stroke-width", ("1.2", "4"))
     for number, scene in enumerate(scenes):
         text = ET.SubElement(
-            root, f"{{{_SVG}}}text", {"x": f"{left + 12}", "y": f"{top + height + 16}", "class": f"caption c{number}"}
+            root,
+            f"{{{_SVG}}}text",
+            {"x": f"{left + _MARGIN}", "y": f"{top + height + 16}", "class": f"caption c{number}"},
         )
         text.set("font-family", "ui-monospace, monospace")
         text.set("font-size", "13")
-        text.set("fill", LIGHT.ink)
+        text.set("fill", colours.ink)
         text.text = scene.caption
         rules += _moving(
             f".c{number}", f"c_{number}", [number == at for at in range(len(scenes))], seconds, "opacity", ("0", "1")
@@ -134,8 +160,8 @@ def film(nfa: Nfa, keys: Sequence[str], **options: Any) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def save_gif(nfa: Nfa, keys: Sequence[str], path: str | Path, **options: Any) -> Path:
-    """Write the cache filling as a GIF; options as in :func:`film_of`.
+def save_gif(nfa: Nfa, keys: Sequence[str], path: str | Path, *, theme: Mode = "light", **options: Any) -> Path:
+    """Write the cache filling as a GIF; options as in :func:`film_of`, and ``theme`` as in :func:`viz.render`.
 
     Raises :class:`RendererError` where the program dot or Pillow is missing.
     """
@@ -144,16 +170,17 @@ def save_gif(nfa: Nfa, keys: Sequence[str], path: str | Path, **options: Any) ->
     except ImportError:
         raise RendererError("a GIF needs Pillow: pip install 'dfa-router[viz]'; an SVG that moves needs none") from None
     model, scenes = film_of(nfa, keys, **options)
+    colours = theme_named("light" if theme == "auto" else theme)
     images = []
     for scene in scenes:
         rules = [
             Rule(kind, lambda one, built=scene.built: one["id"] not in built, {"style": "invis"})  # type: ignore[misc]
             for kind in ("node", "edge")
         ]
-        for kind, style in (("node", {"fillcolor": LIGHT.path_fill}), ("edge", {})):
-            hit = {**style, "color": LIGHT.path, "penwidth": "3"}
+        for kind, style in (("node", {"fillcolor": colours.path_fill}), ("edge", {})):
+            hit = {**style, "color": colours.path, "penwidth": "3"}
             rules.append(Rule(kind, lambda one, active=scene.active: one["id"] in active, hit))  # type: ignore[misc,arg-type]
-        images.append(Image.open(io.BytesIO(render(model, "png", rules=rules))).convert("P"))
+        images.append(Image.open(io.BytesIO(render(model, "png", theme=theme, rules=rules))).convert("P"))
     target = Path(path)
     times = [int(1000 * _SECONDS)] * (len(images) - 1) + [int(3000 * _SECONDS)]
     images[0].save(target, save_all=True, append_images=images[1:], duration=times, loop=0, optimize=True)
