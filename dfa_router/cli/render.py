@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from dfa_router.cli.drawing import checked_keys, nfa_of, recorded, unrouted, why_unrouted
 from dfa_router.cli.options import dialect_option
@@ -18,6 +21,18 @@ from dfa_router.siblings import check_sibling
 __all__ = ["render"]
 
 _THINGS = ("nfa", "dfa", "minimal", "cache", "film", "trie", "bitmaps", "topology")
+_OF_PATTERNS = frozenset(_THINGS) - {"topology"}
+_TAKEN_BY = {
+    "patterns": _OF_PATTERNS,
+    "patterns_from": _OF_PATTERNS,
+    "exchange": _OF_PATTERNS,
+    "dialect": _OF_PATTERNS,
+    "keys": _OF_PATTERNS - {"trie"},
+    "dead": frozenset({"dfa", "minimal", "cache"}),
+    "no_other": frozenset({"dfa", "minimal", "cache", "film"}),
+    "max_nodes": frozenset(_THINGS) - {"bitmaps"},
+}
+"""What each of these options has an effect on; where it has none it is refused. A film shows the dead state anyhow."""
 FILM_FORMATS = ("svg", "gif")
 _MAX_STATES = 20_000
 
@@ -74,10 +89,10 @@ def render(
       dfa-router render dfa -p 'a.b.c' -p 'a.#.c' --key a.d.c --out match.png
       dfa-router render topology --definitions defs.json --out topology.svg
     """  # noqa: D301 - click wants the control character itself
+    _check_taken(context, what, out)
     check_sibling("viz")
     from viz.errors import DrawingTooLargeError
-    from viz.formats.files import FORMATS, save
-    from viz.model.build import drawing
+    from viz.formats.files import FORMATS
     from viz.model.limits import MAX_NODES
 
     kind = Path(out).suffix.removeprefix(".").lower()
@@ -89,7 +104,7 @@ def render(
     if what == "topology":
         if topology is None:
             raise OptionError("a topology needs --definitions FILE, which 'rabbitmqctl export_definitions' writes")
-        thing: Any = topology.graph() if vhost is None else _of_vhost(topology, vhost)
+        draw: Callable[..., str] = partial(_picture, topology.graph() if vhost is None else _of_vhost(topology, vhost))
     else:
         chosen = read_patterns(patterns, patterns_from)
         if topology is not None:
@@ -108,21 +123,42 @@ def render(
         for text in why_unrouted(checked_keys(keys, language), language):
             context.obj.terminal.show(text)
         routed = [key for key in keys if unrouted(key, language) is None]
+        options["names"] = chosen
         if what == "film":
-            _save_film(chosen, routed, language, out)
-            context.obj.terminal.show(f"wrote {out}")
-            return
-        thing, more = _thing(what, chosen, routed, language)
-        options |= {**more, "names": chosen}
+            del options["dead"]
+            draw = partial(_film, chosen, routed, language)
+        else:
+            thing, more = _thing(what, chosen, routed, language)
+            options |= more
+            draw = partial(_picture, thing)
     try:
-        model = drawing(thing, **options)
+        told = draw(out, theme=theme, **options)
     except DrawingTooLargeError as error:
         raise DrawingTooLargeError(_in_options(str(error))) from None
-    try:
-        save(model, out, theme=theme)  # type: ignore[arg-type]  # one of the three
     except OSError as error:
         raise click.FileError(out, hint=f"{error.strerror}: choose a file in a folder that exists") from error
-    context.obj.terminal.show(f"wrote {out}. {model.graph['alt']}")
+    context.obj.terminal.show(f"wrote {out}{told}")
+
+
+def _check_taken(context: click.Context, what: str, out: str) -> None:
+    """Raise :class:`OptionError` for an option that would change nothing in this picture."""
+    given = {
+        option.name: option.opts[-1]
+        for option in context.command.params
+        if option.name is not None and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    }
+    for name, spelt in given.items():
+        taken_by = _TAKEN_BY.get(name)
+        if taken_by is not None and what not in taken_by:
+            others = ", ".join(repr(thing) for thing in _THINGS if thing in taken_by)
+            raise OptionError(
+                f"{spelt} changes nothing in {what!r}, but in {others}: leave it out, or draw one of them"
+            )
+    for name in ("exchange", "vhost"):
+        if name in given and "definitions" not in given:
+            raise OptionError(f"{given[name]} is one of a definitions file: give --definitions FILE, too")
+    if context.params["theme"] == "dark" and out.lower().endswith(".tex"):
+        raise OptionError("--theme dark changes nothing in TikZ: leave it out, and change the styles in the file")
 
 
 def _of_vhost(topology: Topology, vhost: str) -> Any:
@@ -142,20 +178,29 @@ def _in_options(advice: str) -> str:
     return advice.replace("raise max_nodes", "raise --max-nodes")
 
 
-def _save_film(patterns: list[str], keys: list[str], dialect: Dialect, out: str) -> None:
+def _picture(thing: Any, out: str, *, theme: Any, **options: Any) -> str:
+    """Write a picture, and return what there is to tell of it."""
+    from viz.formats.files import save
+    from viz.model.build import drawing
+
+    model = drawing(thing, **options)
+    save(model, out, theme=theme)
+    return f". {model.graph['alt']}"
+
+
+def _film(patterns: list[str], keys: list[str], dialect: Dialect, out: str, **options: Any) -> str:
     """Write the film of keys; raises :class:`OptionError` where there is none."""
     from viz.formats.film import film, save_gif
 
     if not keys:
         raise OptionError("a film shows what keys do: give --key, as often as you like")
-    nfa, options = nfa_of(patterns, dialect), {"names": patterns, "separator": dialect.separator}
-    try:
-        if out.lower().endswith(".gif"):
-            save_gif(nfa, keys, out, **options)
-        else:
-            Path(out).write_text(film(nfa, keys, **options), encoding="utf-8")
-    except OSError as error:
-        raise click.FileError(out, hint=f"{error.strerror}: choose a file in a folder that exists") from error
+    nfa = nfa_of(patterns, dialect)
+    options["separator"] = dialect.separator
+    if out.lower().endswith(".gif"):
+        save_gif(nfa, keys, out, **options)
+    else:
+        Path(out).write_text(film(nfa, keys, **options), encoding="utf-8")
+    return ""
 
 
 def _thing(what: str, patterns: list[str], keys: list[str], dialect: Dialect) -> tuple[Any, dict[str, Any]]:
@@ -179,7 +224,10 @@ def _thing(what: str, patterns: list[str], keys: list[str], dialect: Dialect) ->
         dfa = build_dfa(nfa, max_states=_MAX_STATES, first=cache.states if cache is not None else ())
     except CapacityError as error:
         if not keys or what == "minimal":
-            raise CapacityError(f"{error}; with 'cache' and --key, what a key visits can be drawn") from error
+            raise CapacityError(
+                f"the complete DFA of these patterns has more than {_MAX_STATES:,} states: draw a part of them, or what a key "
+                "visits, with 'cache' and --key KEY"
+            ) from error
         return known, path
     return (minimize(dfa) if what == "minimal" else dfa), path
 

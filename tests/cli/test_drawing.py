@@ -66,7 +66,23 @@ def test_render_takes_patterns_from_a_topology(tmp_path: Path, capsys: pytest.Ca
         (["render", "nfa", "-p", "a", "--out", "x.gif"], "should end in one of .svg, .png, .pdf, .dot, .tex"),
         (["render", "topology", "--out", "x.svg"], "needs --definitions FILE"),
         (["render", "dfa", "-p", "#.a" + ".*" * 9, "--out", "x.svg"], "draw what one key visits (--key KEY)"),
-        (["render", "dfa", "-p", "#.a" + ".*" * 20, "--out", "x.svg"], "with 'cache' and --key"),
+        (
+            ["render", "dfa", "-p", "#.a" + ".*" * 20, "--out", "x.svg"],
+            "more than 20,000 states: draw a part of them, or what a key visits, with 'cache' and --key KEY",
+        ),
+        (
+            ["render", "film", "-p", "a.b", "--key", "a.b", "--max-nodes", "1", "--out", "x.svg"],
+            "raise the limit (--max-nodes 4)",
+        ),
+        (
+            ["render", "nfa", "-p", "a", "--exchange", "x", "--out", "x.svg"],
+            "--exchange is one of a definitions file: give --definitions",
+        ),
+        (
+            ["render", "nfa", "-p", "a", "--vhost", "x", "--out", "x.svg"],
+            "--vhost is one of a definitions file: give --definitions",
+        ),
+        (["render", "nfa", "-p", "a", "--theme", "dark", "--out", "x.tex"], "--theme dark changes nothing in TikZ"),
         (["render", "nfa", "-p", "a", "--key", "a", "--key", "b", "--out", "x.svg"], "'cache' takes several"),
         (["render", "nfa", "-p", "a", "--out", "no/such/folder/x.dot"], "choose a file in a folder that exists"),
         (["render", "nfa", "--patterns-from", "nofile", "--out", "x.svg"], "cannot read the patterns in nofile"),
@@ -94,6 +110,53 @@ def test_what_cannot_be_done_says_what_to_do(
     assert (code, out) == (ExitCode.USAGE, "")
     assert message in " ".join(err.split())
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("what", ["nfa", "dfa", "minimal", "cache", "film", "trie", "bitmaps", "topology"])
+def test_an_option_changes_the_picture_or_is_refused(
+    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.svg"
+    source = ["--definitions", "examples/demo/definitions.json"]
+    plain = source if what == "topology" else FOUR
+    if what in ("cache", "film", "bitmaps"):
+        plain = [*plain, "--key", "a.d.c"]
+    assert run(capsys, "render", what, *plain, "--out", str(out))[0] == 0
+    before = out.read_text(encoding="utf-8")
+    options = [
+        ["-p", "x"],
+        ["--patterns-from", "-"],
+        ["--exchange", "shop.events"],
+        ["--dialect", "exact"],
+        ["--key", "a.b"],
+        ["--theme", "dark"],
+        ["--dead"],
+        ["--no-other"],
+        ["--max-nodes", "1"],
+    ]
+    refused = set()
+    for option in options:
+        if option[0] in ("--patterns-from", "--exchange") and what != "topology":
+            continue  # they say where patterns come from, of which there is none here
+        code, _, err = run(capsys, "render", what, *plain, *option, "--out", str(out))
+        if code == 0:
+            assert out.read_text(encoding="utf-8") != before, option
+        else:
+            assert code == ExitCode.USAGE
+            assert option[0].replace("-p", "--pattern", option[0] == "-p") in err
+            assert out.read_text(encoding="utf-8") == before, option
+            refused.add(option[0])
+        out.write_text(before, encoding="utf-8")
+    assert refused == {
+        "nfa": {"--dead", "--no-other", "--max-nodes"},
+        "dfa": {"--max-nodes"},
+        "minimal": {"--max-nodes"},
+        "cache": {"--max-nodes"},
+        "film": {"--dead", "--max-nodes"},
+        "trie": {"--key", "--dead", "--no-other", "--max-nodes"},
+        "bitmaps": {"--dead", "--no-other", "--max-nodes"},
+        "topology": {"-p", "--patterns-from", "--exchange", "--dialect", "--key", "--dead", "--no-other", "--max-nodes"},
+    }[what]  # fmt: skip
 
 
 def test_a_missing_renderer_is_a_lack_of_the_machine(
