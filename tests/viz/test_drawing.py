@@ -146,6 +146,9 @@ def test_two_thousand_states_are_refused_with_advice_and_drawn_around_a_key() ->
     around = drawing(dfa, key="a.b.a")
     assert len(_real(around)) < 20
     assert any("left out" in data["tooltip"] for _, data in around.nodes(data=True))
+    drawn, states = len(_real(around)), f"{len(dfa):,} states"
+    assert around.graph["alt"].startswith(f"DFA of which a part is drawn: {drawn} of {states} and ")
+    assert drawing(dfa, max_nodes=len(dfa)).graph["alt"].startswith(f"DFA with {states} and ")
 
 
 def test_a_graph_with_too_many_edges_is_refused() -> None:

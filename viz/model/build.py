@@ -101,13 +101,13 @@ def drawing(
     check_edges(kind, model.number_of_edges(), max_nodes)
     add_entries(model, source)
     add_unknown(model, source)
-    if len(kept) + len(hidden) < len(source):
+    cut = len(kept) + len(hidden) < len(source)
+    if cut:
         add_elided(model, source, hidden)
     _set_clusters(model, source.graph.get("cluster_noun", "group"))
-    unseen = (
-        sum(bool(source.nodes[node].get("dead")) for node in hidden) if len(kept) + len(hidden) == len(source) else 0
-    )
-    model.graph["alt"] = describe(model, path, names=names, dead=unseen, separator=separator)
+    unseen = 0 if cut else sum(bool(source.nodes[node].get("dead")) for node in hidden)
+    whole = len(source) if cut else None
+    model.graph["alt"] = describe(model, path, names=names, dead=unseen, whole=whole, separator=separator)
     return model
 
 

@@ -19,12 +19,18 @@ _STEPS = 40
 
 
 def describe(
-    model: nx.DiGraph, path: KeyPath | None, *, names: Sequence[str] | None, dead: int, separator: bytes
+    model: nx.DiGraph,
+    path: KeyPath | None,
+    *,
+    names: Sequence[str] | None,
+    dead: int,
+    whole: int | None,
+    separator: bytes,
 ) -> str:
     """Return the text alternative of a drawing: what it is, how large, what accepts, and where the key goes.
 
     ``names`` are what the accept tags are called; ``dead`` counts the dead states that are there and not drawn;
-    ``separator`` stands between the words of a key.
+    ``whole`` counts the nodes of all if only a part of them is drawn; ``separator`` stands between the words of a key.
     """
     kind = model.graph["kind"]
     if kind == "table":
@@ -33,9 +39,13 @@ def describe(
     real = [(node, data) for node, data in model.nodes(data=True) if not data["roles"] & {"entry", "ghost"}]
     drawn = {node for node, _ in real}
     edges = sum(tail in drawn and head in drawn for tail, head in model.edges)
-    size = counted(len(real) + dead, _THINGS.get(kind, "node"))
-    unseen = ", the dead state among them, which is not drawn," if dead else ""
-    texts = [f"{model.graph['title']} with {size}{unseen} and {counted(edges, 'edge')}."]
+    noun = _THINGS.get(kind, "node")
+    if whole is None:
+        unseen = ", the dead state among them, which is not drawn," if dead else ""
+        size = f"with {counted(len(real) + dead, noun)}{unseen}"
+    else:
+        size = f"of which a part is drawn: {len(real):,} of {counted(whole, noun)}"
+    texts = [f"{model.graph['title']} {size} and {counted(edges, 'edge')}."]
     start = [data["label"] for _, data in real if "start" in data["roles"] and data["label"]]
     if start:
         texts.append(f"It starts at {' or '.join(start)}.")
