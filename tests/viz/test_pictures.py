@@ -20,13 +20,12 @@ from dfa_router.language.dialects import AMQP
 from dfa_router.reference.inverted import InvertedBitmap
 from dfa_router.reference.trie import Trie
 from examples.pictures.make import FILM, PICTURES, moving
-from tests.viz.material import ATTACKS, FOUR, KEY
+from tests.viz.material import ATTACKS, FOUR, KEY, SVG, content
 from viz import RendererError, render, save, to_dot, to_svg
 from viz.formats.film import film, save_gif
 from viz.patterns import nfa_of
 
 PICTURES_FOLDER = Path(__file__).parents[2] / "examples" / "pictures"
-SVG = "{http://www.w3.org/2000/svg}"
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="needs the program dot: apt-get install graphviz")
 needs_wasm = pytest.mark.skipif(
@@ -34,30 +33,12 @@ needs_wasm = pytest.mark.skipif(
 )
 
 
-def _content(svg: str) -> dict[str, tuple[str, tuple[str, ...], str]]:
-    """Return what is drawn: by id the classes, the lines of text and the tooltip; where it is drawn is left out."""
-    root = ET.fromstring(svg)
-    drawn = {
-        "": (
-            str(root.get("role")),
-            tuple(t.text or "" for t in root.findall(f"{SVG}title")),
-            root.findtext(f"{SVG}desc", ""),
-        )
-    }
-    for group in root.iter(f"{SVG}g"):
-        kind = str(group.get("class", ""))
-        if kind.startswith(("node", "edge")):
-            texts = tuple((text.text or "").strip() for text in group.iter(f"{SVG}text"))
-            drawn[str(group.get("id"))] = (kind, texts, group.findtext(f"{SVG}title", ""))
-    return drawn
-
-
 @pytest.mark.usefixtures("renderer")
 @pytest.mark.parametrize("name", PICTURES)
 def test_reference_pictures_show_what_is_drawn_today(name: str) -> None:
-    committed = _content((PICTURES_FOLDER / f"{name}.svg").read_text(encoding="utf-8"))
+    committed = content((PICTURES_FOLDER / f"{name}.svg").read_text(encoding="utf-8"))
     assert len(committed) > 5
-    assert _content(to_svg(PICTURES[name]())) == committed
+    assert content(to_svg(PICTURES[name]())) == committed
 
 
 def test_the_picture_in_the_readme_is_one_of_them() -> None:
@@ -68,7 +49,7 @@ def test_the_picture_in_the_readme_is_one_of_them() -> None:
 @pytest.mark.usefixtures("renderer")
 def test_the_moving_picture_shows_what_the_engine_builds_and_when() -> None:
     text = moving()
-    assert _content(text) == _content((PICTURES_FOLDER / f"{FILM}.svg").read_text(encoding="utf-8"))
+    assert content(text) == content((PICTURES_FOLDER / f"{FILM}.svg").read_text(encoding="utf-8"))
     machine = TracedDfa(nfa_of(FOUR), b".", 1 << 20)
     frames = [frame for key in (KEY, "a.b.c") for frame in machine.trace(key.encode()).frames]
     for state in range(machine.stats().states):
@@ -206,9 +187,9 @@ def test_a_file_of_an_unknown_format_names_those_that_are_known(tmp_path: Path) 
 
 @pytest.mark.usefixtures("renderer")
 def test_the_trie_and_the_bitmaps_of_the_reference_matchers() -> None:
-    trie = _content(to_svg(Trie([pattern.encode() for pattern in FOUR], AMQP), names=FOUR))
+    trie = content(to_svg(Trie([pattern.encode() for pattern in FOUR], AMQP), names=FOUR))
     assert {texts for _, texts, _ in trie.values()} >= {(f"✓ {pattern}",) for pattern in FOUR}
     assert ("edge epsilon", ("#",), "reads no word") in trie.values()
     table = InvertedBitmap([b"forex.*", b"*.*"], AMQP, topics=["forex.usd", "stock.nyse"])
-    (cells,) = [texts for kind, texts, _ in _content(to_svg(table)).values() if kind.startswith("node")]
+    (cells,) = [texts for kind, texts, _ in content(to_svg(table)).values() if kind.startswith("node")]
     assert cells == ("topic", "forex.usd", "stock.nyse", "0", "1", "0", "1", "1", "1")
