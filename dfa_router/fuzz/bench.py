@@ -115,7 +115,7 @@ class Bench:
         case: Case | None = None
         found = Disagreement(kind=Kind.FAILS)
         if scope.growth and origin.number == _GROWTH_ROUND:
-            growth = growth_of(target, self.plan.language, most=scope.max_wildcards)
+            growth = growth_of(target, self.plan.language, scope)
             if growth is not None:
                 case = Case(patterns=(growth.pattern,), key=growth.key)
                 found = Disagreement(kind=Kind.SLOW, detail=growth.text)

@@ -13,6 +13,7 @@ from dfa_router.fuzz import Kind, Scope, assert_agrees, run
 from dfa_router.fuzz.accusing import _answer
 from dfa_router.fuzz.check import CallableTarget
 from dfa_router.fuzz.findings import Case, Disagreement
+from dfa_router.fuzz.judging.manners import manners_of
 from dfa_router.fuzz.targets import open_target
 from dfa_router.fuzz.text.report import summary_text
 from dfa_router.language.dialects import AMQP, MQTT, NATS
@@ -190,7 +191,7 @@ def test_a_key_is_not_shrunk_to_one_that_no_broker_can_be_asked() -> None:
     [
         (Scope(empty_words=False), lambda text: "" in text.split(".")),
         (Scope(plain_words=True), lambda text: any(c not in "abcdefghijklmnopqrstuvwxyz0123456789_*#." for c in text.lower())),
-        (Scope(max_words=2), lambda text: text.count(".") > 1),
+        (Scope(max_words=2, growth=True), lambda text: text.count(".") > 1),
         (Scope(max_wildcards=1), lambda text: text.split(".").count("#") > 1),
     ],
 )  # fmt: skip
@@ -203,10 +204,7 @@ def test_what_is_out_of_scope_is_never_asked(scope: Scope, wrong: object) -> Non
             asked.update(step for step in steps if scope.max_wildcards is None)
             return super().replay(patterns, steps)
 
-    target = Recorded(right_amqp, AMQP)
-    run(target, AMQP, rounds=1)
-    asked.clear()
-    campaign = run(target, AMQP, rounds=300, validity=False, scope=scope)
+    campaign = run(Recorded(right_amqp, AMQP), AMQP, rounds=300, scope=scope)
     assert campaign.agrees
     assert campaign.tally.cases > 3000
     assert not [text for text in asked if wrong(text)]  # type: ignore[operator]
@@ -252,6 +250,51 @@ def test_a_target_says_what_it_may_be_asked(tmp_path: Path, monkeypatch: pytest.
         assert campaign.manners.scope.max_bindings == 3
     finally:
         target.close()
+
+
+def test_a_target_that_dies_beyond_what_it_states_is_right(tmp_path: Path) -> None:
+    (tmp_path / "small.py").write_text(
+        "import json, os, sys\n"
+        "def fits(p, k):\n"
+        "    if p[:1] == ['#']: return any(fits(p[1:], k[n:]) for n in range(len(k) + 1))\n"
+        "    return p[0] in ('*', k[0]) and fits(p[1:], k[1:]) if p and k else p == k\n"
+        "def words(text):\n"
+        "    return found if len(found := text.split('.')) <= 4 and '' not in found else os.abort()\n"
+        "table = []\n"
+        "for line in sys.stdin:\n"
+        "    told = json.loads(line)\n"
+        "    if 'patterns' in told:\n"
+        "        table = [words(one) for one in told['patterns']]\n"
+        "        answer = {'ready': True, 'changes': True, 'scope': {'max_words': 4, 'empty_words': False}}\n"
+        "    elif 'bind' in told: answer = not table.append(words(told['bind']))\n"
+        "    elif 'unbind' in told: table[told['unbind']], answer = None, True\n"
+        "    else: answer = [n for n, p in enumerate(table) if p is not None and fits(p, words(told['key']))]\n"
+        "    print(json.dumps(answer), flush=True)\n"
+    )
+    target = open_target(f"cmd:{sys.executable} -I {tmp_path / 'small.py'}", AMQP)
+    try:
+        campaign = run(target, AMQP, rounds=100)
+        assert campaign.agrees, summary_text(campaign)
+        assert (campaign.manners.trouble, campaign.manners.changing) == ("", True)
+        assert "follow each other and change" in summary_text(campaign)
+        kept = run(target, AMQP, rounds=20, scope=Scope(changes=False))
+        assert "follow each other:" in summary_text(kept)
+    finally:
+        target.close()
+
+
+def test_what_a_target_states_is_kept_where_it_dies_of_something_invalid() -> None:
+    class Mortal(CallableTarget):
+        def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
+            if any(len(pattern) > 255 for pattern in patterns):
+                raise TargetFailure("died", "it was killed by SIGABRT")
+            return super().answer(patterns, keys)
+
+    target = Mortal(right_amqp, AMQP)
+    target.scope, target.changing = {"empty_words": False}, True
+    manners = manners_of(target)
+    assert "SIGABRT" in manners.trouble
+    assert (manners.scope.empty_words, manners.changing) == (False, True)
 
 
 def test_failures_are_no_agreement() -> None:

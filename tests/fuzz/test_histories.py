@@ -93,7 +93,7 @@ def test_time_that_grows_exponentially_is_told_with_its_growth(monkeypatch: pyte
     monkeypatch.setattr("dfa_router.fuzz.judging.growth.LIMIT", 0.05)
     target = open_target(f"{MODULE}:time_is_exponential", AMQP)
     try:
-        growth = growth_of(target, language_of(AMQP))
+        growth = growth_of(target, language_of(AMQP), Scope())
     finally:
         target.close()
     assert growth is not None
@@ -105,7 +105,7 @@ def test_time_that_grows_exponentially_is_told_with_its_growth(monkeypatch: pyte
 
 def test_a_matcher_whose_time_does_not_grow_is_not_accused() -> None:
     target = open_target("trie", AMQP)
-    assert growth_of(target, language_of(AMQP), most=6) is None
+    assert growth_of(target, language_of(AMQP), Scope(max_wildcards=6)) is None
 
 
 def test_two_threads_that_share_something_are_found() -> None:

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 
 from dfa_router.fuzz.generating.language import Language
+from dfa_router.fuzz.scope import Scope
 from dfa_router.target import Refused, Target, TargetFailure
 
 __all__ = ["LIMIT", "Growth", "growth_of"]
@@ -38,15 +39,16 @@ class Growth:
         return f"seconds by the number of wildcards: {times}"
 
 
-def growth_of(target: Target, language: Language, *, most: int | None = None) -> Growth | None:
-    """Return how the target's time grows, or None if no pattern of up to ``most`` wildcards takes longer than the limit."""
+def growth_of(target: Target, language: Language, scope: Scope) -> Growth | None:
+    """Return how the target's time grows, or None if no pattern of its scope takes longer than the limit."""
     wild = language.many
     if wild is None or not language.anywhere:
         return None
-    fewest = min(number for number in (_MOST, language.most_many, most) if number is not None)
     join, times = language.separator.join, []
-    for count in range(1, fewest + 1):
+    for count in range(1, min(_MOST, language.most_many) + 1):
         pattern, key = join([wild, "a"] * count), join(["a"] * (2 * count) + ["b"])
+        if not (scope.takes_pattern(pattern, language) and scope.takes(key, language)):
+            return None
         seconds = _seconds(target, pattern, key)
         if seconds is None:
             return None

@@ -78,16 +78,20 @@ def manners_of(target: Target, scope: Scope | None = None, *, insists: bool | No
     """
     language = language_of(target.dialect)
     scope = Scope() if scope is None else scope
+    patterns = keys = bool(insists)
+    trouble = ""
     try:
-        patterns, keys = (insists, insists) if insists is not None else _checks(target, language)
-        scope = scope.within(_stated(target))
+        scope = scope.within(_stated(target))  # first, so that nothing outside of it is asked to find out the rest
+        if insists is None:
+            patterns, keys = _checks(target, language, scope)
         if language.dialect.shared is not None and scope.shared is None:
-            scope = scope.within(Scope(shared=_knows_shared(target, language)))
+            scope = scope.within(Scope(shared=_knows_shared(target, language, scope)))
     except TargetFailure as failure:
-        checks = bool(insists)
+        patterns = keys = bool(insists)
+        trouble = failure.reason
         scope = scope.within(Scope(shared=False if language.dialect.shared is not None else None))
-        return Manners(patterns=checks, keys=checks, trouble=failure.reason, scope=scope)
-    return Manners(patterns=patterns, keys=keys, scope=scope, changing=getattr(target, "changing", False))
+    changing = scope.changes and getattr(target, "changing", False)
+    return Manners(patterns=patterns, keys=keys, trouble=trouble, scope=scope, changing=changing)
 
 
 def _stated(target: Target) -> Scope:
@@ -98,11 +102,13 @@ def _stated(target: Target) -> Scope:
         raise OptionError(f"the target {target.name} cannot be asked: {error}") from None
 
 
-def _knows_shared(target: Target, language: Language) -> bool:
-    """Tell whether the target takes a shared subscription for the filter that it means."""
-    shared = (language.dialect.shared or b"").decode()
+def _knows_shared(target: Target, language: Language, scope: Scope) -> bool | None:
+    """Tell whether the target takes a shared subscription for the filter that it means; None where none may be asked."""
+    shared = language.separator.join(((language.dialect.shared or b"").decode(), "g", "a"))
+    if not scope.takes_pattern(shared, language):
+        return None
     try:
-        return target.answer([language.separator.join((shared, "g", "a"))], ["a"]) == [(0,)]
+        return target.answer([shared], ["a"]) == [(0,)]
     except Refused:
         return False
     except TargetFailure as failure:
@@ -111,14 +117,17 @@ def _knows_shared(target: Target, language: Language) -> bool:
         return False
 
 
-def _checks(target: Target, language: Language) -> tuple[bool, bool]:
-    """Tell whether the target checks patterns, and whether it checks keys."""
+def _checks(target: Target, language: Language, scope: Scope) -> tuple[bool, bool]:
+    """Tell whether the target is seen to check patterns, and keys, by what its scope lets us ask."""
     dialect = target.dialect
-    patterns = any(_refuses(target, [pattern], "a") for pattern in language.refused[:40])
-    keys = [key for key in (*language.wildcards, "a\x00b", "") if not askable(key, language)]
+    refused = [pattern for pattern in language.refused[:40] if scope.takes_pattern(pattern, language)]
+    patterns = any(_refuses(target, [pattern], "a") for pattern in refused)
+    invalid = [key for key in (*language.wildcards, "a\x00b", "") if not askable(key, language)]
+    keys = [key for key in invalid if scope.takes(key, language)]
     general = [word for word in (language.tail, language.one) if word is not None][:1]
     right = [tuple(i for i, p in enumerate(general) if matches(p.encode(), key.encode(), dialect)) for key in keys]
-    return patterns, all(_refuses(target, general, key, told) for key, told in zip(keys, right, strict=True))
+    checked = all(_refuses(target, general, key, told) for key, told in zip(keys, right, strict=True))
+    return patterns, checked and (bool(keys) or not invalid)
 
 
 def _refuses(target: Target, patterns: Sequence[str], key: str, right: tuple[int, ...] | None = None) -> bool:
