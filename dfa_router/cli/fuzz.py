@@ -144,17 +144,18 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
       dfa-router fuzz --target adapters.kombu:match --python envs/kombu/bin/python --confirm amqp://localhost
     """  # noqa: D301 - click wants the control character itself
     from dfa_router.fuzz.targets import open_target
-    from dfa_router.fuzz.text.corpus import write_corpus
     from dfa_router.fuzz.text.outcome import begun, read_result
     from dfa_router.fuzz.text.report import campaign_json, finding_text, summary_text
 
     terminal: Terminal = context.obj.terminal
-    outcome = Outcome(**{name: options.pop(name) for name in ("confirm", "baseline", "junit", "github")})
-    outcome.check()
+    outcome = Outcome(
+        **{name: options.pop(name) for name in ("confirm", "baseline", "junit", "github")}, corpus=options["corpus"]
+    )
     resumed = None if options["resume"] is None else read_result(options["resume"])
     asked = _asked(options, resumed, context.obj.since)
-    plan, corpus = asked.plan, options["corpus"]
+    plan = asked.plan
     before = None if resumed is None else begun(resumed, plan.dialect)
+    outcome.check()
     patience = min(asked.timeout, asked.seconds or asked.timeout)
     target = open_target(asked.spec, plan.dialect, timeout=patience, python=asked.python)
     try:
@@ -169,15 +170,13 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
     if before is not None:
         campaign.tally.merge(before)
     campaign = outcome.judged(campaign)
-    kept = [] if corpus is None else write_corpus(corpus, campaign.findings)
     if options["as_json"]:
         click.echo(json.dumps(campaign_json(campaign), indent=2))
     else:
         report = "\n\n".join([*map(finding_text, campaign.findings), summary_text(campaign)])
         for line in report.split("\n"):
             write_line(line)  # a terminal takes no orders from what a target says
-    outcome.write(campaign)
-    for path in kept:
+    for path in outcome.write(campaign):
         terminal.show(f"kept {path}")
     if not campaign.agrees:
         context.exit(ExitCode.FOUND)

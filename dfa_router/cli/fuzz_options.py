@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ __all__ = ["Outcome", "outcome_options", "scope_of", "scope_options"]
 
 Command = Callable[..., Any]
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
+_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 _READ = click.Path(dir_okay=False, exists=True, path_type=Path)
 
 _SCOPE = (
@@ -91,6 +92,7 @@ class Outcome:
     baseline: Path | None
     junit: Path | None
     github: bool
+    corpus: Path | None
 
     def judged(self, campaign: Campaign) -> Campaign:
         """Return the campaign with the broker's word on its findings, and the known ones marked.
@@ -111,21 +113,43 @@ class Outcome:
         return campaign if self.baseline is None else with_known(campaign, read_result(self.baseline))
 
     def check(self) -> None:
-        """Raise before the campaign what would else be raised after it: a file that cannot be read, no broker."""
+        """Raise before the campaign what would else be raised after it: a file that cannot be read or written, no broker."""
         from dfa_router.brokers import connect
         from dfa_router.fuzz.text.outcome import read_result
 
         if self.baseline is not None:
             read_result(self.baseline)
+        if self.junit is not None and not self.junit.absolute().parent.is_dir():
+            raise click.FileError(
+                str(self.junit), hint="there is no such folder: make it, or choose another with --junit"
+            )
+        if self.corpus is not None:
+            with _written(self.corpus, "--corpus"):
+                self.corpus.mkdir(parents=True, exist_ok=True)
         if self.confirm is not None:
             connect(self.confirm).close()
 
-    def write(self, campaign: Campaign) -> None:
-        """Write what the options ask for."""
+    def write(self, campaign: Campaign) -> list[Path]:
+        """Write what the options ask for; return the new files of the corpus."""
+        from dfa_router.fuzz.text.corpus import write_corpus
         from dfa_router.fuzz.text.outcome import github_lines, junit
 
-        if self.junit is not None:
-            self.junit.write_text(junit(campaign), "utf-8")
         if self.github:
             for line in github_lines(campaign):
                 write_line(line)
+        if self.junit is not None:
+            with _written(self.junit, "--junit"):
+                self.junit.write_text(junit(campaign), "utf-8")
+        if self.corpus is None:
+            return []
+        with _written(self.corpus, "--corpus"):
+            return write_corpus(self.corpus, campaign.findings)
+
+
+@contextmanager
+def _written(path: Path, option: str) -> Iterator[None]:
+    """Tell of what cannot be written as of a wrong option."""
+    try:
+        yield
+    except OSError as error:
+        raise click.FileError(str(path), hint=f"{error.strerror}: choose another with {option}") from error

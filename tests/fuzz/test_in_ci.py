@@ -46,6 +46,32 @@ def test_junit_and_annotations(folder: Path, capsys: pytest.CaptureFixture[str])
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "0", "0")
 
 
+@pytest.mark.parametrize("option", ["--junit", "--corpus"])
+def test_what_cannot_be_written_is_told_before_anything_is_asked(
+    option: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("file").write_text("")
+    assert fuzz("--target", "matchers:slow", "--rounds", "5", option, "file/below") == 2
+    said = capsys.readouterr()
+    assert "file/below" in said.err
+    assert f"choose another with {option}" in said.err
+    assert not Path("asked").exists()
+
+
+def test_what_can_no_longer_be_written_loses_no_finding(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("removes.py").write_text(
+        "import os\nfrom matchers import greedy\n"
+        "def match(patterns, key):\n"
+        "    if os.path.isdir('found'): os.rmdir('found'), open('found', 'w').close()\n"
+        "    return greedy(patterns, key)\n"
+    )
+    assert fuzz("--target", "removes:match", "--seed", "7", "--corpus", "found", "--junit", "out.xml") == 2
+    said = capsys.readouterr()
+    assert "removes:match misses a match" in said.out
+    assert "choose another with --corpus" in said.err
+    assert ET.parse("out.xml").getroot().get("failures") == "1"
+
+
 def test_junit_holds_every_character_that_xml_has_and_no_other() -> None:
     def match(patterns: list[str], key: str) -> list[int]:
         raise RuntimeError("a \U0001f600 \x1b \ud83d \uffff")
