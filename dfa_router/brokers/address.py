@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from dfa_router.errors import OptionError
 
-__all__ = ["Address", "parse"]
+__all__ = ["Address", "parse", "without_password"]
 
 _PORTS = {"amqp": 5672, "mqtt": 1883, "nats": 4222}
+_LONGEST_VHOST = 255
+"""Bytes of a short string, as which AMQP 0-9-1 carries it."""
 _SECURE = {"amqps", "mqtts", "tls", "wss", "ws"}
 
 
@@ -62,6 +65,12 @@ def parse(url: str, *, timeout: float | None = None) -> Address:
             f"{_shown(url)} is no broker's address: expected amqp://, mqtt:// or nats:// and a host, such as "
             f"amqp://guest:guest@127.0.0.1:5672/"
         )
+    if (
+        "@" in parts.path + parts.query + parts.fragment
+    ):  # then a part of the password stands where host and vhost are shown
+        raise OptionError(
+            f"{_shown(url)}: an @ follows the host: write @ / ? # of a user, password or vhost as %40 %2F %3F %23"
+        )
     try:
         port = _PORTS[parts.scheme] if parts.port is None else parts.port
     except ValueError:
@@ -71,6 +80,8 @@ def parse(url: str, *, timeout: float | None = None) -> Address:
     path = unquote(parts.path.removeprefix("/"))
     if path and parts.scheme != "amqp":
         raise OptionError(f"{_shown(url)}: only amqp:// has a path, its vhost: leave {parts.path!r} out")
+    if len(path.encode(errors="replace")) > _LONGEST_VHOST:
+        raise OptionError(f"{_shown(url)}: the vhost has more than {_LONGEST_VHOST} bytes, which AMQP cannot carry")
     return Address(
         scheme=parts.scheme,
         host=parts.hostname or "127.0.0.1",
@@ -96,7 +107,15 @@ def _seconds(url: str, query: str) -> float:
     return seconds
 
 
+def without_password(url: str) -> str:
+    """Return a URL, or what was meant to be one, without what stands before an @, which may be a password.
+
+    >>> without_password("ampq://guest:secret@localhost")
+    'ampq://localhost'
+    """
+    return re.sub("(?s)^([^:@/]*:/*|/*).*@", r"\1", url)
+
+
 def _shown(url: str) -> str:
-    """Return the URL for an error text, without what stands before an @, which may be a password."""
-    scheme, mark, rest = url.partition("://")
-    return repr(scheme + mark + rest.rpartition("@")[2])
+    """Return the URL for an error text."""
+    return repr(without_password(url))

@@ -23,6 +23,7 @@ from contextlib import chdir
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dfa_router.brokers.address import without_password
 from dfa_router.errors import JobError, OptionError, RouterError
 from dfa_router.fuzz.campaign import bounded, ending, mannered, work
 from dfa_router.fuzz.judging.manners import Manners
@@ -148,7 +149,7 @@ def run_in_waves(
         raise OptionError("a campaign on workers needs an end: give seconds or rounds")
     started, plan = time.monotonic(), task.plan
     ends = ending(seconds, since, started)
-    total, name, manners, interrupted = Tally(), task.spec, Manners(patterns=False, keys=False), False
+    total, name, manners, interrupted = Tally(), without_password(task.spec), Manners(patterns=False, keys=False), False
     next_round = first
 
     def in_time(_: Tally) -> bool:

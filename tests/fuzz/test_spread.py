@@ -63,6 +63,16 @@ def test_a_run_that_ends_at_its_first_finding_goes_on_after_it_however_many_work
     assert spread.next_round == alone.next_round == alone.tally.rounds
 
 
+def test_a_run_that_is_interrupted_in_its_first_wave_tells_no_password() -> None:
+    def wave(task: Task, ranges: list[range]) -> list[Share]:
+        raise KeyboardInterrupt
+
+    task = replace(TASK, spec="amqp://user:s3cr3t@localhost")
+    campaign = run_in_waves(wave, 2, task, seconds=None, rounds=9)
+    assert campaign.interrupted
+    assert campaign.target == "amqp://localhost"
+
+
 def test_a_worker_tells_how_far_it_came() -> None:
     assert TASK(range(3, 9)).next_round == 9
     late = replace(TASK, seconds=0.0)(range(3, 900))

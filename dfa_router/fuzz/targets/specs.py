@@ -8,6 +8,7 @@ import shlex
 from dataclasses import dataclass
 
 from dfa_router.brokers import connect
+from dfa_router.brokers.address import without_password
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import OptionError
 from dfa_router.fuzz.targets.command import CommandTarget
@@ -93,7 +94,7 @@ class TargetSpec:
         if _spelling(target.dialect) != _spelling(self.dialect):
             target.close()
             raise OptionError(
-                f"the broker at {self.text!r} speaks {target.dialect.name!r}, not {self.dialect.name!r}: "
+                f"the broker at {target.name} speaks {target.dialect.name!r}, not {self.dialect.name!r}: "
                 "use that dialect"
             )
         return target
@@ -106,7 +107,7 @@ class TargetSpec:
         near = difflib.get_close_matches(begin, known, n=3)
         meant = f"; did you mean {' or '.join(near)}?" if near else ""
         return (
-            f"unknown target {self.text!r}{meant}\n"
+            f"unknown target {without_password(self.text)!r}{meant}\n"
             f"A target is an engine that speaks {self.dialect.name} ({', '.join(speakers)}), a Python callable "
             f"(module:callable), a program (cmd:./my-matcher), or a live broker "
             f"({', '.join(f'{name}://host' for name in _BROKERS)})"

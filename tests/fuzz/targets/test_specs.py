@@ -6,7 +6,7 @@ import pytest
 
 from dfa_router.errors import OptionError
 from dfa_router.fuzz.targets import open_target
-from dfa_router.language.dialects import AMQP
+from dfa_router.language.dialects import AMQP, MQTT
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,22 @@ def test_unknown_specs_say_what_is_possible(spec: str, said: str) -> None:
     with pytest.raises(OptionError) as caught:
         open_target(spec, AMQP)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "spec", ["ampq://guest:sEcReT@localhost", "amqp:guest:sEcReT@localhost", "guest:sEcReT@localhost"]
+)
+def test_an_unknown_spec_is_told_without_what_may_be_a_password(spec: str) -> None:
+    with pytest.raises(OptionError, match="unknown target") as caught:
+        open_target(spec, AMQP)
+    assert "sEcReT" not in str(caught.value)
+
+
+@pytest.mark.broker
+def test_a_broker_of_another_language_is_told_without_its_password() -> None:
+    with pytest.raises(OptionError, match="speaks 'amqp', not 'mqtt'") as caught:
+        open_target("amqp://guest:guest@127.0.0.1", MQTT)
+    assert ":guest" not in str(caught.value)
 
 
 def test_the_timeout_is_a_time() -> None:
