@@ -18,6 +18,7 @@ import click
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.interrupts import terminable
 from dfa_router.cli.streams import guarded_streams
+from dfa_router.cli.tables import plain_lines
 from dfa_router.cli.terminal import Terminal, stderr_console
 from dfa_router.errors import InputError, RouterError
 from dfa_router.siblings import ShadowedError
@@ -82,7 +83,7 @@ def _run(
         if settings.debug:
             errors.print_exception()
         errors.print("error:", style="bold red", end=" ")
-        errors.print(str(error))
+        errors.print(plain_lines(str(error)))  # which may have the words of a target, a file or a broker
         return ExitCode.USAGE if isinstance(error, InputError) else ExitCode.ENVIRONMENT
     if (
         code == ExitCode.INTERRUPTED and terminated.is_set()
@@ -91,13 +92,20 @@ def _run(
     return code if isinstance(code, int) else ExitCode.OK  # an int where a command ended by context.exit
 
 
+class _PlainFormatter(logging.Formatter):
+    """Formats records without characters that a terminal would act on: warnings name what files and brokers have."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return plain_lines(super().format(record))
+
+
 def _log_to_stderr(*, quiet: bool, verbose: bool) -> Callable[[], None]:
     """Show the library's log on stderr; return what puts the process's logging back as it was."""
     log, queries, root = logging.getLogger("dfa_router"), logging.getLogger("DataFrameQueryContextLogger"), logging.root
     kernels = logging.getLogger("dfa_router.kernels")
     handler, silent = logging.StreamHandler(), logging.NullHandler()
     before = log.level, log.propagate, queries.level, kernels.level
-    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    handler.setFormatter(_PlainFormatter("%(levelname)s: %(message)s"))
     log.addHandler(handler)
     log.propagate = False
     log.setLevel(logging.ERROR if quiet else logging.INFO if verbose else logging.WARNING)

@@ -6,7 +6,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["plain", "shown", "table_of", "title", "write_line"]
+__all__ = ["plain", "plain_lines", "shown", "table_of", "title", "write_line"]
 
 
 def title(text: str) -> Text:
@@ -39,6 +39,11 @@ def plain(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
+def plain_lines(text: str) -> str:
+    """Return a text of several lines, each without characters that a terminal would act on."""
+    return "\n".join(map(plain, text.split("\n")))
 
 
 def write_line(text: str) -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from dfa_router.cli.tables import plain_lines
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -49,7 +51,7 @@ class Terminal:
     def show(self, what: RenderableType) -> None:
         """Show a line or a table, unless the user wants quiet."""
         if not self.quiet:
-            self.console.print(what, soft_wrap=isinstance(what, str))
+            self.console.print(plain_lines(what) if isinstance(what, str) else what, soft_wrap=isinstance(what, str))
 
     @contextmanager
     def progress(

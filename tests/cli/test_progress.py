@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import logging
 
 import pytest
 from rich.console import Console
 
-from dfa_router.cli import terminal
+from dfa_router.cli import running, terminal
 
 
 @pytest.mark.parametrize("redrawn", [False, True])
@@ -26,6 +27,14 @@ def test_what_has_a_unit_of_its_own_shows_its_rate_and_the_time_that_is_left(
     assert isinstance(console.file, io.StringIO)
     said = console.file.getvalue()
     assert "messages, 50/s, 1:00 left" in said
+
+
+def test_a_terminal_takes_no_orders_from_lines_and_warnings(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.Terminal().show("one \x1b[2J\ntwo")
+    restore = running._log_to_stderr(quiet=False, verbose=False)
+    logging.getLogger("dfa_router").warning("a queue %s", "\x1b]0;x")
+    restore()
+    assert capsys.readouterr().err == "one \\x1b[2J\ntwo\nWARNING: a queue \\x1b]0;x\n"
 
 
 def test_a_failed_start_of_the_clock_divides_by_nothing() -> None:

@@ -65,6 +65,16 @@ def test_what_a_target_says_is_shown_and_not_obeyed(folder: Path, capsys: pytest
     assert list(Path("found").iterdir())
 
 
+def test_what_a_target_says_in_an_error_is_shown_and_not_obeyed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("unusable.py").write_text(r'raise RuntimeError("\x1b[2J first\nsecond")')
+    assert fuzz("--target", "unusable:match") == 2
+    said = capsys.readouterr().err
+    assert "RuntimeError: \\x1b[2J first\nsecond" in said
+    assert "\x1b" not in said
+
+
 def test_a_command_that_looks_like_markup_is_shown_as_it_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("never.py").write_text("import sys\nfor line in sys.stdin: print('true' if 'patterns' in line else [])\n")
     target = f"cmd:{sys.executable} -u never.py --only [a-z] [/x]"
