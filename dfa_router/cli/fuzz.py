@@ -3,54 +3,26 @@
 from __future__ import annotations
 
 import json
-import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dfa_router.cli.exit_codes import ExitCode
-from dfa_router.cli.fuzz_options import Outcome, outcome_options, scope_of, scope_options
+from dfa_router.cli.fuzz_asking import asked_of
+from dfa_router.cli.fuzz_options import Outcome, outcome_options, scope_options
 from dfa_router.cli.fuzz_progress import progress_on
 from dfa_router.cli.options import dialect_option
 from dfa_router.cli.spark_session import spark_session
 from dfa_router.cli.tables import write_line
 
 if TYPE_CHECKING:
+    from dfa_router.cli.fuzz_asking import Asked
     from dfa_router.cli.terminal import Terminal
-    from dfa_router.fuzz.tally import Campaign, Plan
-    from dfa_router.target import Round, Target
+    from dfa_router.fuzz.tally import Campaign
+    from dfa_router.target import Target
 
 __all__ = ["fuzz"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """What a campaign is to ask, of whom, and where."""
-
-    spec: str
-    plan: Plan
-    seconds: float | None
-    since: float | None
-    rounds: int | None
-    first: int
-    timeout: float
-    python: str | None
-    corpus: list[tuple[str, Round]]
-    replay_only: bool
-
-    @property
-    def limits(self) -> dict[str, Any]:
-        """What bounds the campaign, from where its seconds count, and what it asks first."""
-        rounds = self.rounds or (1 if self.replay_only else None)
-        return {
-            "seconds": self.seconds,
-            "since": self.since,
-            "rounds": rounds,
-            "first": self.first,
-            "corpus": self.corpus,
-        }
 
 
 @click.command(short_help="Find where a matcher or broker is wrong, and shrink it to one line.")
@@ -82,7 +54,7 @@ class _Asked:
     "--resume",
     type=click.Path(dir_okay=False, exists=True, path_type=Path),
     metavar="FILE",
-    help="Go on where the run ended that wrote this --json result.",
+    help="Go on where the run ended that wrote this --json result. A round that it did not ask to its end is asked, and counted, again.",
 )
 @click.option(
     "--size", metavar="PxK", help="Patterns and keys of a round, such as 100x500.  [default: small and some large ones]"
@@ -144,21 +116,20 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
       dfa-router fuzz --target adapters.kombu:match --python envs/kombu/bin/python --confirm amqp://localhost
     """  # noqa: D301 - click wants the control character itself
     from dfa_router.fuzz.targets import open_target
-    from dfa_router.fuzz.text.outcome import begun, read_result
     from dfa_router.fuzz.text.report import campaign_json, finding_text, summary_text
 
     terminal: Terminal = context.obj.terminal
     outcome = Outcome(
         **{name: options.pop(name) for name in ("confirm", "baseline", "junit", "github")}, corpus=options["corpus"]
     )
-    resumed = None if options["resume"] is None else read_result(options["resume"])
-    asked = _asked(options, resumed, context.obj.since)
-    plan = asked.plan
-    before = None if resumed is None else begun(resumed, plan.dialect)
+    asked = asked_of(options, context.obj.since)
+    plan, before = asked.plan, asked.before
     outcome.check()
     patience = min(asked.timeout, asked.seconds or asked.timeout)
     target = open_target(asked.spec, plan.dialect, timeout=patience, python=asked.python)
     try:
+        if before is not None:
+            before.check(target.name)
         terminal.show(f"{target.name} against the specification of {plan.dialect.name}, seed {plan.seed}")
         if options["master"] is not None or options["jobs"] > 1:
             target.close()  # the workers open their own: this one has shown, before they start, that there is one
@@ -167,8 +138,9 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
             campaign = _alone(terminal, asked, target)
     finally:
         target.close()
+    asked.check(campaign)
     if before is not None:
-        campaign.tally.merge(before)
+        campaign = before.continued(campaign)
     campaign = outcome.judged(campaign)
     if options["as_json"]:
         click.echo(json.dumps(campaign_json(campaign), indent=2))
@@ -184,57 +156,7 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
         context.exit(ExitCode.INTERRUPTED)
 
 
-def _asked(options: dict[str, Any], resumed: dict[str, Any] | None, since: float | None) -> _Asked:
-    """Return what the options ask for; raises :class:`OptionError` for what does not go together."""
-    from dfa_router.errors import OptionError
-    from dfa_router.fuzz.generating.rounds import Size
-    from dfa_router.fuzz.tally import Plan
-    from dfa_router.fuzz.text.corpus import read_case_file, read_corpus
-    from dfa_router.language.dialect_files import read_dialect
-    from dfa_router.language.dialects import dialect_named
-
-    named = options["dialect_file"]
-    only, case_file, seed = options["only"], options["case_file"], options["seed"]
-    if named is not None and options["dialect"] is not None:
-        raise OptionError("--dialect-file holds the whole dialect: leave --dialect out, and name it there with like")
-    if case_file is not None and options["corpus"] is not None:
-        raise OptionError(
-            "--case asks the cases of one file alone, and --corpus those of a folder first: give one of them"
-        )
-    language = dialect_named(options["dialect"] or "amqp") if named is None else read_dialect(named)
-    if only is not None and seed is None:
-        raise OptionError("--round asks a round of a seed: name it, too, with --seed")
-    if resumed is not None and (only is not None or seed is not None):
-        raise OptionError("--resume goes on with the seed and round of its file: leave --seed and --round out")
-    if resumed is not None:
-        seed = int(resumed["seed"])
-    corpus = [] if options["corpus"] is None else read_corpus(options["corpus"], language)
-    if case_file is not None:
-        corpus = read_case_file(case_file, language)
-    rounds = 1 if only is not None else options["rounds"]
-    bounded = rounds is not None or case_file is not None
-    return _Asked(
-        spec=options["spec"],
-        plan=Plan(
-            dialect=language,
-            seed=time.time_ns() % 1_000_000_000 if seed is None else seed,
-            size=None if options["size"] is None else Size.parse(options["size"]),
-            keep_going=options["keep_going"],
-            validity=options["validity"],
-            scope=scope_of(options),
-        ),
-        seconds=60.0 if options["seconds"] is None and not bounded else options["seconds"],
-        since=since,
-        rounds=rounds,
-        first=only if only is not None else int(resumed["next_round"]) if resumed is not None else 0,
-        timeout=options["timeout"],
-        python=options["python"],
-        corpus=corpus,
-        replay_only=case_file is not None,
-    )
-
-
-def _alone(terminal: Terminal, asked: _Asked, target: Target) -> Campaign:
+def _alone(terminal: Terminal, asked: Asked, target: Target) -> Campaign:
     """Run the campaign in this process, whose start counts as its time."""
     from dfa_router.fuzz.campaign import run
 
@@ -254,7 +176,7 @@ def _alone(terminal: Terminal, asked: _Asked, target: Target) -> Campaign:
         )
 
 
-def _spread(terminal: Terminal, asked: _Asked, master: str | None, jobs: int) -> Campaign:
+def _spread(terminal: Terminal, asked: Asked, master: str | None, jobs: int) -> Campaign:
     """Run the campaign on a Spark session of its own, which is stopped at the end, or by processes of this machine."""
     if master is None:
         from dfa_router.fuzz.spread import Task, run_on_cores

@@ -137,7 +137,45 @@ def test_a_run_goes_on_where_it_ended(folder: Path, capsys: pytest.CaptureFixtur
         assert both[name] == whole[name], name
     shapes = [{one["shape"] for one in result["findings"]} for result in (both, whole)]  # type: ignore[attr-defined]
     assert shapes[0] == shapes[1]
-    assert fuzz(*options, "--resume", "part.json", "--seed", "3") == 2
+    seconds = json.loads(Path("part.json").read_text())["seconds"]
+    assert both["seconds"] > seconds
+    assert both["cases_per_second"] <= both["cases"] / seconds
+
+
+def test_what_a_run_told_of_itself_is_told_when_it_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("case.txt").write_text("[one]\nbind a\nmatch a 0\n")
+    assert fuzz("--target", "matchers:right", "--case", "case.txt", "--json") == 0
+    part = told(capsys) | {"set_aside": ["patterns with #"], "declined_keys": ["…"]}
+    Path("part.json").write_text(json.dumps(part))
+    assert fuzz("--target", "matchers:right", "--resume", "part.json", "--rounds", "2", "--json") == 0
+    both = told(capsys)
+    assert (both["replayed"], both["set_aside"], both["declined_keys"]) == (1, ["patterns with #"], ["…"])
+
+
+def test_a_run_does_not_go_on_from_the_result_of_another(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--json") == 1
+    whole = told(capsys)
+    for part, said in (
+        (whole, "of the target matchers:greedy, not matchers:right"),
+        (whole | {"target": "matchers:right", "dialect": "mqtt"}, "of the dialect 'mqtt'"),
+        ({name: value for name, value in whole.items() if name != "seed"}, "it has no 'seed'"),
+        ({name: value for name, value in whole.items() if name != "next_round"}, "it has no 'next_round'"),
+        (whole | {"classes": []}, "cannot go on from this result"),
+    ):
+        Path("part.json").write_text(json.dumps(part))
+        assert fuzz("--target", "matchers:right", "--rounds", "2", "--resume", "part.json") == 2
+        assert said in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_file_of_which_no_case_can_be_asked_is_no_agreement(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text, options, said in (
+        ("", [], "no case of the dialect amqp, nor of another"),
+        ("[x]\ndialect mqtt\nbind a/#\nmatch a 0\n", [], "but of mqtt: give that as --dialect"),
+        ("[x]\nbind a.b\nmatch a.b 0\n", ["--max-words", "1"], "outside of its scope"),
+    ):
+        Path("case.txt").write_text(text)
+        assert fuzz("--target", "matchers:right", "--case", "case.txt", *options) == 2
+        assert said in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_several_processes_find_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,9 +233,14 @@ def test_options_of_which_one_would_be_passed_over_are_refused(
     Path("case.txt").write_text("[one]\nbind #.a\nmatch a.a 0\n")
     for options, said in (
         (["--dialect-file", "team.toml", "--dialect", "mqtt"], "leave --dialect out"),
-        (["--case", "case.txt", "--corpus", "found"], "give one of them"),
+        (["--case", "case.txt", "--corpus", "found"], "leave --corpus out"),
+        (["--case", "case.txt", "--rounds", "3"], "leave --rounds out"),
+        (["--case", "case.txt", "--jobs", "2"], "leave --jobs out"),
+        (["--case", "case.txt", "--spark", "local[1]"], "leave --spark out"),
+        (["--seed", "1", "--round", "3", "--rounds", "3"], "leave --rounds out"),
+        (["--seed", "1", "--resume", "case.txt"], "leave --seed out"),
     ):
-        assert fuzz("--target", "trie", "--rounds", "1", *options) == 2
+        assert fuzz("--target", "trie", *options) == 2
         assert said in capsys.readouterr().err.replace("\n", " ")
 
 

@@ -20,8 +20,8 @@ from dfa_router.fuzz.shrinking.probe import Probe
 from dfa_router.fuzz.shrinking.suspects import Suspects, suspects
 from dfa_router.fuzz.targets import open_target
 from dfa_router.fuzz.targets.command import CommandTarget
-from dfa_router.fuzz.text.outcome import begun
 from dfa_router.fuzz.text.report import campaign_json, finding_text
+from dfa_router.fuzz.text.resuming import begun
 from dfa_router.language.dialects import AMQP
 from dfa_router.target import Ran, TargetFailure
 
@@ -146,7 +146,7 @@ def test_a_campaign_names_the_lines_that_are_suspect(folder: Path) -> None:
     assert f"  Suspect: branches.py:{wrong} (" in finding_text(finding)
     told = json.loads(json.dumps(campaign_json(campaign)))
     assert told["findings"][0]["suspects"] == [list(one) for one in finding.suspects]
-    [again] = begun(told, AMQP).findings.values()
+    [again] = begun(told, AMQP).tally.findings.values()
     assert again.suspects == finding.suspects
 
 
@@ -256,7 +256,7 @@ def test_where_a_pattern_becomes_an_expression_the_lines_that_build_and_run_it_a
     assert fixed not in [line for lines in named.values() for line in lines], "an expression that nothing depends on"
     told = "  No single line is suspect; what builds or runs the regular expression: in `Table.text_of`, translated.py:"
     assert f"{told}{text}; in `Table.fits`, " in finding_text(finding)
-    [again] = begun(json.loads(json.dumps(campaign_json(campaign))), AMQP).findings.values()
+    [again] = begun(json.loads(json.dumps(campaign_json(campaign))), AMQP).tally.findings.values()
     assert again.decided == finding.decided
 
 

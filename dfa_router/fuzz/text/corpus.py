@@ -82,16 +82,30 @@ def read_corpus(folder: Path, dialect: Dialect) -> list[tuple[str, Round]]:
     """
     if folder.exists() and not folder.is_dir():
         raise OptionError(f"the corpus {folder} is no folder: name one, or a new one")
-    return [found for path in sorted(folder.glob("*.txt")) for found in read_case_file(path, dialect)]
+    found = [one for path in sorted(folder.glob("*.txt")) for one in _read(path)]
+    return [(place, one) for place, name, one in found if name == dialect.name]
 
 
 def read_case_file(path: Path, dialect: Dialect) -> list[tuple[str, Round]]:
-    """Return the rounds of this dialect that a file holds, each with its ``file:line``; raises :class:`CorpusError`."""
+    """Return the rounds of this dialect that a file holds, each with its ``file:line``.
+
+    Raises :class:`CorpusError` for a file that cannot be read, and :class:`OptionError` where it has no case of the dialect.
+    """
+    found = _read(path)
+    rounds = [(place, one) for place, name, one in found if name == dialect.name]
+    if not rounds:
+        others = sorted({name for _, name, _ in found})
+        known = f", but of {', '.join(others)}: give that as --dialect" if others else ", nor of another dialect"
+        raise OptionError(f"{path} has no case of the dialect {dialect.name}{known}")
+    return rounds
+
+
+def _read(path: Path) -> list[tuple[str, str, Round]]:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"cannot read {path}: {error}: corpus files are UTF-8 text") from None
-    return [(place, found) for place, name, found in parse_rounds(text, str(path)) if name == dialect.name]
+    return parse_rounds(text, str(path))
 
 
 def write_corpus(folder: Path, findings: Iterable[Finding]) -> list[Path]:

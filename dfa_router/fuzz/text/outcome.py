@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from dfa_router.errors import OptionError
-from dfa_router.fuzz.findings import Case, Finding, Kind
-from dfa_router.fuzz.tally import Campaign, Tally
+from dfa_router.fuzz.tally import Campaign
 from dfa_router.fuzz.text.report import finding_text, headline, summary_text
-from dfa_router.fuzz.text.whereabouts import places_of
-from dfa_router.language.dialects import Dialect
-from dfa_router.target import Bind, Chapter, Step, Unbind
 
-__all__ = ["begun", "github_lines", "junit", "read_result", "with_known"]
+__all__ = ["github_lines", "junit", "read_result", "with_known"]
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -41,69 +36,6 @@ def with_known(campaign: Campaign, baseline: dict[str, Any]) -> Campaign:
     for name, finding in tally.findings.items():
         tally.findings[name] = replace(finding, known=(finding.dialect.name, finding.shape) in known)
     return campaign
-
-
-def begun(told: dict[str, Any], dialect: Dialect) -> Tally:
-    """Return the tally of a former result, to add to; raises :class:`OptionError` where it is of another kind."""
-    if told.get("dialect") != dialect.name:
-        raise OptionError(f"the result to go on from is of the dialect {told.get('dialect')!r}, not {dialect.name!r}")
-    try:
-        tally = Tally(
-            rounds=told["rounds"],
-            cases=told["cases"],
-            keys=told["keys"],
-            disagreements=told["disagreements"],
-            classes=Counter({name: count for name, count in told["classes"].items() if count}),
-            declined=set(told["declined_keys"]),
-        )
-        for one in told["findings"]:
-            tally.add(_finding(one, dialect))
-    except (KeyError, TypeError, ValueError) as error:
-        raise OptionError(f"the result to go on from cannot be read: {error!r}") from None
-    return tally
-
-
-def _finding(told: dict[str, Any], dialect: Dialect) -> Finding:
-    def positions(value: Any) -> tuple[int, ...] | None:
-        return None if value is None else tuple(value)
-
-    def steps(values: list[Any]) -> tuple[Step, ...]:
-        return tuple(map(_step, values))
-
-    case = Case(
-        patterns=tuple(told["patterns"]),
-        key=told["key"],
-        before=steps(told["before"]),
-        earlier=tuple(Chapter(tuple(one["patterns"]), steps(one["steps"])) for one in told["earlier"]),
-        together=tuple(told["together"]),
-    )
-    suspects, decided = places_of(told)
-    return Finding(
-        accused=told["accused"],
-        kind=Kind(told["kind"]),
-        case=case,
-        dialect=dialect,
-        expected=positions(told["expected"]),
-        answered=positions(told["answered"]),
-        detail=told["detail"],
-        flaky=told["flaky"],
-        fresh=told["fresh"],
-        complete=told["complete"],
-        broker=told["broker"],
-        verdicts=tuple(told["engines"].items()),
-        suspects=suspects,
-        decided=decided,
-        seed=told["seed"],
-        number=told["round"],
-        place=told["place"],
-        shape=told["shape"],
-    )
-
-
-def _step(value: Any) -> Step:
-    if isinstance(value, str):
-        return value
-    return Bind(value["bind"]) if "bind" in value else Unbind(value["unbind"])
 
 
 def junit(campaign: Campaign) -> str:
