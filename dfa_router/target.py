@@ -7,8 +7,9 @@ whole. Neither is ever taken for agreement.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from dfa_router.errors import RouterError
@@ -21,6 +22,7 @@ __all__ = [
     "OutOfTimeError",
     "Refused",
     "Round",
+    "Sketched",
     "Step",
     "Target",
     "TargetFailure",
@@ -63,6 +65,19 @@ class Chapter:
         return any(not isinstance(step, str) for step in self.steps)
 
 
+@dataclass(frozen=True, slots=True)
+class Sketched:
+    """What of a round certainly shows a class of bugs: these patterns together, asked this key."""
+
+    name: str
+    patterns: tuple[str, ...]
+    key: str
+
+    def shows_in(self, patterns: Sequence[str], keys: Sequence[str]) -> bool:
+        """Tell whether all of it is among these."""
+        return self.key in keys and Counter(self.patterns) <= Counter(patterns)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
     """A binding set and the keys that are asked of it; every (pattern, key) pair is a case."""
@@ -71,6 +86,8 @@ class Round:
     keys: tuple[str, ...]
     classes: frozenset[str] = frozenset()
     """The classes of bugs that it was generated for, such as ``many-zero-at-the-end``."""
+    sketched: tuple[Sketched, ...] = field(default=(), repr=False)
+    """By what it is told whether a part of the round shows its classes, too."""
     then: tuple[Chapter, ...] = ()
     """Further sets, which the same target is given one after another."""
 

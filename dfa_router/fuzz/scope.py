@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from dfa_router.fuzz.aside import Aside
+from dfa_router.fuzz.generating.classes import HISTORIES
 from dfa_router.fuzz.generating.language import Language
 from dfa_router.target import Bind, Chapter, Round, Step, Unbind
 
@@ -128,7 +129,11 @@ class Scope:
         first, *then = chapters
         if first.changes:  # a round begins with a set that does not change
             first, then = Chapter(first.patterns, tuple(_keys(first.steps))), [first, *then]
-        return Round(patterns=first.patterns, keys=tuple(_keys(first.steps)), classes=asked.classes, then=tuple(then))
+        keys, lost = tuple(_keys(first.steps)), set() if then else {HISTORIES}
+        if (first.patterns, keys) != (asked.patterns, asked.keys):
+            shown = {one.name for one in asked.sketched if one.shows_in(first.patterns, keys)}
+            lost |= {one.name for one in asked.sketched} - shown
+        return Round(patterns=first.patterns, keys=keys, classes=asked.classes - lost, then=tuple(then))
 
     def _chapter(self, chapter: Chapter, language: Language) -> Chapter:
         """Return what is left of a chapter; positions that are taken out follow the patterns that are left."""

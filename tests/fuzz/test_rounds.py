@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dfa_router.errors import OptionError
-from dfa_router.fuzz import Round, Size, round_of
+from dfa_router.fuzz import Round, Scope, Size, round_of
 from dfa_router.fuzz.findings import Case, canonical
 from dfa_router.fuzz.generating.classes import HISTORIES, MANY_WORDS, REFUSALS, classes_of
 from dfa_router.fuzz.generating.language import language_of
@@ -166,3 +166,33 @@ def test_the_refused_patterns_are_those_of_the_brokers() -> None:
         assert pattern in language_of(dialect).refused, pattern
     assert "#.#.#" in language_of(AMQP_4_3_5).refused
     assert all(len(pattern.encode()) > 255 for pattern in language_of(AMQP).refused)
+
+
+def test_a_part_of_a_round_is_of_the_classes_that_it_still_shows() -> None:
+    language = language_of(AMQP)
+    narrow = Scope(empty_words=False, plain_words=True, max_words=1, max_bindings=1)
+    left: Counter[str] = Counter()
+    for number in range(300):
+        asked = round_of(5, number, AMQP)
+        whole = Scope().narrowed(asked, language, changing=True)
+        assert whole is not None
+        assert whole.classes == asked.classes
+        part = narrow.narrowed(asked, language, changing=False)
+        left.update(() if part is None else part.classes)
+    lost = [
+        "empty-words",
+        "empty-text",
+        "special-characters",
+        "line-ends",
+        "reserved-first-word",
+        "wildcard-inside-a-word",
+        "deep",
+    ]
+    assert not left.keys() & {
+        *lost,
+        "many-manies",
+        "duplicates",
+        REFUSALS,
+        MANY_WORDS,
+    }  # some of "non-ascii" are: ss, k
+    assert {"case", "shared-prefixes", "long-words", "wildcards-in-the-key", HISTORIES} <= left.keys()

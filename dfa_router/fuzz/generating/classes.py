@@ -32,6 +32,8 @@ class CaseClass:
     sketch: Callable[[Maker], Sketch]
     applies: Callable[[Language], bool]
     """Whether a dialect has what it takes to show the bug."""
+    telling: int = 0
+    """The place, among the sketch's keys, of one without which its patterns would not show the bug."""
 
 
 @lru_cache(maxsize=64)
@@ -97,7 +99,7 @@ CLASSES = (
     CaseClass(
         "wildcard-inside-a-word", "`a*` is a literal", words.wildcard_inside, lambda language: bool(language.inner)
     ),
-    CaseClass("empty-words", "leading, trailing and doubled separators", words.empty_words, _always),
+    CaseClass("empty-words", "leading, trailing and doubled separators", words.empty_words, _always, 1),
     CaseClass(
         "reserved-first-word",
         "`$` words, with the rule for them and without",
@@ -118,7 +120,7 @@ CLASSES = (
     CaseClass(
         "special-characters", "words that are regular expressions, or have `-` and spaces", words.special, _always
     ),
-    CaseClass("wildcards-in-the-key", "`*` and `#` in a key are ordinary words", words.key_is_a_pattern, _has_tail),
+    CaseClass("wildcards-in-the-key", "`*` and `#` in a key are ordinary words", words.key_is_a_pattern, _has_tail, 1),
     CaseClass("empty-text", "the empty key and pattern, a lone `#`", words.empty_text, _always),
     CaseClass("shared-prefixes", "long words that begin alike", words.shared_prefix, _always),
     CaseClass("non-ascii", "words beyond ASCII, in several Unicode forms", words.non_ascii, _always),

@@ -20,7 +20,7 @@ from dfa_router.fuzz.generating.language import Language, language_of
 from dfa_router.fuzz.generating.making import Maker, Words
 from dfa_router.fuzz.validity import invalid_pattern
 from dfa_router.language.dialects import Dialect
-from dfa_router.target import Round
+from dfa_router.target import Round, Sketched
 
 __all__ = ["Size", "make_round", "numbered_round", "ordinary_rounds", "refusal_round", "round_of"]
 
@@ -119,7 +119,13 @@ def _many_words(choices: Choices, language: Language) -> Round:
     words = list(dict.fromkeys(word() for _ in range(2 * _DISTINCT)))
     texts = [language.separator.join([*head, one]) for one in words]
     half = len(texts) // 2
-    return Round(patterns=tuple(texts[:half]), keys=tuple(texts[half - 4 :]), classes=frozenset((MANY_WORDS,)))
+    patterns, keys = tuple(texts[:half]), tuple(texts[half - 4 :])
+    return _sketched(patterns, keys, Sketched(MANY_WORDS, patterns, keys[0]))
+
+
+def _sketched(patterns: tuple[str, ...], keys: tuple[str, ...], *sketched: Sketched) -> Round:
+    classes = frozenset(one.name for one in sketched)
+    return Round(patterns=patterns, keys=keys, classes=classes, sketched=sketched)
 
 
 def refusal_round(choices: Choices, language: Language) -> Round:
@@ -128,7 +134,7 @@ def refusal_round(choices: Choices, language: Language) -> Round:
     longer = f"{choices.pick(language.plain)}{language.separator}{pattern}"
     if choices.once_in(3) and invalid_pattern(longer, language.dialect) is not None:
         pattern = longer
-    return Round(patterns=(pattern,), keys=("a",), classes=frozenset((REFUSALS,)))
+    return _sketched((pattern,), ("a",), Sketched(REFUSALS, (pattern,), "a"))
 
 
 def make_round(choices: Choices, language: Language, first: CaseClass, size: Size) -> Round:
@@ -141,7 +147,7 @@ def make_round(choices: Choices, language: Language, first: CaseClass, size: Siz
     classes = classes_of(language)
     patterns: list[Words] = []
     aimed: list[Words] = []
-    names = {first.name}
+    sketches: list[tuple[str, list[Words], Words]] = []
     wanted = first
     while True:
         sketched, keys = wanted.sketch(make)
@@ -149,6 +155,7 @@ def make_round(choices: Choices, language: Language, first: CaseClass, size: Siz
             if len(patterns) < size.patterns or wanted is first:
                 # At a random place, so that a fault which depends on being the first or the last binding shows.
                 patterns.insert(make.below(len(patterns) + 1), make.allowed(pattern))
+        sketches.append((wanted.name, sketched, keys[wanted.telling]))
         aimed += keys
         if len(patterns) >= size.patterns:
             break
@@ -157,17 +164,16 @@ def make_round(choices: Choices, language: Language, first: CaseClass, size: Siz
         if len(patterns) >= size.patterns:
             break
         wanted = make.pick(classes)
-        names.add(wanted.name)
     joined = [separator.join(pattern) for pattern in patterns]
     kept = [place for place, pattern in enumerate(joined) if invalid_pattern(pattern, dialect) is None]
     patterns = [patterns[place] for place in kept] or [["a"]]
     deep = [place for place, pattern in enumerate(patterns) if pattern.count(language.many or "") > 2]
     patterns = [pattern for place, pattern in enumerate(patterns) if place not in deep[_MOST_DEEP:]]
     most = _LONGEST_BACKTRACKED if deep else None
-    return Round(
-        patterns=tuple(map(separator.join, patterns)),
-        keys=tuple(_keys(make, patterns, aimed, size.keys, most)),
-        classes=frozenset(names),
+    return _sketched(
+        tuple(map(separator.join, patterns)),
+        tuple(_keys(make, patterns, aimed, size.keys, most)),
+        *(Sketched(name, tuple(map(separator.join, own)), separator.join(key[:most])) for name, own, key in sketches),
     )
 
 
