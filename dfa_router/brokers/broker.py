@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from types import TracebackType
@@ -16,6 +17,10 @@ __all__ = ["Asking", "Broker", "encoded", "failure", "gathered", "unwelcome", "w
 
 _NOT_LET_IN = ("ACCESS_REFUSED", "NOT_ALLOWED", "Authorization", "Authentication", "0x86", "0x87", "0x8a")
 """Texts by which the three protocols tell of a wrong password, an unknown vhost, or a user without permission."""
+
+
+_NO_PERMISSION = re.compile("ACCESS_REFUSED - (\\w+ )?access to (exchange|queue) ")
+"""By which RabbitMQ tells that a user may not use what holds a round; of a pattern or key it says ``access to topic``."""
 
 
 class Broker(Target, Protocol):
@@ -84,7 +89,10 @@ def failure(broker: Broker, lost: LostError, patterns: Sequence[str], keys: Sequ
     A round is sent in one piece, so the broker's answer does not tell which of its lines it refused. The answer may even
     be lost: a socket that is closed with unread data resets the connection, and we may see the reset first. So the
     patterns and then the keys are offered again, by halves, until one is left.
+
+    Raises :class:`OptionError` where the user lacks permissions.
     """
+    _permitted(broker, lost.reason)
     try:
         if lost.kind == "died":
             position, reason = _first_refused(patterns, lambda some: broker.minds(some, []))
@@ -114,8 +122,10 @@ def words(broker: Broker, lost: LostError, again: Callable[[], object]) -> str:
 
     Raises:
         TargetFailure: it hung or died, so this was no refusal.
+        OptionError: the user lacks permissions, so this was no refusal of what was offered.
 
     """
+    _permitted(broker, lost.reason)
     try:
         if lost.kind == "died":
             again()
@@ -123,6 +133,14 @@ def words(broker: Broker, lost: LostError, again: Callable[[], object]) -> str:
     except LostError as other:
         lost = other
     raise TargetFailure(lost.kind, f"{broker.name}: {lost.reason}") from None
+
+
+def _permitted(broker: Broker, reason: str) -> None:
+    if _NO_PERMISSION.search(reason):
+        raise OptionError(
+            f"{broker.name} does not let this user ask anything ({reason}): check its permissions to configure, write and read "
+            f"dfa-router.*"
+        )
 
 
 def unwelcome(address: Address, lost: LostError, start_it: str) -> OptionError | EnvironmentLacksError:

@@ -12,6 +12,7 @@ import pytest
 from dfa_router.brokers import Broker, connect
 from dfa_router.brokers.broker import failure
 from dfa_router.brokers.stream import LostError
+from dfa_router.errors import OptionError
 from dfa_router.language.validity import pattern_problem
 from dfa_router.target import Refused, TargetFailure
 
@@ -125,22 +126,30 @@ def test_a_refusal_after_which_the_broker_is_gone_is_none(live: Callable[[str], 
     assert (failed.kind, failed.patterns, failed.keys) == ("died", ("a", "b"), ("a",))
 
 
+def control(*arguments: str) -> bool:
+    ended = subprocess.run(["rabbitmqctl", "-q", *arguments], check=False, capture_output=True, timeout=60)
+    return ended.returncode == 0
+
+
 @pytest.fixture
-def restricted(live: Callable[[str], Broker], monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
-    """Return RabbitMQ as a user sees it who may use keys that begin with ``ok`` only."""
+def user(live: Callable[[str], Broker]) -> Iterator[str]:
+    """Return the name of a user of RabbitMQ with the password ``p:w/d@1`` and no permissions."""
     live("amqp")
     if shutil.which("rabbitmqctl") is None:
         pytest.skip("needs rabbitmqctl, to make a user with few rights")
-    user, run = f"dfa-router-{secrets.token_hex(4)}", secrets.token_hex(4)
-
-    def control(*arguments: str) -> bool:
-        return (
-            subprocess.run(["rabbitmqctl", "-q", *arguments], check=False, capture_output=True, timeout=60).returncode
-            == 0
-        )
-
-    if not control("add_user", user, "p:w/d@1"):
+    name = f"dfa-router-{secrets.token_hex(4)}"
+    if not control("add_user", name, "p:w/d@1"):
         pytest.skip("rabbitmqctl may not make users here: it wants the rights of the broker's own user")
+    try:
+        yield name
+    finally:
+        control("delete_user", name)
+
+
+@pytest.fixture
+def restricted(user: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
+    """Return RabbitMQ as a user sees it who may use keys that begin with ``ok`` only."""
+    run = secrets.token_hex(4)
     tokens = iter(f"{run}{number}" for number in range(20))
     monkeypatch.setattr("dfa_router.brokers.amqp.secrets.token_hex", lambda _size: next(tokens))
     each = (
@@ -148,13 +157,10 @@ def restricted(live: Callable[[str], Broker], monkeypatch: pytest.MonkeyPatch) -
         '++ integer_to_list(T) ++ ".x" ++ integer_to_list(X)), <<"^ok">>, <<"^ok">>, <<"test">>) '
         "|| T <- lists:seq(0, 19), X <- lists:seq(1, 40)]."
     )
-    try:
-        assert control("set_permissions", user, ".*", ".*", ".*")
-        assert control("eval", each)
-        with connect(f"amqp://{user}:p%3Aw%2Fd%401@127.0.0.1/%2F") as target:
-            yield target
-    finally:
-        control("delete_user", user)
+    assert control("set_permissions", user, ".*", ".*", ".*")
+    assert control("eval", each)
+    with connect(f"amqp://{user}:p%3Aw%2Fd%401@127.0.0.1/%2F") as target:
+        yield target
 
 
 def test_rabbitmq_refuses_by_topic_permissions(restricted: Broker) -> None:
@@ -169,3 +175,14 @@ def test_rabbitmq_refuses_by_topic_permissions(restricted: Broker) -> None:
     assert "ACCESS_REFUSED" in str(restricted.refusal("#"))
     assert restricted.refusal("ok.#") is None
     assert restricted.answer(["ok.*", "ok"], ["ok.a", "ok"]) == [(0,), (1,)]
+
+
+@pytest.mark.parametrize("permissions", [("^$", "^$", "^$"), (".*", ".*", "^$"), (".*", "^$", ".*")])
+def test_a_user_without_permissions_is_no_refusal_and_no_failure(user: str, permissions: tuple[str, str, str]) -> None:
+    assert control("set_permissions", user, *permissions)
+    with connect(f"amqp://{user}:p%3Aw%2Fd%401@127.0.0.1/%2F") as target:
+        for ask in (lambda: target.answer(["a"], ["a"]), lambda: target.refusal("a")):
+            with pytest.raises(
+                OptionError, match=r"ACCESS_REFUSED.*check its permissions to configure, write and read"
+            ):
+                ask()
