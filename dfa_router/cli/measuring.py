@@ -175,7 +175,7 @@ def in_words(measured: Measurement, keys: int) -> str:
     sentences = []
     cold, warm, bound = measured.cold, measured.warm, measured.cache_bound
     clears = max(cold.clears, warm.clears)
-    if not bound:
+    if not bound and "cache_bytes" not in dr.engine_info(measured.engine).options:
         sentences.append("this engine has no cache, so each pass costs about the same.")
     elif not measured.states and warm.fallbacks:
         sentences.append(

@@ -115,9 +115,24 @@ def measurement(cold: dict[str, int], warm: dict[str, int], **changed: Any) -> M
             "after 16 passes transitions were still being built",
         ),
         (measurement({}, {"key_cache_hits": 90_000}), "90% of the keys are answered without reading their words"),
-        (measurement({}, {}, cache_bound=0), "this engine has no cache"),
+        (
+            measurement({}, {"fallbacks": 100_000}, states=0, cache_bound=0),
+            "0 bytes have no room for a cache, .* --cache-bytes",
+        ),
+        (measurement({}, {}, engine="trie", cache_bound=0), "this engine has no cache"),
     ],
-    ids=["fits", "cleared", "often", "closed", "simulated", "no room", "not settled", "recurring", "no cache"],
+    ids=[
+        "fits",
+        "cleared",
+        "often",
+        "closed",
+        "simulated",
+        "no room",
+        "not settled",
+        "recurring",
+        "no bytes",
+        "no cache",
+    ],
 )
 def test_what_the_figures_mean(measured: Measurement, said: str) -> None:
     assert re.search(said, in_words(measured, 100_000))
