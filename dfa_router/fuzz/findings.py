@@ -107,6 +107,8 @@ class Disagreement:
     """What the target said, for a refusal or a failure."""
     about: str = ""
     """The sort of a refusal or failure, such as ``key`` or ``hung``: two of different sorts are two findings."""
+    suspects: tuple[str, ...] = ()
+    """The keys that may have caused a failure, the most suspect one first, where that is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

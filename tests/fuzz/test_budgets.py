@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Sequence
@@ -295,6 +296,32 @@ def test_what_a_target_states_is_kept_where_it_dies_of_something_invalid() -> No
     manners = manners_of(target)
     assert "SIGABRT" in manners.trouble
     assert (manners.scope.empty_words, manners.changing) == (False, True)
+
+
+def test_a_failure_that_does_not_come_back_names_the_key_that_was_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    (tmp_path / "once.py").write_text(
+        "import json, os, sys\n"
+        "from tests.fuzz.planted import right_amqp\n"
+        "table, asked = [], 0\n"
+        "for line in sys.stdin:\n"
+        "    told = json.loads(line)\n"
+        "    table, asked = told.get('patterns', table), asked + 1\n"
+        f"    if asked == 500 and not os.path.exists({str(tmp_path / 'gone')!r}):\n"
+        f"        open({str(tmp_path / 'gone')!r}, 'w').write(json.dumps(told))\n"
+        "        sys.exit(0)\n"
+        "    print(json.dumps(right_amqp(table, told['key']) if 'key' in told else True), flush=True)\n"
+    )
+    target = open_target(f"cmd:{sys.executable} {tmp_path / 'once.py'}", AMQP)
+    try:
+        [finding] = run(target, AMQP, rounds=100, seed=1).findings
+    finally:
+        target.close()
+    assert finding.flaky
+    assert {"key": finding.case.key} == json.loads((tmp_path / "gone").read_text())
+    assert f"asked for the key {finding.case.key!r}" in finding.detail
 
 
 def test_failures_are_no_agreement() -> None:

@@ -91,7 +91,7 @@ class Subject:
                 self.declined.update(reason for reason in excuses if reason is not None)
             except TargetFailure as failure:
                 self._ended = failure.kind != "raised" and hasattr(self.target, "restart")
-                return Disagreement(kind=Kind.FAILS, detail=failure.reason, about=failure.kind)
+                return Disagreement(kind=Kind.FAILS, detail=failure.reason, about=failure.kind, suspects=failure.keys)
             else:
                 if len(told) != len(keys):
                     detail = f"it gave {len(told)} answers to {len(keys)} keys"

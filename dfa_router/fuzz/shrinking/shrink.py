@@ -139,8 +139,10 @@ def _with_history(probe: Probe, disagreement: Disagreement, met: Met) -> Shrunk:
 
 
 def _as_met(disagreement: Disagreement, met: Met) -> Case:
+    """Return the case as far as it is known: of a failure, the first key that may have caused it."""
     keys = [number for number, step in enumerate(met.steps) if isinstance(step, str)]
-    number = disagreement.key if disagreement.key is not None else keys[0] if keys else None
+    suspects = [number for number in keys if met.steps[number] in disagreement.suspects[:1]]
+    number = disagreement.key if disagreement.key is not None else next(iter(suspects + keys), None)
     key = met.steps[number] if number is not None else ""
     changes = tuple(step for step in met.steps[: number or 0] if not isinstance(step, str))
     return Case(patterns=tuple(met.patterns), key=str(key), before=changes)
