@@ -228,7 +228,7 @@ class CommandTarget:
         return Refused(reason, pattern=pattern, key=key, limit=limit)
 
     def close(self) -> None:
-        """End the program and all that it started; may be called twice. Where its time is over, it has none to end by itself."""
+        """End the program and its process group; may be called twice. Where its time is over, it has none to end by itself."""
         if time.monotonic() > self.deadline:
             self._process.kill()
         self._process.close()

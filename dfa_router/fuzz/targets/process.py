@@ -2,8 +2,8 @@
 
 Lines are written while answers are read, so a whole round is under way at once and no side is blocked by a full pipe.
 There are limits: seconds for each answer, bytes for each line, one line for each question, and of stderr only the end is
-kept. A process that exceeds a limit, or whose round is interrupted, is killed with all processes that it started, and the
-next question starts it again.
+kept. A process that exceeds a limit, or whose round is interrupted, is killed with its process group, and the next question
+starts it again. What it started belongs to that group, unless it left it by a session of its own, as daemons do.
 
 It runs in a session of its own, so Ctrl-C reaches this interpreter alone, which then ends the process. It is also ended
 when the interpreter exits. Only if the interpreter itself is killed there is nothing to end it but the end of its input.
@@ -217,7 +217,7 @@ class LineProcess:
         return self._process is not None
 
     def kill(self) -> None:
-        """Kill the process and all processes that it started."""
+        """Kill the process and its process group."""
         self._finish(0)
 
     def close(self) -> None:
