@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from compiler.automata.nfa import OTHER
+from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import (
     FILTERS_FULL,
     GROW_FILTERS,
@@ -29,8 +30,11 @@ from compiler.kernels.tables import (
     STATES,
     WIDE,
     Cache,
+    Keys,
 )
-from compiler.machine.cache import snapshot
+from compiler.kernels.work import SETS_FOUND, FoundSets
+from compiler.machine.cache import Snapshot, snapshot
+from compiler.machine.few_keys import FewKeys
 from compiler.machine.frames import Entry, Frame, Pass, frames_of
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import AUTO
@@ -148,17 +152,26 @@ class _TracedWalker(SmallBatchWalker):
 
     diary: list[Entry] = []  # noqa: RUF012 - replaced for each key
 
-    def match(self, key: str | bytes) -> tuple[int, ...] | None:
-        """Have a key that tables alone do not answer go the way of columns, as the diary is of that."""
-        return self.find(key)
+    def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | FoundSets | None:
+        cache = self._cache
+        before = None if cache is None or self._pace.pause else snapshot(cache)
+        tables = super()._walk_few(few, keys, count)
+        if cache is not None and before is not None:
+            self._note_pass(before, cache)
+        elif isinstance(tables, FoundSets) and tables.counts[SETS_FOUND]:
+            self.diary.append("simulated")
+        return tables
 
     def _walk(self, column: Progress, cache: Cache) -> int:
         before = snapshot(cache)
         status = super()._walk(column, cache)
+        self._note_pass(before, cache)
+        return status
+
+    def _note_pass(self, before: Snapshot, cache: Cache) -> None:
         filters = [] if cache.meta[FILTERS_FULL] else cache.info[3 : 2 * cache.meta[STATES] : 2].tolist()
         keeping = [0 if filter_ & WIDE else filter_ for filter_ in filters] or [0] * int(cache.meta[STATES])
         self.diary.append(Pass(before, snapshot(cache), keeping))
-        return status
 
     def _grow(self, cache: Cache, table: int) -> bool:
         grown = super()._grow(cache, table)

@@ -1,4 +1,4 @@
-// The lazy DFA as `Router.match` drives it, a key at a time: compiler/machine/{walker,bounded_cache,pace,key_cache}.py in JavaScript, and the
+// The lazy DFA as `Router.match` drives it, a key at a time: compiler/machine/{small_batches,walker,bounded_cache,pace,key_cache}.py in JavaScript, and the
 // answers that a router remembers. It records for each key the same frames as compiler/machine/trace.py, and tests hold the two
 // to each other frame by frame and counter by counter. What blocks of keys, threads and automata of over 4 MB add is not here.
 "use strict";
@@ -6,7 +6,7 @@
 const Machine = (() => {
   const { OTHER } = Automaton;
   const UNPAID_CLEARS = 3, WORDS_PER_STATE = 10;
-  const REMEMBERED = 1024, REMEMBERED_CHARACTERS = 255, REMEMBERED_NAMES = 16;
+  const REMEMBERED = 1024, REMEMBERED_CHARACTERS = 255, REMEMBERED_NAMES = 1 << 14;
 
   /** The machine words of the bit-parallel simulation, or null where the set is too large for it. */
   function lanesOf(nfa) {
@@ -72,6 +72,7 @@ const Machine = (() => {
       const tables = new CacheTables(CacheTables.program(this.nfa), capacity);
       this.cache = tables.nbytes <= capacity ? tables : null;
       this.remembered = new Map();
+      this.namesLeft = REMEMBERED_NAMES;
     }
 
     get stats() {
@@ -92,9 +93,11 @@ const Machine = (() => {
       const refused = Language.refusal(key, this.dialect);
       const frames = refused ? [] : this.#read(key);
       const tags = frames.at(-1)?.tags ?? [];
-      if ([...key].length <= REMEMBERED_CHARACTERS && new Set(tags.map((tag) => this.patterns[tag])).size <= REMEMBERED_NAMES) {
-        if (this.remembered.size >= REMEMBERED) this.remembered.clear();
+      const names = new Set(tags.map((tag) => this.patterns[tag])).size;
+      if ([...key].length <= REMEMBERED_CHARACTERS && names <= REMEMBERED_NAMES) {
+        if (this.namesLeft < names || this.remembered.size >= REMEMBERED) { this.remembered.clear(); this.namesLeft = REMEMBERED_NAMES; }
         this.remembered.set(key, tags);
+        this.namesLeft -= names;
       }
       return { key, route: refused ? "refused" : "read", tags, frames, stats: this.stats };
     }
@@ -104,8 +107,7 @@ const Machine = (() => {
       this.keys++;
       const told = new Told(words);
       if (!this.cache) this.#simulate(told, root);
-      else if (this.pace.pause) { this.pace.pause--; this.#simulate(told, root); }
-      else if (!this.#follow(told, root)) this.#run(told, root);
+      else if (!this.#follow(told, root)) this.#build(told, root);
       return told.frames;
     }
 
@@ -131,12 +133,32 @@ const Machine = (() => {
       return true;
     }
 
+    /** Walk and build as a small batch does; where a table is full, go on as any batch. */
+    #build(told, root) {
+      if (this.pace.pause) return this.#pause(told, root);
+      const { cache } = this, counts = { ...cache.counts }, full = this.#walk(told, root);
+      if (cache.counts.builds > counts.builds || this.pace.builds) this.#compare(counts);
+      return full ? this.#run(told, root) : undefined;
+    }
+
+    #pause(told, root) {
+      this.pace.pause--;
+      this.#simulate(told, root);
+    }
+
+    /** What walking a key has cost since the cache counted this. */
+    #compare({ words, builds }) {
+      const { cache } = this;
+      this.pace.compare(1, cache.counts.words - words, cache.counts.builds - builds, cache.members / (cache.states.length + 1));
+    }
+
     /** Walk and build: again from the beginning whenever a table had to grow, and from nothing where it could not. */
     #run(told, root) {
-      const { cache, pace } = this, counts = { ...cache.counts };
+      const { cache } = this, counts = { ...cache.counts };
       let unpaid = 0, block = 128, fullAt = -1;
       while (true) {
         if (unpaid >= UNPAID_CLEARS) return this.#simulate(told, root);
+        if (this.pace.pause) return this.#pause(told, root);
         this.#wantKeyTable();
         const full = this.#walk(told, root);
         if (!full) break;
@@ -151,7 +173,7 @@ const Machine = (() => {
         if (fullAt === 0) block = 1;
         fullAt = 0;
       }
-      return pace.compare(1, cache.counts.words - counts.words, cache.counts.builds - counts.builds, cache.members / (cache.states.length + 1));
+      return this.#compare(counts);
     }
 
     /** One pass of the kernel; returns the table that must grow before the key can be read. */
