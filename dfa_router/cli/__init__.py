@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from dfa_router.cli.exit_codes import ExitCode
-from dfa_router.started import STARTED
+from dfa_router.started import STARTED, start_is_over
 
 __all__ = ["ExitCode", "main"]
 
@@ -26,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             raise
         sys.stderr.write(f"dfa-router needs {error.name} for its commands: pip install 'dfa-router[cli]'\n")
         sys.exit(ExitCode.ENVIRONMENT)
+    start_is_over()
     code = run(arguments, since=STARTED)
     gc.freeze()  # the interpreter would look for cycles among all objects once more: half a second where numba was loaded
     sys.exit(code)
