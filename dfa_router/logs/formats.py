@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from dfa_router.errors import MessagesError
-from dfa_router.logs.stores import STORE_ERRORS, exists, found, is_pattern, is_remote, place_of
+from dfa_router.logs.stores import is_hidden, is_pattern, is_remote
 from dfa_router.tables import read_table, table_at
 
 __all__ = ["FORMATS", "format_of"]
@@ -25,7 +28,7 @@ _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy")
 def format_of(path: str, given: str | None = None) -> str:
     """Return the format of a log: the given one, or the one that its name or the names in its folder tell.
 
-    Raises :class:`MessagesError` where there is nothing at that path or the names do not tell, and for a table that is refused.
+    Raises :class:`MessagesError` where there is nothing to be read at that path or the names do not tell, and for a table that is refused.
     """
     table = None if is_remote(path) else table_at(path)
     if table is not None:
@@ -35,11 +38,21 @@ def format_of(path: str, given: str | None = None) -> str:
             table
         )  # once more than it is needed, so that nobody waits for Spark to be told that a table is refused
         return "parquet"
-    if not is_remote(path) and not is_pattern(path) and not exists(path):
-        raise MessagesError(f"{path}: there is no such file or folder; give a message log with --messages")
+    try:
+        names = set(_names(path))
+    except (FileNotFoundError, NotADirectoryError):
+        raise MessagesError(f"{path}: there is no such file or folder; name a log that is there") from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise MessagesError(f"{path}: there is no such file or folder; name a log that is there") from None
+        raise MessagesError(
+            f"{error.filename}: cannot be read: {error.strerror}; name a log that you may read"
+        ) from error
+    if not names:
+        raise MessagesError(f"{path}: there are no files in this folder; name a log that is there")
     if given is not None:
         return given
-    kinds = {kind for name in _names(path) if (kind := _known(name)) is not None}
+    kinds = {kind for name in names if (kind := _known(name)) is not None}
     if len(kinds) == 1:
         return kinds.pop()
     what = (
@@ -52,17 +65,18 @@ def format_of(path: str, given: str | None = None) -> str:
 
 
 def _names(path: str) -> Iterator[str]:
-    """Yield the names that may tell a format: that of the path, or those of the data files in a folder."""
-    if is_remote(path) or is_pattern(path) or not Path(path).is_dir():
+    """Yield the names that may tell a format: that of the path, or those of the data files in a folder, and links to folders."""
+    if is_remote(path) or is_pattern(path) or not stat.S_ISDIR(Path(path).stat().st_mode):
         yield path
         return
-    place = place_of(path)
-    assert place is not None, "a path without a scheme is a local one"
-    try:
-        for file in found(place, pattern=False):
-            yield file.path.rpartition("/")[2]
-    except STORE_ERRORS as error:
-        raise MessagesError(f"{path}: cannot be read: {error}; say its format with --format") from error
+    for folder, folders, files in os.walk(path, onerror=_raise):
+        folders[:] = (name for name in folders if not is_hidden(name))
+        links = (name for name in folders if Path(folder, name).is_symlink())  # they are not walked into
+        yield from (name for name in (*files, *links) if not is_hidden(name))
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _known(name: str) -> str | None:

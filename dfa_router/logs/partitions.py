@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-__all__ = ["OtherWayError", "Partition", "partition_types", "partitions_of"]
+__all__ = ["OtherWayError", "Partition", "UnreadableError", "partition_types", "partitions_of"]
 
 Partition = tuple[tuple[str, str | None], ...]
 """The columns that a file's folders name, with their values as text."""
@@ -30,6 +30,10 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 class OtherWayError(Exception):
     """A log that Arrow would not read as Spark does; the text says why. It is left to Spark."""
+
+
+class UnreadableError(OtherWayError):
+    """A log of which there is nothing to read, or that cannot be opened or is damaged; only of a store may Spark know more."""
 
 
 def partitions_of(files: Sequence[Sequence[str]]) -> list[Partition]:

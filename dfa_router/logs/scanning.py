@@ -17,10 +17,10 @@ from typing import TypeVar
 import pyarrow as pa
 
 from dfa_router.errors import MessagesError
-from dfa_router.logs.partitions import OtherWayError
+from dfa_router.logs.partitions import OtherWayError, UnreadableError
 from dfa_router.logs.planning import Plan, planned
 from dfa_router.logs.routing import MOST_ROWS, gathered
-from dfa_router.logs.stores import STORE_ERRORS, is_pattern, place_of
+from dfa_router.logs.stores import STORE_ERRORS, is_pattern, is_remote, place_of
 from dfa_router.logs.table_planning import planned_table
 from dfa_router.logs.text_planning import text_parts, text_plan
 from dfa_router.logs.text_reading import SeeText
@@ -60,6 +60,10 @@ def plan_log(messages: str, kind: str, *, report: Report | None = None) -> Plan:
         seen = list(_in_threads(see, parts, cores, report and (lambda done: report("reading", done, len(parts)))))
         return text_plan(place, kind, parts, seen)
     except (OtherWayError, *STORE_ERRORS) as error:
+        if isinstance(error, (UnreadableError, OSError)) and not is_remote(messages):
+            raise MessagesError(
+                f"{messages}: cannot be read as {kind}: {error}; check the path and the format"
+            ) from error
         raise MessagesError(
             f"{messages}: cannot be read without Spark: {error}; route it first with 'dfa-router route --out FOLDER': the folder is a "
             "log that can be given here"

@@ -26,6 +26,7 @@ __all__ = [
     "Place",
     "exists",
     "found",
+    "is_hidden",
     "is_pattern",
     "is_remote",
     "place_of",
@@ -123,7 +124,7 @@ def touches(pattern: str, path: str) -> bool:
     (True, True, False)
     """
     return all(
-        part == name or (_WILD.search(part) and not _is_hidden(name) and _expression(part).fullmatch(name))
+        part == name or (_WILD.search(part) and not is_hidden(name) and _expression(part).fullmatch(name))
         for part, name in zip(_parts(pattern), path.split("/"), strict=False)
     )
 
@@ -137,11 +138,12 @@ def _below(store: Any, root: Any) -> Iterator[Found]:
     infos = store.get_file_info(fs.FileSelector(root.path, recursive=True))
     for info in sorted(infos, key=lambda info: info.path):
         *folders, name = info.path[len(root.path) :].strip("/").split("/")
-        if info.type == fs.FileType.File and not any(map(_is_hidden, (*folders, name))):
+        if info.type == fs.FileType.File and not any(map(is_hidden, (*folders, name))):
             yield Found(info.path, info.size, tuple(folders))
 
 
-def _is_hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
+    """Tell whether a file or a folder of this name is no data, as Spark has it."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
@@ -160,7 +162,7 @@ def _matching(place: Place) -> list[Any]:
             for path in reached
             for info in place.store.get_file_info(fs.FileSelector(path or "/", allow_not_found=True))
             if expression.fullmatch(info.base_name)
-            and not _is_hidden(info.base_name)
+            and not is_hidden(info.base_name)
             and (not inner or info.type == fs.FileType.Directory)
         ]
     infos = place.store.get_file_info(reached) if reached else []

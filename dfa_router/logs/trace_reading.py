@@ -42,7 +42,7 @@ def form_of(store: Any, path: str) -> str:
         return "json"
     raise MessagesError(
         f"{path}: is no trace log of RabbitMQ: it begins with {begins[:40].decode(errors='replace')!r}; expected what the "
-        "plugin rabbitmq_tracing writes, or another --format"
+        "plugin rabbitmq_tracing writes"
     )
 
 

@@ -107,8 +107,8 @@ def key_columns(
             found[key] = column
         elif key in given or key in KEYS[:2]:
             raise MessagesError(
-                f"the messages have no column {name!r}; they have: {listed}. Rename one to it; a program may name it "
-                f"with columns={{{key!r}: ...}} instead"
+                f"the messages have no column {name!r}; they have: {listed}. Rename one to it, or in Python name it with "
+                f"columns={{{key!r}: ...}}"
             )
     for name in added:
         if _folded(name, case_sensitive) in columns:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dfa_router.cli.app import run
+from dfa_router.cli.app import app, run
 
 DATA = Path(__file__).parents[1] / "data" / "traces"
 TRACE = DATA / "rabbitmq-3.10-json.log"
@@ -97,7 +98,10 @@ def test_what_is_not_there_is_named(known: str, capsys: pytest.CaptureFixture[st
         ["audit", "--definitions", known, "--messages", "/no/such.csv"],
     ):
         assert run(arguments) == 2
-        assert "/no/such" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "/no/such" in said
+        named = set(re.findall(r"--[a-z]+", said))
+        assert named <= {option for one in app.commands[arguments[0]].params for option in one.opts}, said
 
 
 def test_a_diff_of_nothing_and_of_something(known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -127,7 +127,7 @@ def test_compressed_logs(form: str, tmp_path: Path) -> None:
 def test_another_file_is_refused(tmp_path: Path) -> None:
     log = tmp_path / "syslog.log"
     log.write_text("Nov 22 14:00 host app: started\n")
-    with pytest.raises(MessagesError, match=r"syslog\.log: is no trace log.*'Nov 22.*--format"):
+    with pytest.raises(MessagesError, match=r"syslog\.log: is no trace log.*'Nov 22.*rabbitmq_tracing"):
         planned(log, "trace")
     log.write_text("\n")
     assert planned(log, "trace").rows == 0

@@ -1,0 +1,83 @@
+"""What a path says of the log that lies there, and what it says where nothing can be read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from dfa_router.errors import MessagesError
+from dfa_router.logs.formats import format_of
+from dfa_router.logs.scanning import plan_log
+
+NOBODY = 65534
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Have no rights but everybody's within: root may read everything."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if user == 0:
+            os.seteuid(user)
+
+
+@pytest.fixture
+def closed() -> Iterator[Path]:
+    """Return a folder with a log that nobody may enter, in a folder that everybody may."""
+    with tempfile.TemporaryDirectory() as outer:
+        Path(outer).chmod(0o755)
+        folder = Path(outer, "logs", "closed")
+        folder.mkdir(parents=True)
+        (folder / "log.csv").write_text("exchange,routing_key\nx,a\n")
+        folder.chmod(0)
+        yield folder
+        folder.chmod(0o700)
+
+
+def test_what_may_not_be_looked_at_is_told(closed: Path) -> None:
+    for path in (closed / "log.csv", closed / "*.csv", closed, closed.parent):
+        with as_nobody(), pytest.raises(MessagesError, match=r"closed.*: cannot be read: Permission denied"):
+            format_of(str(path))
+        with as_nobody(), pytest.raises(MessagesError, match=r"closed.*: cannot be read: Permission denied"):
+            format_of(str(path), "csv")
+
+
+def test_a_folder_without_files_is_told_whatever_the_format(tmp_path: Path) -> None:
+    (tmp_path / "_delta").mkdir()
+    (tmp_path / "_SUCCESS").touch()
+    for given in (None, "csv"):
+        with pytest.raises(MessagesError, match="there are no files in this folder"):
+            format_of(str(tmp_path), given)
+    (tmp_path / "elsewhere").symlink_to(Path(__file__).parent)
+    assert format_of(str(tmp_path), "csv") == "csv"
+    with pytest.raises(MessagesError, match="no ending that tells its format"):
+        format_of(str(tmp_path))
+
+
+def test_nobody_is_sent_to_a_command_that_cannot_read_it_either(tmp_path: Path, closed: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("exchange,routing_key\nx,a\n")
+    damaged = tmp_path / "log.parquet"
+    damaged.write_bytes(b"PAR1 and no more")
+    closed.chmod(0o755)
+    (closed / "log.csv").chmod(0)
+    for path, kind, said in (
+        (damaged, "parquet", "Parquet magic bytes not found"),
+        (log, "parquet", "cannot be read as parquet"),
+        (tmp_path / "*.jsonl", "jsonl", "there are no files"),
+        (closed / "log.csv", "csv", "Permission denied"),
+    ):
+        rights = as_nobody() if path.is_relative_to(closed) else contextlib.nullcontext()
+        with rights, pytest.raises(MessagesError, match=said) as refused:
+            plan_log(str(path), kind)
+        assert "route it first" not in str(refused.value)
