@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dfa_router.cli.pattern_options import read_patterns
+from dfa_router.cli.pattern_options import read_lines, read_patterns
 from dfa_router.errors import BindingError, OptionError, PatternError
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect
@@ -16,7 +16,7 @@ from dfa_router.language.validity import pattern_problem
 from dfa_router.rabbitmq import Topology, load_definitions
 from dfa_router.strict_json import RepeatedKeyError, loads
 
-__all__ = ["BindingFile", "check_bindings", "read_bindings"]
+__all__ = ["BindingFile", "check_bindings", "read_bindings", "read_set"]
 
 _PATTERN_NAMES = ("pattern", "routing_key")
 """What the field with the pattern may be called; exports of brokers call it routing_key."""
@@ -56,17 +56,25 @@ def read_bindings(path: Path, *, exchange: str | None = None, vhost: str = "/") 
         found = _from_definitions(path, exchange, vhost)
     elif exchange is not None:
         raise OptionError(f"--exchange chooses from a definitions file, whose name ends in .json: {path} is none")
-    elif kind == ".csv":
-        found = _from_entries(path, _csv_rows(path))
-    elif kind in {".jsonl", ".ndjson"}:
-        found = _from_entries(path, _json_objects(path))
+    elif kind in _LISTS:
+        found = _from_entries(path, _LISTS[kind](path))
     else:
-        lines = [line.partition("\t") for line in read_patterns((), str(path))]
-        given = [(pattern, destination) for pattern, _, destination in lines]
+        given = read_lines(str(path))
         found = _listed(given, range(1, len(given) + 1))
     if not found.bindings:
         raise BindingError(f"{path}: has no bindings; write a pattern per line")
     return found
+
+
+def read_set(name: str) -> list[str]:
+    """Return the patterns of a list, which may be empty; - is stdin. Raises what :func:`read_bindings` does."""
+    if Path(name).suffix.lower() == ".json":
+        raise OptionError(
+            f"{name}: holds many exchanges, and a set is one list of patterns; compare definitions with 'dfa-router diff'"
+        )
+    if Path(name).suffix.lower() in _LISTS:
+        return [pattern for pattern, _ in read_bindings(Path(name)).bindings]
+    return read_patterns((), name)
 
 
 def check_bindings(path: Path, file: BindingFile, dialect: Dialect) -> None:
@@ -171,3 +179,7 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise BindingError(f"{path}:{line}: no valid UTF-8: save the file as UTF-8") from None
+
+
+_LISTS = {".csv": _csv_rows, ".jsonl": _json_objects, ".ndjson": _json_objects}
+"""How lists with names for their fields are read, by the ends of the files' names."""

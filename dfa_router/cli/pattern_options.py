@@ -11,7 +11,11 @@ import click
 
 from dfa_router.errors import PatternError
 
-__all__ = ["checked_text", "pattern_options", "read_patterns"]
+__all__ = ["checked_text", "pattern_options", "read_lines", "read_patterns"]
+
+
+_OTHERS = (".json", ".jsonl", ".ndjson", ".csv")
+"""How names of files end that hold bindings in other forms."""
 
 
 def checked_text(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
@@ -29,7 +33,7 @@ def pattern_options(command: Callable[..., Any]) -> Callable[..., Any]:
     command = click.option(
         "--patterns-from",
         metavar="FILE",
-        help="A file of patterns, one per line; - is stdin. An empty line is the pattern with no words.",
+        help="A file of patterns, one per line, perhaps with a tab and a destination; - is stdin. An empty line is the pattern with no words.",
     )(command)
     return click.option(
         "-p",
@@ -43,9 +47,24 @@ def pattern_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def read_patterns(patterns: tuple[str, ...], patterns_from: str | None) -> list[str]:
-    """Return all patterns that were given, in order; raises :class:`PatternError` for a file that cannot be read."""
+    """Return all patterns that were given, in order, without the destinations that a list may have behind tabs.
+
+    Raises :class:`PatternError` for a file that cannot be read, or that by its name holds no pattern on each line.
+    """
     if patterns_from is None:
         return list(patterns)
+    if Path(patterns_from).suffix.lower() in _OTHERS:
+        raise PatternError(
+            f"{patterns_from}: by its name it is no list with a pattern on each line: save its patterns to a text file"
+        )
+    return [*patterns, *(pattern for pattern, _ in read_lines(patterns_from))]
+
+
+def read_lines(patterns_from: str) -> list[tuple[str, str]]:
+    """Return the patterns of a text file and what stands behind the tabs, which is empty where there is none; - is stdin.
+
+    Raises :class:`PatternError` for a file that cannot be read.
+    """
     try:
         raw = sys.stdin.buffer.read() if patterns_from == "-" else Path(patterns_from).read_bytes()
     except OSError as error:
@@ -57,4 +76,5 @@ def read_patterns(patterns: tuple[str, ...], patterns_from: str | None) -> list[
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise PatternError(f"{patterns_from}:{line}: no valid UTF-8: save the file as UTF-8") from error
-    return [*patterns, *(line.removesuffix("\r") for line in text.removesuffix("\n").split("\n") if text)]
+    lines = (line.removesuffix("\r").partition("\t") for line in text.removesuffix("\n").split("\n") if text)
+    return [(pattern, destination) for pattern, _, destination in lines]

@@ -12,9 +12,10 @@ from dfa_router.analysis.normalising import Normalised
 from dfa_router.analysis.normalising import normalise as normal_form
 from dfa_router.analysis.relations import Relation, RelationKind
 from dfa_router.analysis.relations import relation as relation_of
+from dfa_router.cli.binding_files import read_set
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import dialect_option, json_option
-from dfa_router.cli.pattern_options import checked_text, read_patterns
+from dfa_router.cli.pattern_options import checked_text
 from dfa_router.errors import CapacityError, OptionError
 
 __all__ = ["normalise", "relation"]
@@ -31,7 +32,11 @@ _SAID = {
 @click.command(short_help="Tell whether two patterns or sets are equal, overlap, or one covers the other.")
 @click.argument("first", callback=checked_text, metavar="A")
 @click.argument("second", callback=checked_text, metavar="B")
-@click.option("--sets", is_flag=True, help="A and B are files of patterns, one per line; - is stdin.")
+@click.option(
+    "--sets",
+    is_flag=True,
+    help="A and B are lists, as 'lint' takes them: .csv, .jsonl, or a pattern per line; - is stdin. Destinations do not count.",
+)
 @dialect_option
 @json_option
 def relation(*, first: str, second: str, sets: bool, dialect: str | None, as_json: bool) -> None:
@@ -48,7 +53,7 @@ def relation(*, first: str, second: str, sets: bool, dialect: str | None, as_jso
     """  # noqa: D301 - click wants the control character itself
     if sets and first == second == "-":
         raise OptionError("A and B cannot both be stdin: save one of them to a file")
-    ours, theirs = (read_patterns((), file) for file in (first, second)) if sets else ([first], [second])
+    ours, theirs = (read_set(file) for file in (first, second)) if sets else ([first], [second])
     found = relation_of(ours, theirs, dialect or "amqp")
     common = None if sets else _intersection(first, second, dialect or "amqp")
     if as_json:

@@ -232,6 +232,30 @@ def test_relation_of_sets(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
         assert problem in err.replace("\n", " ")
 
 
+def test_sets_are_read_as_other_commands_read_lists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """As in a list of bindings, what stands behind a tab or in another field is no part of a pattern."""
+    (tmp_path / "plain.txt").write_text("stock.#\n")
+    for name, text in (
+        ("tabs.txt", "stock.#\taudit\n"),
+        ("list.csv", "pattern,destination\nstock.#,audit\n"),
+        ("list.jsonl", '{"pattern": "stock.#"}\n'),
+    ):
+        (tmp_path / name).write_text(text)
+        line = ["relation", "--sets", str(tmp_path / name), str(tmp_path / "plain.txt"), "--json"]
+        assert json.loads(asked(capsys, *line)[1])["kind"] == "equal", name
+    (tmp_path / "defs.json").write_text('{"exchanges": [], "bindings": []}')
+    for line, said in (
+        (["relation", "--sets", str(tmp_path / "defs.json"), str(tmp_path / "defs.json")], "compare definitions with"),
+        (["show", "--patterns-from", str(tmp_path / "list.csv")], "no list with a pattern on each line"),
+    ):
+        code, out, err = asked(capsys, *line)
+        assert (code, out) == (2, "")
+        assert said in " ".join(err.split())
+    assert asked(capsys, "show", "--patterns-from", str(tmp_path / "tabs.txt")) == asked(
+        capsys, "show", "-p", "stock.#"
+    )
+
+
 def test_relation_and_normalise(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = asked(capsys, "relation", "stock.#", "*.ibm")
     assert code == 0
