@@ -17,8 +17,10 @@ from dfa_router.analysis.differences import difference
 from dfa_router.analysis.explaining import why_not as misses_of
 from dfa_router.analysis.relations import relation as relation_of
 from dfa_router.build import compile
-from dfa_router.cli.binding_files import BindingFile, read_bindings
+from dfa_router.cli.binding_files import BindingFile, of_destination, read_bindings
+from dfa_router.cli.ways import check_queue
 from dfa_router.errors import OptionError
+from dfa_router.inspection.way import barriers, way
 from dfa_router.lint.linting import lint_bindings, lint_topology
 from dfa_router.rabbitmq import load_definitions
 from dfa_router.rabbitmq.sources import is_address
@@ -47,17 +49,33 @@ def route(file: str, key: str, exchange: str = "", vhost: str = "/", dialect: st
 
 
 def why_not(
-    file: str, key: str, exchange: str = "", vhost: str = "/", dialect: str = "", most: int = 3
-) -> list[dict[str, Any]]:
+    file: str, key: str, exchange: str = "", vhost: str = "/", dialect: str = "", queue: str = "", most: int = 3
+) -> dict[str, Any]:
     """Tell why bindings do not match this routing key: the nearest ones, the word that breaks each, and the nearest key that matches.
 
-    `file` is read as by `route`; of a definitions file, the bindings of one topic or direct exchange.
+    `file` is read as by `route`; of a definitions file, the bindings of one topic or direct exchange. With a `queue`, the bindings
+    of this destination, and `gets` tells whether one matches; of a definitions file, the message is followed from `exchange` hop by
+    hop, and `barriers` are what keeps it from the queue at each exchange on its way.
     """
+    if queue and exchange and file.lower().endswith(".json"):
+        return _barred(file, key, exchange, vhost, queue, most)
     bindings, language = _read(file, exchange, vhost, dialect)
-    return [
-        {"pattern": bindings.bindings[one.binding][0], "destination": bindings.bindings[one.binding][1], **asdict(one)}
-        for one in misses_of(bindings.bindings, key, language, most=most)
+    chosen = [bindings.bindings[one] for one in of_destination(file, bindings, queue or None)]
+    misses = [
+        {"pattern": chosen[one.binding][0], "destination": chosen[one.binding][1], **asdict(one)}
+        for one in misses_of(chosen, key, language, most=most)
     ]
+    gets = {"gets": bool(compile(chosen, dialect=language).match(key))} if queue else {}
+    return {**gets, "misses": misses}
+
+
+def _barred(file: str, key: str, exchange: str, vhost: str, queue: str, most: int) -> dict[str, Any]:
+    topology = load_definitions(_file(file), vhost)
+    check_queue(topology, queue, vhost)
+    found = way(topology, exchange, key, vhost)
+    gets = queue in found.route.queues
+    barred = () if gets else barriers(topology, found, key, queue, vhost, most=most)
+    return {"gets": gets, "visited": [hop.exchange for hop in found.hops], "barriers": [asdict(one) for one in barred]}
 
 
 def diff(old: str, new: str, exchange: str = "", vhost: str = "/", dialect: str = "") -> dict[str, Any]:

@@ -16,7 +16,7 @@ from dfa_router.language.validity import pattern_problem
 from dfa_router.rabbitmq import Topology, load_definitions
 from dfa_router.strict_json import RepeatedKeyError, loads
 
-__all__ = ["BindingFile", "check_bindings", "read_bindings", "read_set"]
+__all__ = ["BindingFile", "check_bindings", "of_destination", "read_bindings", "read_set"]
 
 _PATTERN_NAMES = ("pattern", "routing_key")
 """What the field with the pattern may be called; exports of brokers call it routing_key."""
@@ -64,6 +64,15 @@ def read_bindings(path: Path, *, exchange: str | None = None, vhost: str = "/") 
     if not found.bindings:
         raise BindingError(f"{path}: has no bindings; write a pattern per line")
     return found
+
+
+def of_destination(file: str, bindings: BindingFile, destination: str | None) -> list[int]:
+    """Return the positions of the bindings of a destination, of all for None; raises :class:`BindingError` if there is none."""
+    chosen = [i for i, (_, one) in enumerate(bindings.bindings) if destination in (None, one)]
+    if not chosen:
+        names = ", ".join(sorted({repr(one) for _, one in bindings.bindings})[:8])
+        raise BindingError(f"{file}: no binding has the destination {destination!r}; there are {names}")
+    return chosen
 
 
 def read_set(name: str) -> list[str]:

@@ -14,19 +14,26 @@ from compiler.once import once
 from dfa_router.analysis.explaining import Explanation, Miss
 from dfa_router.analysis.explaining import explain as explanation_of
 from dfa_router.analysis.explaining import why_not as misses_of
-from dfa_router.cli.binding_files import BindingFile, read_bindings
+from dfa_router.cli.binding_files import BindingFile, of_destination, read_bindings
 from dfa_router.cli.definition_options import broker_option
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import bindings_dialect_option, count_option, json_option
 from dfa_router.cli.pattern_options import checked_text
 from dfa_router.cli.tables import write_line
-from dfa_router.cli.ways import barrier_lines, message_options, nearest_key, read_attributes, way_lines, why_missed
-from dfa_router.errors import BindingError, OptionError
+from dfa_router.cli.ways import (
+    barrier_lines,
+    check_queue,
+    message_options,
+    nearest_key,
+    read_attributes,
+    way_lines,
+    why_missed,
+)
+from dfa_router.errors import OptionError
 from dfa_router.inspection.way import Way, barriers, way
 from dfa_router.permissions.files import name_permissions, topic_permissions
 from dfa_router.permissions.rabbitmq import refusal
 from dfa_router.rabbitmq import Topology, load_definitions
-from dfa_router.rabbitmq.nodes import queues_of
 
 __all__ = ["explain", "why_not"]
 
@@ -197,8 +204,7 @@ def why_not(
 def _barred(question: _Question, queue: str, most: int, as_json: bool) -> bool:
     """Tell what keeps a message from a queue of a topology; return whether nothing does."""
     topology, vhost = question.topology, question.vhost
-    if (vhost, queue) not in queues_of(topology):
-        raise BindingError(f"{question.file}: vhost {vhost!r} has no queue {queue!r}, neither declared nor bound")
+    check_queue(topology, queue, vhost)
     refused = question.refused()
     found = question.way() if refused is None else None
     gets = found is not None and queue in found.route.queues
@@ -227,10 +233,7 @@ def _missing(question: _Question, queue: str | None, most: int, as_json: bool) -
     """Tell which bindings of one list do not match; return whether one of the queue's does."""
     bindings, language = question.bindings("--exchange and --queue")
     file, key = question.file, question.key
-    chosen = [i for i, (_, destination) in enumerate(bindings.bindings) if queue in (None, destination)]
-    if not chosen:
-        names = ", ".join(sorted({repr(destination) for _, destination in bindings.bindings})[:8])
-        raise BindingError(f"{file}: no binding has the destination {queue!r}; there are {names}")
+    chosen = of_destination(file, bindings, queue)
     part = BindingFile([bindings.bindings[i] for i in chosen], [bindings.places[i] for i in chosen], bindings.dialect)
     matching = explanation_of(part.bindings, key, language)
     found = misses_of(part.bindings, key, language, most=most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -29,24 +30,32 @@ def mcp() -> None:
     """  # noqa: D301 - click wants the control character itself
     try:
         from mcp.server import MCPServer
+        from mcp.server.mcpserver.tools import Tool
     except ImportError as error:
         raise EnvironmentLacksError("the server needs the package mcp: pip install 'dfa-router[mcp]'") from error
-    server = MCPServer("dfa-router", version=dfa_router.__version__, instructions=str(dfa_router.__doc__))
-    for tool in TOOLS:
-        server.tool()(_told(tool))
+    tools = [Tool.from_function(_told(tool)) for tool in TOOLS]
+    for tool in tools:  # an argument that is passed over would be answered as if it had not been given
+        arguments = tool.fn_metadata.arg_model
+        arguments.model_config["extra"] = "forbid"
+        arguments.model_rebuild(force=True)
+        tool.parameters = arguments.model_json_schema(by_alias=True)
+    server = MCPServer("dfa-router", version=dfa_router.__version__, instructions=str(dfa_router.__doc__), tools=tools)
     server.run("stdio")
 
 
 def _told(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a tool answer what is wrong with a question as its text: place and remedy are in it."""
+    """Let a tool tell what is wrong with a question: place and remedy are in the text, and options are its parameters."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    signature = inspect.signature(tool, eval_str=True).replace(return_annotation=dict[str, Any])
+    options = re.compile(rf"--({'|'.join(signature.parameters)})\b")
 
     def answer(*arguments: Any, **named: Any) -> Any:
         try:
             return {"answer": tool(*arguments, **named)}
         except RouterError as error:
-            return {"error": str(error)}
+            raise ToolError(options.sub(r"`\1`", str(error))) from error
 
-    signature = inspect.signature(tool, eval_str=True).replace(return_annotation=dict[str, Any])
     answer.__name__, answer.__doc__ = tool.__name__, tool.__doc__
     answer.__signature__ = signature  # type: ignore[attr-defined]
     answer.__annotations__ = {name: one.annotation for name, one in signature.parameters.items()} | {

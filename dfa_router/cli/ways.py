@@ -9,10 +9,20 @@ from typing import Any
 import click
 
 from dfa_router.analysis.explaining import Miss
-from dfa_router.errors import OptionError
+from dfa_router.errors import BindingError, OptionError
 from dfa_router.inspection.way import Barrier, Way
+from dfa_router.rabbitmq import Topology
+from dfa_router.rabbitmq.nodes import queues_of
 
-__all__ = ["barrier_lines", "message_options", "nearest_key", "read_attributes", "way_lines", "why_missed"]
+__all__ = [
+    "barrier_lines",
+    "check_queue",
+    "message_options",
+    "nearest_key",
+    "read_attributes",
+    "way_lines",
+    "why_missed",
+]
 
 
 def message_options(command: Any) -> Any:
@@ -39,6 +49,12 @@ def read_attributes(headers: str | None, cc: tuple[str, ...], bcc: tuple[str, ..
         if not isinstance(given["headers"], dict):
             raise OptionError('--headers is no object: write names and values, such as \'{"type": "order"}\'')
     return given
+
+
+def check_queue(topology: Topology, queue: str, vhost: str) -> None:
+    """Raise :class:`BindingError` for a queue that is not there."""
+    if (vhost, queue) not in queues_of(topology):
+        raise BindingError(f"{topology.source}: vhost {vhost!r} has no queue {queue!r}, neither declared nor bound")
 
 
 def way_lines(file: str, found: Way) -> Iterator[str]:

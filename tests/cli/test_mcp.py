@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from dfa_router.cli.assistant_tools import TOOLS, diff, lint, relation, route, why_not
-from dfa_router.errors import OptionError
+from dfa_router.errors import BindingError, InputError, OptionError
 
 DEMO = str(Path(__file__).parents[2] / "examples" / "demo" / "definitions.json")
 
@@ -27,12 +27,43 @@ def test_the_tools_answer(tmp_path: Path) -> None:
     old.write_text("stock.#\tq\n")
     new.write_text("stock.*\tq\nstock.a\tq\n")
     assert route(str(old), "stock.a") == {"destinations": ["q"]}
-    assert why_not(str(new), "stock")[0]["nearest"] == "stock.x"
+    assert why_not(str(new), "stock")["misses"][0]["nearest"] == "stock.x"
     assert diff(str(old), str(new))["q"]["lost"]["shortest"][0] == "stock"
     assert [one["rule"] for one in lint(str(new))] == ["covered-binding"]
     assert [one["rule"] for one in lint(DEMO)] == ["covered-binding"]
     assert relation("a/+", "a/b", "mqtt")["kind"] == "covers"
     assert route(DEMO, "stock.x", exchange="lx.warehouse", vhost="logistics")["queues"]
+
+
+def test_a_queue_is_asked_about(tmp_path: Path) -> None:
+    """Of a list its bindings alone; of definitions whatever is on the way from the exchange to it."""
+    listed = tmp_path / "list.txt"
+    listed.write_text("stock.#\tq\nstock.a\tother\n")
+    assert [one["destination"] for one in why_not(str(listed), "stok", queue="q")["misses"]] == ["q"]
+    assert why_not(str(listed), "stock.a", queue="q") == {"gets": True, "misses": []}
+    with pytest.raises(BindingError, match="no binding has the destination 'none'"):
+        why_not(str(listed), "a", queue="none")
+    entry: dict[str, Any] = {"vhost": "/", "arguments": {}}
+    bound = [("x", "y", "exchange", "a.#"), ("y", "q", "queue", "*.b"), ("x", "other", "queue", "#")]
+    document = {
+        "exchanges": [{"name": name, "type": "topic", **entry} for name in "xy"],
+        "queues": [{"name": name, **entry} for name in ("q", "other")],
+        "bindings": [
+            {"source": source, "destination": to, "destination_type": kind, "routing_key": key, **entry}
+            for source, to, kind, key in bound
+        ],
+    }
+    file = tmp_path / "defs.json"
+    file.write_text(json.dumps(document))
+    told = why_not(str(file), "a.c", exchange="x", queue="q")
+    assert (told["gets"], told["visited"]) == (False, ["x", "y"])
+    assert [(one["exchange"], one["destination"], one["miss"]["nearest"]) for one in told["barriers"]] == [
+        ("y", "q", "a.b")
+    ]
+    assert why_not(str(file), "a.b", exchange="x", queue="q") == {"gets": True, "visited": ["x", "y"], "barriers": []}
+    for exchange, said in (("x", "no queue 'none'"), ("", "choose one with --exchange")):
+        with pytest.raises(InputError, match=said):
+            why_not(str(file), "a", exchange=exchange, queue="none")
 
 
 def test_choices_that_nobody_can_foretell_are_told(tmp_path: Path) -> None:
@@ -115,16 +146,24 @@ def test_the_tools_ask_no_address_and_leave_standard_input_alone(
 def test_an_assistant_asks(tmp_path: Path) -> None:
     from mcp import Client, StdioServerParameters, stdio_client
 
-    async def asked() -> tuple[list[str], str, str]:
+    async def asked() -> tuple[list[str], list[tuple[str, bool | None]]]:
         server = StdioServerParameters(command=sys.executable, args=["-m", "dfa_router", "mcp"], env=dict(os.environ))
         async with Client(stdio_client(server)) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
-            right = await client.call_tool("relation", {"first": "a.#", "second": "a.*"})
-            wrong = await client.call_tool("lint", {"file": str(tmp_path / "none.json")})
-            return tools, str(right.content), str(wrong.content)
+            answers = [
+                await client.call_tool(name, arguments)
+                for name, arguments in (
+                    ("relation", {"first": "a.#", "second": "a.*"}),
+                    ("lint", {"file": str(tmp_path / "none.json")}),
+                    ("why_not", {"file": DEMO, "key": "a", "vhost": "shop"}),
+                    ("relation", {"first": "a", "second": "b", "queue": "q"}),
+                )
+            ]
+            return tools, [(str(one.content), one.is_error) for one in answers]
 
     with ThreadPoolExecutor(1) as own:  # a browser of another test may keep a loop running in this thread
-        tools, right, wrong = own.submit(lambda: asyncio.run(asked())).result()
+        tools, answers = own.submit(lambda: asyncio.run(asked())).result()
     assert tools == [tool.__name__ for tool in TOOLS]
-    assert "covers" in right
-    assert "there is no such file" in wrong
+    said = ["covers", "there is no such file", "choose one with `exchange`", "Extra inputs are not permitted"]
+    for (text, is_error), expected in zip(answers, said, strict=True):
+        assert (expected in text, bool(is_error)) == (True, expected != "covers"), text
