@@ -24,7 +24,7 @@ __all__ = ["read_dialect"]
 def read_dialect(path: Path) -> Dialect:
     """Read a dialect; raises :class:`OptionError` that names the file, the field and what was expected."""
     try:
-        told = tomllib.loads(path.read_text("utf-8"))
+        told = tomllib.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise OptionError(f"cannot read the dialect {path}: {error}") from None
     known = {one.name: str(one.type) for one in fields(Dialect) if one.init}

@@ -52,7 +52,7 @@ class Suppression:
 def read_suppressions(path: Path) -> tuple[Suppression, ...]:
     """Read a file of suppressions; raises :class:`OptionError` with file, place and remedy for what is none."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise OptionError(f"{path}: cannot be read: {error.strerror}; name a file of suppressions") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

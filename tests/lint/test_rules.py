@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dfa_router.language.dialect_files import read_dialect
 from dfa_router.language.dialects import dialect_named
 from dfa_router.lint import RULES, lint_bindings, lint_topology
 from dfa_router.lint.findings import PERMISSION_RULES
@@ -351,3 +352,12 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
         "longer-than-needed bindings[70003]",
     ]
     assert int(megabytes) < 2_000
+
+
+def test_toml_may_begin_with_a_mark_of_its_encoding(tmp_path: Path) -> None:
+    """As editors on Windows write it, and as definitions and lists may."""
+    suppressions, dialect = tmp_path / "quiet.toml", tmp_path / "team.toml"
+    suppressions.write_text('[[suppress]]\nrule = "equal-binding"\nsubject = "a"\nreason = "known"\n', "utf-8-sig")
+    dialect.write_text('name = "team"\nlike = "amqp"\n', "utf-8-sig")
+    assert [one.subject for one in read_suppressions(suppressions)] == ["a"]
+    assert read_dialect(dialect).name == "team"
