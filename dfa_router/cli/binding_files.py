@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from dfa_router.cli.definition_options import check_vhost
 from dfa_router.cli.pattern_options import read_lines, read_patterns
 from dfa_router.errors import BindingError, OptionError, PatternError
 from dfa_router.language.bindings import binding_set
@@ -62,7 +63,8 @@ def read_bindings(path: Path, *, exchange: str | None = None, vhost: str = "/") 
         given = read_lines(str(path))
         found = _listed(given, range(1, len(given) + 1))
     if not found.bindings:
-        raise BindingError(f"{path}: has no bindings; write a pattern per line")
+        below = " below its first line, which names the columns: pattern, destination" if kind == ".csv" else ""
+        raise BindingError(f"{path}: has no bindings{below}; write a pattern per line")
     return found
 
 
@@ -103,6 +105,7 @@ def _from_definitions(path: Path, exchange: str | None, vhost: str) -> BindingFi
     topology = load_definitions(path, vhost)
     if exchange is None:
         raise OptionError(f"{path}: holds many exchanges; choose one with --exchange: {_choice(topology, vhost)}")
+    check_vhost(topology, vhost)
     kind = topology.exchange(exchange, vhost).type
     if kind not in _DIALECTS:
         raise OptionError(

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["WHERE", "broker_option", "definitions_option", "listing_option", "vhost_option"]
+from dfa_router.errors import UnknownNameError
+from dfa_router.rabbitmq import Topology
+from dfa_router.rabbitmq.names import no_exchange
+
+__all__ = ["WHERE", "broker_option", "check_vhost", "definitions_option", "listing_option", "vhost_option"]
 
 WHERE = (
     "a file that 'rabbitmqctl export_definitions' wrote, '-' for standard input, or the address of a management API, such as "
@@ -37,3 +41,11 @@ vhost_option = click.option(
     show_default=True,
     help="Of messages without a vhost column, and of definitions that name no vhost.",
 )
+
+
+def check_vhost(topology: Topology, vhost: str) -> None:
+    """Raise :class:`UnknownNameError` for a vhost that is not there; the text names the option that chooses one."""
+    if vhost not in topology.vhosts:
+        raise UnknownNameError(
+            f"{no_exchange('', vhost, topology.vhosts, (), topology.source)}; choose one with --vhost"
+        )

@@ -15,7 +15,7 @@ from dfa_router.analysis.explaining import Explanation, Miss
 from dfa_router.analysis.explaining import explain as explanation_of
 from dfa_router.analysis.explaining import why_not as misses_of
 from dfa_router.cli.binding_files import BindingFile, of_destination, read_bindings
-from dfa_router.cli.definition_options import broker_option
+from dfa_router.cli.definition_options import broker_option, check_vhost
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import bindings_dialect_option, count_option, json_option
 from dfa_router.cli.pattern_options import checked_text
@@ -74,7 +74,9 @@ class _Question:
             raise OptionError(
                 f"--dialect is for lists of bindings: the exchanges of {self.file} say by their types what theirs is"
             )
-        return load_definitions(self.file, self.vhost, broker=self.broker)
+        topology = load_definitions(self.file, self.vhost, broker=self.broker)
+        check_vhost(topology, self.vhost)
+        return topology
 
     def way(self) -> Way:
         """Follow the message."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import dfa_router
 from dfa_router.cli.binding_files import read_bindings
 from dfa_router.cli.configurations import CONFIGURED, ENDINGS, configured
 from dfa_router.cli.exit_codes import ExitCode
-from dfa_router.cli.options import findings_option
+from dfa_router.cli.options import chosen_form, findings_option
 from dfa_router.cli.tables import write_line
 from dfa_router.errors import OptionError
 from dfa_router.language.dialects import DIALECTS
@@ -101,7 +102,7 @@ def lint(
     """  # noqa: D301 - click wants the control character itself
     if sum(name == "-" for name in files):
         raise OptionError("lint reads files, whose names say what they are: save standard input to one")
-    form = "json" if as_json else form
+    form = chosen_form(form, as_json=as_json)
     if form == "sarif" and len(files) > 1:
         raise OptionError("--format sarif takes one file: a run of SARIF is about one")
     suppressions = read_suppressions(Path(suppress)) if suppress is not None else ()
@@ -150,7 +151,8 @@ def _found(
         return lint_topology(load_definitions(path, vhost), report)
     file = read_bindings(path, exchange=exchange, vhost=vhost)
     language = dialect or file.dialect or "amqp"
-    return lint_bindings(file.by_consumer(), language, places=file.places)
+    found = lint_bindings(file.by_consumer(), language, places=file.places)
+    return found if exchange is None else [replace(one, vhost=vhost) for one in found]
 
 
 def _tell(shown: Iterable[tuple[str, Finding]]) -> None:

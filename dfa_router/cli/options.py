@@ -8,11 +8,13 @@ from typing import Any
 import click
 
 from dfa_router.build import DEFAULT_CACHE_BYTES
+from dfa_router.errors import OptionError
 from dfa_router.language.dialects import DIALECTS
 
 __all__ = [
     "bindings_dialect_option",
     "cache_bytes_option",
+    "chosen_form",
     "count_option",
     "dialect_option",
     "findings_option",
@@ -61,6 +63,13 @@ def findings_option(command: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         help="How findings are written to stdout; sarif is what GitHub's code scanning takes.",
     )(command)
+
+
+def chosen_form(form: str, *, as_json: bool) -> str:
+    """Return the form of ``--format``, or JSON for ``--json``; raises :class:`OptionError` where they say different things."""
+    if as_json and form == "sarif":
+        raise OptionError("--json is the same as --format json: leave it out, or --format sarif")
+    return "json" if as_json else form
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ import click
 
 import dfa_router
 from dfa_router.cli.exit_codes import ExitCode
-from dfa_router.cli.options import findings_option, json_option
+from dfa_router.cli.options import chosen_form, findings_option, json_option
 from dfa_router.cli.pattern_options import checked_text
 from dfa_router.cli.tables import write_line
 from dfa_router.errors import OptionError
@@ -95,7 +95,7 @@ def permissions(
     """  # noqa: D301 - click wants the control character itself
     if (user is None) != (key is None):
         raise OptionError("--user and --key belong together: give both, or neither")
-    form = "json" if as_json else form
+    form = chosen_form(form, as_json=as_json)
     allowing = no_match == "allow"
     if against is not None:
         if user is not None or form == "sarif":

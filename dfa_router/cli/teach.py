@@ -83,6 +83,10 @@ def teach(
     """  # noqa: D301 - click wants the control character itself
     if (out is None) == (site is None):
         raise OptionError("say where to write: --out FILE for a page, or --site DIR for a site of lessons")
+    if definitions is None and (exchange is not None or vhost != "/"):
+        raise OptionError(
+            "--exchange and --vhost are of a message that --definitions follows: give it, or leave them out"
+        )
     if definitions is None:
         html = page_of(patterns, patterns_from, dialect, keys, cache_bytes)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -207,6 +208,49 @@ def test_a_list_gives_no_orders_to_a_terminal(capsys: pytest.CaptureFixture[str]
         out = asked(capsys, *line)[1]
         assert len(out.splitlines()) == lines, out
         assert all(one.isprintable() for one in out.split("\n")), out
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["lint", "{json}", "--format", "sarif", "--json"], "leave it out, or --format sarif"),
+        (["permissions", "{json}", "--format", "sarif", "--json"], "leave it out, or --format sarif"),
+        (["teach", "--out", "x.html", "--exchange", "e"], "of a message that --definitions follows"),
+        (["teach", "--out", "x.html", "--vhost", "v"], "of a message that --definitions follows"),
+        (["lint", "{csv}"], "below its first line, which names the columns: pattern, destination"),
+        (["lint", "{json}", "--exchange", "e"], "no vhost '/' in {json}; there are 1: 'v'; choose one with --vhost"),
+        (["explain", "{json}", "k", "--exchange", "e"], "there are 1: 'v'; choose one with --vhost"),
+        (["why-not", "{json}", "k", "--exchange", "e"], "there are 1: 'v'; choose one with --vhost"),
+    ],
+)
+def test_what_would_be_passed_over_or_send_one_wrong(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {"json": "defs.json", "csv": "list.csv"}
+    Path("defs.json").write_text('{"vhosts": [{"name": "v"}], "exchanges": []}')
+    Path("list.csv").write_text("stock.#,audit\n")
+    code, out, err = asked(capsys, *(word.format(**files) for word in line))
+    assert (code, out) == (2, "")
+    assert said.format(**files) in " ".join(err.split())
+    assert not Path("x.html").exists()
+
+
+def test_findings_of_an_exchange_have_its_vhost(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    entry: dict[str, Any] = {"vhost": "v", "arguments": {}}
+    to_queue = {"source": "e", "destination": "q", "destination_type": "queue", **entry}
+    document = {
+        "exchanges": [{"name": "e", "type": "topic", **entry}],
+        "queues": [{"name": "q", **entry}],
+        "bindings": [{**to_queue, "routing_key": key} for key in ("a.#", "a.b")],
+    }
+    file = tmp_path / "defs.json"
+    file.write_text(json.dumps(document))
+    told = [
+        [(one["rule"], one["vhost"]) for one in json.loads(asked(capsys, "lint", str(file), *more, "--json")[1])]
+        for more in (["--exchange", "e", "--vhost", "v"], [])
+    ]
+    assert told == [[("covered-binding", "v")]] * 2
 
 
 def test_relation_of_sets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
