@@ -45,11 +45,13 @@ def closed() -> Iterator[Path]:
 
 
 def test_what_may_not_be_looked_at_is_told(closed: Path) -> None:
-    for path in (closed / "log.csv", closed / "*.csv", closed, closed.parent):
+    for path in (closed / "log.csv", closed, closed.parent):
         with as_nobody(), pytest.raises(MessagesError, match=r"closed.*: cannot be read: Permission denied"):
             format_of(str(path))
         with as_nobody(), pytest.raises(MessagesError, match=r"closed.*: cannot be read: Permission denied"):
             format_of(str(path), "csv")
+    with as_nobody(), pytest.raises(MessagesError, match=r"closed.*: cannot be read as csv: .*Permission denied"):
+        plan_log(str(closed / "*.csv"), "csv")
 
 
 def test_a_folder_without_files_is_told_whatever_the_format(tmp_path: Path) -> None:
