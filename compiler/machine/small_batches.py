@@ -79,14 +79,15 @@ class SmallBatchWalker(Walker):
         return self._few
 
     def _run_few(self, few: FewKeys, keys: Keys, count: int) -> SetBatch:
-        tables = self._walk_few(few, keys, count)
-        found = self._answer(few, keys, count, tables)
-        if self._exact is None:
-            return found
-        before = self._exact.answered
-        found = self._exact.put_few(keys, count, found)
-        if isinstance(tables, FoundSets):
-            self._fallbacks -= self._exact.answered - before  # they are counted as found
+        exact, simulated = self._exact, self._fallbacks
+        if exact is None:
+            return self._answer(few, keys, count, self._walk_few(few, keys, count))
+        answered = exact.answered
+        found = self._answer(few, keys, count, self._walk_few(few, keys, count))
+        exact.answered = answered  # those that columns have found are counted with the others now
+        found = exact.put_few(keys, count, found)
+        others = count - (exact.answered - answered)
+        self._fallbacks = min(self._fallbacks, simulated + others)
         return found
 
     def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | FoundSets | None:

@@ -233,6 +233,29 @@ def test_keys_that_are_found_whole_are_not_counted_as_simulated() -> None:
     assert (counters.keys, counters.key_cache_hits, counters.fallbacks) == (4, 2, 2)
 
 
+@pytest.mark.parametrize("pause", [0, 1 << 30])
+def test_keys_that_are_found_whole_are_counted_once_where_an_answer_has_no_room(pause: int) -> None:
+    """Each is matched by sixty patterns with wildcards besides, and the others by two hundred: in all more tags than there is room for."""
+    whole = FEW - 56
+    patterns: list[list[Token]] = []
+    for i in range(FEW):
+        patterns.extend([Wildcard.ONE, b"%d" % i] for _ in range(60 if i < whole else 200))
+    patterns.extend([b"k", b"%d" % i] for i in range(whole))
+    patterns.extend(
+        [b"z", b"%d" % i] for i in range(len(patterns))
+    )  # as sets of fewer than half such patterns are not divided
+    machine = simulated(patterns, bits=False, policy=Policy(exact=True))
+    machine._walkers[0]._pace.pause = pause
+    keys = [b"k.%d" % i for i in range(FEW)]
+    expected = answers(Twin(build_nfa(patterns), b".", 1 << 24), keys)
+    assert sum(len(tags or ()) for tags in expected) > MOST_TAGS
+    for turn in (1, 2):
+        assert listed(machine.match_joined(b"\0".join(keys), len(keys))) == expected
+        counters = machine.stats()
+        assert (counters.keys, counters.key_cache_hits) == (turn * FEW, turn * whole)
+        assert counters.fallbacks == (turn * 56 if pause else 0)
+
+
 def test_single_keys_of_known_ground_are_walked_in_a_pause() -> None:
     machine = simulated([[b"a", Wildcard.ONE], [Wildcard.MANY, b"b"]], bits=True)
     pace = machine._walkers[0]._pace
