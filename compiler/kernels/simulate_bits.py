@@ -19,7 +19,7 @@ from compiler.kernels.unsigned import EIGHT, ONE, ZERO
 from compiler.kernels.words import begins_with
 from compiler.kernels.work import SETS_FOUND, SETS_SHARED, TAGS_WANTED, FoundSets, Work
 
-__all__ = ["simulate_bits"]
+__all__ = ["list_tags", "simulate_bits"]
 
 LOG_WORD, IN_WORD, WORD_BITS = np.uint64(6), np.uint64(63), np.uint64(64)
 """Number b of a row of bits is bit ``b & IN_WORD`` of machine word ``b >> LOG_WORD``."""
@@ -92,14 +92,20 @@ def _put_set(bits: Any, work: Work, key: Unsigned, sets: FoundSets) -> Signed:
 
     Returns -1 if ``sets.tags`` is too short, and writes the length that it needs into ``counts[TAGS_WANTED]``.
     """
-    now, offsets, all_tags = work.lanes, bits.tag_offsets, bits.tags
-    set_end, tags, counts = sets.ends, sets.tags, sets.counts
+    counts = sets.counts
     number = counts[SETS_FOUND]
-    first = np.int64(set_end[number - 1]) if number > 0 else np.int64(0)
-    if first + all_tags.size > tags.size:
-        counts[TAGS_WANTED] = first + all_tags.size
+    first = np.int64(sets.ends[number - 1]) if number > 0 else np.int64(0)
+    if first + bits.tags.size > sets.tags.size:
+        counts[TAGS_WANTED] = first + bits.tags.size
         return -1
-    end = np.uint64(first)
+    return add_found_set(sets, np.int64(list_tags(bits, work, key, sets.tags, np.uint64(first))))
+
+
+@inlined
+def list_tags(bits: Any, work: Any, key: Unsigned, tags: Int32s, first: Unsigned) -> Unsigned:
+    """Write the accept tags of the key whose lanes begin at ``key``, ascending, to ``tags`` from ``first`` on, where all have room; return their end."""
+    now, offsets, all_tags = work.lanes, bits.tag_offsets, bits.tags
+    end = first
     for j in range(np.uint64(bits.ends.size)):
         matched = now[key + j] & bits.ends[j]
         while matched != ZERO:
@@ -109,8 +115,8 @@ def _put_set(bits: Any, work: Work, key: Unsigned, sets: FoundSets) -> Signed:
                 tags[end] = all_tags[i]
                 end += ONE
     if not bits.in_order:
-        _ascend(work.marks, tags, np.uint64(first), end, np.uint64(all_tags.size + 63) >> LOG_WORD)
-    return add_found_set(sets, np.int64(end))
+        _ascend(work.marks, tags, first, end, np.uint64(all_tags.size + 63) >> LOG_WORD)
+    return end
 
 
 @inlined

@@ -2,12 +2,16 @@
 
 Handing a kernel the arrays of the general walk takes longer than walking a key; handing it nine arrays still took 0.4 us. So
 all that is needed to read a key lies in one array, the *frame* (:mod:`compiler.kernels.single_frame`). If a transition is missing, the kernel says so, and the general walk does the key again and builds it. The words of
-a key are counted here only if none was missing. ``python -m benchmarks engine single`` measures this kernel.
+a key are counted here only if none was missing. Where many keys come singly, :mod:`compiler.kernels.single_lost` goes on. ``python -m benchmarks engine single`` measures this kernel.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from compiler.kernels._builtins import Builtin, numbers_at, pointer_of, tuple_item
 from compiler.kernels._jit import array_at, inlined
@@ -51,18 +55,39 @@ from compiler.kernels.transitions import find, mix
 from compiler.kernels.unsigned import FINAL_BIT, LOW_HALF, ONE, STATE_MASK, TWO, UPPER_HALF, ZERO
 from compiler.kernels.words import begins_with, find_symbol, name_word
 
-__all__ = ["make_frame", "match_one"]
+__all__ = [
+    "DOORKEEPER_SHIFT",
+    "FURTHER",
+    "INFO",
+    "KEY_SHIFT",
+    "SHIFT",
+    "STATE_LIMIT",
+    "SYMBOL_BITS",
+    "TRANSITIONS",
+    "make_frame",
+    "match_one",
+    "walk_one",
+]
 
-INFO, TRANSITIONS = range(OWN, OWN + 4, 2)
-"""Slots of a frame that are addresses of arrays; each is followed by the array's size."""
-SHIFT, SYMBOL_BITS, KEY_SHIFT = range(OWN + 4, OWN + 7)
-"""Slots that are numbers."""
+SHIFT, SYMBOL_BITS, KEY_SHIFT, STATE_LIMIT, DOORKEEPER_SHIFT = range(OWN, OWN + 5)
+"""Slots of a frame that are numbers: all that a cache has."""
+INFO, TRANSITIONS = range(OWN + 5, OWN + 9, 2)
+"""Slots that are addresses of arrays; each is followed by the array's size."""
+FURTHER = OWN + 9
+"""The first slot behind these, of a kernel that can more."""
 
 
-def make_frame(program: Program, cache: Cache, exact: Exact | None, key: Bytes) -> Uint64s:
-    """Return the frame for :func:`walk_one`, as :func:`compiler.kernels.single_frame.frame_of` does."""
-    numbers = cache.transition_shift, cache.symbol_bits, cache.key_shift
-    return frame_of(program, cache, exact, key, {"info": np.uint64, "transitions": np.uint64}, numbers)
+def make_frame(
+    program: Program,
+    cache: Cache,
+    exact: Exact | None,
+    key: Bytes,
+    further: Sequence[tuple[npt.NDArray[Any], type]] = (),
+) -> Uint64s:
+    """Return the frame for :func:`walk_one`, as :func:`compiler.kernels.single_frame.frame_of` does, and ``further`` arrays behind that."""
+    numbers = cache.transition_shift, cache.symbol_bits, cache.key_shift, cache.state_limit, cache.doorkeeper_shift
+    own = (cache.info, np.uint64), (cache.transitions, np.uint64), *further
+    return frame_of(program, cache, exact, key, numbers, own)
 
 
 def _match_one(state: Signed, key: Signed) -> Signed:

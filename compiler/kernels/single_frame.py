@@ -1,11 +1,12 @@
 """What kernels for a single key share: the frame that they read from, how a key is cut into words, and how strays are told.
 
 A *frame* is one array of numbers, and of the addresses and sizes of the tables and of the key's buffer. Its first slots are the same for
-a cache and for sealed tables; behind them come those of the kernel's own.
+a cache and for sealed tables; behind them come those of the kernel's own, numbers first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +73,7 @@ __all__ = [
     "next_word",
     "state_of_frame",
     "take_key",
+    "tuple_of",
 ]
 
 SEPARATOR, RESERVED, WORD_SHIFT, WORD_MULTIPLIER, EDGE_SHIFT, EDGE_SYMBOL_BITS, EDGE_KEY_SHIFT = range(7)
@@ -87,7 +89,7 @@ EXACT_SLOTS, EXACT_RECORDS, EXACT_MARKS = range(36, 42, 2)
 """Those of keys that are looked up whole, of no numbers where none are."""
 OWN = 42
 """The first slot of the kernel's own."""
-MOST_SLOTS = 64
+MOST_SLOTS = 128
 """No frame has more."""
 ADDRESS, TEXT, NONE_ITEM, KEPT, _FRAME = range(5)
 """Items of a builtin's state: where its frame is, the type str, None, the answers that are kept, and the frame."""
@@ -125,12 +127,12 @@ def frame_of(
     tables: Cache | Seal,
     exact: Exact | None,
     key: Bytes,
-    own: dict[str, type],
-    numbers: tuple[Signed, ...] = (),
+    numbers: Sequence[Signed],
+    own: Sequence[tuple[npt.NDArray[Any], type]],
 ) -> Uint64s:
     """Return a frame; keys will be put into the buffer ``key``, with PADDING behind them.
 
-    The kernel's own slots are the arrays of the tables that ``own`` names, with the types of their numbers, and then ``numbers``. The
+    The kernel's own slots are ``numbers``, and then arrays, each with the type of its numbers. The
     frame does not keep the arrays alive: the caller must, as long as it uses the frame. A new frame is needed when an array
     of a cache is replaced by a larger one. A cache that is cleared keeps its arrays.
     """
@@ -140,17 +142,21 @@ def frame_of(
     states = tables.filters, tables.meta, tables.set_end, tables.tags, tables.state_end, tables.members
     arrays: list[npt.NDArray[Any]] = [key, *words, *states, program.nodes, program.labels, program.edges]
     arrays += exact or NO_EXACT
-    arrays += [getattr(tables, name) for name in own]
-    for array, kind in zip(
-        arrays, (*KINDS, *own.values()), strict=True
-    ):  # kernels get addresses, and would read anything
-        assert array.dtype == kind
-        assert array.flags.c_contiguous
-    places = [number for array in arrays for number in (array.ctypes.data, len(array))]
     first = program.separator, reserved, program.word_shift, program.word_multiplier, *edges
-    frame = np.array([*first, 0, 0, 0, *places, *numbers], np.uint64)
+    shared = _places(zip(arrays, KINDS, strict=True))
+    frame = np.array([*first, 0, 0, 0, *shared, *numbers, *_places(own)], np.uint64)
     assert len(frame) <= MOST_SLOTS
     return frame
+
+
+def _places(arrays: Iterable[tuple[npt.NDArray[Any], type]]) -> list[int]:
+    """Return the address and the size of each array, which has the type of numbers that is beside it."""
+    places = []
+    for array, kind in arrays:  # kernels get addresses, and would read anything
+        assert array.dtype == kind
+        assert array.flags.c_contiguous
+        places += [array.ctypes.data, len(array)]
+    return places
 
 
 def state_of_frame(frame: Uint64s, room: int) -> tuple[object, ...]:
@@ -214,11 +220,7 @@ def answer_of(state: Signed, frame: Uint64s, accept: Signed) -> Signed:
             new_reference(answer)
             release(name)
             return answer
-    answer = make_tuple(count)
-    i = 0
-    while answer != 0 and i < count:
-        answer = put(answer, i, np.int64(tags[begin + i]))
-        i += 1
+    answer = tuple_of(tags, begin, count)
     if name != 0:
         room, size = np.int64(frame[ROOM]), SET_BYTES + TAG_BYTES * count
         if answer != 0 and size <= room:
@@ -232,6 +234,17 @@ def answer_of(state: Signed, frame: Uint64s, accept: Signed) -> Signed:
                 else:
                     clear_error()
         release(name)
+    return answer
+
+
+@inlined
+def tuple_of(tags: Int32s, begin: Signed, count: Signed) -> Signed:
+    """Return ``count`` tags from ``begin`` on as a tuple of Python; 0 where there is no memory for it."""
+    answer: Signed = make_tuple(count)
+    i = 0
+    while answer != 0 and i < count:
+        answer = put(answer, i, np.int64(tags[begin + i]))
+        i += 1
     return answer
 
 

@@ -52,7 +52,8 @@ class _Starts(NamedTuple):
 
 def make_frame(program: Program, seal: Seal, exact: Exact | None, key: Bytes) -> Uint64s:
     """Return the frame for :func:`walk_one_sealed`, as :func:`compiler.kernels.single_frame.frame_of` does."""
-    return frame_of(program, seal, exact, key, {"records": np.uint64, "starts": np.uint64, "before": np.int32})
+    own = (seal.records, np.uint64), (seal.starts, np.uint64), (seal.before, np.int32)
+    return frame_of(program, seal, exact, key, (), own)
 
 
 def _match_one_sealed(state: Signed, key: Signed) -> Signed:

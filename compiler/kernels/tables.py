@@ -90,6 +90,12 @@ COUNTS = [WORDS, MISSES, BUILDS, KEY_CACHE_HITS]
 META = 22
 """The length of ``Cache.meta``."""
 
+# --- Counts of keys that are matched a few at a time (compiler.machine.pace) -------------------------------------------------
+
+PAUSED, UNJUDGED, SIMULATED, CACHELESS = range(4)
+"""Keys still to simulate before the DFA is tried again; keys that may need what is missing before it is judged, one more being left to
+Python; keys that were simulated singly; and 1 where there is no cache."""
+
 # --- What a kernel returns when it stops -----------------------------------------------------------------------------------
 
 DONE = 0
@@ -99,8 +105,9 @@ GROW_STATES, GROW_MEMBERS, GROW_SETS, GROW_TAGS, GROW_TRANSITIONS, GROW_FILTERS 
 return minus this number."""
 LOST = -2
 """In place of the set number of a key that a walk could not answer; -1 is a null key's."""
-MISSING = -1
-"""In place of the accept set of a single key: a transition is missing. What is below stands for the record of a key that was found whole."""
+MISSING, LISTED = -1, 0
+"""In place of the accept set of a single key: a transition is missing; or its accept tags are in ``Work.tags``, as it was simulated. What is
+below stands for the record of a key that was found whole."""
 
 # --- Sizes -----------------------------------------------------------------------------------------------------------------
 

@@ -18,10 +18,12 @@ from compiler.kernels.tables import (
     MISSES,
     SEEN,
     SETS,
+    SIMULATED,
     START,
     STATES,
     TAGS,
     TRANSITIONS,
+    UNJUDGED,
     WORDS,
     Cache,
 )
@@ -35,6 +37,7 @@ from compiler.machine.growing import grown
 from compiler.machine.key_cache import KeyCache
 from compiler.machine.key_sample import KeySample
 from compiler.machine.key_store import KeyStore
+from compiler.machine.lost_keys import LostKeys
 from compiler.machine.parts import Parts
 from compiler.machine.policy import Policy
 from compiler.machine.seals import make_seal
@@ -89,7 +92,7 @@ class BoundedCache:
         cache = self._cache
         if cache is None:
             return CacheStats(
-                capacity=self._capacity, keys=self._keys, fallbacks=self._fallbacks, key_cache_hits=self._found
+                capacity=self._capacity, keys=self._keys, fallbacks=self._simulated, key_cache_hits=self._found
             )
         meta = cache.meta
         # In this order: another thread may be counting, which adds words before those that were misses.
@@ -107,7 +110,7 @@ class BoundedCache:
             misses=misses,
             clears=self._clears,
             closed=int(meta[CLOSED]),
-            fallbacks=self._fallbacks,
+            fallbacks=self._simulated,
             key_cache_hits=int(meta[KEY_CACHE_HITS]) + self._found,
         )
 
@@ -130,6 +133,7 @@ class BoundedCache:
         self._key_cache.drop()
         self._key_store = self._new_store(capacity)
         self._single.bound(self._answer_bytes)
+        self._lost.drop()
         self._dense_rows.note(0, built=True)
         if self._cache is None or nbytes(self._cache) > capacity:
             self._start_over()
@@ -143,6 +147,7 @@ class BoundedCache:
         """Begin a call that changes the cache."""
         if self._midway:
             self._start_over()
+        self._pace.counts[UNJUDGED] = 0
         self._midway = True
 
     def _start_over(self) -> None:
@@ -157,6 +162,7 @@ class BoundedCache:
         self._key_cache.drop()
         self._key_store = self._new_store(self._capacity)
         self._single = SingleKeys(self._program, self._exact_keys, self._answer_bytes)
+        self._lost = LostKeys(self._program, self._bits, self._work, divided=self._exact is not None)
         self._words_at_clear = int(cache.meta[WORDS])
         self._closing = Closing()
         self._cache = cache if nbytes(cache) <= self._capacity and self._policy.simulate is not True else None
@@ -183,6 +189,7 @@ class BoundedCache:
             return self._grow(cache, table)
         self._cache = larger
         self._single.drop()
+        self._lost.drop()
         return True
 
     def _clear(self, cache: Cache) -> None:
@@ -201,6 +208,7 @@ class BoundedCache:
         self._key_cache.forget()
         self._key_store.drop()
         self._single.drop()
+        self._lost.drop()
         self._words_at_clear = int(cache.meta[WORDS])
         self._closing = Closing()
         self._clears += 1
@@ -234,6 +242,11 @@ class BoundedCache:
     def _found(self) -> int:
         """The keys that patterns without wildcards spell, and that were answered by looking them up."""
         return 0 if self._exact is None else self._exact.answered
+
+    @property
+    def _simulated(self) -> int:
+        """The keys that were simulated, from their first word on or from a later one."""
+        return self._fallbacks + int(self._pace.counts[SIMULATED])
 
     @property
     def live_positions(self) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from compiler.kernels.tables import STATES, Cache, Keys, Program, frozen, frozen_cache
+from compiler.kernels.tables import BUILDS, STATES, Cache, Keys, Program, frozen, frozen_cache
 from compiler.kernels.work import Work
 from compiler.mappings import zeros
 
@@ -35,7 +35,7 @@ class DenseRows:
         self._bits = max(1, (len(program.word_offsets) - 1).bit_length())
         """A row has 2 to this power successors: room for every literal word and for all others."""
         self._rows: npt.NDArray[np.uint32] | None = None
-        self._keys = self.wanted = 0
+        self._keys = self.wanted = self._builds = 0
 
     @property
     def nbytes(self) -> int:
@@ -48,7 +48,13 @@ class DenseRows:
         return self._rows is not None or self._keys >= max(QUIET_KEYS, self.wanted // BYTES_PER_KEY)
 
     def fitting(self, cache: Cache, room: int) -> int:
-        """Return the bytes that rows would take; 0 where they would not lie near the processor, or not fit into ``room`` bytes."""
+        """Return the bytes that rows would take; 0 where they would not lie near the processor, or not fit into ``room`` bytes.
+
+        Rows are dropped if single keys or small batches have built something since.
+        """
+        if cache.meta[BUILDS] != self._builds:
+            self._builds = int(cache.meta[BUILDS])
+            self.note(0, built=True)
         self.wanted = int(cache.meta[STATES]) << self._bits + 2
         return self.wanted if self.wanted <= min(self._most_bytes, room) else 0
 

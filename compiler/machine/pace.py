@@ -17,9 +17,14 @@ Counting instead of timing makes the choice, and with it the counters, the same 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-__all__ = ["Pace"]
+import numpy as np
+
+from compiler.kernels.tables import PAUSED, UNJUDGED, Int64s
+
+__all__ = ["Counted", "Pace"]
 
 SHORTEST, LONGEST = 16, 1 << 18
 """Keys of a stretch: the first is as short as possible, and each that the DFA wins doubles the next."""
@@ -58,6 +63,16 @@ only if it cost so many times as much as simulating; and it is tried again soone
 knows its states. Whether it learns is not asked: it has had the time to."""
 
 
+class Counted(NamedTuple):
+    """What a walker had counted at some time."""
+
+    keys: int
+    words: int
+    builds: int
+    hits: int
+    """The keys that were found whole, of which no words were read."""
+
+
 @dataclass(slots=True)
 class Pace:
     """The state of the comparison; it goes on from batch to batch.
@@ -76,8 +91,10 @@ class Pace:
     """Machine words of the bit-parallel simulation, or None where the set is too large for it."""
     stretch: int = SHORTEST
     """Keys to walk before the next comparison."""
-    pause: int = 0
-    """Keys still to simulate before the DFA is tried again."""
+    counts: Int64s = field(default_factory=lambda: np.zeros(4, np.int64))
+    """What kernels for single keys count, too (PAUSED and those beside it)."""
+    begun: Counted = Counted(0, 0, 0, 0)
+    """What was counted when the present stretch of single keys and small batches began."""
     lesson: int = LESSON
     patience: int = FIRST_PAUSE
     """The next pause, in times of the trial before it."""
@@ -91,6 +108,34 @@ class Pace:
     def __post_init__(self) -> None:
         if self.lanes is None:
             self.lesson, self.patience = ACTIVE_LESSON, ACTIVE_PAUSE
+
+    @property
+    def pause(self) -> int:
+        """Keys still to simulate before the DFA is tried again."""
+        return int(self.counts[PAUSED])
+
+    @pause.setter
+    def pause(self, keys: int) -> None:
+        self.counts[PAUSED] = keys
+
+    def simulate(self, keys: int) -> None:
+        """Take note of a few keys that were simulated."""
+        self.counts[PAUSED] = max(0, self.pause - keys)
+        self.counts[UNJUDGED] = 0
+
+    def take(self, keys: int, before: Counted, now: Counted, *, members: float, judged: bool) -> None:
+        """Take note of a few keys that were walked: they are compared when a stretch of such has gone by.
+
+        What tables alone have answered meanwhile is compared with them; ``members`` is as in :meth:`compare`. Nothing is where they are not ``judged``.
+        """
+        left = int(self.counts[UNJUDGED])
+        if not left:
+            left, self.begun = self.stretch, before
+        self.counts[UNJUDGED] = max(0, left - keys)
+        if left <= keys:
+            walked, words, builds, hits = (a - b for a, b in zip(now, self.begun, strict=True))
+            if judged and (builds or self.builds):
+                self.compare(keys=walked, words=words, builds=builds, members=members, hits=hits)
 
     def compare(
         self, *, keys: int, words: int, builds: int, members: float, hits: int = 0, fresh: int | None = None

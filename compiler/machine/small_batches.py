@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, ROW, WORDS, Cache, Int64s, Keys
+from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, KEY_CACHE_HITS, ROW, WORDS, Cache, Int64s, Keys
 from compiler.kernels.work import FoundSets
 from compiler.machine.collector import Collector
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import NO_KEY_TABLE
+from compiler.machine.pace import Counted
 from compiler.machine.progress import Progress
 from compiler.machine.walker import Walker, only_answer
 from compiler.values import Int32s, Lent, Memory, SetBatch
@@ -32,6 +33,8 @@ class SmallBatchWalker(Walker):
     def match(self, key: str | bytes) -> tuple[int, ...] | None:
         """Return the accept tags of a key, ascending; None for one that must go the way of columns, or is wrong."""
         tags = self.find(key)
+        if tags is None:
+            tags = self._find_lost(key)
         if tags is not None:
             return tags
         try:
@@ -40,6 +43,16 @@ class SmallBatchWalker(Walker):
             return None
         found = self.run_joined(joined, 1)
         return None if found is None else only_answer(found)
+
+    def _find_lost(self, key: str | bytes) -> tuple[int, ...] | None:
+        """Build what is missing for a key, or simulate it, in one call of a kernel; None for one that must go another way."""
+        cache, lost = self._cache, self._lost
+        if cache is not lost.cache:
+            lost.prepare(cache, self._pace.counts)
+        tags = lost.find(key)
+        if tags is not None:
+            self._keys += 1
+        return tags
 
     def run_joined(self, joined: bytes, count: int) -> SetBatch | None:
         """Match ``count`` keys that are joined by NUL bytes; None where they must go another way."""
@@ -58,9 +71,9 @@ class SmallBatchWalker(Walker):
             return False
         self._midway = True
         meta, most = self._cache.meta, len(self._cache.set_end) - 1
-        words, builds = int(meta[WORDS]), int(meta[BUILDS])
+        before = self._counted(meta)
         walked, left = use(Lent((self._program, self._cache, self._work), most, self._numbering))
-        self._count_walked(meta, walked, words, builds)
+        self._count_walked(meta, walked, before)
         found = self._finished(ids[:left].copy(), keys) if left else True
         self._midway = False
         return found
@@ -98,21 +111,21 @@ class SmallBatchWalker(Walker):
             self._keys += count
             return self._simulation.few(few, keys, count)
         meta = cache.meta
-        words, builds = int(meta[WORDS]), int(meta[BUILDS])
+        before = self._counted(meta)
         where = keys, 0, count, BLOCK, 0, few.ids, NO_KEY_TABLE
         status = few.walk(self._program, cache, self._work, *where)
-        self._count_walked(meta, count, words, builds)
+        self._count_walked(meta, count, before)
         return cache if status == DONE and not meta[DEFERRED] else None
 
-    def _count_walked(self, meta: Int64s, count: int, words: int, builds: int) -> None:
-        """Count keys that were walked; before, so many ``words`` had been read, and transitions built."""
+    def _counted(self, meta: Int64s) -> Counted:
+        """Return what was counted so far."""
+        return Counted(self._keys, int(meta[WORDS]), int(meta[BUILDS]), int(meta[KEY_CACHE_HITS]))
+
+    def _count_walked(self, meta: Int64s, count: int, before: Counted) -> None:
+        """Count keys that were walked; ``before`` them so much had been counted."""
         self._keys += count
-        built = int(meta[BUILDS]) - builds
-        if built:
-            self._dense_rows.note(0, built=True)
-        if (built or self._pace.builds) and self._policy.simulate is None:
-            words = int(meta[WORDS]) - words
-            self._pace.compare(keys=count, words=words, builds=built, members=self.live_positions)
+        judged = self._policy.simulate is None
+        self._pace.take(count, before, self._counted(meta), members=self.live_positions, judged=judged)
 
     def _answer(self, few: FewKeys, keys: Keys, count: int, tables: Cache | Seal | FoundSets | None) -> SetBatch:
         """Return the answer for keys that these tables have answered, or go on where it has no room, or some keys are left."""
@@ -122,7 +135,7 @@ class SmallBatchWalker(Walker):
                 found = self._finished(few.ids[:count].copy(), keys, walked=False)
             else:
                 self._fallbacks += count
-                self._pace.pause = max(0, self._pace.pause - count)
+                self._pace.simulate(count)
         elif found is None:
             sealed = tables is not None and tables is not self._cache
             del tables  # which may be replaced while walking goes on, and are not held then

@@ -67,7 +67,7 @@ const Machine = (() => {
       this.capacity = capacity;
       this.nfa = Automaton.buildNfa(patterns.map((pattern) => Language.tokens(pattern, dialect)), dialect.reserved ?? "");
       this.pace = new Pace(lanesOf(this.nfa));
-      this.keys = this.clears = this.fallbacks = this.wordsAtClear = 0;
+      this.keys = this.clears = this.fallbacks = this.wordsAtClear = this.unjudged = 0;
       this.keyTable = 0;
       const tables = new CacheTables(CacheTables.program(this.nfa), capacity);
       this.cache = tables.nbytes <= capacity ? tables : null;
@@ -136,25 +136,27 @@ const Machine = (() => {
     /** Walk and build as a small batch does; where a table is full, go on as any batch. */
     #build(told, root) {
       if (this.pace.pause) return this.#pause(told, root);
-      const { cache } = this, counts = { ...cache.counts }, full = this.#walk(told, root);
-      if (cache.counts.builds > counts.builds || this.pace.builds) this.#compare(counts);
+      const { cache } = this, counts = { keys: this.keys - 1, ...cache.counts }, full = this.#walk(told, root);
+      if (!this.unjudged) [this.unjudged, this.begun] = [this.pace.stretch, counts];
+      if (--this.unjudged === 0 && (cache.counts.builds > this.begun.builds || this.pace.builds)) this.#compare(this.begun);
       return full ? this.#run(told, root) : undefined;
     }
 
     #pause(told, root) {
       this.pace.pause--;
+      this.unjudged = 0;
       this.#simulate(told, root);
     }
 
-    /** What walking a key has cost since the cache counted this. */
-    #compare({ words, builds }) {
+    /** What walking has cost since so much had been counted. */
+    #compare({ keys, words, builds }) {
       const { cache } = this;
-      this.pace.compare(1, cache.counts.words - words, cache.counts.builds - builds, cache.members / (cache.states.length + 1));
+      this.pace.compare(this.keys - keys, cache.counts.words - words, cache.counts.builds - builds, cache.members / (cache.states.length + 1));
     }
 
     /** Walk and build: again from the beginning whenever a table had to grow, and from nothing where it could not. */
     #run(told, root) {
-      const { cache } = this, counts = { ...cache.counts };
+      const { cache } = this, counts = { keys: this.keys - 1, ...cache.counts };
       let unpaid = 0, block = 128, fullAt = -1;
       while (true) {
         if (unpaid >= UNPAID_CLEARS) return this.#simulate(told, root);
