@@ -59,6 +59,7 @@ def compile_kernels() -> None:
     _compile_relay(column)
     _compile_criteria()
     _compile_remembered()
+    _compile_lost()
     for nfa in (small, large):
         machine = LazyDfa(nfa, b".", 1 << 20)
         machine.match_batch([column])
@@ -75,6 +76,12 @@ def _compile_remembered() -> None:
     from compiler.kernels.remembered import ask_remembered
 
     ask_remembered.make(({}, str, (), "key"), "match")("word1.x")
+
+
+def _compile_lost() -> None:
+    from compiler.kernels.single_lost import match_lost
+
+    match_lost.make((), "find")  # not called, as nobody has lost a key
 
 
 def _compile_exact(nfa: Nfa, column: KeyColumn) -> None:

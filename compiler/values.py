@@ -6,6 +6,7 @@ that know nothing of automata.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from itertools import pairwise
@@ -14,7 +15,18 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FEW", "FEW_BYTES", "CacheStats", "Int32s", "KeyColumn", "Lent", "Memory", "SetBatch", "key_by_key"]
+__all__ = [
+    "FEW",
+    "FEW_BYTES",
+    "AtOnce",
+    "CacheStats",
+    "Int32s",
+    "KeyColumn",
+    "Lent",
+    "Memory",
+    "SetBatch",
+    "key_by_key",
+]
 
 Int32s = npt.NDArray[np.int32]
 
@@ -61,6 +73,17 @@ class SetBatch(NamedTuple):
     """Set s is ``positions[offsets[s]:offsets[s + 1]]``. Equal sets may occur more than once."""
     positions: Int32s
     """Positions of matching bindings, ascending within a set. They are the automaton's accept tags: pattern i has tag i."""
+
+
+class AtOnce(NamedTuple):
+    """What a single key may be asked of while nothing is lent: see :mod:`compiler.kernels.remembered`."""
+
+    loans: dict[int, Any]
+    """What is lent now."""
+    finders: list[Callable[[str | bytes], tuple[int, ...] | None] | None]
+    """Three functions in C's terms, or None in their places, from a key to its accept tags, or to None."""
+    counts: array[int]
+    """How many keys each of them has answered so, which others count."""
 
 
 class Lent(NamedTuple):

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import inspect
 import sys
+from array import array
 from collections.abc import Callable, Sequence
+from ctypes import c_void_p
 from typing import Any, Final
 
 from compiler.prepare import jit_enabled
 from dfa_router.engines.automaton import Automaton
 from dfa_router.engines.live import LiveMatcher
-from dfa_router.engines.protocol import Matcher, TextMatcher
+from dfa_router.engines.protocol import Matcher, ReadyMatcher, TextMatcher
 from dfa_router.key_bytes import key_bytes
 from dfa_router.language.bindings import Binding
 from dfa_router.storage.flat_bindings import flat
@@ -46,7 +48,7 @@ class SingleAnswers:
         self._text = matcher if isinstance(matcher, TextMatcher) else None
         self.recent: dict[str | bytes, tuple[str, ...]] = {}
         """The last answers."""
-        self._left = _RECENT_NAMES
+        self._left = array("q", [_RECENT_NAMES])
         """How many more destinations may be remembered, about: threads that answer at once may each take the same ones."""
         self._remembers = remembers and _MIXED
 
@@ -57,7 +59,7 @@ class SingleAnswers:
         )
         if isinstance(self._matcher, LiveMatcher):
             bindings = None  # another thread may have added some since the matcher was asked for its state
-        return {**self.__dict__, "bindings": bindings, "recent": {}, "_left": _RECENT_NAMES}
+        return {**self.__dict__, "bindings": bindings, "recent": {}, "_left": array("q", [_RECENT_NAMES])}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -76,12 +78,12 @@ class SingleAnswers:
             answer = (self.bindings[positions[0]].destination,) if positions else ()
         if self._remembers and len(key) <= _RECENT_BYTES and len(answer) <= _RECENT_NAMES:
             recent = self.recent
-            left = self._left - len(answer)
+            left = self._left[0] - len(answer)
             if left < 0 or len(recent) >= _RECENT:
                 recent.clear()  # as the automaton's cache is: there is no order to keep and nothing to lock
                 left = _RECENT_NAMES - len(answer)
             recent[key] = answer
-            self._left = left
+            self._left[0] = left
         return answer
 
     def function(self, method: Callable[..., Any]) -> Callable[..., tuple[str, ...]] | None:
@@ -118,4 +120,16 @@ class _State(tuple[Any, ...]):
 
 def _state_of(answers: SingleAnswers) -> _State:
     """Return the state of a function that has these answers. One that is pickled becomes the method of the same name again."""
-    return _State((answers.recent, answers.match, LEFT, sys.intern("key")))
+    from compiler.kernels.remembered import TYPE  # as late as all kernels
+
+    state = answers.recent, answers.match, LEFT, sys.intern("key")
+    matcher, bindings = answers._matcher, answers.bindings  # noqa: SLF001 - of this module
+    at_once = matcher.answer_at_once() if isinstance(matcher, ReadyMatcher) else None
+    # Bindings in another form are decoded one by one.
+    if at_once is None or type(bindings) is not tuple or c_void_p.from_address(id("") + TYPE).value != id(str):
+        return _State(state)
+    loans, finders, counts = at_once
+    left = answers._left  # noqa: SLF001
+    places = counts.buffer_info()[0], left.buffer_info()[0]
+    ready = loans, finders, places[0], bindings, None, str, bytes, places[1], _RECENT, _RECENT_BYTES, _RECENT_NAMES
+    return _State((*state, *ready, counts, left))  # the last two are what the addresses are of

@@ -27,14 +27,23 @@ __all__ = [
     "bytes_of",
     "call",
     "call_with_one",
+    "clear_dictionary",
     "clear_error",
     "copy_bytes",
     "dictionary_item",
+    "dictionary_keys",
+    "dictionary_size",
+    "disable_garbage",
+    "enable_garbage",
     "error_is_one_of",
     "is_instance",
+    "length_of",
+    "list_item",
+    "make_dictionary",
     "make_number",
     "make_tuple",
     "new_reference",
+    "number_of",
     "numbers_at",
     "pointer_at",
     "pointer_of",
@@ -43,6 +52,7 @@ __all__ = [
     "set_tuple_item",
     "size_of_bytes",
     "take_utf8",
+    "tuple_from_list",
     "tuple_item",
     "tuple_size",
     "which_error",
@@ -63,15 +73,26 @@ def _c(name: str, result: Any, *arguments: Any) -> Any:
 bytes_of = _c("PyBytes_AsString", POINTER, POINTER)
 call = _c("PyObject_Vectorcall", POINTER, POINTER, POINTER, POINTER, POINTER)
 call_with_one = _c("PyObject_CallOneArg", POINTER, POINTER, POINTER)
+clear_dictionary = _c("PyDict_Clear", types.void, POINTER)
 clear_error = _c("PyErr_Clear", types.void)
 copy_bytes = _c("memcpy", POINTER, POINTER, POINTER, POINTER)
 dictionary_item = _c("PyDict_GetItemWithError", POINTER, POINTER, POINTER)
 """The reference is borrowed: nothing may be called before it has become a new one."""
+dictionary_keys = _c("PyDict_Keys", POINTER, POINTER)
+dictionary_size = _c("PyDict_Size", POINTER, POINTER)
+disable_garbage = _c("PyGC_Disable", _INT)
+"""Returns whether garbage was collected now and then before."""
+enable_garbage = _c("PyGC_Enable", _INT)
 error_is_one_of = _c("PyErr_ExceptionMatches", _INT, POINTER)
 is_instance = _c("PyObject_IsInstance", _INT, POINTER, POINTER)
+length_of = _c("PyObject_Size", POINTER, POINTER)
+list_item = _c("PyList_GetItem", POINTER, POINTER, POINTER)
+"""The reference is borrowed."""
+make_dictionary = _c("PyDict_New", POINTER)
 make_number = _c("PyLong_FromSsize_t", POINTER, POINTER)
 make_tuple = _c("PyTuple_New", POINTER, POINTER)
 new_reference = _c("Py_IncRef", types.void, POINTER)
+number_of = _c("PyLong_AsSsize_t", POINTER, POINTER)
 pointer_of = _c("PyLong_AsVoidPtr", POINTER, POINTER)
 release = _c("Py_DecRef", types.void, POINTER)
 set_dictionary_item = _c("PyDict_SetItem", _INT, POINTER, POINTER, POINTER)
@@ -79,6 +100,7 @@ set_tuple_item = _c("PyTuple_SetItem", _INT, POINTER, POINTER, POINTER)
 """It takes the reference of the item over."""
 size_of_bytes = _c("PyBytes_Size", POINTER, POINTER)
 take_utf8 = _c("PyUnicode_AsUTF8AndSize", POINTER, POINTER, POINTER)
+tuple_from_list = _c("PyList_AsTuple", POINTER, POINTER)
 tuple_item = _c("PyTuple_GetItem", POINTER, POINTER, POINTER)
 """The reference is borrowed."""
 tuple_size = _c("PyTuple_Size", POINTER, POINTER)

@@ -6,7 +6,7 @@ a cache and for sealed tables; behind them come those of the kernel's own, numbe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +71,7 @@ __all__ = [
     "frame_of",
     "is_stray",
     "next_word",
+    "put_arrays",
     "state_of_frame",
     "take_key",
     "tuple_of",
@@ -147,6 +148,12 @@ def frame_of(
     frame = np.array([*first, 0, 0, 0, *shared, *numbers, *_places(own)], np.uint64)
     assert len(frame) <= MOST_SLOTS
     return frame
+
+
+def put_arrays(frame: Uint64s, arrays: Mapping[int, tuple[npt.NDArray[Any], type]]) -> None:
+    """Put arrays, each with the type of its numbers, into slots of a frame that has had others there."""
+    for slot, array in arrays.items():
+        frame[slot : slot + 2] = _places([array])
 
 
 def _places(arrays: Iterable[tuple[npt.NDArray[Any], type]]) -> list[int]:

@@ -30,6 +30,7 @@ from compiler.kernels.single import (
     SYMBOL_BITS,
     TRANSITIONS,
     make_frame,
+    renewed,
 )
 from compiler.kernels.single_frame import (
     ADDRESS,
@@ -56,17 +57,26 @@ from compiler.kernels.single_frame import (
     WORD_TABLE,
     answer_of,
     next_word,
+    put_arrays,
     take_key,
     tuple_of,
 )
-from compiler.kernels.single_simulated import MOST_MEMBERS, Bits, Scratch, Steps, Words, copy_set, simulate_as_bits, simulate_one, symbol_of
-from compiler.kernels.store_tables import Exact
+from compiler.kernels.single_simulated import (
+    MOST_MEMBERS,
+    Bits,
+    Scratch,
+    Steps,
+    Words,
+    copy_set,
+    simulate_as_bits,
+    simulate_one,
+    symbol_of,
+)
 from compiler.kernels.strays import children_if_stray, keep_stray
 from compiler.kernels.tables import (
     CACHELESS,
     CLOSED,
     DONE,
-    UNJUDGED,
     LISTED,
     MISSES,
     MISSING,
@@ -76,6 +86,7 @@ from compiler.kernels.tables import (
     START,
     START_RESERVED,
     STATES,
+    UNJUDGED,
     WORDS,
     Bytes,
     Cache,
@@ -91,7 +102,7 @@ from compiler.kernels.unsigned import FINAL_BIT, LOW_HALF, ONE, STATE_MASK, TWO,
 from compiler.kernels.words import begins_with
 from compiler.kernels.work import TAG_COUNT, Work
 
-__all__ = ["make_lost_frame", "match_lost"]
+__all__ = ["make_lost_frame", "match_lost", "renewed_lost"]
 
 (
     STATE_SLOTS, SET_SLOTS, DOORKEEPER, TAG_OFFSETS, PATTERN_TAGS,
@@ -139,6 +150,18 @@ def make_lost_frame(
     )
 
 
+def renewed_lost(frame: Uint64s, cache: Cache) -> Uint64s:
+    """Do as :func:`compiler.kernels.single.renewed` for a frame of :func:`make_lost_frame`."""
+    frame = renewed(frame, cache)
+    arrays = {
+        STATE_SLOTS: (cache.state_slots, np.uint64),
+        SET_SLOTS: (cache.set_slots, np.uint64),
+        DOORKEEPER: (cache.doorkeeper, np.uint64),
+    }
+    put_arrays(frame, arrays)
+    return frame
+
+
 def _match_lost(state: Signed, key: Signed) -> Signed:
     """Do as :func:`compiler.kernels.single.match_one` for a key for which that has returned None; return None where Python has to see to it."""
     frame: Uint64s = numbers_at(pointer_of(tuple_item(state, ADDRESS)), MOST_SLOTS)
@@ -161,7 +184,7 @@ def _read(frame: Uint64s, length: Signed) -> Signed:
     data, end = array_at(frame, KEY, np.uint8), np.uint64(length)
     meta: Int64s = array_at(frame, META, np.int64)
     counts: Int64s = array_at(frame, FEW_COUNTS, np.int64)
-    steps = Steps(
+    steps: Any = Steps(
         array_at(frame, NODES, np.uint64),
         array_at(frame, LABELS, np.int32),
         array_at(frame, TAG_OFFSETS, np.int32),
@@ -171,7 +194,7 @@ def _read(frame: Uint64s, length: Signed) -> Signed:
         np.int64(frame[EDGE_SYMBOL_BITS]),
         np.int64(frame[EDGE_KEY_SHIFT]),
     )
-    scratch = Scratch(
+    scratch: Any = Scratch(
         array_at(frame, LOOPS, np.int32),
         array_at(frame, ENTERED, np.int32),
         array_at(frame, EPSILON, np.int32),
@@ -242,7 +265,7 @@ def _read(frame: Uint64s, length: Signed) -> Signed:
         begun = mask
         length, mask = next_word(data, at, end, mask, words.separator)
         symbol = symbol_of(words, data, at, length)
-        number = state & STATE_MASK
+        number: Unsigned = state & STATE_MASK
         read += ONE
         target = default = info[TWO * number] & LOW_HALF
         passes = may_be_literal(cache.filters, info[TWO * number + ONE], symbol)
@@ -264,7 +287,9 @@ def _read(frame: Uint64s, length: Signed) -> Signed:
                 missed += ONE
                 if is_rare(cache, mixed, meta, number >= states):
                     copy_set(cache.members, first, last, before)
-                    if not simulate_one(steps, scratch, words, before, last - first, np.int64(-1), data, at, end, begun):
+                    if not simulate_one(
+                        steps, scratch, words, before, last - first, np.int64(-1), data, at, end, begun
+                    ):
                         return MISSING
                     counts[SIMULATED] += 1
                     state = ZERO

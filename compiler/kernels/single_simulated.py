@@ -20,7 +20,17 @@ from compiler.kernels.unsigned import EIGHT, ONE, ZERO
 from compiler.kernels.words import find_symbol, name_word
 from compiler.kernels.work import ENTERED_COUNT, FINAL_FLAG, LOOP_COUNT, MEMBER_COUNT, TAG_COUNT
 
-__all__ = ["MOST_MEMBERS", "Bits", "Scratch", "Steps", "Words", "copy_set", "simulate_as_bits", "simulate_one", "symbol_of"]
+__all__ = [
+    "MOST_MEMBERS",
+    "Bits",
+    "Scratch",
+    "Steps",
+    "Words",
+    "copy_set",
+    "simulate_as_bits",
+    "simulate_one",
+    "symbol_of",
+]
 
 MOST_MEMBERS = 1024
 """The largest set that a single key is read in with the interpreter's lock kept: a word takes some 20 us. Beyond that, the way of small batches is not what takes the time."""
@@ -78,8 +88,8 @@ class Bits(NamedTuple):
 
 @kernel
 def simulate_one(
-    program: Steps,
-    work: Scratch,
+    program: Any,
+    work: Any,
     words: Words,
     before: Int32s,
     size: Signed,
@@ -89,7 +99,7 @@ def simulate_one(
     end: Unsigned,
     mask: Unsigned,
 ) -> bool:
-    """Leave the accept tags of a key in ``work.tags``; return False for a set that is too large.
+    """Leave the accept tags of a key in ``work.tags``; return False for a set that is too large. ``program`` are Steps, and ``work`` is a Scratch.
 
     A word begins at ``at``, in front of which the set is ``before[:size]``; or, with a ``root`` that is not negative, the whole key is to be read from there.
     """
@@ -116,9 +126,7 @@ def simulate_one(
 
 
 @kernel
-def simulate_as_bits(
-    bits: Bits, work: Scratch, words: Words, reserved: bool, data: Bytes, end: Unsigned
-) -> None:
+def simulate_as_bits(bits: Bits, work: Scratch, words: Words, reserved: bool, data: Bytes, end: Unsigned) -> None:
     """Do as :func:`simulate_one` for a whole key, which begins with the ``reserved`` byte or not."""
     now, lanes = work.lanes, np.uint64(bits.loops.size)
     root = lanes if reserved else ZERO

@@ -7,6 +7,9 @@ half copied, so the next call begins with new, empty tables. That is cheap to be
 
 from __future__ import annotations
 
+from array import array
+from typing import Any
+
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import (
     CLOSED,
@@ -43,10 +46,12 @@ from compiler.machine.policy import Policy
 from compiler.machine.seals import make_seal
 from compiler.machine.simulation import Simulation
 from compiler.machine.single_keys import SingleKeys, answer_bytes
-from compiler.values import CacheStats
+from compiler.values import AtOnce, CacheStats
 
 __all__ = ["BoundedCache"]
 
+NONE_AT_ONCE = None, None
+"""In place of the functions that answer single keys at once, where none may."""
 WORDS_PER_STATE = 10
 """A cache has paid if it read this many words per state it built (the measure and the figure of regex-automata)."""
 FAR_BYTES, FAR_WITHIN, NARROW = 4 << 20, 1 << 20, 16
@@ -82,6 +87,8 @@ class BoundedCache:
         self.stores = True
         """Whether keys may be looked up in the key store, and put there."""
         self._keys = self._clears = self._fallbacks = 0
+        self._at_once: AtOnce | None = None
+        """Where single keys are answered without this walker being lent, as long as it is not midway."""
         self._cache: Cache | None = None
         self._numbering: object
         """Another one whenever accept sets are numbered anew."""
@@ -92,7 +99,7 @@ class BoundedCache:
         cache = self._cache
         if cache is None:
             return CacheStats(
-                capacity=self._capacity, keys=self._keys, fallbacks=self._simulated, key_cache_hits=self._found
+                capacity=self._capacity, keys=self._asked, fallbacks=self._simulated, key_cache_hits=self._found
             )
         meta = cache.meta
         # In this order: another thread may be counting, which adds words before those that were misses.
@@ -104,7 +111,7 @@ class BoundedCache:
             accept_sets=int(meta[SETS]) - 1,
             bytes=nbytes(cache) + self._dense_rows.nbytes + self._keys_bytes,
             capacity=self._capacity,
-            keys=self._keys,
+            keys=self._asked,
             words=words,
             hits=words - misses,
             misses=misses,
@@ -137,7 +144,7 @@ class BoundedCache:
         self._dense_rows.note(0, built=True)
         if self._cache is None or nbytes(self._cache) > capacity:
             self._start_over()
-        self._midway = False
+        self._end()
 
     def _new_store(self, capacity: int) -> KeyStore:
         sample = KeySample(self._work.sample, self._work.sample_counts)
@@ -148,10 +155,38 @@ class BoundedCache:
         if self._midway:
             self._start_over()
         self._pace.counts[UNJUDGED] = 0
+        self._set_out()
+
+    def _set_out(self) -> None:
+        """Be midway from now on."""
         self._midway = True
+        if self._at_once is not None:
+            self._at_once.finders[1:] = NONE_AT_ONCE
+
+    def _end(self) -> None:
+        """Have nothing half done from now on."""
+        self._midway = False
+        if self._at_once is not None:
+            self._offer(self._at_once)
+
+    def _offer(self, at_once: AtOnce) -> None:
+        """Have single keys answered at once by what is ready for the cache as it is."""
+        cache, single, lost = self._cache, self._single, self._lost
+        at_once.finders[1:] = (
+            single.find if cache is single.cache is not None else None,
+            lost.find if cache is lost.cache else None,
+        )
+
+    def answer_at_once(self, loans: dict[int, Any]) -> AtOnce:
+        """Have single keys answered by functions in C's terms, without asking this walker, while ``loans`` are none."""
+        if self._at_once is None:
+            self._at_once = AtOnce(loans, [None] * 3, array("q", [0, 0, 0]))
+        return self._at_once
 
     def _start_over(self) -> None:
         """Make all tables anew, whatever is in those that there are; only what has been counted is kept."""
+        if self._at_once is not None:
+            self._at_once.finders[1:] = NONE_AT_ONCE
         counts = None if self._cache is None else self._cache.meta[COUNTS]
         cache = empty_cache(self._program, self._capacity, doorkeeper=self._doorkeeper)
         if counts is not None:
@@ -242,6 +277,11 @@ class BoundedCache:
     def _found(self) -> int:
         """The keys that patterns without wildcards spell, and that were answered by looking them up."""
         return 0 if self._exact is None else self._exact.answered
+
+    @property
+    def _asked(self) -> int:
+        """The keys that the cache, or the simulation, was asked for."""
+        return self._keys if self._at_once is None else self._keys + sum(self._at_once.counts[1:])
 
     @property
     def _simulated(self) -> int:

@@ -42,7 +42,7 @@ from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.stored_keys import StoredKeys
 from compiler.machine.threads import together
 from compiler.machine.walker import Halt
-from compiler.values import CacheStats, Int32s, KeyColumn, Lent, Memory, SetBatch
+from compiler.values import AtOnce, CacheStats, Int32s, KeyColumn, Lent, Memory, SetBatch
 
 __all__ = ["LazyDfa"]
 
@@ -189,6 +189,10 @@ class LazyDfa:
             return self._walkers[number].match(key)
         finally:
             del loans[number]
+
+    def answer_at_once(self) -> AtOnce | None:
+        """Return where single keys are answered while nothing is lent; see :mod:`compiler.kernels.remembered`."""
+        return self._walkers[0].answer_at_once(self._loans)
 
     def match_joined(self, joined: bytes, count: int) -> SetBatch | None:
         """Match ``count`` keys, at most FEW, that are joined by NUL bytes; None if they must go the way of columns.

@@ -73,6 +73,9 @@ class Counted(NamedTuple):
     """The keys that were found whole, of which no words were read."""
 
 
+NOTHING = Counted(0, 0, 0, 0)
+
+
 @dataclass(slots=True)
 class Pace:
     """The state of the comparison; it goes on from batch to batch.
@@ -93,7 +96,7 @@ class Pace:
     """Keys to walk before the next comparison."""
     counts: Int64s = field(default_factory=lambda: np.zeros(4, np.int64))
     """What kernels for single keys count, too (PAUSED and those beside it)."""
-    begun: Counted = Counted(0, 0, 0, 0)
+    begun: Counted = NOTHING
     """What was counted when the present stretch of single keys and small batches began."""
     lesson: int = LESSON
     patience: int = FIRST_PAUSE

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.store_costs import Stretch
 from compiler.machine.stored_keys import StoredKeys
 from compiler.machine.walker import CHUNK, CHUNK_BYTES, Halt, HaltedError
-from compiler.values import CacheStats, Int32s, KeyColumn, Lent, SetBatch
+from compiler.values import AtOnce, CacheStats, Int32s, KeyColumn, Lent, SetBatch
 
 __all__ = ["SealedWalker"]
 
@@ -105,18 +106,30 @@ class SealedWalker(SmallBatchWalker):
         single = self._sealed_single
         if single.seal is None:
             single.prepare_sealed(self._seal)
+            self._offer_sealed()
         tags = single.find(key)
         if tags is None:
             return super().find(key)
         self._sealed_keys += 1
         return tags
 
+    def answer_at_once(self, loans: dict[int, Any]) -> AtOnce:
+        """Do as :meth:`compiler.machine.bounded_cache.BoundedCache.answer_at_once`; the sealed tables are asked first."""
+        at_once = super().answer_at_once(loans)
+        self._offer_sealed()
+        return at_once
+
+    def _offer_sealed(self) -> None:
+        """Have single keys answered at once by the sealed tables, if these are ready for them."""
+        if self._at_once is not None and self._sealed_single.seal is not None:
+            self._at_once.finders[0] = self._sealed_single.find
+
     def stats(self) -> CacheStats:
         """Describe the cache; the keys and words that the sealed tables answered count as hits."""
         found, words = super().stats(), int(self._seal.meta[WORDS]) + self._sealed_rows.words
         return replace(
             found,
-            keys=found.keys + self._sealed_keys,
+            keys=found.keys + self._sealed_asked,
             sealed_keys=self._answered,
             bytes=found.bytes
             + self._sealed_rows.nbytes
@@ -132,6 +145,7 @@ class SealedWalker(SmallBatchWalker):
         self._sealed_rows.drop()
         self._sealed_key_cache.drop()
         self._sealed_single.bound(answer_bytes(capacity) // 2)
+        self._offer_sealed()
         self._sealed_store = KeyStore(capacity, wanted=self._policy.stores_keys, shared=self._stored_keys)
         super().bound(capacity - self._kept_bytes(capacity, self._policy))
         self._sealed_store.pledge(self._unused_bytes)
@@ -277,7 +291,12 @@ class SealedWalker(SmallBatchWalker):
     @property
     def _answered(self) -> int:
         """The keys that the sealed tables have answered."""
-        return self._sealed_keys - self._sealed_single.found_whole
+        return self._sealed_asked - self._sealed_single.found_whole
+
+    @property
+    def _sealed_asked(self) -> int:
+        """The same, and those that were found whole."""
+        return self._sealed_keys if self._at_once is None else self._sealed_keys + self._at_once.counts[0]
 
     @property
     def _word_cost(self) -> float:

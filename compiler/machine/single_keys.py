@@ -54,10 +54,13 @@ class SingleKeys:
         """Make ready for keys, as long as the cache is this one."""
         self.drop()
         if cache is not None:
-            from compiler.kernels.single import make_frame, match_one  # as late as all kernels
+            from compiler.kernels.single import make_frame, match_one, renewed  # as late as all kernels
             from compiler.kernels.single_frame import state_of_frame
 
-            self._frame = make_frame(self._program, cache, self._exact, self._key)
+            if self._frame is None:
+                self._frame = make_frame(self._program, cache, self._exact, self._key)
+            else:
+                self._frame = renewed(self._frame, cache)
             self.find = match_one.make(state_of_frame(self._frame, self._most_bytes), "find")
         self.cache = cache
 

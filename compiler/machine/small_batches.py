@@ -49,6 +49,8 @@ class SmallBatchWalker(Walker):
         cache, lost = self._cache, self._lost
         if cache is not lost.cache:
             lost.prepare(cache, self._pace.counts)
+            if self._at_once is not None:
+                self._offer(self._at_once)
         tags = lost.find(key)
         if tags is not None:
             self._keys += 1
@@ -69,13 +71,13 @@ class SmallBatchWalker(Walker):
             self._start_over()
         if self._cache is None or self._pace.pause or self._exact is not None:
             return False
-        self._midway = True
+        self._set_out()
         meta, most = self._cache.meta, len(self._cache.set_end) - 1
         before = self._counted(meta)
         walked, left = use(Lent((self._program, self._cache, self._work), most, self._numbering))
         self._count_walked(meta, walked, before)
         found = self._finished(ids[:left].copy(), keys) if left else True
-        self._midway = False
+        self._end()
         return found
 
     def run_memory(self, offsets: Memory, data: Memory | None, first: int, count: int, width: int) -> SetBatch | None:
@@ -106,7 +108,7 @@ class SmallBatchWalker(Walker):
     def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | FoundSets | None:
         """Walk keys, or simulate them; return the tables by which ``few.ids`` are numbered, or None where a walk has left some keys."""
         cache, pace = self._cache, self._pace
-        self._midway = True
+        self._set_out()
         if cache is None or pace.pause:
             self._keys += count
             return self._simulation.few(few, keys, count)
@@ -119,7 +121,7 @@ class SmallBatchWalker(Walker):
 
     def _counted(self, meta: Int64s) -> Counted:
         """Return what was counted so far."""
-        return Counted(self._keys, int(meta[WORDS]), int(meta[BUILDS]), int(meta[KEY_CACHE_HITS]))
+        return Counted(self._asked, int(meta[WORDS]), int(meta[BUILDS]), int(meta[KEY_CACHE_HITS]))
 
     def _count_walked(self, meta: Int64s, count: int, before: Counted) -> None:
         """Count keys that were walked; ``before`` them so much had been counted."""
@@ -143,7 +145,7 @@ class SmallBatchWalker(Walker):
                 self._keys -= count  # they are counted with the sealed ones
                 return self._answer(few, keys, count, SmallBatchWalker._walk_few(self, few, keys, count))
             found = self._finished(few.ids[:count].copy(), keys)
-        self._midway = False
+        self._end()
         return found
 
     def _finished(self, set_ids: Int32s, keys: Keys, *, walked: bool = True) -> SetBatch:

@@ -129,6 +129,10 @@ class TracedDfa(LazyDfa):
         """Have :meth:`match` asked for each key."""
         return
 
+    def answer_at_once(self) -> None:
+        """Have :meth:`match` asked for each key."""
+        return
+
     def _count(self, words: Sequence[bytes], frames: Sequence[Frame]) -> None:
         known = self.snapshot()
         before = None
@@ -152,7 +156,7 @@ class _TracedWalker(SmallBatchWalker):
 
     diary: list[Entry] = []  # noqa: RUF012 - replaced for each key
 
-    def _find_lost(self, key: str | bytes) -> None:  # noqa: ARG002
+    def _find_lost(self, key: str | bytes) -> None:
         """Have all that is done go through the calls below."""
 
     def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | FoundSets | None:

@@ -80,6 +80,8 @@ class Walker(BoundedCache):
         cache, single = self._cache, self._single
         if cache is not single.cache:
             single.prepare(cache)
+            if self._at_once is not None:
+                self._offer(self._at_once)
         if cache is None:
             return None
         tags = single.find(key)
@@ -96,7 +98,7 @@ class Walker(BoundedCache):
             for rows, keys in readable(column):
                 self._match_column(Progress(keys, set_ids[begin:end][rows], found, begin + rows.start), halt)
         self._hand_over_sets(found, end)
-        self._midway = False
+        self._end()
 
     def _match_column(self, column: Progress, halt: Halt, *, may_clear: bool = True) -> bool:
         """Match the keys of a column: walk while that pays, and simulate where it does not.

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from compiler.values import CacheStats, KeyColumn, Memory, SetBatch
+from compiler.values import AtOnce, CacheStats, KeyColumn, Memory, SetBatch
 from dfa_router.language.dialects import DIALECTS, Dialect
 
 __all__ = [
@@ -57,6 +57,14 @@ class TextMatcher(Matcher, Protocol):
 
     def match_text(self, key: str) -> tuple[int, ...] | None:
         """Do as :meth:`match`; None where the key's bytes must be asked for, for whatever reason."""
+
+
+@runtime_checkable
+class ReadyMatcher(TextMatcher, Protocol):
+    """An engine whose functions in C's terms may be asked for single keys by another such function."""
+
+    def answer_at_once(self) -> AtOnce | None:
+        """Return these, and when they may be asked; None if they never may."""
 
 
 @runtime_checkable

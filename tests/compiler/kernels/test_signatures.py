@@ -48,6 +48,7 @@ from compiler.kernels.simulate_bits import simulate_bits
 from compiler.kernels.simulate_pairs import simulate
 from compiler.kernels.remembered import ask_remembered
 from compiler.kernels.single import match_one
+from compiler.kernels.single_lost import match_lost
 from compiler.kernels.single_sealed import match_one_sealed
 from compiler.kernels.walk import walk
 from compiler.kernels.walk_rows import fill_dense_rows, walk_dense_rows
@@ -57,10 +58,10 @@ compile_kernels()
 kernels = (screen, simulate_bits, simulate, walk, fill_dense_rows, walk_dense_rows)
 kernels += look_up_stored, store_keys, gather_ends, gather_keys
 print([len(kernel.signatures) for kernel in kernels])
-print([builtin.compiled for builtin in (ask_remembered, match_one, match_one_sealed)])
+print([builtin.compiled for builtin in (ask_remembered, match_one, match_lost, match_one_sealed)])
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said == f"{[1] * 10}\n{[True] * 3}\n"
+    assert said == f"{[1] * 10}\n{[True] * 4}\n"
 
 
 def test_importing_compiles_nothing_and_is_light() -> None:
