@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import array_at, brief, equal64, inlined, load64, store64, trailing_zeros
-from compiler.kernels.tables import Bytes, Int32s, Signed, Uint64s, Unsigned
+from compiler.kernels.tables import Bytes, Int32s, Int64s, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import EIGHT, GOLDEN, LOW_HALF, ONE, UPPER_HALF, WINDOW, ZERO
 
-__all__ = ["OFFSETS", "PLACES", "WRONG", "copy_keys", "gather_sets", "split_keys"]
+__all__ = ["OFFSETS", "PLACES", "WRONG", "add_sets", "copy_keys", "gather_sets", "split_keys"]
 
 WRONG = -1
 """In place of a number of bytes or sets: these keys, or this answer, must go another way."""
@@ -135,6 +135,42 @@ def gather_sets(
             answer[count + sets] = end - begin
         answer[i] = np.int32(slots[slot] & LOW_HALF)
     return sets
+
+
+@brief
+def add_sets(
+    set_ids: Int32s,
+    offsets: Int32s,
+    positions: Int32s,
+    rows: Int64s,
+    count: Signed,
+    ends: Int32s,
+    tags: Int32s,
+    answer: Int32s,
+) -> Signed:
+    """Put an answer together again in which ``count`` rows have sets of their own: set i, of row ``rows[i]``, is ``tags[ends[i - 1]:ends[i]]``.
+
+    ``answer`` gets a set number for each key, the offsets of all sets, and their tags. Returns the end of these, or WRONG if it is too short.
+    """
+    keys, sets = set_ids.size, offsets.size - 1
+    shared = np.int64(offsets[sets])
+    begin = keys + sets + count + 1
+    end = begin + shared + np.int64(ends[count - 1])
+    if end > answer.size:
+        return WRONG
+    for i in range(keys):
+        answer[i] = set_ids[i]
+    for i in range(sets + 1):
+        answer[keys + i] = offsets[i]
+    for i in range(count):
+        answer[rows[i]] = np.int32(sets + i)
+        answer[keys + sets + 1 + i] = np.int32(shared + ends[i])
+    for i in range(shared):
+        answer[begin + i] = positions[i]
+    begin += shared
+    for i in range(end - begin):
+        answer[begin + i] = tags[i]
+    return end
 
 
 @inlined

@@ -11,6 +11,7 @@ Nobody writes these tables once they are made, so all threads read one copy.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -59,8 +60,7 @@ class ExactFinder:
         self._asked, self._rows = scratch(EXACT_TOGETHER), np.empty(ROWS, np.int64)
         self._recent = NO_RECENT
         """The records of keys whose sets the present answer has, as far as :meth:`take_sets` has added them; none where it has not been used."""
-        self._few: SimulatedSets | None = None
-        """Room for the sets of a small batch."""
+        self._few: FewExact | None = None
         self.answered = 0
         """The keys that were answered so, in columns and small batches; of those in :class:`FoundKeys` that is told by who has them written."""
 
@@ -116,21 +116,41 @@ class ExactFinder:
 
     def put_few(self, keys: Keys, count: int, batch: SetBatch) -> SetBatch:
         """Return the answer for a small batch in which the keys that are found have their sets, whatever ``batch`` gives them."""
-        from compiler.kernels.calling import direct
-        from compiler.kernels.exact_keys import find_exact
-
         if self._few is None:
-            few = SimulatedSets()
-            few.reserve(FEW, FEW * SHARED_FROM + 1)
-            self._few = few  # the last step, as this may be broken off
-        sets = self._few.found
-        sets.counts[SETS_FOUND] = 0
-        found = int(direct(find_exact, self._exact, self._asked, keys, 0, count, self._rows, sets))
-        if not found:
-            return batch
+            self._few = FewExact()  # the last step, as this may be broken off
+        few = self._few
+        few.sets.counts[SETS_FOUND] = 0
+        found = int(few.find(self._exact, self._asked, keys, 0, count, self._rows, few.sets))
         self.answered += found
+        return few.put(batch, self._rows, found) if found else batch
+
+
+class FewExact:
+    """Room for the sets of a small batch, and its answer."""
+
+    def __init__(self) -> None:
+        """Allocate 70 KB twice; pages that no batch needs never become resident."""
+        from compiler.kernels.calling import direct  # as late as all kernels
+        from compiler.kernels.exact_keys import find_exact
+        from compiler.kernels.few_keys import add_sets
+
+        few = SimulatedSets()
+        few.reserve(FEW, FEW * SHARED_FROM + 1)
+        self.sets = few.found
+        self.find, self._add = partial(direct, find_exact), partial(direct, add_sets)
+        self._answer = np.zeros(3 * FEW + FEW * SHARED_FROM, np.int32)
+
+    def put(self, batch: SetBatch, rows: Int64s, found: int) -> SetBatch:
+        """Return an answer with the sets that were found in so many ``rows``."""
         set_ids, offsets, positions = batch
-        first, ends = len(offsets) - 1, sets.ends[:found]
-        set_ids[self._rows[:found]] = np.arange(first, first + found, dtype=np.int32)
-        tags = sets.tags[: ends[-1]]
-        return SetBatch(set_ids, np.concatenate((offsets, offsets[-1] + ends)), np.concatenate((positions, tags)))
+        ends, tags = self.sets.ends, self.sets.tags
+        end = self._add(set_ids, offsets, positions, rows, found, ends, tags, self._answer)
+        if end >= 0:
+            answer, of_keys = self._answer[:end].copy(), len(set_ids)
+            of_sets = of_keys + len(offsets) + found
+            return SetBatch(answer[:of_keys], answer[of_keys:of_sets], answer[of_sets:])
+        first, ends = len(offsets) - 1, ends[:found]
+        set_ids[rows[:found]] = np.arange(first, first + found, dtype=np.int32)
+        return SetBatch(
+            set_ids, np.concatenate((offsets, offsets[-1] + ends)), np.concatenate((positions, tags[: ends[-1]]))
+        )

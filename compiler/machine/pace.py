@@ -96,6 +96,8 @@ class Pace:
     """Keys to walk before the next comparison."""
     counts: Int64s = field(default_factory=lambda: np.zeros(4, np.int64))
     """What kernels for single keys count, too (PAUSED and those beside it)."""
+    few: memoryview[int] = field(init=False, repr=False)
+    """The same, which Python reads sooner."""
     begun: Counted = NOTHING
     """What was counted when the present stretch of single keys and small batches began."""
     lesson: int = LESSON
@@ -109,36 +111,39 @@ class Pace:
     has last won."""
 
     def __post_init__(self) -> None:
+        self.few = self.counts.data
         if self.lanes is None:
             self.lesson, self.patience = ACTIVE_LESSON, ACTIVE_PAUSE
 
     @property
     def pause(self) -> int:
         """Keys still to simulate before the DFA is tried again."""
-        return int(self.counts[PAUSED])
+        return self.few[PAUSED]
 
     @pause.setter
     def pause(self, keys: int) -> None:
-        self.counts[PAUSED] = keys
+        self.few[PAUSED] = keys
 
     def simulate(self, keys: int) -> None:
         """Take note of a few keys that were simulated."""
-        self.counts[PAUSED] = max(0, self.pause - keys)
-        self.counts[UNJUDGED] = 0
+        self.few[PAUSED] = max(0, self.few[PAUSED] - keys)
+        self.few[UNJUDGED] = 0
 
-    def take(self, keys: int, before: Counted, now: Counted, *, members: float, judged: bool) -> None:
-        """Take note of a few keys that were walked: they are compared when a stretch of such has gone by.
+    def begin(self, counted: Counted) -> None:
+        """Begin a stretch of single keys and small batches, which is compared when it has gone by, with what tables alone have answered meanwhile."""
+        self.few[UNJUDGED], self.begun = self.stretch, counted
 
-        What tables alone have answered meanwhile is compared with them; ``members`` is as in :meth:`compare`. Nothing is where they are not ``judged``.
-        """
-        left = int(self.counts[UNJUDGED])
-        if not left:
-            left, self.begun = self.stretch, before
-        self.counts[UNJUDGED] = max(0, left - keys)
-        if left <= keys:
-            walked, words, builds, hits = (a - b for a, b in zip(now, self.begun, strict=True))
-            if judged and (builds or self.builds):
-                self.compare(keys=walked, words=words, builds=builds, members=members, hits=hits)
+    def ends(self, keys: int) -> bool:
+        """Take note of a few keys that were walked; tell whether the stretch has gone by."""
+        left = self.few[UNJUDGED] - keys
+        self.few[UNJUDGED] = max(0, left)
+        return left <= 0
+
+    def judge(self, counted: Counted, *, members: float) -> None:
+        """Compare the stretch that has gone by; ``members`` is as in :meth:`compare`."""
+        keys, words, builds, hits = (now - before for now, before in zip(counted, self.begun, strict=True))
+        if builds or self.builds:
+            self.compare(keys=keys, words=words, builds=builds, members=members, hits=hits)
 
     def compare(
         self, *, keys: int, words: int, builds: int, members: float, hits: int = 0, fresh: int | None = None

@@ -11,7 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.tables import BLOCK, BUILDS, DEFERRED, DONE, KEY_CACHE_HITS, ROW, WORDS, Cache, Int64s, Keys
+from compiler.kernels.tables import (
+    BLOCK,
+    BUILDS,
+    DEFERRED,
+    DONE,
+    KEY_CACHE_HITS,
+    PAUSED,
+    ROW,
+    UNJUDGED,
+    WORDS,
+    Cache,
+    Int64s,
+    Keys,
+)
 from compiler.kernels.work import FoundSets
 from compiler.machine.collector import Collector
 from compiler.machine.few_keys import FewKeys
@@ -73,9 +86,9 @@ class SmallBatchWalker(Walker):
             return False
         self._set_out()
         meta, most = self._cache.meta, len(self._cache.set_end) - 1
-        before = self._counted(meta)
+        self._begin_stretch(meta)
         walked, left = use(Lent((self._program, self._cache, self._work), most, self._numbering))
-        self._count_walked(meta, walked, before)
+        self._count_walked(meta, walked)
         found = self._finished(ids[:left].copy(), keys) if left else True
         self._end()
         return found
@@ -109,25 +122,30 @@ class SmallBatchWalker(Walker):
         """Walk keys, or simulate them; return the tables by which ``few.ids`` are numbered, or None where a walk has left some keys."""
         cache, pace = self._cache, self._pace
         self._set_out()
-        if cache is None or pace.pause:
+        if cache is None or pace.few[PAUSED]:
             self._keys += count
             return self._simulation.few(few, keys, count)
         meta = cache.meta
-        before = self._counted(meta)
+        self._begin_stretch(meta)
         where = keys, 0, count, BLOCK, 0, few.ids, NO_KEY_TABLE
         status = few.walk(self._program, cache, self._work, *where)
-        self._count_walked(meta, count, before)
+        self._count_walked(meta, count)
         return cache if status == DONE and not meta[DEFERRED] else None
+
+    def _begin_stretch(self, meta: Int64s) -> None:
+        """Begin a stretch of single keys and small batches, if there is none."""
+        if not self._pace.few[UNJUDGED]:
+            self._pace.begin(self._counted(meta))
+
+    def _count_walked(self, meta: Int64s, count: int) -> None:
+        """Count keys that were walked."""
+        self._keys += count
+        if self._pace.ends(count) and self._policy.simulate is None:
+            self._pace.judge(self._counted(meta), members=self.live_positions)
 
     def _counted(self, meta: Int64s) -> Counted:
         """Return what was counted so far."""
         return Counted(self._asked, int(meta[WORDS]), int(meta[BUILDS]), int(meta[KEY_CACHE_HITS]))
-
-    def _count_walked(self, meta: Int64s, count: int, before: Counted) -> None:
-        """Count keys that were walked; ``before`` them so much had been counted."""
-        self._keys += count
-        judged = self._policy.simulate is None
-        self._pace.take(count, before, self._counted(meta), members=self.live_positions, judged=judged)
 
     def _answer(self, few: FewKeys, keys: Keys, count: int, tables: Cache | Seal | FoundSets | None) -> SetBatch:
         """Return the answer for keys that these tables have answered, or go on where it has no room, or some keys are left."""
