@@ -12,8 +12,8 @@ from heapq import nsmallest
 from itertools import islice
 
 from compiler import Token, Wildcard
-from dfa_router.analysis.alignment import fitted, longest_prefix
-from dfa_router.analysis.questions import Question, tokens_of
+from dfa_router.analysis.alignment import Fit, fitted, longest_prefix
+from dfa_router.analysis.questions import tokens_of
 from dfa_router.errors import KeyTypeError
 from dfa_router.language.bindings import Binding, binding_set, pattern_bytes
 from dfa_router.language.dialects import Dialect, dialect_named
@@ -48,7 +48,7 @@ class Miss:
     nearest: str | None
     """The nearest key that matches; None if no key matches the pattern."""
     edits: int
-    """How many words must be put in, left out or replaced for that."""
+    """How many words must be put in, left out or replaced for that; more than for any key where there is none."""
     rule: str | None = None
     """The dialect's rule that keeps the key from the binding, though its words fit."""
 
@@ -78,8 +78,8 @@ def explain(bindings: Iterable[tuple[str, str]], key: str, dialect: str | Dialec
     for number, (pattern, _) in enumerate(given):
         tokens = tokens_of(pattern, language)
         if _meets(tokens, key, words, language) is None:
-            fit = fitted(tokens, words, [True] * len(words), b"")
-            if not fit.edits:
+            fit = _fit(tokens, words, language)
+            if fit is not None and not fit.edits:
                 taken = zip(tokens, fit.taken, strict=True)
                 shown = tuple((_shown(one, language), tuple(word.decode() for word in took)) for one, took in taken)
                 matches.append(Match(binding=number, taken=shown))
@@ -97,27 +97,18 @@ def why_not(
     Miss(binding=0, prefix='stock.nyse', broken_by='msft', expected=('ibm',), nearest='stock.nyse.ibm', edits=1, rule=None)
     """
     language, given, words = _asked(bindings, key, dialect)
-    space = key_space(language)
-    routed = space.is_key(words)
-    kept = [_may_stay(word, language) for word in words]
-    misses = []
+    routed = key_space(language).is_key(words)
+    misses: list[tuple[int, int, list[Token], str | None]] = []
     for number, (pattern, _) in enumerate(given):
         tokens = tokens_of(pattern, language)
-        rule = _meets(tokens, key, words, language)
-        stay = list(kept)
-        if (
-            words
-            and tokens
-            and isinstance(tokens[0], Wildcard)
-            and space.reserved
-            and words[0].startswith(space.reserved)
-        ):
-            stay[0] = False
-        nearest, edits = _nearest(pattern, tokens, words, stay, language)
-        if edits or rule is not None or not routed:
-            misses.append((max(edits, 1), number, tokens, nearest, rule))
+        fit = _fit(tokens, words, language)
+        if fit is None:
+            misses.append((len(tokens) + len(words) + 1, number, tokens, None))  # farther than any key is
+        elif fit.edits:
+            misses.append((fit.edits, number, tokens, language.separator.join(fit.key()).decode()))
     found = []
-    for edits, number, tokens, nearest, rule in nsmallest(most, misses, key=lambda miss: miss[:2]):
+    for edits, number, tokens, nearest in nsmallest(most, misses, key=lambda miss: miss[:2]):
+        rule = _meets(tokens, key, words, language)
         length, states = longest_prefix(tokens, words)
         found.append(
             Miss(
@@ -149,23 +140,11 @@ def _asked(
     return language, given, encoded.split(language.separator) if key else []
 
 
-def _nearest(
-    pattern: str, tokens: Sequence[Token], words: Sequence[bytes], stay: Sequence[bool], dialect: Dialect
-) -> tuple[str | None, int]:
-    """Return the key of a pattern that takes the fewest edits, and these; None where no key matches it."""
+def _fit(tokens: Sequence[Token], words: Sequence[bytes], dialect: Dialect) -> Fit | None:
+    """Return how the words of a key fit a pattern, with the fewest edits; None where no key matches it."""
     space = key_space(dialect)
     (fresh,) = islice(space.fresh({*words, *(one for one in tokens if isinstance(one, bytes))}), 1)
-    fit = fitted(tokens, words, stay, fresh)
-    if fit.key() == (b"",) and not space.is_key(fit.key()):
-        fit = fitted(tokens, words, [kept and bool(word) for kept, word in zip(stay, words, strict=True)], fresh)
-    told = dialect.separator.join(fit.key()).decode()
-    if space.is_key(fit.key()) and _meets(tokens, told, fit.key(), dialect) is None:
-        return told, fit.edits
-    shortest = Question([pattern], dialect).escape([0], [])
-    if shortest is None:
-        return None, fit.edits
-    there = shortest.encode().split(dialect.separator) if shortest else []
-    return shortest, fitted(there, words, [True] * len(words), fresh).edits
+    return fitted(tokens, words, space, fresh)
 
 
 def _meets(tokens: Sequence[Token], key: str, words: Sequence[bytes], dialect: Dialect) -> str | None:
@@ -177,10 +156,6 @@ def _meets(tokens: Sequence[Token], key: str, words: Sequence[bytes], dialect: D
     if isinstance(first, Wildcard) and space.reserved and words and words[0].startswith(space.reserved):
         return f"no wildcard at the beginning of a pattern matches a key that begins with {space.reserved.decode()!r}"
     return None
-
-
-def _may_stay(word: bytes, dialect: Dialect) -> bool:
-    return (bool(word) or dialect.empty_words) and not any(byte in word for byte in dialect.dropped)
 
 
 def _next(tokens: Sequence[Token], states: Iterable[int], dialect: Dialect) -> list[str]:
