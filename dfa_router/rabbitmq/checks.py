@@ -27,7 +27,8 @@ ADVICE = {
     "unknown, so routes that reach it name it as not simulated; add it to the file with its type",
     "undeclared-alternate-exchange": "named as alternate exchange, but not declared; the broker drops what would go there",
     "repeated-declaration": "declared more than once; the first declaration is used, as on import",
-    "default-exchange-binding": "a binding of the default exchange, which has none but its own; the broker refuses it",
+    "default-exchange-binding": "a binding from or to the default exchange, which takes none: the broker refuses to make it, and one to it "
+    "that an import has made leads nowhere; remove it, and bind to an exchange of your own",
     "refused-binding": "a binding that the broker refuses, so it cannot be there; it is routed by as if it were: "
     "correct it, or remove it",
     "ambiguous-argument": "an export writes a header without a value as the text 'undefined', and binary as text, too; it is taken "
@@ -116,6 +117,8 @@ def check_bindings(declared: Declarations, findings: Findings) -> None:
             findings.add("undeclared-exchange", vhost, binding.source, f"bindings[{position}].source")
         elif not binding.source and (binding.routing_key != binding.destination or binding.destination_type != "queue"):
             findings.add("default-exchange-binding", vhost, binding.destination, f"bindings[{position}]")
+        elif binding.source and binding.destination_type == "exchange" and not binding.destination:
+            findings.add("default-exchange-binding", vhost, binding.source, f"bindings[{position}]")
         source = declared.exchanges_by_name[vhost, binding.source]
         refusal = refusal_of(binding, source.type)
         if refusal is not None:

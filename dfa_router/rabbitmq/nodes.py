@@ -124,10 +124,12 @@ def make_nodes(declared: Declarations, queues: Sequence[tuple[str, str]], rules:
             for name in declared_queues.get(place[0], ()):
                 rows.add(name, queue_numbers[place[0], name], -1)
         elif kind is not None:
+            # What a binding leads to the default exchange gets to no queue, as that knows names only of what is published to it.
+            # The binding is met all the same, so that the alternate exchange gets nothing: as if it led back to its source.
             ends = [
                 queue_numbers[one.vhost, one.destination]
                 if one.destination_type == "queue"
-                else numbering.outputs + places[one.vhost, one.destination]
+                else numbering.outputs + places[one.vhost, one.destination or one.source]
                 for _, one in bound[place]
             ]
             _lay_out(rows, SIMULATED[kind], bound[place], ends, number, numbering)

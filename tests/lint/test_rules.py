@@ -169,6 +169,7 @@ def test_what_topologies_lack() -> None:
             ("default-alternate-exchange", {"exchanges": [Exchange(name=name, type="fanout", arguments={"alternate-exchange": ""})]}),
             ("repeated-declaration", {"queues": [q, Queue(name=name), Queue(name=name)]}),
             ("default-exchange-binding", {"bindings": [Binding(source="", destination="q", routing_key=name)]}),
+            ("default-exchange-binding", {"bindings": [Binding(source="x", destination="", destination_type="exchange", routing_key=name)]}),
             ("refused-binding", {
                 "exchanges": [x, Exchange(name="h", type="headers")],
                 "bindings": [Binding(source="h", destination="q", arguments={"x-match": name})],

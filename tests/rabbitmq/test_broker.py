@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -221,3 +223,46 @@ def test_an_export_says_which_headers_a_broker_asks_for(channel: Any, tmp_path: 
             channel.queue_delete(queue)
     topology = load_definitions(tmp_path / "defs.json")
     assert [list(topology.route(name, "", headers={"urgent": value}).queues) for value in given] == got
+
+
+def test_a_binding_to_the_default_exchange_is_refused_or_leads_nowhere(channel: Any) -> None:
+    """The broker refuses to bind, and what an import has bound is met, but gets to no queue of that name."""
+    if shutil.which("rabbitmqctl") is None:
+        pytest.skip("needs rabbitmqctl to import definitions")
+    pika = pytest.importorskip("pika")
+    prefix = f"t{uuid4().hex[:8]}"
+    x, other, q, lost = (f"{prefix}.{name}" for name in ("x", "other", "q", "lost"))
+    topology = topology_of(
+        exchanges=[
+            Exchange(name=x, type="topic", arguments={"alternate-exchange": other}),
+            Exchange(name=other, type="fanout"),
+        ],
+        queues=[Queue(name=q), Queue(name=lost)],
+        bindings=[
+            Binding(source=other, destination=lost),
+            Binding(source=x, destination="", destination_type="exchange", routing_key=q),
+        ],
+    )
+    bound = {
+        "vhost": "/",
+        "source": x,
+        "destination": "",
+        "destination_type": "exchange",
+        "routing_key": q,
+        "arguments": {},
+    }
+    messages = [(x, q), (x, "else"), ("", q)]
+    try:
+        declare(channel, replace(topology, bindings=topology.bindings[:1]), prefix)
+        for source, destination in ((x, ""), ("", x)):
+            with channel.connection.channel() as asking, pytest.raises(pika.exceptions.ChannelClosedByBroker) as told:
+                asking.exchange_bind(destination, source, q)
+            assert told.value.reply_code == 403
+        text = json.dumps({"bindings": [bound]}).encode()
+        subprocess.run(
+            ["rabbitmqctl", "-q", "import_definitions"], input=text, check=True, capture_output=True, timeout=600
+        )
+        got = deliveries(channel, messages, [q, lost])
+    finally:
+        remove(channel, topology, prefix)
+    assert list(got.values()) == [list(topology.route(*message).queues) for message in messages] == [[], [lost], [q]]

@@ -321,3 +321,27 @@ def test_shuffled_topologies_route_alike() -> None:
 def test_importing_loads_no_spark_and_no_networkx() -> None:
     code = "import sys, dfa_router.rabbitmq; sys.exit(bool({'pyspark', 'networkx', 'pandas'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("kind", ["topic", "fanout", "direct"])
+def test_a_binding_to_the_default_exchange_leads_nowhere_and_is_told(kind: str) -> None:
+    topology = topology_of(
+        exchanges=[
+            Exchange(name="x", type=kind, arguments={"alternate-exchange": "other"}),
+            Exchange(name="other", type="fanout"),
+        ],
+        queues=[Queue(name="q"), Queue(name="lost")],
+        bindings=[
+            Binding(source="x", destination="", destination_type="exchange", routing_key="q"),
+            Binding(source="other", destination="lost"),
+        ],
+    )
+    found = topology.route("x", "q")
+    assert (found.queues, found.exchanges, found.bindings) == ((), ("x",), (0,))
+    assert list(topology.compile().route_columns(["x", "x"], ["q", "q"]).queues.to_pylist()) == [[], []]
+    assert topology.route("", "q").queues == ("q",)
+    if kind != "fanout":
+        assert topology.route("x", "z").queues == ("lost",)
+    (warning,) = topology.warnings
+    assert (warning.kind, warning.name, warning.place) == ("default-exchange-binding", "x", "bindings[0]")
+    assert "remove it" in warning.advice
