@@ -56,4 +56,6 @@ def play(
         try:
             server.serve_forever()
         except KeyboardInterrupt:
+            if context.obj.terminated.is_set():
+                raise  # whoever sent SIGTERM is told by the exit code; Ctrl-C is how one stops it
             context.obj.terminal.show("stopped")

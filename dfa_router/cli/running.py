@@ -10,7 +10,7 @@ import logging
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import click
@@ -34,6 +34,8 @@ class _Settings:
     terminal: Terminal | None = None
     since: float | None = None
     """When the command's process began, by the monotonic clock; None where it is not a process of its own."""
+    terminated: threading.Event = field(default_factory=threading.Event)
+    """Set when SIGTERM has come, which interrupts a command as Ctrl-C does."""
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,9 +58,9 @@ def begin(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) ->
 
 def run_group(group: click.Group, arguments: Sequence[str] | None, prog_name: str, since: float | None = None) -> int:
     """Run a command line and return its exit code."""
-    settings, terminated = _Settings(since=since), threading.Event()
-    with terminable(terminated, lasting=since is not None), guarded_streams():
-        return _run(group, arguments, prog_name, settings, terminated)
+    settings = _Settings(since=since)
+    with terminable(settings.terminated, lasting=since is not None), guarded_streams():
+        return _run(group, arguments, prog_name, settings)
 
 
 def _run(
@@ -66,9 +68,8 @@ def _run(
     arguments: Sequence[str] | None,
     prog_name: str,
     settings: _Settings,
-    terminated: threading.Event,
 ) -> int:
-    errors = stderr_console(soft_wrap=True)
+    errors, terminated = stderr_console(soft_wrap=True), settings.terminated
     try:
         code = group.main(args=arguments, prog_name=prog_name, standalone_mode=False, obj=settings)
         if sys.stdout is not None:

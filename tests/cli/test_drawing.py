@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
@@ -205,7 +204,10 @@ def test_show_leaves_a_large_dfa_out_and_says_so(capsys: pytest.CaptureFixture[s
     assert "more than 100 states" in err
 
 
-def test_play_serves_until_it_is_interrupted() -> None:
+@pytest.mark.parametrize(
+    ("number", "code", "said"), [(signal.SIGINT, 0, "stopped\n"), (signal.SIGTERM, ExitCode.TERMINATED, "terminated\n")]
+)
+def test_play_serves_until_it_is_interrupted(number: signal.Signals, code: int, said: str) -> None:
     command = [sys.executable, "-m", "dfa_router", "play", "--no-open", *FOUR, *KEY]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -213,11 +215,10 @@ def test_play_serves_until_it_is_interrupted() -> None:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
         with urllib.request.urlopen(address, timeout=250) as answer:
             assert b"Step through a match" in answer.read()
-        time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, err = process.communicate(timeout=250)
-    assert process.returncode == 0
-    assert err.endswith("stopped\n")
+    assert process.returncode == code
+    assert err.endswith(said)
 
 
 def test_a_port_in_use_is_said(capsys: pytest.CaptureFixture[str]) -> None:
