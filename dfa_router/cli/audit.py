@@ -17,6 +17,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown, table_of, title
 from dfa_router.cli.terminal import write_report
+from dfa_router.cli.written import written
 from dfa_router.inspection.audit import SIZES, Audit, Traffic, audit_of
 from dfa_router.inspection.times import NAMES
 from dfa_router.logs.formats import FORMATS, format_of
@@ -103,10 +104,8 @@ def _written(html: str, found: Audit, topology: Topology) -> str:
 
     picture, why_none = _picture(found, topology)
     page = page_of(found, picture=picture, why_none=why_none)
-    try:
+    with written(html, "--html"):
         Path(html).write_text(page, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise click.FileError(html, hint=f"{error.strerror}: choose a file in a folder that exists") from error
     return f"\nwrote {html}" if why_none is None else f"\nwrote {html}, without a picture of the topology: {why_none}"
 
 

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from dfa_router.cli.drawing import checked_keys, nfa_of, recorded, unrouted, why_unrouted
 from dfa_router.cli.options import dialect_option
 from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
+from dfa_router.cli.written import written
 from dfa_router.errors import OptionError, PatternError
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.rabbitmq import Topology, load_definitions
@@ -132,11 +133,10 @@ def render(
             options |= more
             draw = partial(_picture, thing)
     try:
-        told = draw(out, theme=theme, **options)
+        with written(out, "--out"):
+            told = draw(out, theme=theme, **options)
     except DrawingTooLargeError as error:
         raise DrawingTooLargeError(_in_options(str(error))) from None
-    except OSError as error:
-        raise click.FileError(out, hint=f"{error.strerror}: choose a file in a folder that exists") from error
     context.obj.terminal.show(f"wrote {out}{told}")
 
 

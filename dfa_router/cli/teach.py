@@ -13,6 +13,7 @@ from dfa_router.cli.message_page import message_parts
 from dfa_router.cli.options import dialect_option
 from dfa_router.cli.page_dialects import page_dialects
 from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
+from dfa_router.cli.written import written
 from dfa_router.errors import OptionError, PatternError
 from dfa_router.language.dialects import dialect_named
 from dfa_router.rabbitmq import load_definitions
@@ -98,20 +99,18 @@ def teach(
     if site is not None:
         from viz.page.site import site_pages
 
-        written = {Path(site) / name: text for name, text in site_pages(html, page_dialects()).items()}
+        pages = {Path(site) / name: text for name, text in site_pages(html, page_dialects()).items()}
     else:
         assert out is not None
-        written = {Path(out): html}
-    try:
-        if site is not None:
+        pages = {Path(out): html}
+    option = "--out" if site is None else "--site"
+    if site is not None:
+        with written(site, option):
             Path(site).mkdir(parents=True, exist_ok=True)
-        for path, text in written.items():
+    for path, text in pages.items():
+        with written(path, option):
             path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.FileError(
-            str(site or out), hint=f"{error.strerror}: choose a file in a folder that exists"
-        ) from error
-    size = sum(len(text.encode()) for text in written.values()) / 1000
+    size = sum(len(text.encode()) for text in pages.values()) / 1000
     first = Path(site) / "index.html" if site is not None else out
     context.obj.terminal.show(f"wrote {site or out} ({size:,.0f} kB): open {first} in a browser")
 

@@ -334,3 +334,20 @@ def test_one_of_something_is_no_plural(tmp_path: Path, capsys: pytest.CaptureFix
     assert "NFA: 1 position" in out
     assert "1 position" in err
     assert not re.search(r"\b1 (positions|states|transitions|words|edges|nodes)\b", out + err)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize(
+    ("command", "name"), [(["teach"], "x.html"), (["render", "nfa"], "x.svg"), (["teach", "--site"], "index.html")]
+)
+def test_a_full_disk_is_told_as_that(
+    command: list[str], name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).symlink_to("/dev/full")
+    where = [str(tmp_path)] if "--site" in command else ["--out", str(tmp_path / name)]
+    code, _, err = run(capsys, *command, *where, *FOUR)
+    assert code == ExitCode.ENVIRONMENT
+    told = " ".join(err.split())
+    assert f"cannot write {tmp_path / name}: No space left on device" in told
+    assert f"make room, or choose another place with {'--site' if '--site' in command else '--out'}" in told
+    assert "folder that exists" not in told
