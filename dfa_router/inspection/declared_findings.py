@@ -66,13 +66,15 @@ def _refused(topology: Topology) -> Iterator[Finding]:
 
 
 def _idle(topology: Topology) -> Iterator[Finding]:
-    bound = {(one.vhost, one.destination) for one in topology.bindings if one.destination_type == "queue"}
+    # The default exchange knows the queues itself, and no message follows another binding from it or to it.
+    bindings = [one for one in topology.bindings if one.source and (one.destination or one.destination_type == "queue")]
+    bound = {(one.vhost, one.destination) for one in bindings if one.destination_type == "queue"}
     for queue in topology.queues:
         if (queue.vhost, queue.name) not in bound:
             text = f"nothing is bound to queue {queue.name!r}: it gets only what is sent to the default exchange under its name"
             yield Finding(rule="queue-not-bound", severity="note", vhost=queue.vhost, name=queue.name, text=text)
-    leading = {(one.vhost, one.source) for one in topology.bindings}
-    entered = {(one.vhost, one.destination) for one in topology.bindings if one.destination_type == "exchange"}
+    leading = {(one.vhost, one.source) for one in bindings}
+    entered = {(one.vhost, one.destination) for one in bindings if one.destination_type == "exchange"}
     alternates = {(one.vhost, topology.alternate_exchange(one)) for one in topology.exchanges}
     dead = topology.dead_letter_exchanges
     for exchange in topology.exchanges:

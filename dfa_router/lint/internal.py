@@ -61,7 +61,7 @@ def _ways(topology: Topology) -> dict[Place, tuple[str, ...]]:
     ways |= {place: _ANY for place in known if place in topology.dead_letter_exchanges}
     leads: dict[Place, list[int]] = {}
     for number, binding in enumerate(topology.bindings):
-        if binding.destination_type == "exchange":
+        if binding.destination_type == "exchange" and binding.source:  # no message follows one of the default exchange
             leads.setdefault((binding.vhost, binding.source), []).append(number)
     agenda = [place for place, found in ways.items() if found]
     while agenda:

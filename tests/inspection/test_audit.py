@@ -270,3 +270,22 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     shown = capsys.readouterr().out
     assert "bindings[0]: x --a.#--> q" in shown
     assert run([*arguments, "--html", str(tmp_path / "no" / "audit.html")]) == 2
+
+
+def test_bindings_of_the_default_exchange_bind_nothing() -> None:
+    topology = topology_of(
+        exchanges=[Exchange(name="inner", type="topic", internal=True), Exchange(name="outer", type="fanout")],
+        queues=[Queue(name="q")],
+        bindings=[
+            Binding(source="", destination="q", routing_key="q"),
+            Binding(source="", destination="inner", destination_type="exchange"),
+            Binding(source="outer", destination="", destination_type="exchange"),
+        ],
+    )
+    found = {(one.rule, one.name) for one in audit_of(topology).findings}
+    assert found >= {
+        ("queue-not-bound", "q"),
+        ("exchange-not-reached", "inner"),
+        ("exchange-leads-nowhere", "inner"),
+        ("exchange-leads-nowhere", "outer"),
+    }

@@ -362,3 +362,17 @@ def test_toml_may_begin_with_a_mark_of_its_encoding(tmp_path: Path) -> None:
     dialect.write_text('name = "team"\nlike = "amqp"\n', "utf-8-sig")
     assert [one.subject for one in read_suppressions(suppressions)] == ["a"]
     assert read_dialect(dialect).name == "team"
+
+
+def test_a_binding_of_the_default_exchange_makes_no_internal_exchange_reachable() -> None:
+    found = lint_topology(
+        topology_of(
+            exchanges=[Exchange(name="inner", type="topic", internal=True)],
+            queues=[Queue(name="q")],
+            bindings=[
+                Binding(source="", destination="inner", destination_type="exchange", routing_key="inner"),
+                Binding(source="inner", destination="q", routing_key="a"),
+            ],
+        )
+    )
+    assert [one.rule.name for one in found] == ["default-exchange-binding", "unreachable-exchange"]
