@@ -131,5 +131,5 @@ def _state_of(answers: SingleAnswers) -> _State:
     loans, finders, counts = at_once
     left = answers._left  # noqa: SLF001
     places = counts.buffer_info()[0], left.buffer_info()[0]
-    ready = loans, finders, places[0], bindings, None, str, bytes, places[1], _RECENT, _RECENT_BYTES, _RECENT_NAMES
+    ready = loans, 0, finders, places[0], bindings, None, str, bytes, places[1], _RECENT, _RECENT_BYTES, _RECENT_NAMES
     return _State((*state, *ready, counts, left))  # the last two are what the addresses are of

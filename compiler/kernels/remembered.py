@@ -5,7 +5,7 @@ looking. This one takes 1.3 to 1.4 times as long (``python -m benchmarks engine 
 
 A key that was not asked for before went through four functions of Python, which took longer than walking it. So the functions of
 :mod:`compiler.kernels.single` are called from here, where the machine is lent to nobody: nothing is lent here, as nothing else runs until the key is answered. The
-interpreter's lock is kept, no code of Python is called, and no garbage is collected, which could call some.
+interpreter's lock is kept, no code of Python is called until the positions are there, and no garbage is collected, which could call some.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ __all__ = ["TYPE", "ask_remembered"]
 REMEMBERED, OTHERWISE, LEFT, NAME = range(4)
 """Items of the state: the dictionary, the function that is called otherwise, the errors of a look-up that are left to it, and what the
 argument is called."""
-LOANS, FINDERS, COUNTS, VALUES, NONE_ITEM, TEXT, DATA, ROOM, MOST_KEYS, LONGEST, MOST_NAMES = range(4, 15)
-"""Others, if keys are found at once, or it has but the four: what the machine lends; the functions from a key to its positions, or None, of which the first is asked
+LOANS, LENT, FINDERS, COUNTS, VALUES, NONE_ITEM, TEXT, DATA, ROOM, MOST_KEYS, LONGEST, MOST_NAMES = range(4, 16)
+"""Others, if keys are found at once, or it has but the four: what the machine lends, and what of that the finders use; the functions from a key to its positions, or None, of which the first is asked
 first; where it is counted what each has answered; tuples of which item 1 is what is returned for a position; None, str and bytes; and what is remembered: the
 address of how many more names may be, the most keys, the longest key, and the most names of all."""
 TYPE = 8
@@ -97,7 +97,7 @@ def _find_names(state: Signed, key: Signed) -> Signed:
     kind = pointer_at(key + TYPE)
     if kind != tuple_item(state, TEXT) and kind != tuple_item(state, DATA):  # whose methods are nobody's code
         return 0
-    if dictionary_size(tuple_item(state, LOANS)) != 0:
+    if dictionary_item(tuple_item(state, LOANS), tuple_item(state, LENT)) != 0:
         return 0
     collects = disable_garbage()
     positions = _positions(state, key)
@@ -105,7 +105,9 @@ def _find_names(state: Signed, key: Signed) -> Signed:
         enable_garbage()
     if positions == 0:
         return 0
-    names = _names(tuple_item(state, VALUES), positions)
+    names = _names(
+        tuple_item(state, VALUES), positions
+    )  # where memory is short, the key is asked for, and counted, again
     release(positions)
     if names != 0:
         _remember(state, key, names)

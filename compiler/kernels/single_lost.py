@@ -4,7 +4,7 @@ Such a key went on as a small batch of one, which took 9 us where it was simulat
 went into handing a kernel its arrays, and the rest into some twenty steps of Python. Here all tables have their addresses in the frame
 (:mod:`compiler.kernels.single_frame`).
 
-It is the walk of :mod:`compiler.kernels.walk` for a block of one key, with the same answers and the same counters. What is out of the ordinary is left to
+It is the walk of :mod:`compiler.kernels.walk` for a block of one key, with the same answers and the same counters, but that a doorkeeper may count a request twice. What is out of the ordinary is left to
 that: a table that must grow, a full cache, the first key and the last one before the pace is judged, and large sets, as the interpreter's lock
 is kept meanwhile.
 """

@@ -12,6 +12,7 @@ from typing import Any
 
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import (
+    BUILDS,
     CLOSED,
     COUNTS,
     CRAMPED,
@@ -29,6 +30,7 @@ from compiler.kernels.tables import (
     UNJUDGED,
     WORDS,
     Cache,
+    Int64s,
 )
 from compiler.kernels.work import make_work
 from compiler.machine.cache import DOORKEEPER_FROM, Snapshot, cleared, empty_cache, nbytes, snapshot
@@ -41,6 +43,7 @@ from compiler.machine.key_cache import KeyCache
 from compiler.machine.key_sample import KeySample
 from compiler.machine.key_store import KeyStore
 from compiler.machine.lost_keys import LostKeys
+from compiler.machine.pace import Counted
 from compiler.machine.parts import Parts
 from compiler.machine.policy import Policy
 from compiler.machine.seals import make_seal
@@ -154,8 +157,18 @@ class BoundedCache:
         """Begin a call that changes the cache."""
         if self._midway:
             self._start_over()
-        self._pace.counts[UNJUDGED] = 0
+        self._judge_few()
         self._set_out()
+
+    def _judge_few(self) -> None:
+        """End the stretch of single keys and small batches: what it has built is judged now, or batches in between would put that off for ever."""
+        if self._cache is not None and self._pace.few[UNJUDGED] and self._policy.simulate is None:
+            self._pace.judge(self._counted(self._cache.meta), members=self.live_positions)
+        self._pace.few[UNJUDGED] = 0
+
+    def _counted(self, meta: Int64s) -> Counted:
+        """Return what was counted so far."""
+        return Counted(self._asked, int(meta[WORDS]), int(meta[BUILDS]), int(meta[KEY_CACHE_HITS]))
 
     def _set_out(self) -> None:
         """Be midway from now on."""
@@ -165,9 +178,11 @@ class BoundedCache:
 
     def _end(self) -> None:
         """Have nothing half done from now on."""
-        self._midway = False
         if self._at_once is not None:
-            self._offer(self._at_once)
+            self._offer(
+                self._at_once
+            )  # first, as a signal may end this here: then the next call begins anew, and offers again
+        self._midway = False
 
     def _offer(self, at_once: AtOnce) -> None:
         """Have single keys answered at once by what is ready for the cache as it is."""
@@ -267,9 +282,11 @@ class BoundedCache:
         judged = cache.meta[CLOSED] and self._policy.close is None and not self._key_store.policy.active
         if judged and not self._closing.held(keys=keys, deferred=deferred, guarded=cache.doorkeeper.size > 0):
             cache.meta[CLOSED] = 0
-        if cache.meta[SEEN] > 16 * len(
-            cache.doorkeeper
-        ):  # half are in use; what comes often will soon be counted again
+        self._forget_requests(cache)
+
+    def _forget_requests(self, cache: Cache) -> None:
+        """Empty the doorkeeper if half of it is in use; what comes often will soon be counted again."""
+        if cache.meta[SEEN] > 16 * len(cache.doorkeeper):
             cache.doorkeeper[:] = 0
             cache.meta[SEEN] = 0
 

@@ -106,6 +106,7 @@ class SealedWalker(SmallBatchWalker):
         single = self._sealed_single
         if single.seal is None:
             single.prepare_sealed(self._seal)
+        if self._at_once is not None and self._at_once.finders[0] is not single.find:
             self._offer_sealed()
         tags = single.find(key)
         if tags is None:

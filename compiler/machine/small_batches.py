@@ -13,14 +13,11 @@ from collections.abc import Callable
 from compiler.kernels.seal_tables import Seal
 from compiler.kernels.tables import (
     BLOCK,
-    BUILDS,
     DEFERRED,
     DONE,
-    KEY_CACHE_HITS,
     PAUSED,
     ROW,
     UNJUDGED,
-    WORDS,
     Cache,
     Int64s,
     Keys,
@@ -29,7 +26,6 @@ from compiler.kernels.work import FoundSets
 from compiler.machine.collector import Collector
 from compiler.machine.few_keys import FewKeys
 from compiler.machine.key_cache import NO_KEY_TABLE
-from compiler.machine.pace import Counted
 from compiler.machine.progress import Progress
 from compiler.machine.walker import Walker, only_answer
 from compiler.values import Int32s, Lent, Memory, SetBatch
@@ -49,6 +45,10 @@ class SmallBatchWalker(Walker):
         if tags is None:
             tags = self._find_lost(key)
         if tags is not None:
+            at_once = self._at_once
+            # They have just been made ready, or a signal has come between that and offering them.
+            if at_once is not None and at_once.finders[1:] != [self._single.find, self._lost.find]:
+                self._offer(at_once)
             return tags
         try:
             joined = key.encode() if isinstance(key, str) else key
@@ -62,11 +62,11 @@ class SmallBatchWalker(Walker):
         cache, lost = self._cache, self._lost
         if cache is not lost.cache:
             lost.prepare(cache, self._pace.counts)
-            if self._at_once is not None:
-                self._offer(self._at_once)
         tags = lost.find(key)
         if tags is not None:
             self._keys += 1
+        elif cache is not None:
+            self._forget_requests(cache)
         return tags
 
     def run_joined(self, joined: bytes, count: int) -> SetBatch | None:
@@ -142,10 +142,6 @@ class SmallBatchWalker(Walker):
         self._keys += count
         if self._pace.ends(count) and self._policy.simulate is None:
             self._pace.judge(self._counted(meta), members=self.live_positions)
-
-    def _counted(self, meta: Int64s) -> Counted:
-        """Return what was counted so far."""
-        return Counted(self._asked, int(meta[WORDS]), int(meta[BUILDS]), int(meta[KEY_CACHE_HITS]))
 
     def _answer(self, few: FewKeys, keys: Keys, count: int, tables: Cache | Seal | FoundSets | None) -> SetBatch:
         """Return the answer for keys that these tables have answered, or go on where it has no room, or some keys are left."""

@@ -80,8 +80,6 @@ class Walker(BoundedCache):
         cache, single = self._cache, self._single
         if cache is not single.cache:
             single.prepare(cache)
-            if self._at_once is not None:
-                self._offer(self._at_once)
         if cache is None:
             return None
         tags = single.find(key)

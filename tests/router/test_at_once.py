@@ -148,6 +148,35 @@ def test_a_machine_that_is_lent_is_not_asked() -> None:
     assert at_once(machine) > before
 
 
+def test_a_walker_that_is_lent_for_ever_keeps_no_key_from_the_first_one() -> None:
+    """As a forked child has it, if another thread had a batch on several threads."""
+    router = settled([("a.*", "x")])
+    machine = machine_of(router)
+    for key in ("a.1", "a.2"):
+        router.match(key)
+    machine._loans[1] = {}
+    before = at_once(machine)
+    assert router.match("a.3") == ("x",)
+    assert at_once(machine) == before + 1
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_functions_that_were_not_offered_are_offered_by_the_next_key(sealed: bool) -> None:
+    """A signal may come between making them ready and offering them."""
+    router = settled([("a.*", "x")])
+    if sealed:
+        router = router.seal(["a.1", "a.2"])
+    machine = machine_of(router)
+    for key in ("a.1", "a.2", "a.3"):
+        router.match(key)
+    answered = machine._walkers[0]._at_once
+    assert answered is not None
+    answered.finders[:] = [None] * 3
+    before = at_once(machine)
+    assert [router.match(key) for key in ("a.4", "a.5", "a.6")] == [("x",)] * 3
+    assert at_once(machine) == before + 2
+
+
 class BrokenError(Exception):
     """Ends a call."""
 

@@ -16,6 +16,7 @@ from compiler.automata.twin import Twin
 from compiler.kernels.single_simulated import MOST_MEMBERS
 from compiler.machine import lost_keys
 from compiler.machine.lazy import LazyDfa
+from compiler.machine.pace import Pace
 from compiler.machine.policy import Policy
 from compiler.machine.single_keys import ONE_BYTES
 from compiler.machine.small_batches import SmallBatchWalker
@@ -174,3 +175,21 @@ def test_outgrown_tables_are_let_go() -> None:
     assert walker._lost.cache in (walker._cache, "dropped")
     machine.match_batch([column(keys)])
     assert walker._lost.cache in (walker._cache, "dropped")
+
+
+@pytest.mark.usefixtures("soon")
+def test_batches_in_between_do_not_put_off_that_building_is_judged() -> None:
+    """One known batch for each stretch of single keys, which batches had made long, kept building for ever."""
+    (nfa, keys), capacity, policy, _ = SETS["small"]
+    machine = LazyDfa(nfa, b".", capacity, policy=policy)
+    pace = machine._walkers[0]._pace
+    machine.match(keys[0])
+    pace.stretch = 1 << 18
+    pace.counts[:] = 0
+    with patch.object(Pace, "compare", autospec=True, side_effect=Pace.compare) as compare:
+        for at, key in enumerate(keys):
+            machine.match(key)
+            if at % 500 == 499:
+                machine.match_batch([column([keys[0]] * 300)])
+    judged = sum(call.kwargs["builds"] for call in compare.call_args_list)
+    assert judged > 0.8 * machine.stats().transitions > 1000
