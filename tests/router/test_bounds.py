@@ -121,10 +121,13 @@ router.match_batch(keys.slice(0, 10))
 
 @pytest.mark.parametrize("mib", [2, 4, 8, 16])
 def test_outgrown_tables_are_the_systems_again(mib: int) -> None:
-    """What a process takes keeps to the bound, as what is counted does. Where malloc kept them, 4 MiB became 8.4 MB, and 8 MiB 13.7."""
+    """What a process takes keeps to the bound, as what is counted does. Where malloc kept them, 4 MiB became 8.4 MB, and 8 MiB 13.7.
+
+    What is no table (this batch, ends of pages, code that is read for the first time) takes 0.1 to 0.4 MB, whatever the bound.
+    """
     matching = "for start in range(0, len(keys), 2048): router.match_batch(keys.slice(start, 2048))"
     cache_bytes = mib << 20
-    assert peak(matching, GROWING.format(cache_bytes=cache_bytes)) < 1.1 * cache_bytes + 0.3 * MB
+    assert peak(matching, GROWING.format(cache_bytes=cache_bytes)) < 1.1 * cache_bytes + 0.8 * MB
 
 
 @pytest.mark.parametrize("key", ["'a.' + 'x' * 1_000_000", "'a' + '.x' * 500_000", "'.' * 1_000_000"])
