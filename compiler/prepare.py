@@ -15,7 +15,7 @@ from compiler.criteria.counting import Demands
 from compiler.criteria.demands import Demand
 from compiler.criteria.vocabulary import FieldColumns, Vocabulary
 from compiler.kernels.relay_tables import ASKS, SLACK, Directory, Network, Texts
-from compiler.kernels.tables import Keys, frozen
+from compiler.kernels.tables import Int64s, Keys, frozen
 from compiler.machine.columns import whole
 from compiler.machine.dense_rows import QUIET_KEYS
 from compiler.machine.lazy import LazyDfa
@@ -24,7 +24,7 @@ from compiler.machine.screen import Screen
 from compiler.machine.simulator import Simulator
 from compiler.relay.plain_relay import PlainRelay
 from compiler.relay.words import words_of
-from compiler.values import KeyColumn
+from compiler.values import Int32s, KeyColumn
 
 __all__ = ["compile_kernels", "jit_enabled", "kernels_kept"]
 
@@ -145,9 +145,11 @@ def _compile_relay(column: KeyColumn) -> None:
         np.zeros(totals[0] + 1, np.int32),
         np.empty(totals[1] + SLACK, np.uint8),
     )
-    copy_names(found.set_ids, found.positions, sizes, *names, ends, starts, texts)
+    set_ids, positions = frozen(found.set_ids), frozen(found.positions)
+    copy_names(set_ids, positions, sizes, *names, ends, starts, texts)
     room = np.zeros(len(starts) + AT_ONCE, np.int32)
-    repeat_names(found.set_ids[:0], sizes, ends, starts, texts, ends.copy(), room, texts.copy())
+    repeat_names(set_ids[:0], sizes, ends, starts, texts, ends.copy(), room, texts.copy())
+    _compile_listing(set_ids[:0], frozen(found.offsets), positions, frozen(names.offsets))
     set_aside(frozen(np.ones(1, np.bool_)), numbers[:1], numbers[:1], np.empty(4, np.int32))
     keys: Keys = whole(column._replace(valid=None))
     screen_keys(keys)
@@ -160,6 +162,16 @@ def _compile_relay(column: KeyColumn) -> None:
     assert relay.run_plain(*plain, lambda _station, _rows: found) is not None
     blocks = (names, names), lambda size: np.empty(size, np.int32)
     assert relay.name_plain(*plain, *blocks, lambda _station, _rows: found) is not None
+
+
+def _compile_listing(ids: Int32s, offsets: Int32s, members: Int32s, name_offsets: Int64s) -> None:
+    from compiler.kernels.listing import copy_members, end_lists, name_sets, total_names
+
+    end_lists(ids, offsets, np.empty(1, np.int32))
+    copy_members(ids, offsets, members, np.empty(0, np.int32))
+    sizes, codes = np.zeros(3 * len(offsets), np.int64), np.empty(len(members), np.int32)
+    name_sets(offsets[:1], members, members, name_offsets, np.zeros(0, np.uint64), codes, sizes)
+    total_names(ids, sizes, np.empty(2, np.int64))
 
 
 def _compile_criteria() -> None:

@@ -16,12 +16,12 @@ import pyarrow as pa
 from compiler.once import once
 from compiler.values import SetBatch
 from dfa_router.arrow.capsules import stream_of
+from dfa_router.arrow.lists import MOST
+from dfa_router.arrow.sets import NamedSets, NameTable, lists_of_members, lists_of_names, name_sets, with_nulls
 from dfa_router.errors import CapacityError
 
-__all__ = ["Matches", "name_table"]
+__all__ = ["Matches"]
 
-_MOST = 2**31 - 1
-"""The most entries of a list column, and bytes of a text column: what their 32-bit offsets can address."""
 _BATCH = 1 << 17
 """The most rows of a batch that is handed to another library."""
 _EXPORTED = pa.schema([("bindings", pa.list_(pa.int32())), ("destinations", pa.list_(pa.string()))])
@@ -48,8 +48,8 @@ class Matches:
 
     __slots__ = ("__dict__", "_batch", "_name_table")
 
-    def __init__(self, batch: SetBatch, name_table: Callable[[], tuple[npt.NDArray[np.int32], pa.Array]]) -> None:
-        """Wrap a batch; ``name_table`` is called when destinations are asked for, and returns what :func:`name_table` does."""
+    def __init__(self, batch: SetBatch, name_table: Callable[[], NameTable]) -> None:
+        """Wrap a batch; ``name_table`` is called when destinations are asked for."""
         self._batch = batch
         self._name_table = name_table
 
@@ -62,9 +62,7 @@ class Matches:
     @once
     def set_ids(self) -> pa.Int32Array:
         """For each key the number of its set in :attr:`sets`; null for a null key."""
-        ids = self._batch.set_ids
-        has_nulls = ids.min(initial=0) < 0  # takes a third of the time that the mask takes
-        return pa.array(ids, pa.int32(), mask=ids < 0 if has_nulls else None)
+        return with_nulls(self._batch.set_ids)
 
     @once
     def sets(self) -> pa.ListArray:
@@ -83,24 +81,21 @@ class Matches:
 
         Raises :class:`CapacityError` for over 2^31 pairs: :attr:`set_ids` and :attr:`sets` have any number of them.
         """
-        self._check(np.diff(self._batch.offsets), "entries")
-        return self.sets.take(self.set_ids)
+        batch = self._batch
+        if len(self) * len(batch.positions) > MOST:  # asked first, as the sizes of sets take 2 us
+            self._check(np.diff(batch.offsets), "entries")
+        return lists_of_members(batch)
 
     def destinations(self) -> pa.ListArray:
         """Return a list of strings per key: the destinations, once each, in order of their first matching binding.
 
         Raises :class:`CapacityError` if they are over 2^31, or have over 2 GiB of text.
         """
-        codes, _, sizes = self._destination_sets
-        self._check(np.diff(codes.offsets.to_numpy()), "entries")
-        self._check(sizes, "bytes of names")
-        return self._named(self.set_ids)
-
-    def _named(self, set_ids: pa.Int32Array) -> pa.ListArray:
-        codes, names, _ = self._destination_sets
-        rows = codes.take(set_ids)
-        texts = names.take(rows.values).cast(pa.string())
-        return pa.ListArray.from_arrays(rows.offsets, texts, mask=rows.is_null() if rows.null_count else None)
+        named = self._named_sets
+        if len(self) * max(len(named.codes), len(named.texts.data)) > MOST:
+            self._check(named.counts, "entries")
+            self._check(named.lengths, "bytes of names")
+        return lists_of_names(self._batch.set_ids, named)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand over a table of ``bindings`` and ``destinations``, in batches that are made when they are asked for.
@@ -108,35 +103,22 @@ class Matches:
         Batches have so few rows that the offsets of none of them run over, however many pairs there are in all. Raises
         :class:`CapacityError` where the destinations of a single key have over 2 GiB of text.
         """
-        _, _, bytes_of_names = self._destination_sets
+        bytes_of_names = self._named_sets.lengths
         largest = max(1, int(np.diff(self._batch.offsets).max(initial=0)), int(bytes_of_names.max(initial=0)))
-        if largest > _MOST:
+        if largest > MOST:
             self._check(bytes_of_names, "bytes of names")
-        return stream_of(_EXPORTED, self._batches(min(_BATCH, max(1, _MOST // largest))), requested_schema)
+        return stream_of(_EXPORTED, self._batches(min(_BATCH, max(1, MOST // largest))), requested_schema)
 
     def _batches(self, rows: int) -> Iterator[pa.RecordBatch]:
         for start in range(0, len(self), rows):
-            ids = self.set_ids[start : start + rows]
-            yield pa.record_batch([self.sets.take(ids), self._named(ids)], schema=_EXPORTED)
+            batch = self._batch._replace(set_ids=self._batch.set_ids[start : start + rows])
+            lists = [lists_of_members(batch), lists_of_names(batch.set_ids, self._named_sets)]
+            yield pa.record_batch(lists, schema=_EXPORTED)
 
     @once
-    def _destination_sets(self) -> tuple[pa.ListArray, pa.LargeStringArray, npt.NDArray[np.int64]]:
-        """The sets as codes of destinations, each destination once; the names by code; how many bytes each set's names have."""
-        code_of, names = self._name_table()
-        codes, offsets = code_of[self._batch.positions], self._batch.offsets
-        if len(names) < len(code_of):  # some have several bindings: of equal pairs (set, destination) the first is kept
-            sets = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-            _, first = np.unique(sets * np.int64(max(1, len(names))) + codes, return_index=True)
-            first.sort()
-            codes = codes[first]
-            offsets = np.zeros(len(offsets), np.int32)
-            np.cumsum(np.bincount(sets[first], minlength=len(offsets) - 1), out=offsets[1:])
-        ends = np.zeros(len(codes) + 1, np.int64)
-        ends_of_names = np.frombuffer(
-            names.buffers()[1], np.int64
-        )  # not the lengths of all names, of which a batch may need few
-        np.cumsum(ends_of_names[codes + 1] - ends_of_names[codes], out=ends[1:])
-        return pa.ListArray.from_arrays(pa.array(offsets), pa.array(codes)), names, np.diff(ends[offsets])
+    def _named_sets(self) -> NamedSets:
+        """The sets as sets of destinations."""
+        return name_sets(self._batch, self._name_table())
 
     def _total(self, sizes: npt.NDArray[np.integer[Any]]) -> int:
         """Return the sum over all rows of the size of their set."""
@@ -145,15 +127,8 @@ class Matches:
 
     def _check(self, sizes: npt.NDArray[np.integer[Any]], what: str) -> None:
         """Refuse to make a column that is too large, given the size of each set: Arrow's offsets would run over."""
-        if len(self) * int(sizes.max(initial=0)) > _MOST and (total := self._total(sizes)) > _MOST:
+        if len(self) * int(sizes.max(initial=0)) > MOST and (total := self._total(sizes)) > MOST:
             raise CapacityError(
                 f"a list per key of these {len(self):,} keys has {total:,} {what}, and Arrow's lists have offsets of 32 bits: "
                 "match the keys in smaller batches, or use set_ids and sets, which name each set once"
             )
-
-
-def name_table(destinations: Any) -> tuple[npt.NDArray[np.int32], pa.LargeStringArray]:
-    """Number the distinct destinations: return a code per binding, and the Arrow column of names by code."""
-    numbers: dict[str, int] = {}
-    codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in destinations), np.int32)
-    return codes, pa.array(list(numbers), pa.large_string())

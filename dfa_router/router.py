@@ -11,10 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from compiler.kernels.tables import frozen
 from compiler.notebook import mimebundle
-from compiler.values import CacheStats, Int32s
+from compiler.values import CacheStats
 from dfa_router.arrow import key_array, key_columns
 from dfa_router.arrow.dictionaries import KEYS_PER_ROW, dictionary_of, row_numbers
+from dfa_router.arrow.lists import texts_of
+from dfa_router.arrow.sets import NameTable, name_table
 from dfa_router.blocks import BLOCK_BYTES, block_rows
 from dfa_router.engines.automaton import Automaton, Sealable
 from dfa_router.engines.key_by_key import with_batches
@@ -35,7 +38,7 @@ from dfa_router.language.bindings import Binding, FirstBindings, binding_set, pa
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.rules import compile_nfa
 from dfa_router.learning import learn
-from dfa_router.results import Matches, name_table
+from dfa_router.results import Matches
 from dfa_router.single import LEFT, SingleAnswers
 from dfa_router.storage.compiled import Compiled
 from dfa_router.storage.files import write_compiled
@@ -322,12 +325,14 @@ class Router:
             )
         return self._matcher
 
-    def _destinations(self) -> tuple[Int32s, Any]:
+    def _destinations(self) -> NameTable:
         """Return the name table of the bindings; it is made when it is first needed, and again when there are more."""
         table = self._table
-        if isinstance(self._single.bindings, FlatBindings) and not len(table[0]):
-            table = self._table = (self._single.bindings.codes, name_table(self._single.bindings.names)[1])
-        elif len(table[0]) < len(self._single.bindings):
+        if isinstance(self._single.bindings, FlatBindings) and not len(table.codes):
+            table = self._table = NameTable(
+                frozen(self._single.bindings.codes), texts_of(self._single.bindings.names, 0)
+            )
+        elif len(table.codes) < len(self._single.bindings):
             table = self._table = name_table(binding.destination for binding in list(self._single.bindings))
         return table
 

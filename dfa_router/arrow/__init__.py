@@ -12,6 +12,8 @@ and an optional mask of valid keys. Plain string columns are not copied.
 ``runs``               run-end encoded columns become dictionary columns
 ``capsules``           columns and tables of other libraries, in and out
 ``rows``               some rows of a batch, taken when they are read
+``lists``              lists of names, as kernels write them
+``sets``               the sets of a batch as lists: of bindings, and of their destinations' names
 =====================  ==================================================================================================
 """
 

@@ -22,13 +22,14 @@ from compiler.once import once
 from compiler.prepare import jit_enabled
 from compiler.relay.plain_batches import ListsOfNames
 from compiler.values import Int32s, SetBatch
+from dfa_router.arrow.lists import Texts, empty_lists
 from dfa_router.errors import MessagesError
 from dfa_router.rabbitmq.byte_columns import bytes_array, plain_array
 from dfa_router.rabbitmq.copies import BCC, CC, Copies
 from dfa_router.rabbitmq.exchange_types import EVERY_TYPE_READS
 from dfa_router.rabbitmq.headers.columns import read_headers
 from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ROUTING_KEY
-from dfa_router.rabbitmq.name_lists import FEW_ROWS, Texts, empty_lists, named_lists, written_lists
+from dfa_router.rabbitmq.name_lists import FEW_ROWS, named_lists, written_lists
 from dfa_router.rabbitmq.nodes import Node, Numbering
 from dfa_router.rabbitmq.places import Places
 from dfa_router.rabbitmq.problems import Problems, check_keys

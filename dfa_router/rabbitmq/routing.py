@@ -26,6 +26,7 @@ from compiler.once import once
 from compiler.prepare import jit_enabled
 from compiler.relay.plain_batches import ListsOfNames
 from compiler.values import CacheStats, Int32s, SetBatch
+from dfa_router.arrow.lists import Texts, texts_of
 from dfa_router.build import DEFAULT_CACHE_BYTES, compile
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.errors import PublishRefusedError, UnknownNameError
@@ -37,7 +38,7 @@ from dfa_router.rabbitmq.headers.columns import HeaderRows, met_criteria, read_p
 from dfa_router.rabbitmq.headers.matching import HeadersMatcher
 from dfa_router.rabbitmq.hops import route_by_hops
 from dfa_router.rabbitmq.matching import HEADERS, Columns, Matcher
-from dfa_router.rabbitmq.name_lists import Texts, new_block, texts_of
+from dfa_router.rabbitmq.name_lists import new_block
 from dfa_router.rabbitmq.names import Names, no_exchange
 from dfa_router.rabbitmq.nodes import Node, Numbering, make_nodes, queues_of
 from dfa_router.rabbitmq.one_message import message_of, way_of

@@ -97,12 +97,16 @@ def everything_guarded(side: str) -> Iterator[None]:
             "compiler.kernels.store_tables",
             "compiler.kernels.work",
             "compiler.kernels.tables",
+            "dfa_router.arrow.lists",
+            "dfa_router.arrow.sets",
         ]:
             module = importlib.import_module(name)
             if hasattr(module, "np"):
                 stack.enter_context(patch.object(module, "np", GuardedNumpy(side)))
             if hasattr(module, "frozen"):
                 stack.enter_context(patch.object(module, "frozen", frozen))
+            if name.startswith("dfa_router.arrow") or name.endswith("name_lists"):
+                stack.enter_context(patch.object(module, "new", GuardedNumpy(side).empty))
         for name in ("exact_keys", "single_keys"):
             stack.enter_context(patch(f"compiler.machine.{name}.bytearray", key_room, create=True))
         yield
@@ -238,6 +242,7 @@ def run(side: str, *, thorough: bool = False) -> None:
             ]
         run_relay(chance, side)
         run_criteria(chance)
+        run_listing(chance)
     # It reads nothing but Python's objects, which lie where they lie.
     from compiler.kernels.remembered import ask_remembered
 
@@ -355,6 +360,16 @@ def match_exact(patterns: list[list[Any]], reserved: bytes, keys: list[bytes | N
         for _ in range(3):  # the store is asked before the exact keys
             assert answers(sealed, keys) == expected
         assert sealed._stored_keys.count
+
+
+def run_listing(chance: random.Random) -> None:
+    """List the sets of batches, and what they lead to, by kernels; compare with what Arrow makes of them."""
+    from dfa_router.arrow import sets
+    from tests.router.test_lists import batch_of, listed
+
+    with patch.object(sets, "SOON", 0):
+        for number in range(60):
+            listed(*batch_of(chance, sets=1 + number % 9, rows=chance.randrange(200), nulls=number % 3 == 0))
 
 
 class Place:

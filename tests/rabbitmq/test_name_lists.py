@@ -9,7 +9,8 @@ import pytest
 
 from compiler.prepare import jit_enabled
 from compiler.values import SetBatch
-from dfa_router.rabbitmq.name_lists import named_lists, texts_of
+from dfa_router.arrow.lists import texts_of
+from dfa_router.rabbitmq.name_lists import named_lists
 from dfa_router.rabbitmq.traversal import compact
 
 NAMES = [

@@ -18,9 +18,9 @@ from compiler.machine import bounded_cache
 from compiler.prepare import jit_enabled
 from compiler.relay import plain_batches, plain_relay, relay, steps
 from compiler.values import SetBatch
+from dfa_router.arrow.lists import texts_of
 from dfa_router.errors import KeyTypeError, MessagesError
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, narrowing, routing, topology_of
-from dfa_router.rabbitmq.name_lists import texts_of
 from dfa_router.rabbitmq.routing import TopologyRouter
 from tests.breaking_off import everywhere, folders
 from tests.compiler.guarded import guarded, guarded_buffer

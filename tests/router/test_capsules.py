@@ -253,7 +253,7 @@ def test_matches_are_a_table_of_two_columns_to_other_libraries(read: Callable[[A
 def test_matches_go_out_in_batches_whose_offsets_do_not_run_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the limit at 10: five rows of two bindings."""
     matches = ROUTER.match_batch(["a.b"] * 12 + [None])
-    monkeypatch.setattr("dfa_router.results._MOST", 10)
+    monkeypatch.setattr("dfa_router.results.MOST", 10)
     table = pa.table(matches)
     assert [len(chunk) for chunk in table["bindings"].chunks] == [5, 5, 3]
     assert table.to_pylist() == [ROWS[0]] * 12 + [ROWS[1]]
