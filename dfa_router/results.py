@@ -16,7 +16,7 @@ import pyarrow as pa
 from compiler.once import once
 from compiler.values import SetBatch
 from dfa_router.arrow.capsules import stream_of
-from dfa_router.arrow.lists import MOST
+from dfa_router.arrow.lists import MOST, int32_array, lists_of
 from dfa_router.arrow.sets import NamedSets, NameTable, lists_of_members, lists_of_names, name_sets, with_nulls
 from dfa_router.errors import CapacityError
 
@@ -67,9 +67,7 @@ class Matches:
     @once
     def sets(self) -> pa.ListArray:
         """The sets: ``sets[set_ids[i]]`` has the binding positions of key ``i``, ascending."""
-        return pa.ListArray.from_arrays(
-            pa.array(self._batch.offsets, pa.int32()), pa.array(self._batch.positions, pa.int32())
-        )
+        return lists_of(_EXPORTED.field(0).type, self._batch.offsets, int32_array(self._batch.positions))
 
     @property
     def pair_count(self) -> int:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from compiler.values import KeyColumn
 from dfa_router.arrow.checks import LONGEST_KEY, wide_offsets
 
-__all__ = ["key_column", "key_columns", "plain"]
+__all__ = ["key_column", "key_columns", "plain", "validity"]
 
 _SMALL_ROWS, _SMALL_BYTES = 1 << 16, 1 << 26
 """The most rows and bytes of chunks that are put together."""
@@ -63,19 +63,21 @@ def key_column(chunk: pa.Array) -> KeyColumn:
         starts = np.zeros(rows + 1, np.int32)
     else:
         starts = np.frombuffer(offsets, np.int32, rows + 1, chunk.offset * 4)
-    return KeyColumn(starts, _bytes_of(data), _valid(chunk))
+    return KeyColumn(starts, _bytes_of(data), validity(chunk))
 
 
 def _bytes_of(data: pa.Buffer | None) -> npt.NDArray[np.uint8]:
     return np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8)
 
 
-def _valid(chunk: pa.Array) -> npt.NDArray[np.bool_] | None:
+def validity(chunk: pa.Array) -> npt.NDArray[np.bool_] | None:
     """Return which keys are not null, or None where none is."""
-    if chunk.buffers()[0] is None or chunk.null_count == 0:
+    bits = chunk.buffers()[0]
+    if bits is None or chunk.null_count == 0:
         return None
-    valid: npt.NDArray[np.bool_] = chunk.is_valid().to_numpy(zero_copy_only=False)
-    return valid
+    first, begin = divmod(chunk.offset, 8)  # Arrow's own function would import pandas
+    unpacked = np.unpackbits(np.frombuffer(bits, np.uint8, offset=first), count=begin + len(chunk), bitorder="little")
+    return unpacked[begin:].view(np.bool_)
 
 
 def plain(chunk: pa.Array) -> pa.Array:
@@ -89,7 +91,7 @@ def plain(chunk: pa.Array) -> pa.Array:
 
 def _addressable(chunk: pa.Array) -> Iterator[KeyColumn]:
     """Yield an array with 64-bit offsets in parts that 32-bit offsets can address; only offsets are copied."""
-    offsets, valid = wide_offsets(chunk), _valid(chunk)
+    offsets, valid = wide_offsets(chunk), validity(chunk)
     data = _bytes_of(chunk.buffers()[2])
     start = 0
     while start < len(chunk):

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dfa_router.arrow.checks import same_place
-from dfa_router.arrow.columns import plain
+from dfa_router.arrow.columns import plain, validity
+from dfa_router.arrow.lists import int32_array
 
 __all__ = ["KEYS_PER_ROW", "Run", "decoded", "dictionary_of", "row_numbers"]
 
@@ -84,12 +85,15 @@ def _unified(named: list[tuple[pa.Array, pa.Array]]) -> tuple[pa.ChunkedArray, l
 
 def row_numbers(numbers: npt.NDArray[np.int32], runs: list[Run]) -> npt.NDArray[np.int32]:
     """Return the number of each row, given that of each distinct key; -1 for a null key."""
-    of_key = pa.array(numbers)
+    of_key = int32_array(numbers)
     rows = [np.empty(0, np.int32)]
     for run in runs:
         found = (of_key if run.numbers is None else of_key.take(run.numbers)).take(run.indices)
-        rows.append((found.fill_null(-1) if found.null_count else found).to_numpy())
-    return rows[1] if len(runs) == 1 else np.concatenate(rows)
+        if not len(found):
+            continue
+        values, valid = np.frombuffer(found.buffers()[1], np.int32, len(found), 4 * found.offset), validity(found)
+        rows.append(values if valid is None else np.where(valid, values, np.int32(-1)))
+    return rows[-1] if len(runs) == 1 else np.concatenate(rows)
 
 
 def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:

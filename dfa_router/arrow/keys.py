@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from dfa_router.arrow.capsules import column_of
@@ -13,6 +15,9 @@ from dfa_router.arrow.runs import runs_as_keys
 from dfa_router.errors import KeyTypeError
 
 __all__ = ["key_array"]
+
+_MANY = 1 << 20
+"""From how many texts on Arrow's function pays."""
 
 
 def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
@@ -61,7 +66,22 @@ def _from_python(keys: Iterable[Any], name: str) -> pa.Array:
             encoded.append(_utf8(key, row, name))
         else:
             raise KeyTypeError(f"{name}[{row}] is {_described(key)}: expected str, bytes or None")
-    return pa.array(encoded, pa.large_binary())  # all of them may have over 2 GiB
+    return _bytes_array(encoded)
+
+
+def _bytes_array(texts: list[bytes | None]) -> pa.LargeBinaryArray:
+    """Return texts as Arrow's; all of them may have over 2 GiB.
+
+    Arrow's own function is faster by 80 ns a text, but imports pandas first, which takes 150 ms.
+    """
+    if "pandas" in sys.modules or len(texts) > _MANY:
+        return pa.array(texts, pa.large_binary())
+    nulls, offsets = texts.count(None), np.zeros(len(texts) + 1, np.int64)
+    present = [text or b"" for text in texts]
+    np.cumsum(np.fromiter(map(len, present), np.int64, len(texts)), out=offsets[1:])
+    bits = np.packbits([text is not None for text in texts], bitorder="little") if nulls else None
+    buffers = [None if bits is None else pa.py_buffer(bits), pa.py_buffer(offsets), pa.py_buffer(b"".join(present))]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(texts), buffers, nulls)
 
 
 def _utf8(key: str, row: int, name: str) -> bytes:
