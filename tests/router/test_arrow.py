@@ -183,7 +183,7 @@ def test_a_key_of_two_gib_is_refused_by_its_row(rows_before: int) -> None:
 
 def test_large_offsets_are_cut_into_addressable_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the limit lowered to 10 bytes: parts of at most that, and nothing lost."""
-    for module in ("checks", "columns"):
+    for module in ("checks", "columns", "keys"):
         monkeypatch.setattr(f"dfa_router.arrow.{module}.LONGEST_KEY", 10)
     array = pa.array(["aaaa", "bbbb", None, "a.cc", "dddddddddd", ""], pa.large_string())[1:]
     parts = list(key_columns(key_array(array)))
@@ -192,6 +192,39 @@ def test_large_offsets_are_cut_into_addressable_parts(monkeypatch: pytest.Monkey
     for keys in (pa.array(["a", "b" * 11], pa.large_string()), ["a", "b" * 11], ["a", b"b" * 11]):
         with pytest.raises(dr.KeyTypeError, match=r"keys\[1\] has 11 bytes: at most 10 can be matched"):
             key_array(keys)
+
+
+class Odd(str):
+    """A text that says something else of its length, and of its bytes."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return 7
+
+    def encode(self, *_: Any) -> bytes:
+        return b"other"
+
+
+ODD_LISTS: list[list[Any]] = [
+    ["a.b", "", "c"],
+    ["a.ä", "", "ä", "c\0d", "\0"],
+    ["a.b", Odd("c"), Odd("ä")],
+    ["a.b", None, b"c", ""],
+    ["a.b", b"\xff", "ä"],
+    [None, Odd("ä"), None],
+    [None, None],
+]
+
+
+@pytest.mark.parametrize("keys", ODD_LISTS, ids=repr)
+def test_a_list_is_a_column_of_its_texts(keys: list[Any]) -> None:
+    """Whether texts are joined, or looked at one by one."""
+    expected = [str.encode(key) if isinstance(key, str) else key for key in keys]
+    for times in (1, 200):
+        column = key_array(keys * times)
+        column.validate(full=True)
+        assert column.cast(pa.large_binary()).to_pylist() == expected * times
 
 
 @pytest.mark.long
