@@ -8,9 +8,12 @@ Such a function is made of a kernel and of a tuple, its *state*, which it keeps 
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import os
 from collections.abc import Callable
-from typing import Any, cast
+from concurrent.futures import Future, wait
+from typing import Any, NamedTuple, cast
 
 from llvmlite import ir
 from numba.core import sigutils, types
@@ -19,7 +22,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from compiler.kernels._jit import OPTIONS, keep_on_disk
-from compiler.kernels.aside import aside
+from compiler.kernels.aside import aside, in_background
 
 __all__ = [
     "POINTER",
@@ -151,6 +154,18 @@ _new: Any = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_objec
 )
 
 
+class _InBackground(NamedTuple):
+    """What a thread of a process compiles."""
+
+    process: int
+    done: Future[int]
+
+    def wait(self) -> None:
+        """Wait for it, in that process."""
+        if self.process == os.getpid():
+            wait([self.done])
+
+
 class Builtin:
     """A kernel of which functions of Python are made; compiled when the first one is made, and kept on disk as all kernels are.
 
@@ -165,6 +180,7 @@ class Builtin:
         self.keywords = keywords
         self._flags = _FAST | _KEYWORDS if keywords else _ONE_ARGUMENT
         self._compiled: Any = None
+        self._compiling: _InBackground | None = None
         self._definitions: dict[tuple[str, str], _Definition] = {}
         """They are never freed, as functions point to them."""
 
@@ -178,6 +194,22 @@ class Builtin:
             )
         definition = self._definitions[name, doc]
         return cast("Callable[..., Any]", _new(ctypes.addressof(definition), state, None))
+
+    def ready(self) -> bool:
+        """Return whether :meth:`make` takes no time; if not, it is compiled, or loaded, in another thread from the first question on.
+
+        It is ready also if that has failed: :meth:`make` tries again, and raises what is wrong.
+        """
+        if self._compiled is not None:
+            return True
+        if (
+            self._compiling is None or self._compiling.process != os.getpid()
+        ):  # a child has not the threads of its parent
+            # Two threads may begin: the second one loads what the first has kept.
+            self._compiling = _InBackground(os.getpid(), in_background(self._address))
+            # Else processes that end sooner would begin it again and again.
+            atexit.register(self._compiling.wait)
+        return self._compiling.done.done()
 
     def _address(self) -> int:
         """Return where the machine code is."""

@@ -17,7 +17,7 @@ __all__ = ["LostKeys"]
 
 SOON = 256
 """So many keys go the way of small batches before: fewer are not worth loading the kernel, which takes 30 ms, or compiling it, which takes
-seconds."""
+seconds. Those that are asked meanwhile go that way, too."""
 
 
 class LostKeys:
@@ -49,6 +49,8 @@ class LostKeys:
         from compiler.kernels.single_frame import state_of_frame  # as late as all kernels
         from compiler.kernels.single_lost import make_lost_frame, match_lost, renewed_lost
 
+        if not match_lost.ready():
+            return
         counts[CACHELESS] = cache is None
         tables = empty_cache(self._program, 0) if cache is None else cache
         if self._frame is None or counts is not self._counts:

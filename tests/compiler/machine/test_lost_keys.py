@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from compiler import Nfa, Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
+from compiler.kernels.single_lost import match_lost
 from compiler.kernels.single_simulated import MOST_MEMBERS
 from compiler.machine import lost_keys
 from compiler.machine.lazy import LazyDfa
@@ -23,6 +24,12 @@ from compiler.machine.small_batches import SmallBatchWalker
 from tests.compiler.machines import KEYS, PATTERNS, answers, assert_same_automaton, column, without_bits
 
 NEVER = 1 << 60
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded() -> None:
+    """Have the kernel there, which is loaded in another thread otherwise."""
+    match_lost.make((), "find")
 
 
 def machines(nfa: Nfa, capacity: int, policy: Policy, *, bits: bool) -> tuple[LazyDfa, LazyDfa]:
@@ -142,6 +149,19 @@ def test_it_begins_when_some_keys_have_needed_it() -> None:
     machine._share(2)
     assert walker._lost.cache is not walker._cache
     assert machine.match(b"a.b") == (0, 1)
+
+
+def test_keys_go_the_way_of_small_batches_until_the_kernel_is_there() -> None:
+    machine = LazyDfa(build_nfa([[b"a", Wildcard.ONE], [Wildcard.MANY, b"b"]]), b".", 1 << 20)
+    walker = machine._walkers[0]
+    walker._pace.pause = NEVER
+    with patch.object(lost_keys, "SOON", 0):
+        with patch.object(type(match_lost), "ready", return_value=False) as ready:
+            assert [machine.match(key) for key in (b"a.b", b"a.c", b"c.b", b"c")] == [(0, 1), (0,), (1,), ()]
+        assert ready.called
+        assert walker._lost.cache is not walker._cache
+        assert machine.match(b"d.b") == (1,)
+        assert walker._lost.cache is walker._cache
 
 
 @pytest.fixture
