@@ -30,6 +30,7 @@ from dfa_router.cli.ways import (
     why_missed,
 )
 from dfa_router.errors import OptionError
+from dfa_router.inspection.arrows import quoted_exchange
 from dfa_router.inspection.way import Way, barriers, way
 from dfa_router.permissions.files import name_permissions, topic_permissions
 from dfa_router.permissions.rabbitmq import refusal
@@ -223,7 +224,7 @@ def _barred(question: _Question, queue: str, most: int, as_json: bool) -> bool:
         for line in way_lines(question.file, found):
             write_line(line)
     else:
-        write_line(f"on its way the message visits {', '.join(repr(hop.exchange) for hop in found.hops)}")
+        write_line(f"on its way the message visits {', '.join(quoted_exchange(hop.exchange) for hop in found.hops)}")
         for line in barrier_lines(question.file, question.key, barred):
             write_line(line)
         if not barred:
