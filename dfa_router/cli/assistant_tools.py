@@ -60,9 +60,15 @@ def why_not(
     if queue and exchange and file.lower().endswith(".json"):
         return _barred(file, key, exchange, vhost, queue, most)
     bindings, language = _read(file, exchange, vhost, dialect)
-    chosen = [bindings.bindings[one] for one in of_destination(file, bindings, queue or None)]
+    positions = of_destination(file, bindings, queue or None)
+    chosen = [bindings.bindings[one] for one in positions]
     misses = [
-        {"pattern": chosen[one.binding][0], "destination": chosen[one.binding][1], **asdict(one)}
+        {
+            "pattern": chosen[one.binding][0],
+            "destination": chosen[one.binding][1],
+            **asdict(one),
+            "binding": positions[one.binding],
+        }
         for one in misses_of(chosen, key, language, most=most)
     ]
     gets = {"gets": bool(compile(chosen, dialect=language).match(key))} if queue else {}
@@ -101,7 +107,7 @@ def lint(file: str, vhost: str = "/", dialect: str = "") -> list[dict[str, Any]]
     if file.lower().endswith(".json"):
         found = lint_topology(load_definitions(_file(file), vhost))
     else:
-        bindings, language = _read(file, "", vhost, dialect)
+        bindings, language = _read(file, "", "/", dialect)
         found = lint_bindings(bindings.by_consumer(), language, places=bindings.places)
     return [{**asdict(one), "rule": one.rule.name, "severity": one.severity.name.lower()} for one in found]
 

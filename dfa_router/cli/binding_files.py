@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dfa_router.cli.definition_options import check_vhost
-from dfa_router.cli.pattern_options import read_lines, read_patterns
-from dfa_router.errors import BindingError, OptionError, PatternError
+from dfa_router.cli.pattern_options import check_pattern, read_lines, read_patterns
+from dfa_router.errors import BindingError, OptionError
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect
-from dfa_router.language.validity import pattern_problem
 from dfa_router.rabbitmq import Topology, load_definitions
 from dfa_router.strict_json import RepeatedKeyError, loads
 
@@ -57,6 +56,8 @@ def read_bindings(path: Path, *, exchange: str | None = None, vhost: str = "/") 
         found = _from_definitions(path, exchange, vhost)
     elif exchange is not None:
         raise OptionError(f"--exchange chooses from a definitions file, whose name ends in .json: {path} is none")
+    elif vhost != "/":
+        raise OptionError(f"--vhost is of an exchange of a definitions file, whose name ends in .json: {path} is none")
     elif kind in _LISTS:
         found = _from_entries(path, _LISTS[kind](path))
     else:
@@ -77,24 +78,23 @@ def of_destination(file: str, bindings: BindingFile, destination: str | None) ->
     return chosen
 
 
-def read_set(name: str) -> list[str]:
-    """Return the patterns of a list, which may be empty; - is stdin. Raises what :func:`read_bindings` does."""
+def read_set(name: str, dialect: Dialect) -> list[str]:
+    """Return the patterns of a list, which may be empty; - is stdin. Raises what :func:`read_bindings` and :func:`check_bindings` do."""
     if Path(name).suffix.lower() == ".json":
         raise OptionError(
             f"{name}: holds many exchanges, and a set is one list of patterns; compare definitions with 'dfa-router diff'"
         )
     if Path(name).suffix.lower() in _LISTS:
-        return [pattern for pattern, _ in read_bindings(Path(name)).bindings]
-    return read_patterns((), name)
+        found = read_bindings(Path(name))
+        check_bindings(name, found, dialect)
+        return [pattern for pattern, _ in found.bindings]
+    return read_patterns((), name, dialect)
 
 
-def check_bindings(path: Path, file: BindingFile, dialect: Dialect) -> None:
+def check_bindings(path: str | Path, file: BindingFile, dialect: Dialect) -> None:
     """Raise :class:`PatternError` or :class:`BindingError` for the first binding that is refused; the text names its line."""
     for binding, place in zip(file.bindings, file.places, strict=True):
-        pattern = binding[0]
-        problem = pattern_problem(pattern, dialect)
-        if problem is not None:
-            raise PatternError(f"{path}:{place}: the pattern {pattern[:60]!r} is refused by {dialect.name}: {problem}")
+        check_pattern(f"{path}:{place}", binding[0], dialect)
         try:
             binding_set([binding])
         except BindingError as error:

@@ -107,7 +107,8 @@ def render(
             raise OptionError("a topology needs --definitions FILE, which 'rabbitmqctl export_definitions' writes")
         draw: Callable[..., str] = partial(_picture, topology.graph() if vhost is None else _of_vhost(topology, vhost))
     else:
-        chosen = read_patterns(patterns, patterns_from)
+        language = dialect_named(dialect or "amqp")
+        chosen = read_patterns(patterns, patterns_from, language)
         if topology is not None:
             if exchange is None:
                 raise OptionError(
@@ -120,7 +121,6 @@ def render(
             raise PatternError(
                 "there is nothing to draw: give --pattern, --patterns-from or --definitions and --exchange"
             )
-        language = dialect_named(dialect or "amqp")
         for text in why_unrouted(checked_keys(keys, language), language):
             context.obj.terminal.show(text)
         routed = [key for key in keys if unrouted(key, language) is None]

@@ -46,10 +46,10 @@ def show(
     from compiler import CapacityError, build_dfa
     from viz.terminal.show import show as draw
 
-    chosen = read_patterns(patterns, patterns_from)
+    language = dialect_named(dialect or "amqp")
+    chosen = read_patterns(patterns, patterns_from, language)
     if not chosen:
         raise PatternError("there is nothing to show: give patterns with --pattern or --patterns-from")
-    language = dialect_named(dialect or "amqp")
     nfa = nfa_of(chosen, language)
     why = why_unrouted([key] if key is not None else [], language)
     machine = recorded(nfa, [key], language) if key is not None and not why else None

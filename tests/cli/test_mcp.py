@@ -40,6 +40,7 @@ def test_a_queue_is_asked_about(tmp_path: Path) -> None:
     listed = tmp_path / "list.txt"
     listed.write_text("stock.#\tq\nstock.a\tother\n")
     assert [one["destination"] for one in why_not(str(listed), "stok", queue="q")["misses"]] == ["q"]
+    assert [one["binding"] for one in why_not(str(listed), "stok", queue="other")["misses"]] == [1]  # of the list
     assert why_not(str(listed), "stock.a", queue="q") == {"gets": True, "misses": []}
     with pytest.raises(BindingError, match="no binding has the destination 'none'"):
         why_not(str(listed), "a", queue="none")
