@@ -238,6 +238,40 @@ def test_what_would_be_passed_over_or_send_one_wrong(
     assert not Path("x.html").exists()
 
 
+def test_the_bindings_of_an_exchange_are_read_as_its_type_reads_them(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of direct exchanges have no wildcards, those of delayed ones are of the type that they wrap, others have no patterns."""
+    monkeypatch.chdir(tmp_path)
+    kinds = {"delayed": "x-delayed-message", "direct": "direct", "headers": "headers", "unbound": "topic"}
+    document = {
+        "exchanges": [
+            {"name": name, "vhost": "/", "type": kind, "arguments": {"x-delayed-type": "topic"}}
+            for name, kind in kinds.items()
+        ],
+        "queues": [{"name": "q", "vhost": "/"}],
+        "bindings": [
+            {"source": name, "vhost": "/", "destination": "q", "destination_type": "queue", "routing_key": "a.*"}
+            for name in kinds
+            if name != "unbound"
+        ],
+    }
+    Path("defs.json").write_text(json.dumps(document))
+    Path("keys.txt").write_text("a.b\n")
+    drawn = ["render", "dfa", "--definitions", "defs.json", "--key", "a.b", "--out", "x.dot", "--exchange"]
+    measured = ["measure", "--bindings", "defs.json", "--keys", "keys.txt", "--rounds", "1", "--json", "--exchange"]
+    for name, pairs, accepted in (("delayed", 1, "is accepted by a.*."), ("direct", 0, "is accepted by none.")):
+        code, _, err = asked(capsys, *drawn, name)
+        assert (code, accepted in " ".join(err.split())) == (0, True), err
+        code, out, _ = asked(capsys, *measured, name)
+        assert (code, json.loads(out)["engines"][0]["pairs"]) == (0, pairs)
+    for command in (drawn, measured):
+        code, _, err = asked(capsys, *command, "headers")
+        assert (code, "whose bindings are no patterns" in " ".join(err.split())) == (2, True), err
+        assert asked(capsys, *command, "unbound")[0] == 2
+    assert "exchange 'unbound' of vhost '/' has no bindings" in asked(capsys, *measured, "unbound")[2]
+
+
 @pytest.mark.parametrize("end", ["txt", "csv", "jsonl"])
 def test_a_refused_pattern_of_a_file_has_its_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str

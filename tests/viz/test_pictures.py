@@ -164,6 +164,13 @@ print(len(done))
     assert (run.returncode, run.stdout) == (0, "20\n"), run.stderr
 
 
+@pytest.mark.usefixtures("no_dot")
+def test_a_gif_says_what_its_pictures_need(tmp_path: Path) -> None:
+    pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
+    with pytest.raises(RendererError, match="a GIF is made of PNG pictures: PNG needs the program dot"):
+        save_gif(nfa_of(FOUR), [KEY], tmp_path / "film.gif", names=FOUR)
+
+
 @needs_wasm
 @pytest.mark.usefixtures("no_dot")
 def test_what_a_limit_of_the_process_denies_wasmtime_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
