@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -14,6 +13,7 @@ from dfa_router.inspection.arrows import quoted_exchange
 from dfa_router.inspection.way import Barrier, Met, Way
 from dfa_router.rabbitmq import Topology
 from dfa_router.rabbitmq.nodes import queues_of
+from dfa_router.strict_json import RepeatedKeyError, loads
 
 __all__ = [
     "barrier_lines",
@@ -38,11 +38,15 @@ def message_options(command: Any) -> Any:
 
 
 def read_attributes(headers: str | None, cc: tuple[str, ...], bcc: tuple[str, ...]) -> dict[str, Any]:
-    """Return what was given; raises :class:`OptionError` for headers that are no JSON object."""
+    """Return what was given; raises :class:`OptionError` for headers that are no JSON object, or have a name twice."""
     given: dict[str, Any] = {name: list(keys) for name, keys in (("cc", cc), ("bcc", bcc)) if keys}
     if headers is not None:
         try:
-            given["headers"] = json.loads(headers)
+            given["headers"] = loads(headers)
+        except RepeatedKeyError as error:
+            raise OptionError(f"--headers: {error}; remove one of them") from None
+        except RecursionError:
+            raise OptionError("--headers is nested too deeply: no broker takes such a table") from None
         except ValueError as error:
             raise OptionError(
                 f'--headers is no JSON: {error}; write an object such as \'{{"type": "order"}}\''

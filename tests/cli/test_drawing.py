@@ -198,6 +198,8 @@ def test_show_fits_the_terminal_and_prints_to_stdout(
     assert code == 0
     assert max(map(len, out.splitlines())) <= 80
     assert "✓ a.#.c  accepts" in out
+    monkeypatch.setenv("COLUMNS", "1")
+    assert run(capsys, "show", *FOUR)[:2] == run(capsys, "show", *FOUR, "--width", "20")[:2]
 
 
 def test_show_leaves_a_large_dfa_out_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:

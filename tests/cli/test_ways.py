@@ -293,6 +293,11 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], definitions: str, tmp_p
     for arguments, problem in (
         (["explain", definitions, "a", "--exchange", "in", "--headers", "{"], "--headers is no JSON"),
         (["explain", definitions, "a", "--exchange", "in", "--headers", "[]"], "--headers is no object"),
+        (
+            ["explain", definitions, "a", "--exchange", "in", "--headers", '{"a": 1, "a": 2}'],
+            "the key 'a' stands twice",
+        ),
+        (["explain", definitions, "a", "--exchange", "in", "--headers", "[" * 100_000], "nested too deeply"),
         (["explain", definitions, "a", "--exchange", "in", "--dialect", "mqtt"], "--dialect is for lists"),
         (["explain", definitions, "a", "--exchange", "no"], "no"),
         (["explain", str(listed), "a", "--cc", "b"], "they need --exchange, too"),
