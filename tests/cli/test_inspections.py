@@ -244,3 +244,14 @@ def test_what_would_be_passed_over_is_refused(
 ) -> None:
     assert run([word.format(known) for word in line]) == 2
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_what_newer_brokers_refuse_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "defs.json"
+    path.write_text(
+        '{"policies": [{"vhost": "/", "name": "p", "pattern": "(", "apply-to": "all", "priority": 0, "definition": {}}]}'
+    )
+    assert run(["audit", "--definitions", str(path)]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "policies[0].pattern: '(' is no regular expression" in told
+    assert "; RabbitMQ 3.10 and later refuse it: correct the pattern" in told
