@@ -17,10 +17,11 @@ from dfa_router.analysis.differences import difference
 from dfa_router.analysis.explaining import why_not as misses_of
 from dfa_router.analysis.relations import relation as relation_of
 from dfa_router.build import compile
-from dfa_router.cli.binding_files import BindingFile, of_destination, read_bindings
+from dfa_router.cli.binding_files import BindingFile, check_bindings, of_destination, read_bindings
 from dfa_router.cli.ways import check_queue
 from dfa_router.errors import OptionError
 from dfa_router.inspection.way import barriers, way
+from dfa_router.language.dialects import dialect_named
 from dfa_router.lint.linting import lint_bindings, lint_topology
 from dfa_router.rabbitmq import load_definitions
 from dfa_router.rabbitmq.sources import is_address
@@ -38,6 +39,7 @@ def route(file: str, key: str, exchange: str = "", vhost: str = "/", dialect: st
     behind exchanges that are `not_simulated`.
     """
     if file.lower().endswith(".json"):
+        _check_untold(file, dialect)
         found = load_definitions(_file(file), vhost).route(exchange, key, vhost)
         choices = [
             {"exchange": one.exchange, "candidates": [candidate._asdict() for candidate in one.candidates]}
@@ -45,6 +47,7 @@ def route(file: str, key: str, exchange: str = "", vhost: str = "/", dialect: st
         ]
         return {"queues": list(found.queues), "one_of": choices, "not_simulated": list(found.not_simulated)}
     bindings, language = _read(file, exchange, vhost, dialect)
+    check_bindings(file, bindings, dialect_named(language))
     return {"destinations": list(compile(bindings.bindings, dialect=language).match(key))}
 
 
@@ -58,11 +61,20 @@ def why_not(
     hop, and `barriers` are what keeps it from the queue at each exchange on its way.
     """
     if queue and exchange and file.lower().endswith(".json"):
+        _check_untold(file, dialect)
         return _barred(file, key, exchange, vhost, queue, most)
     bindings, language = _read(file, exchange, vhost, dialect)
-    chosen = [bindings.bindings[one] for one in of_destination(file, bindings, queue or None)]
+    positions = of_destination(file, bindings, queue or None)
+    chosen = [bindings.bindings[one] for one in positions]
+    part = BindingFile(chosen, [bindings.places[one] for one in positions], bindings.dialect)
+    check_bindings(file, part, dialect_named(language))
     misses = [
-        {"pattern": chosen[one.binding][0], "destination": chosen[one.binding][1], **asdict(one)}
+        {
+            "pattern": chosen[one.binding][0],
+            "destination": chosen[one.binding][1],
+            **asdict(one),
+            "binding": positions[one.binding],
+        }
         for one in misses_of(chosen, key, language, most=most)
     ]
     gets = {"gets": bool(compile(chosen, dialect=language).match(key))} if queue else {}
@@ -90,6 +102,8 @@ def diff(old: str, new: str, exchange: str = "", vhost: str = "/", dialect: str 
             f"{old} is read as {language} and {new} as {other}, and patterns are compared in one dialect: give `dialect`; or, if an "
             "exchange changes its type, run 'dfa-router diff' on two definitions files, which compares what becomes of messages"
         )
+    for file, listed in ((old, before), (new, after)):
+        check_bindings(file, listed, dialect_named(language))
     return {name: asdict(change) for name, change in difference(before.bindings, after.bindings, language).items()}
 
 
@@ -101,7 +115,7 @@ def lint(file: str, vhost: str = "/", dialect: str = "") -> list[dict[str, Any]]
     if file.lower().endswith(".json"):
         found = lint_topology(load_definitions(_file(file), vhost))
     else:
-        bindings, language = _read(file, "", vhost, dialect)
+        bindings, language = _read(file, "", "/", dialect)
         found = lint_bindings(bindings.by_consumer(), language, places=bindings.places)
     return [{**asdict(one), "rule": one.rule.name, "severity": one.severity.name.lower()} for one in found]
 
@@ -118,6 +132,14 @@ TOOLS = (route, why_not, diff, lint, relation)
 def _read(file: str, exchange: str, vhost: str, dialect: str) -> tuple[BindingFile, str]:
     found = read_bindings(Path(_file(file)), exchange=exchange or None, vhost=vhost)
     return found, dialect or found.dialect or "amqp"
+
+
+def _check_untold(file: str, dialect: str) -> None:
+    """Raise :class:`OptionError` for a dialect where a message is followed through exchanges, which have theirs."""
+    if dialect:
+        raise OptionError(
+            f"--dialect is for lists of bindings: the exchanges of {file} say by their types what theirs is"
+        )
 
 
 def _file(name: str) -> str:

@@ -12,7 +12,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dfa_router.cli.definition_options import broker_option, definitions_option, listing_option, vhost_option
+from dfa_router.cli.definition_options import (
+    broker_option,
+    check_messages_given,
+    definitions_option,
+    listing_option,
+    vhost_option,
+)
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown, table_of, title
@@ -77,6 +83,7 @@ def audit(
     lacks something, 130 interrupted, 143 terminated.
     """
     terminal = context.obj.terminal
+    check_messages_given(messages, kind)
     topology = load_definitions(definitions, vhost, broker=broker, listings=listings)
     if messages is not None:
         kind = format_of(messages, kind)

@@ -9,21 +9,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dfa_router.cli.definition_options import check_vhost
-from dfa_router.cli.pattern_options import read_lines, read_patterns
-from dfa_router.errors import BindingError, OptionError, PatternError
+from dfa_router.cli.pattern_options import check_pattern, read_lines, read_patterns
+from dfa_router.errors import BindingError, OptionError
+from dfa_router.inspection.way import language_of
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect
-from dfa_router.language.validity import pattern_problem
 from dfa_router.rabbitmq import Topology, load_definitions
 from dfa_router.strict_json import RepeatedKeyError, loads
 
-__all__ = ["BindingFile", "check_bindings", "of_destination", "read_bindings", "read_set"]
+__all__ = ["BindingFile", "check_bindings", "exchange_bindings", "of_destination", "read_bindings", "read_set"]
 
 _PATTERN_NAMES = ("pattern", "routing_key")
 """What the field with the pattern may be called; exports of brokers call it routing_key."""
-
-_DIALECTS = {"topic": "amqp", "direct": "exact"}
-"""The dialect in which exchanges of a type read their patterns."""
 
 
 class BindingFile(NamedTuple):
@@ -57,11 +54,15 @@ def read_bindings(path: Path, *, exchange: str | None = None, vhost: str = "/") 
         found = _from_definitions(path, exchange, vhost)
     elif exchange is not None:
         raise OptionError(f"--exchange chooses from a definitions file, whose name ends in .json: {path} is none")
+    elif vhost != "/":
+        raise OptionError(f"--vhost is of an exchange of a definitions file, whose name ends in .json: {path} is none")
     elif kind in _LISTS:
         found = _from_entries(path, _LISTS[kind](path))
     else:
         given = read_lines(str(path))
         found = _listed(given, range(1, len(given) + 1))
+    if not found.bindings and exchange is not None:
+        raise BindingError(f"{path}: exchange {exchange!r} of vhost {vhost!r} has no bindings; choose another one")
     if not found.bindings:
         below = " below its first line, which names the columns: pattern, destination" if kind == ".csv" else ""
         raise BindingError(f"{path}: has no bindings{below}; write a pattern per line")
@@ -77,24 +78,23 @@ def of_destination(file: str, bindings: BindingFile, destination: str | None) ->
     return chosen
 
 
-def read_set(name: str) -> list[str]:
-    """Return the patterns of a list, which may be empty; - is stdin. Raises what :func:`read_bindings` does."""
+def read_set(name: str, dialect: Dialect) -> list[str]:
+    """Return the patterns of a list, which may be empty; - is stdin. Raises what :func:`read_bindings` and :func:`check_bindings` do."""
     if Path(name).suffix.lower() == ".json":
         raise OptionError(
             f"{name}: holds many exchanges, and a set is one list of patterns; compare definitions with 'dfa-router diff'"
         )
     if Path(name).suffix.lower() in _LISTS:
-        return [pattern for pattern, _ in read_bindings(Path(name)).bindings]
-    return read_patterns((), name)
+        found = read_bindings(Path(name))
+        check_bindings(name, found, dialect)
+        return [pattern for pattern, _ in found.bindings]
+    return read_patterns((), name, dialect)
 
 
-def check_bindings(path: Path, file: BindingFile, dialect: Dialect) -> None:
+def check_bindings(path: str | Path, file: BindingFile, dialect: Dialect) -> None:
     """Raise :class:`PatternError` or :class:`BindingError` for the first binding that is refused; the text names its line."""
     for binding, place in zip(file.bindings, file.places, strict=True):
-        pattern = binding[0]
-        problem = pattern_problem(pattern, dialect)
-        if problem is not None:
-            raise PatternError(f"{path}:{place}: the pattern {pattern[:60]!r} is refused by {dialect.name}: {problem}")
+        check_pattern(f"{path}:{place}", binding[0], dialect)
         try:
             binding_set([binding])
         except BindingError as error:
@@ -105,22 +105,27 @@ def _from_definitions(path: Path, exchange: str | None, vhost: str) -> BindingFi
     topology = load_definitions(path, vhost)
     if exchange is None:
         raise OptionError(f"{path}: holds many exchanges; choose one with --exchange: {_choice(topology, vhost)}")
+    return exchange_bindings(topology, exchange, vhost)
+
+
+def exchange_bindings(topology: Topology, exchange: str, vhost: str) -> BindingFile:
+    """Return the bindings of an exchange, perhaps none; raises :class:`InputError` for one that is not there or has no patterns."""
     check_vhost(topology, vhost)
-    kind = topology.exchange(exchange, vhost).type
-    if kind not in _DIALECTS:
+    kind, language = topology.exchange(exchange, vhost).type, language_of(topology, exchange, vhost)
+    if language is None:
         raise OptionError(
-            f"{path}: exchange {exchange!r} is of type {kind}, whose bindings are no patterns; choose one of type "
-            f"{' or '.join(_DIALECTS)}: {_choice(topology, vhost)}"
+            f"{topology.source}: exchange {exchange!r} is of type {kind}, whose bindings are no patterns; choose one of type topic or "
+            f"direct: {_choice(topology, vhost)}"
         )
     chosen = [(i, one) for i, one in enumerate(topology.bindings) if (one.source, one.vhost) == (exchange, vhost)]
     bindings = [(one.routing_key, one.destination) for _, one in chosen]
-    return BindingFile(bindings, [f"bindings[{position}]" for position, _ in chosen], _DIALECTS[kind])
+    return BindingFile(bindings, [f"bindings[{position}]" for position, _ in chosen], language)
 
 
 def _choice(topology: Topology, vhost: str) -> str:
     """List the exchanges whose bindings are patterns, or say what to try."""
     sources = {one.source for one in topology.bindings if one.vhost == vhost}
-    names = sorted(name for name in sources if topology.exchange(name, vhost).type in _DIALECTS)
+    names = sorted(name for name in sources if language_of(topology, name, vhost) is not None)
     if names:
         return ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
     others = ", ".join(repr(name) for name in topology.vhosts if name != vhost)

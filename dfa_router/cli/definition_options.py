@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import click
 
-from dfa_router.errors import UnknownNameError
+from dfa_router.errors import OptionError, UnknownNameError
 from dfa_router.rabbitmq import Topology
 from dfa_router.rabbitmq.names import no_exchange
 
-__all__ = ["WHERE", "broker_option", "check_vhost", "definitions_option", "listing_option", "vhost_option"]
+__all__ = [
+    "WHERE",
+    "broker_option",
+    "check_messages_given",
+    "check_vhost",
+    "definitions_option",
+    "listing_option",
+    "vhost_option",
+]
 
 WHERE = (
     "a file that 'rabbitmqctl export_definitions' wrote, '-' for standard input, or the address of a management API, such as "
@@ -41,6 +49,12 @@ vhost_option = click.option(
     show_default=True,
     help="Of messages without a vhost column, and of definitions that name no vhost.",
 )
+
+
+def check_messages_given(messages: str | None, kind: str | None) -> None:
+    """Raise :class:`OptionError` for a format of messages where none are given."""
+    if messages is None and kind is not None:
+        raise OptionError("--format is of the messages: give --messages PATH, too, or leave it out")
 
 
 def check_vhost(topology: Topology, vhost: str) -> None:

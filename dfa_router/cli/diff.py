@@ -11,11 +11,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dfa_router.cli.definition_options import broker_option, listing_option, vhost_option
+from dfa_router.cli.definition_options import broker_option, check_messages_given, listing_option, vhost_option
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown, table_of, title
 from dfa_router.cli.terminal import write_report
+from dfa_router.errors import OptionError
 from dfa_router.inspection.comparison import Comparison, Sample, compare_messages
 from dfa_router.inspection.imports import Declared, Import, declared_differences, import_over
 from dfa_router.inspection.witnesses import Change, Changes, changes_between
@@ -73,6 +74,9 @@ def diff(
     143 terminated.
     """
     terminal = context.obj.terminal
+    check_messages_given(messages, kind)
+    if old == new == "-":
+        raise OptionError("OLD and NEW cannot both be standard input: save one of them to a file")
     before, after = (load_definitions(one, vhost, broker=broker, listings=listings) for one in (old, new))
     if messages is not None:
         kind = format_of(messages, kind)

@@ -14,7 +14,7 @@ from compiler.once import once
 from dfa_router.analysis.explaining import Explanation, Miss
 from dfa_router.analysis.explaining import explain as explanation_of
 from dfa_router.analysis.explaining import why_not as misses_of
-from dfa_router.cli.binding_files import BindingFile, of_destination, read_bindings
+from dfa_router.cli.binding_files import BindingFile, check_bindings, of_destination, read_bindings
 from dfa_router.cli.definition_options import broker_option, check_vhost
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import bindings_dialect_option, count_option, json_option
@@ -30,7 +30,9 @@ from dfa_router.cli.ways import (
     why_missed,
 )
 from dfa_router.errors import OptionError
+from dfa_router.inspection.arrows import quoted_exchange
 from dfa_router.inspection.way import Way, barriers, way
+from dfa_router.language.dialects import dialect_named
 from dfa_router.permissions.files import name_permissions, topic_permissions
 from dfa_router.permissions.rabbitmq import refusal
 from dfa_router.rabbitmq import Topology, load_definitions
@@ -152,6 +154,7 @@ def explain(context: click.Context, /, *, file: str, key: str, as_json: bool, **
             context.exit(ExitCode.FOUND)
         return
     bindings, language = question.bindings("--exchange")
+    check_bindings(file, bindings, dialect_named(language))
     explained = explanation_of(bindings.bindings, key, language)
     if as_json:
         click.echo(json.dumps({**asdict(explained), "queues": None}, indent=2, ensure_ascii=False))
@@ -223,7 +226,7 @@ def _barred(question: _Question, queue: str, most: int, as_json: bool) -> bool:
         for line in way_lines(question.file, found):
             write_line(line)
     else:
-        write_line(f"on its way the message visits {', '.join(repr(hop.exchange) for hop in found.hops)}")
+        write_line(f"on its way the message visits {', '.join(quoted_exchange(hop.exchange) for hop in found.hops)}")
         for line in barrier_lines(question.file, question.key, barred):
             write_line(line)
         if not barred:
@@ -237,6 +240,7 @@ def _missing(question: _Question, queue: str | None, most: int, as_json: bool) -
     file, key = question.file, question.key
     chosen = of_destination(file, bindings, queue)
     part = BindingFile([bindings.bindings[i] for i in chosen], [bindings.places[i] for i in chosen], bindings.dialect)
+    check_bindings(file, part, dialect_named(language))
     matching = explanation_of(part.bindings, key, language)
     found = misses_of(part.bindings, key, language, most=most)
     if as_json:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dfa_router.cli.tables import write_line
+from dfa_router.cli.written import written
 
 if TYPE_CHECKING:
     from dfa_router.fuzz.scope import Scope
@@ -124,7 +124,7 @@ class Outcome:
                 str(self.junit), hint="there is no such folder: make it, or choose another with --junit"
             )
         if self.corpus is not None:
-            with _written(self.corpus, "--corpus"):
+            with written(self.corpus, "--corpus"):
                 self.corpus.mkdir(parents=True, exist_ok=True)
         if self.confirm is not None:
             connect(self.confirm).close()
@@ -138,18 +138,9 @@ class Outcome:
             for line in github_lines(campaign):
                 write_line(line)
         if self.junit is not None:
-            with _written(self.junit, "--junit"):
+            with written(self.junit, "--junit"):
                 self.junit.write_text(junit(campaign), "utf-8")
         if self.corpus is None:
             return []
-        with _written(self.corpus, "--corpus"):
+        with written(self.corpus, "--corpus"):
             return write_corpus(self.corpus, campaign.findings)
-
-
-@contextmanager
-def _written(path: Path, option: str) -> Iterator[None]:
-    """Tell of what cannot be written as of a wrong option."""
-    try:
-        yield
-    except OSError as error:
-        raise click.FileError(str(path), hint=f"{error.strerror}: choose another with {option}") from error

@@ -149,7 +149,7 @@ def _found(
                 f"--dialect is for lists of bindings: the exchanges of {path} say by their types what theirs is"
             )
         return lint_topology(load_definitions(path, vhost), report)
-    file = read_bindings(path, exchange=exchange, vhost=vhost)
+    file = read_bindings(path, exchange=exchange, vhost="/" if exchange is None else vhost)
     language = dialect or file.dialect or "amqp"
     found = lint_bindings(file.by_consumer(), language, places=file.places)
     return found if exchange is None else [replace(one, vhost=vhost) for one in found]

@@ -211,7 +211,9 @@ def in_words(measured: Measurement, keys: int) -> str:
             f"seen take {warm.cpu_ns_per_key / cold.cpu_ns_per_key:.2f} times the processor time of new ones."
         )
     if keys < FEW_KEYS:
-        sentences.append(f"{keys:,} keys are few: for times that mean something, measure {FEW_KEYS:,} or more.")
+        sentences.append(
+            f"{keys:,} {'keys are' if keys != 1 else 'key is'} few: for times that mean something, measure {FEW_KEYS:,} or more."
+        )
     return f"{measured.engine}: {' '.join(sentences)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dfa_router.errors import OptionError
+from dfa_router.inspection.arrows import destination_of
 from dfa_router.inspection.way import language_of, way
 from dfa_router.rabbitmq import Route, Topology
 
@@ -31,7 +32,9 @@ def message_parts(topology: Topology, exchange: str, vhost: str, key: str, cache
     for hop in found.hops:
         name, kind = hop.exchange, hop.type
         own = [(i, one) for i, one in enumerate(topology.bindings) if (one.source, one.vhost) == (name, vhost)]
-        taken = [f"{as_is(one.destination)} by `{as_is(_spelt(one.routing_key))}`" for i, one in own if i in decided]
+        taken = [
+            f"{as_is(destination_of(one))} by `{as_is(_spelt(one.routing_key))}`" for i, one in own if i in decided
+        ]
         text = f"{as_is(_named(name))}, of type {as_is(str(kind))}, has {counted(len(own), 'binding')}. "
         if hop.remark is not None:
             text += f"It {as_is(hop.remark)}."
@@ -69,7 +72,7 @@ def _held(route: Route) -> str:
         return f"The message is in {', '.join(route.queues) or 'no queue'}."
     certain = f"The message is in {', '.join(route.queues)}. " if route.queues else ""
     choices = (
-        f"{choice.exchange} hands it to one of {', '.join(one.destination for one in choice.candidates)}."
+        f"{choice.exchange} hands it to one of {', '.join(map(destination_of, choice.candidates))}."
         for choice in route.one_of
     )
     return certain + " ".join(choices)

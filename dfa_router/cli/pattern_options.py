@@ -10,8 +10,10 @@ from typing import Any
 import click
 
 from dfa_router.errors import PatternError
+from dfa_router.language.dialects import Dialect
+from dfa_router.language.validity import pattern_problem
 
-__all__ = ["checked_text", "pattern_options", "read_lines", "read_patterns"]
+__all__ = ["check_pattern", "checked_text", "pattern_options", "read_lines", "read_patterns"]
 
 
 _OTHERS = (".json", ".jsonl", ".ndjson", ".csv")
@@ -46,10 +48,18 @@ def pattern_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def read_patterns(patterns: tuple[str, ...], patterns_from: str | None) -> list[str]:
+def check_pattern(place: str, pattern: str, dialect: Dialect) -> None:
+    """Raise :class:`PatternError` with the place in a file for a pattern that the dialect refuses."""
+    problem = pattern_problem(pattern, dialect)
+    if problem is not None:
+        raise PatternError(f"{place}: the pattern {pattern[:60]!r} is refused by {dialect.name}: {problem}")
+
+
+def read_patterns(patterns: tuple[str, ...], patterns_from: str | None, dialect: Dialect) -> list[str]:
     """Return all patterns that were given, in order, without the destinations that a list may have behind tabs.
 
-    Raises :class:`PatternError` for a file that cannot be read, or that by its name holds no pattern on each line.
+    Raises :class:`PatternError` for a file that cannot be read, or that by its name holds no pattern on each line, and for a line
+    that the dialect refuses; of those that were given singly nothing is asked.
     """
     if patterns_from is None:
         return list(patterns)
@@ -57,7 +67,10 @@ def read_patterns(patterns: tuple[str, ...], patterns_from: str | None) -> list[
         raise PatternError(
             f"{patterns_from}: by its name it is no list with a pattern on each line: save its patterns to a text file"
         )
-    return [*patterns, *(pattern for pattern, _ in read_lines(patterns_from))]
+    listed = [pattern for pattern, _ in read_lines(patterns_from)]
+    for number, pattern in enumerate(listed, 1):
+        check_pattern(f"{patterns_from}:{number}", pattern, dialect)
+    return [*patterns, *listed]
 
 
 def read_lines(patterns_from: str) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 import dfa_router
 from dfa_router.cli.exit_codes import ExitCode
@@ -18,11 +19,23 @@ from dfa_router.lint.findings import PERMISSION_RULES, Finding, Severity
 from dfa_router.lint.sarif import entry_lines, sarif
 from dfa_router.permissions.differences import Shift, shifts
 from dfa_router.permissions.emqx import Client
-from dfa_router.permissions.files import BROKERS
+from dfa_router.permissions.files import BROKERS, broker_of
 from dfa_router.permissions.passages import Passage, passages
 from dfa_router.permissions.verdicts import verdicts
 
 __all__ = ["permissions"]
+
+_TAKEN_BY = {
+    "binding": ("rabbitmq", "emqx", "nats"),
+    "exchange": ("rabbitmq",),
+    "vhost": ("rabbitmq",),
+    "client": ("rabbitmq", "mosquitto", "emqx"),
+    "address": ("emqx",),
+    "no_match": ("emqx",),
+}
+"""The brokers whose answers depend on an option; Mosquitto's lists let anybody subscribe, and are asked about each message."""
+_OF_A_KEY = ("binding", "exchange", "vhost", "client", "address")
+"""What is asked together with a user and a key."""
 
 
 @click.command(short_help="Tell who can read what, and which binding or key gets past a permission.")
@@ -95,6 +108,7 @@ def permissions(
     """  # noqa: D301 - click wants the control character itself
     if (user is None) != (key is None):
         raise OptionError("--user and --key belong together: give both, or neither")
+    _check_taken(context, broker or broker_of(Path(file)))
     form = chosen_form(form, as_json=as_json)
     allowing = no_match == "allow"
     if against is not None:
@@ -134,6 +148,23 @@ def permissions(
         context.obj.terminal.show(f"{len(found) or 'nothing'} found in {file}")
     if any(PERMISSION_RULES[one.rule].severity >= Severity.WARNING for one in found):
         context.exit(ExitCode.FOUND)
+
+
+def _check_taken(context: click.Context, broker: str) -> None:
+    """Raise :class:`OptionError` for an option that changes no answer about the rules of this broker, or to what is asked."""
+    given = {
+        option.name: option.opts[-1]
+        for option in context.command.params
+        if option.name is not None and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    }
+    for name, spelt in given.items():
+        if broker not in _TAKEN_BY.get(name, BROKERS):
+            others = " or ".join(_TAKEN_BY[name])
+            raise OptionError(
+                f"{spelt} changes nothing with rules of {broker}, but with those of {others}: leave it out"
+            )
+        if name in _OF_A_KEY and "key" not in given and (name != "client" or "against" not in given):
+            raise OptionError(f"{spelt} is about one key: give --user and --key, too, or leave it out")
 
 
 def _compared(found: tuple[Shift, ...], form: str) -> bool:

@@ -17,6 +17,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import dialect_option, json_option
 from dfa_router.cli.pattern_options import checked_text
 from dfa_router.errors import CapacityError, OptionError
+from dfa_router.language.dialects import dialect_named
 
 __all__ = ["normalise", "relation"]
 
@@ -53,8 +54,9 @@ def relation(*, first: str, second: str, sets: bool, dialect: str | None, as_jso
     """  # noqa: D301 - click wants the control character itself
     if sets and first == second == "-":
         raise OptionError("A and B cannot both be stdin: save one of them to a file")
-    ours, theirs = (read_set(file) for file in (first, second)) if sets else ([first], [second])
-    found = relation_of(ours, theirs, dialect or "amqp")
+    language = dialect_named(dialect or "amqp")
+    ours, theirs = (read_set(file, language) for file in (first, second)) if sets else ([first], [second])
+    found = relation_of(ours, theirs, language)
     common = None if sets else _intersection(first, second, dialect or "amqp")
     if as_json:
         shown = asdict(found) if sets else {**asdict(found), "intersection": common}
@@ -116,7 +118,7 @@ def _proof(one: Normalised, most: int) -> str:
     assert one.proof is not None
     shortest, longest = one.proof.matched
     others = " or ".join(map(repr, one.proof.unmatched))
-    return (
-        f"{one.pattern!r} has {one.many} '#', and no pattern with at most {most} matches the same keys: one that matches "
-        f"{shortest!r} and {longest!r} also matches {others or 'too few keys'}, which {one.pattern!r} does not"
-    )
+    claim = f"{one.pattern!r} has {one.many} '#', and no pattern with at most {most} matches the same keys: "
+    if not others:
+        return f"{claim}without one, all keys of a pattern have the same number of words, which {shortest!r} and {longest!r} have not"
+    return f"{claim}one that matches {shortest!r} and {longest!r} also matches {others}, which {one.pattern!r} does not"

@@ -10,8 +10,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from dfa_router.cli.binding_files import check_bindings, exchange_bindings
 from dfa_router.cli.drawing import checked_keys, nfa_of, recorded, unrouted, why_unrouted
-from dfa_router.cli.options import dialect_option
+from dfa_router.cli.options import bindings_dialect_option
 from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
 from dfa_router.cli.written import written
 from dfa_router.errors import OptionError, PatternError
@@ -44,7 +45,7 @@ _MAX_STATES = 20_000
 @click.option("--definitions", metavar="FILE", help="Draw this topology, or take the patterns of one of its exchanges.")
 @click.option("--exchange", help="The exchange whose bindings are the patterns.")
 @click.option("--vhost", help="The vhost of the exchange, or the only one of a topology to draw.  [default: /, or all]")
-@dialect_option
+@bindings_dialect_option
 @click.option("--key", "keys", multiple=True, callback=checked_text, metavar="KEY", help="Mark the path of a key; with 'cache', fill the cache with it "
               "(give it several times); with 'bitmaps', a topic.")  # fmt: skip
 @click.option("--out", required=True, type=click.Path(dir_okay=False), help="The file: .svg, .png, .pdf, .dot or .tex; PNG and "
@@ -107,20 +108,20 @@ def render(
             raise OptionError("a topology needs --definitions FILE, which 'rabbitmqctl export_definitions' writes")
         draw: Callable[..., str] = partial(_picture, topology.graph() if vhost is None else _of_vhost(topology, vhost))
     else:
-        chosen = read_patterns(patterns, patterns_from)
-        if topology is not None:
-            if exchange is None:
-                raise OptionError(
-                    "--definitions holds many exchanges: choose one with --exchange, or draw the 'topology'"
-                )
-            place = exchange, vhost or "/"
-            topology.exchange(*place)
-            chosen += [b.routing_key for b in topology.bindings if (b.source, b.vhost) == place]
+        if topology is not None and exchange is None:
+            raise OptionError("--definitions holds many exchanges: choose one with --exchange, or draw the 'topology'")
+        listed = None
+        if topology is not None and exchange is not None:
+            listed = exchange_bindings(topology, exchange, vhost or "/")
+        language = dialect_named(dialect or (listed and listed.dialect) or "amqp")
+        chosen = read_patterns(patterns, patterns_from, language)
+        if definitions is not None and listed is not None:
+            check_bindings(definitions, listed, language)
+            chosen += [pattern for pattern, _ in listed.bindings]
         if not chosen:
             raise PatternError(
                 "there is nothing to draw: give --pattern, --patterns-from or --definitions and --exchange"
             )
-        language = dialect_named(dialect or "amqp")
         for text in why_unrouted(checked_keys(keys, language), language):
             context.obj.terminal.show(text)
         routed = [key for key in keys if unrouted(key, language) is None]

@@ -17,6 +17,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown
 from dfa_router.cli.terminal import write_report
+from dfa_router.errors import MessagesError
 from dfa_router.inspection.replay import CAUSES, Difference, Replay
 from dfa_router.inspection.replay import replay as replayed
 from dfa_router.logs.formats import format_of
@@ -72,6 +73,13 @@ def replay(
         click.echo(json.dumps({**asdict(found), "causes": causes}, ensure_ascii=False))
     else:
         write_report(_parts(found, top))
+    if (
+        found.messages and found.unreadable == found.messages
+    ):  # else a log of something else would pass for one that agrees
+        raise MessagesError(
+            f"{trace}: nothing was compared, as no record of a publication could be read: give what RabbitMQ's plugin rabbitmq_tracing "
+            "writes"
+        )
     if found.differing:
         context.exit(ExitCode.FOUND)
 

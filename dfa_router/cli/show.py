@@ -15,13 +15,16 @@ from dfa_router.siblings import check_sibling
 
 __all__ = ["show"]
 
+_LEAST_WIDTH = 20
+"""Columns; with fewer there would be nothing but marks of what was cut."""
+
 
 @click.command(short_help="Draw automata and a match in the terminal.")
 @pattern_options
 @dialect_option
 @click.option("--key", callback=checked_text, help="A routing key to match, word by word.")
 @click.option("--dfa/--no-dfa", default=True, show_default=True, help="Show the complete DFA, if it is small.")
-@click.option("--width", type=click.IntRange(min=20), help="Columns to fill.  [default: the terminal's]")
+@click.option("--width", type=click.IntRange(min=_LEAST_WIDTH), help="Columns to fill.  [default: the terminal's]")
 @click.pass_context
 def show(
     context: click.Context,
@@ -46,10 +49,10 @@ def show(
     from compiler import CapacityError, build_dfa
     from viz.terminal.show import show as draw
 
-    chosen = read_patterns(patterns, patterns_from)
+    language = dialect_named(dialect or "amqp")
+    chosen = read_patterns(patterns, patterns_from, language)
     if not chosen:
         raise PatternError("there is nothing to show: give patterns with --pattern or --patterns-from")
-    language = dialect_named(dialect or "amqp")
     nfa = nfa_of(chosen, language)
     why = why_unrouted([key] if key is not None else [], language)
     machine = recorded(nfa, [key], language) if key is not None and not why else None
@@ -62,7 +65,7 @@ def show(
             context.obj.terminal.show(
                 "The complete DFA has more than 100 states and is left out; 'render' can draw a part."
             )
-    columns = width or shutil.get_terminal_size().columns
+    columns = width or max(_LEAST_WIDTH, shutil.get_terminal_size().columns)
     asked = key if machine is not None else None
     trace = machine.last if machine is not None else None
     click.echo(draw(nfa, asked, dfa=complete, names=chosen, width=columns, separator=language.separator, trace=trace))

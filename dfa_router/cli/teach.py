@@ -140,7 +140,8 @@ def page_of(
     from viz.page.html import page
     from viz.patterns import MAX_PATTERNS
 
-    chosen, asked = read_patterns(patterns, patterns_from), list(keys)
+    language = dialect_named(dialect or "amqp")
+    chosen, asked = read_patterns(patterns, patterns_from, language), list(keys)
     if not chosen and patterns_from is None and dialect in (None, "amqp"):
         chosen, asked = list(EXAMPLES[0].patterns), asked or list(EXAMPLES[0].keys)
     if len(chosen) > MAX_PATTERNS:
@@ -148,7 +149,6 @@ def page_of(
             f"{len(chosen)} patterns are more than a page can show: give at most {MAX_PATTERNS}, "
             "or draw a part of the set with 'dfa-router render'"
         )
-    language = dialect_named(dialect or "amqp")
     nfa_of(chosen, language)
     asked = checked_keys(asked or [""], language)
     return page(chosen, asked, dialect=language.name, dialects=page_dialects(), cache_bytes=cache_bytes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,9 +9,11 @@ import click
 
 from dfa_router.analysis.explaining import Miss
 from dfa_router.errors import BindingError, OptionError
-from dfa_router.inspection.way import Barrier, Way
+from dfa_router.inspection.arrows import quoted_exchange
+from dfa_router.inspection.way import Barrier, Met, Way
 from dfa_router.rabbitmq import Topology
 from dfa_router.rabbitmq.nodes import queues_of
+from dfa_router.strict_json import RepeatedKeyError, loads
 
 __all__ = [
     "barrier_lines",
@@ -37,11 +38,15 @@ def message_options(command: Any) -> Any:
 
 
 def read_attributes(headers: str | None, cc: tuple[str, ...], bcc: tuple[str, ...]) -> dict[str, Any]:
-    """Return what was given; raises :class:`OptionError` for headers that are no JSON object."""
+    """Return what was given; raises :class:`OptionError` for headers that are no JSON object, or have a name twice."""
     given: dict[str, Any] = {name: list(keys) for name, keys in (("cc", cc), ("bcc", bcc)) if keys}
     if headers is not None:
         try:
-            given["headers"] = json.loads(headers)
+            given["headers"] = loads(headers)
+        except RepeatedKeyError as error:
+            raise OptionError(f"--headers: {error}; remove one of them") from None
+        except RecursionError:
+            raise OptionError("--headers is nested too deeply: no broker takes such a table") from None
         except ValueError as error:
             raise OptionError(
                 f'--headers is no JSON: {error}; write an object such as \'{{"type": "order"}}\''
@@ -60,7 +65,7 @@ def check_queue(topology: Topology, queue: str, vhost: str) -> None:
 def way_lines(file: str, found: Way) -> Iterator[str]:
     """Yield the hops of a message, a line for each exchange and for each binding that is met."""
     for hop in found.hops:
-        name = repr(hop.exchange) if hop.exchange else "the default exchange"
+        name = quoted_exchange(hop.exchange)
         if hop.remark is not None:
             yield f"{name} {hop.remark}"
         elif hop.met:
@@ -72,7 +77,7 @@ def way_lines(file: str, found: Way) -> Iterator[str]:
         for one in hop.met:
             place = f" ({file}:bindings[{one.binding}])" if one.binding >= 0 else ""
             taken = "".join(f", {token or repr('')} took {'.'.join(words) or 'nothing'}" for token, words in one.taken)
-            yield f"  {one.demand}{place}{taken}: to {one.destination_type} {one.destination!r}"
+            yield f"  {one.demand}{place}{taken}: to {_end(one)}"
     held = [
         f"{name} (holds nothing: only who consumes at that moment gets it)" if name in found.route.unheld else name
         for name in found.route.queues
@@ -84,7 +89,8 @@ def way_lines(file: str, found: Way) -> Iterator[str]:
 def barrier_lines(file: str, key: str, barred: Iterable[Barrier]) -> Iterator[str]:
     """Yield what keeps a message from a queue: two lines for a pattern, one for another demand."""
     for one in barred:
-        head = f"{one.exchange!r}: {one.demand} ({file}:bindings[{one.binding}]) to {one.destination_type} {one.destination!r}"
+        place = f" ({file}:bindings[{one.binding}])" if one.binding >= 0 else ""
+        head = f"{quoted_exchange(one.exchange)}: {one.demand}{place} to {_end(one)}"
         if one.undecided is not None:
             yield f"{head}: the exchange {one.undecided}"
         elif one.miss is None:
@@ -92,6 +98,13 @@ def barrier_lines(file: str, key: str, barred: Iterable[Barrier]) -> Iterator[st
         else:
             yield f"{head} does not match {key!r}: {why_missed(one.miss)}"
             yield f"    {nearest_key(one.miss)}"
+
+
+def _end(one: Met | Barrier) -> str:
+    """Return where a binding leads; one to the default exchange leads to no queue."""
+    if one.destination_type == "exchange" and not one.destination:
+        return "the default exchange, where its way ends"
+    return f"{one.destination_type} {one.destination!r}"
 
 
 def why_missed(miss: Miss) -> str:

@@ -31,7 +31,5 @@ def written(path: str | Path, option: str) -> Iterator[None]:
                 f"cannot write {path}: {error.strerror}; what is there now is not whole: make room, or choose another place "
                 f"with {option}"
             ) from error
-        remedy = (
-            "choose a file in a folder that exists" if error.errno in _NO_FOLDER else f"choose another with {option}"
-        )
+        remedy = f"choose another with {option}" + (", in a folder that exists" * (error.errno in _NO_FOLDER))
         raise click.FileError(str(path), hint=f"{error.strerror}: {remedy}") from error

@@ -1,10 +1,34 @@
-"""Bindings as people write them."""
+"""Bindings, and the exchanges and queues at their ends, as people write them: the default exchange, whose name is empty, in words."""
 
 from __future__ import annotations
 
 from dfa_router.rabbitmq import Binding, Topology
+from dfa_router.rabbitmq.route import Candidate
 
-__all__ = ["arrow", "described"]
+__all__ = ["DEFAULT_EXCHANGE", "arrow", "described", "destination_of", "quoted_exchange"]
+
+DEFAULT_EXCHANGE = "the default exchange"
+"""What stands where a name would be empty."""
+
+
+def quoted_exchange(name: str) -> str:
+    """Return the name of an exchange within a sentence.
+
+    >>> quoted_exchange("orders"), quoted_exchange("")
+    ("'orders'", 'the default exchange')
+    """
+    return repr(name) if name else DEFAULT_EXCHANGE
+
+
+def destination_of(one: Binding | Candidate) -> str:
+    """Return where a binding or a choice leads: a queue by its name alone, an exchange as that.
+
+    >>> destination_of(Binding(source="x", destination="y", destination_type="exchange", routing_key="a"))
+    'exchange y'
+    """
+    if one.destination_type == "queue":
+        return one.destination
+    return f"exchange {one.destination}" if one.destination else DEFAULT_EXCHANGE
 
 
 def arrow(binding: Binding) -> str:
@@ -13,8 +37,7 @@ def arrow(binding: Binding) -> str:
     >>> arrow(Binding(source="x", destination="q", routing_key="a.#"))
     'x --a.#--> q'
     """
-    kind = "exchange " if binding.destination_type == "exchange" else ""
-    return f"{binding.source} --{binding.routing_key}--> {kind}{binding.destination}"
+    return f"{binding.source or DEFAULT_EXCHANGE} --{binding.routing_key}--> {destination_of(binding)}"
 
 
 def described(topology: Topology, position: int) -> str:

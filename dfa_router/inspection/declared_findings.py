@@ -61,7 +61,7 @@ def _refused(topology: Topology) -> Iterator[Finding]:
                 severity="warning",
                 vhost="",
                 name=failure.place,
-                text=f"{failure.place}: RabbitMQ {failure.since} and later refuse {failure.reason}: {failure.remedy}",
+                text=f"{failure.place}: {failure.reason}; RabbitMQ {failure.since} and later refuse it: {failure.remedy}",
             )
 
 

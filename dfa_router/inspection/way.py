@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dfa_router.analysis.explaining import Miss, explain, why_not
+from dfa_router.inspection.arrows import destination_of
 from dfa_router.rabbitmq import Binding, Route, Topology
 from dfa_router.rabbitmq.exchange_types import simulated_type
 from dfa_router.rabbitmq.headers.matching import asked
@@ -32,6 +33,8 @@ _DEMANDS = {
     "x-local-random": "chance",
 }
 """What decides where binding keys do not."""
+_OWN_NAME = "the queue's own name"
+"""What the default exchange goes by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,7 @@ class Barrier:
 
     exchange: str
     binding: int
-    """Its position in ``Topology.bindings``."""
+    """Its position in ``Topology.bindings``; -1 where the default exchange would find the queue by its name."""
     destination: str
     destination_type: str
     demand: str
@@ -99,12 +102,12 @@ def way(topology: Topology, exchange: str, key: str, vhost: str = "/", **attribu
         met = tuple(_met(topology, position, key) for position in led[name])
         if not name:  # no binding leads on from the default exchange, so the queues are its own
             met = tuple(
-                Met(binding=-1, destination=queue, destination_type="queue", demand="the queue's own name", taken=())
+                Met(binding=-1, destination=queue, destination_type="queue", demand=_OWN_NAME, taken=())
                 for queue in route.queues
             )
         remark = None
         if name in chosen:
-            shares = ", ".join(f"{one.destination} ({one.share:.0%})" for one in chosen[name].candidates)
+            shares = ", ".join(f"{destination_of(one)} ({one.share:.0%})" for one in chosen[name].candidates)
             remark = f"takes one of {shares}, and nobody can tell which"
         elif name in route.not_simulated:
             remark = f"is of type {declared.type}, which is not simulated, or goes by headers that are not known"
@@ -123,16 +126,36 @@ def barriers(
     met = set(found.route.bindings)
     barred = []
     for hop in found.hops:
+        if not hop.exchange:
+            barred += _unnamed(topology, queue, key, vhost)
+            continue
         unmet = [
             position
             for position, one in enumerate(topology.bindings)
             if (one.vhost, one.source) == (vhost, hop.exchange)
             and position not in met
             and _ends_at(one, queue, leading)
-            and one.source
         ]
         barred += _missed(topology, hop, _kind(topology, hop.exchange, vhost), unmet, key)[:most]
     return tuple(barred)
+
+
+def _unnamed(topology: Topology, queue: str, key: str, vhost: str) -> list[Barrier]:
+    """Return what keeps a message from a queue on the default exchange, which follows no binding and knows what is declared."""
+    if all((one.vhost, one.name) != (vhost, queue) for one in topology.queues):
+        return []
+    return [
+        Barrier(
+            exchange="",
+            binding=-1,
+            destination=queue,
+            destination_type="queue",
+            demand=_OWN_NAME,
+            miss=miss,
+            undecided=None,
+        )
+        for miss in why_not([(queue, queue)], key, "exact")
+    ]
 
 
 def _kind(topology: Topology, exchange: str, vhost: str) -> str:
@@ -211,7 +234,7 @@ def _leading(topology: Topology, queue: str, vhost: str) -> set[str]:
     before: defaultdict[str, set[str]] = defaultdict(set)
     leading: set[str] = set()
     for one in topology.bindings:
-        if one.vhost == vhost:
+        if one.vhost == vhost and one.source:  # no message follows a binding of the default exchange
             if one.destination_type == "exchange":
                 before[one.destination].add(one.source)
             elif one.destination == queue:

@@ -17,9 +17,14 @@ def no_exchange(
 ) -> str:
     """Say that there is no such exchange, or no such vhost, and what there is instead; ``exchanges`` are (vhost, name).
 
+    What is no text is no name, and has none near it.
+
     >>> no_exchange("markte", "/", ["/"], [("/", "market")])
     "no exchange 'markte' in vhost '/'; near names: 'market'"
     """
+    for what, given in (("vhost", vhost), ("exchange", name)):
+        if not isinstance(given, str):
+            return f"the {what} is {given!r} ({type(given).__name__}): expected str"
     where = f" in {source}" if source else ""
     if vhost not in vhosts:
         return f"no vhost {vhost!r}{where}{near(vhost, vhosts)}"

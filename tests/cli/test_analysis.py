@@ -221,6 +221,8 @@ def test_a_list_gives_no_orders_to_a_terminal(capsys: pytest.CaptureFixture[str]
         (["lint", "{json}", "--exchange", "e"], "no vhost '/' in {json}; there are 1: 'v'; choose one with --vhost"),
         (["explain", "{json}", "k", "--exchange", "e"], "there are 1: 'v'; choose one with --vhost"),
         (["why-not", "{json}", "k", "--exchange", "e"], "there are 1: 'v'; choose one with --vhost"),
+        (["explain", "{csv}", "k", "--vhost", "v"], "--vhost is of an exchange of a definitions file"),
+        (["measure", "--bindings", "{csv}", "--keys", "{csv}", "--vhost", "v"], "--vhost is of an exchange of a defin"),
     ],
 )
 def test_what_would_be_passed_over_or_send_one_wrong(
@@ -234,6 +236,70 @@ def test_what_would_be_passed_over_or_send_one_wrong(
     assert (code, out) == (2, "")
     assert said.format(**files) in " ".join(err.split())
     assert not Path("x.html").exists()
+
+
+def test_the_bindings_of_an_exchange_are_read_as_its_type_reads_them(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of direct exchanges have no wildcards, those of delayed ones are of the type that they wrap, others have no patterns."""
+    monkeypatch.chdir(tmp_path)
+    kinds = {"delayed": "x-delayed-message", "direct": "direct", "headers": "headers", "unbound": "topic"}
+    document = {
+        "exchanges": [
+            {"name": name, "vhost": "/", "type": kind, "arguments": {"x-delayed-type": "topic"}}
+            for name, kind in kinds.items()
+        ],
+        "queues": [{"name": "q", "vhost": "/"}],
+        "bindings": [
+            {"source": name, "vhost": "/", "destination": "q", "destination_type": "queue", "routing_key": "a.*"}
+            for name in kinds
+            if name != "unbound"
+        ],
+    }
+    Path("defs.json").write_text(json.dumps(document))
+    Path("keys.txt").write_text("a.b\n")
+    drawn = ["render", "dfa", "--definitions", "defs.json", "--key", "a.b", "--out", "x.dot", "--exchange"]
+    measured = ["measure", "--bindings", "defs.json", "--keys", "keys.txt", "--rounds", "1", "--json", "--exchange"]
+    for name, pairs, accepted in (("delayed", 1, "is accepted by a.*."), ("direct", 0, "is accepted by none.")):
+        code, _, err = asked(capsys, *drawn, name)
+        assert (code, accepted in " ".join(err.split())) == (0, True), err
+        code, out, _ = asked(capsys, *measured, name)
+        assert (code, json.loads(out)["engines"][0]["pairs"]) == (0, pairs)
+    for command in (drawn, measured):
+        code, _, err = asked(capsys, *command, "headers")
+        assert (code, "whose bindings are no patterns" in " ".join(err.split())) == (2, True), err
+        assert asked(capsys, *command, "unbound")[0] == 2
+    assert "exchange 'unbound' of vhost '/' has no bindings" in asked(capsys, *measured, "unbound")[2]
+
+
+@pytest.mark.parametrize("end", ["txt", "csv", "jsonl"])
+def test_a_refused_pattern_of_a_file_has_its_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """A position in what was asked about is no place in a file: a queue's bindings are a part of it, a column has a name."""
+    monkeypatch.chdir(tmp_path)
+    file, lines = (
+        Path(f"list.{end}"),
+        {"txt": "a/+\tq\nb\tq\nx/#/y\tr\n", "csv": "pattern,destination\na/+,q\nx/#/y,r\n"},
+    )
+    lines["jsonl"] = '\n{"pattern": "a/+", "destination": "q"}\n{"pattern": "x/#/y", "destination": "r"}\n'
+    file.write_text(lines[end])
+    commands = [
+        ["explain", str(file), "a"],
+        ["why-not", str(file), "a", "--queue", "r"],
+        ["relation", "--sets", str(file), str(file)],
+    ]
+    if end == "txt":
+        drawn = ["-p", "a", "--patterns-from", str(file)]
+        commands += [
+            ["show", *drawn],
+            ["render", "nfa", "--out", "x.dot", *drawn],
+            ["teach", "--out", "x.html", *drawn],
+        ]
+    for command in commands:
+        code, _, err = asked(capsys, *command, "--dialect", "mqtt")
+        assert (code, f"{file}:3: the pattern 'x/#/y' is refused by mqtt" in " ".join(err.split())) == (2, True), err
+    assert asked(capsys, "why-not", str(file), "c", "--queue", "q", "--dialect", "mqtt")[0] == 0
 
 
 def test_findings_of_an_exchange_have_its_vhost(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -315,3 +381,5 @@ def test_relation_and_normalise(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = asked(capsys, "normalise", "#.a.#.b.#")
     assert (code, out) == (1, "#.a.#.b.#\n")
     assert "no pattern with at most 2 matches the same keys" in err
+    told = "without one, all keys of a pattern have the same number of words, which 'a' and 'a.x.x' have not"
+    assert told in asked(capsys, "normalise", "a.#", "--most", "0")[2]

@@ -83,7 +83,10 @@ def test_render_takes_patterns_from_a_topology(tmp_path: Path, capsys: pytest.Ca
         ),
         (["render", "nfa", "-p", "a", "--theme", "dark", "--out", "x.tex"], "--theme dark changes nothing in TikZ"),
         (["render", "nfa", "-p", "a", "--key", "a", "--key", "b", "--out", "x.svg"], "'cache' takes several"),
-        (["render", "nfa", "-p", "a", "--out", "no/such/folder/x.dot"], "choose a file in a folder that exists"),
+        (
+            ["render", "nfa", "-p", "a", "--out", "no/such/folder/x.dot"],
+            "choose another with --out, in a folder that exists",
+        ),
         (["render", "nfa", "--patterns-from", "nofile", "--out", "x.svg"], "cannot read the patterns in nofile"),
         (["teach", "-p", "x" * 256, "--out", "x.html"], "amqp carries at most 255"),
         (["teach", "-p", "a"], "--out FILE for a page, or --site DIR"),
@@ -93,7 +96,7 @@ def test_render_takes_patterns_from_a_topology(tmp_path: Path, capsys: pytest.Ca
             "the file has no such vhost",
         ),
         (["render", "bitmaps", "--dialect", "nats", "-p", "a.>", "--out", "x.dot"], "does not speak nats"),
-        (["teach", "--out", "no/such/folder/x.html"], "choose a file in a folder that exists"),
+        (["teach", "--out", "no/such/folder/x.html"], "choose another with --out, in a folder that exists"),
         (["show"], "give patterns with --pattern"),
         (["show", "-p", "\udcff"], "no valid UTF-8"),
     ],
@@ -195,6 +198,8 @@ def test_show_fits_the_terminal_and_prints_to_stdout(
     assert code == 0
     assert max(map(len, out.splitlines())) <= 80
     assert "✓ a.#.c  accepts" in out
+    monkeypatch.setenv("COLUMNS", "1")
+    assert run(capsys, "show", *FOUR)[:2] == run(capsys, "show", *FOUR, "--width", "20")[:2]
 
 
 def test_show_leaves_a_large_dfa_out_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -211,7 +211,47 @@ def test_deep_json_and_a_trace_of_another_sort(known: str, tmp_path: Path, capsy
     log.write_text(
         line.replace('"properties":{', '"properties":{"headers":{"h":' + "[" * 100_000 + "]" * 100_000 + "},") + "\n"
     )
-    assert run(["replay", "--definitions", known, "--trace", str(log), "--json"]) == 0
+    code = run(["replay", "--definitions", known, "--trace", str(log), "--json"])
     told = json.loads(capsys.readouterr().out)
     assert told["messages"] == 1
     assert told["agreeing"] + told["unreadable"] == 1
+    assert code == (2 if told["unreadable"] else 0)
+
+
+def test_a_log_of_something_else_does_not_pass_for_a_trace_that_agrees(
+    known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"exchange": "x", "routing_key": "a"}\n' * 3)
+    assert run(["replay", "--definitions", known, "--trace", str(log)]) == 2
+    said = capsys.readouterr()
+    assert "records that could not be read  3" in said.out
+    assert f"{log}: nothing was compared" in " ".join(said.err.split())
+    log.write_text(log.read_text() + TRACE.read_text("utf-8").splitlines()[0] + "\n")
+    assert run(["replay", "--definitions", known, "--trace", str(log)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["audit", "--definitions", "{}", "--format", "csv"], "--format is of the messages"),
+        (["diff", "{}", "{}", "--format", "csv"], "--format is of the messages"),
+        (["diff", "-", "-"], "cannot both be standard input"),
+    ],
+)
+def test_what_would_be_passed_over_is_refused(
+    known: str, capsys: pytest.CaptureFixture[str], line: list[str], said: str
+) -> None:
+    assert run([word.format(known) for word in line]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_what_newer_brokers_refuse_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "defs.json"
+    path.write_text(
+        '{"policies": [{"vhost": "/", "name": "p", "pattern": "(", "apply-to": "all", "priority": 0, "definition": {}}]}'
+    )
+    assert run(["audit", "--definitions", str(path)]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "policies[0].pattern: '(' is no regular expression" in told
+    assert "; RabbitMQ 3.10 and later refuse it: correct the pattern" in told

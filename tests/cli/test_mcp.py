@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 from dfa_router.cli.assistant_tools import TOOLS, diff, lint, relation, route, why_not
-from dfa_router.errors import BindingError, InputError, OptionError
+from dfa_router.errors import BindingError, InputError, OptionError, PatternError
 
 DEMO = str(Path(__file__).parents[2] / "examples" / "demo" / "definitions.json")
 
@@ -40,6 +41,7 @@ def test_a_queue_is_asked_about(tmp_path: Path) -> None:
     listed = tmp_path / "list.txt"
     listed.write_text("stock.#\tq\nstock.a\tother\n")
     assert [one["destination"] for one in why_not(str(listed), "stok", queue="q")["misses"]] == ["q"]
+    assert [one["binding"] for one in why_not(str(listed), "stok", queue="other")["misses"]] == [1]  # of the list
     assert why_not(str(listed), "stock.a", queue="q") == {"gets": True, "misses": []}
     with pytest.raises(BindingError, match="no binding has the destination 'none'"):
         why_not(str(listed), "a", queue="none")
@@ -64,6 +66,22 @@ def test_a_queue_is_asked_about(tmp_path: Path) -> None:
     for exchange, said in (("x", "no queue 'none'"), ("", "choose one with --exchange")):
         with pytest.raises(InputError, match=said):
             why_not(str(file), "a", exchange=exchange, queue="none")
+
+
+def test_what_a_list_has_wrong_is_told_with_its_line_and_nothing_is_passed_over(tmp_path: Path) -> None:
+    listed = tmp_path / "list.txt"
+    listed.write_text("a/+\tq\nb/c\tq\nx/#/y\tr\n")
+    said = r"list\.txt:3: the pattern 'x/#/y' is refused by mqtt"
+    for ask in (
+        partial(route, key="a/b"),
+        partial(why_not, key="a", queue="r"),
+        partial(diff, new=str(listed)),
+    ):
+        with pytest.raises(PatternError, match=said):
+            ask(str(listed), dialect="mqtt")
+    assert why_not(str(listed), "a", dialect="mqtt", queue="q")["gets"] is False
+    with pytest.raises(OptionError, match="--dialect is for lists"):
+        route(DEMO, "stock.x", exchange="lx.warehouse", vhost="logistics", dialect="mqtt")
 
 
 def test_choices_that_nobody_can_foretell_are_told(tmp_path: Path) -> None:

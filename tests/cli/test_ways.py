@@ -94,6 +94,43 @@ def test_explain_tells_the_hops(capsys: pytest.CaptureFixture[str], definitions:
     ]
 
 
+def test_the_default_exchange_has_a_name_in_sentences(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """An export may have bindings of it, though no message follows them; an empty name would leave a hole in the sentence."""
+    path = tmp_path / "defs.json"
+    document = {
+        "exchanges": [{"name": n, "vhost": "/", "type": kind} for n, kind in (("x", "topic"), ("r", "x-random"))],
+        "queues": [{"name": name, "vhost": "/"} for name in ("a", "b.c")],
+        "bindings": [
+            binding("x", "", "#", "exchange"),
+            binding("r", "", "", "exchange"),
+            binding("r", "x", "", "exchange"),
+            binding("r", "a"),
+            binding("", "a", "z"),
+        ],
+    }
+    path.write_text(json.dumps(document))
+    shares = "the default exchange (33%), exchange x (33%), a (33%)"
+    assert (
+        f"'r' takes one of {shares}, and nobody can tell which"
+        in asked(capsys, "explain", str(path), "k", "--exchange", "r")[1]
+    )
+    assert asked(capsys, "explain", str(path), "k", "--exchange", "x")[1][1:] == [
+        f"  '#' ({path}:bindings[0]), # took k: to the default exchange, where its way ends",
+        "queues: none",
+    ]
+    assert asked(capsys, "why-not", str(path), "b", "--exchange", "", "--queue", "b.c") == (
+        0,
+        [
+            "on its way the message visits the default exchange",
+            "the default exchange: the queue's own name to queue 'b.c' does not match 'b': the key ends too early; expected 'c'",
+            "    nearest key that does, 1 word away: 'b.c'",
+        ],
+    )
+    assert asked(capsys, "why-not", str(path), "b.c", "--exchange", "", "--queue", "b.c")[0] == 1
+    told = asked(capsys, "why-not", str(path), "k", "--exchange", "x", "--queue", "a")[1]
+    assert told[1:] == ["none of them has a binding behind which there is a way to 'a'"]
+
+
 def test_choices_that_nobody_can_foretell(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A message that one of two queues gets is routed, and no binding of the one that chooses keeps it from either."""
     path = tmp_path / "random.json"
@@ -256,6 +293,11 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], definitions: str, tmp_p
     for arguments, problem in (
         (["explain", definitions, "a", "--exchange", "in", "--headers", "{"], "--headers is no JSON"),
         (["explain", definitions, "a", "--exchange", "in", "--headers", "[]"], "--headers is no object"),
+        (
+            ["explain", definitions, "a", "--exchange", "in", "--headers", '{"a": 1, "a": 2}'],
+            "the key 'a' stands twice",
+        ),
+        (["explain", definitions, "a", "--exchange", "in", "--headers", "[" * 100_000], "nested too deeply"),
         (["explain", definitions, "a", "--exchange", "in", "--dialect", "mqtt"], "--dialect is for lists"),
         (["explain", definitions, "a", "--exchange", "no"], "no"),
         (["explain", str(listed), "a", "--cc", "b"], "they need --exchange, too"),

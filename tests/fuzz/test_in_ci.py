@@ -72,6 +72,15 @@ def test_what_can_no_longer_be_written_loses_no_finding(folder: Path, capsys: py
     assert ET.parse("out.xml").getroot().get("failures") == "1"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_no_wrong_option(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out.xml").symlink_to("/dev/full")
+    assert fuzz("--target", "matchers:right", "--rounds", "1", "--junit", "out.xml") == 3
+    said = " ".join(capsys.readouterr().err.split())
+    assert "cannot write out.xml: No space left on device" in said
+    assert "choose another place with --junit" in said
+
+
 def test_junit_holds_every_character_that_xml_has_and_no_other() -> None:
     def match(patterns: list[str], key: str) -> list[int]:
         raise RuntimeError("a \U0001f600 \x1b \ud83d \uffff")

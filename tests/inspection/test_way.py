@@ -72,6 +72,10 @@ def test_barriers_lead_to_the_queue_and_are_not_met() -> None:
                 if of != vhost or queue in found.route.queues:
                     continue
                 for one in barriers(topology, found, key, queue, vhost):
+                    if one.binding < 0:
+                        assert (one.exchange, one.miss and one.miss.nearest) == ("", queue)
+                        assert queue in way(topology, "", queue, vhost).route.queues
+                        continue
                     binding = topology.bindings[one.binding]
                     assert (binding.source, binding.vhost) == (one.exchange, vhost)
                     assert one.exchange in found.route.exchanges

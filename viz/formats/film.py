@@ -180,7 +180,11 @@ def save_gif(nfa: Nfa, keys: Sequence[str], path: str | Path, *, theme: Mode = "
         for kind, style in (("node", {"fillcolor": colours.path_fill}), ("edge", {})):
             hit = {**style, "color": colours.path, "penwidth": "3"}
             rules.append(Rule(kind, lambda one, active=scene.active: one["id"] in active, hit))  # type: ignore[misc,arg-type]
-        images.append(Image.open(io.BytesIO(render(model, "png", theme=theme, rules=rules))).convert("P"))
+        try:
+            picture = render(model, "png", theme=theme, rules=rules)
+        except RendererError as error:
+            raise RendererError(f"a GIF is made of PNG pictures: {error}") from error
+        images.append(Image.open(io.BytesIO(picture)).convert("P"))
     target = Path(path)
     times = [int(1000 * _SECONDS)] * (len(images) - 1) + [int(3000 * _SECONDS)]
     images[0].save(target, save_all=True, append_images=images[1:], duration=times, loop=0, optimize=True)

