@@ -97,6 +97,7 @@ def written_names(
     """
     kernels, sets = _kernels(), len(sizes) // 3
     set_ids, members = frozen(set_ids), frozen(members)
+    names = Texts(names.first, frozen(names.offsets), frozen(names.data))
     found = _room(len(set_ids), count, length)
     once = sizes.reshape(-1, 3)[:, 1:].sum(axis=0).tolist() if FEW * sets <= len(set_ids) else [MOST]
     if sum(once) < MOST:

@@ -131,6 +131,7 @@ def name_sets(batch: SetBatch, table: NameTable) -> NamedSets:
     ([0, 1], [1, 1], [1, 4])
     """
     offsets, members = frozen(batch.offsets), frozen(batch.positions)
+    codes_of, name_offsets = frozen(table.codes), frozen(table.texts.offsets)  # a router that was pickled has others
     names = len(table.texts.offsets) - 1
     most = int(np.diff(offsets).max(initial=0)) if names < len(table.codes) else 0
     kernels = _kernels(len(members))
@@ -138,7 +139,7 @@ def name_sets(batch: SetBatch, table: NameTable) -> NamedSets:
         return _plainly_named(offsets, members, table, repeats=most > 1)
     seen = np.zeros(1 << (2 * most - 1).bit_length() if most > 1 else 0, np.uint64)
     codes, sizes = np.empty(len(members), np.int32), np.empty(3 * len(offsets), np.int64)
-    used = kernels.direct(kernels.name_sets, offsets, members, table.codes, table.texts.offsets, seen, codes, sizes)
+    used = kernels.direct(kernels.name_sets, offsets, members, codes_of, name_offsets, seen, codes, sizes)
     if used < 0:
         raise IndexError(f"a set has a binding that is none of {len(table.codes):,}")
     return NamedSets(codes[:used], sizes, table.texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from unittest.mock import patch
 
@@ -85,6 +86,15 @@ def test_a_binding_that_is_none_is_refused(soon: int) -> None:
     batch = SetBatch(np.zeros(1, np.int32), np.array([0, 1], np.int32), np.array([3], np.int32))
     with patch.object(listing, "SOON", soon), pytest.raises(IndexError, match="3"):
         name_sets(batch, name_table(["a", "a", "b"]))
+
+
+def test_a_router_that_was_pickled_lists_by_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What pickle makes again can be written to, and kernels are compiled for what cannot."""
+    router = dr.compile([("a.*", "x"), ("#.b", "y"), ("a.b", "x")])
+    monkeypatch.setattr(listing, "SOON", 0)
+    for _ in range(2):
+        assert router.match_batch(["a.b", "b", "c"]).destinations().to_pylist() == [["x", "y"], ["y"], []]
+        router = pickle.loads(pickle.dumps(router))
 
 
 @pytest.mark.parametrize("soon", WAYS)
