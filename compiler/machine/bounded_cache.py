@@ -70,6 +70,9 @@ in the geometric mean, and 1.1 at worst.)"""
 class BoundedCache:
     """The tables of one walker, and what was counted with them."""
 
+    _at_once: AtOnce | None = None
+    """Where single keys are answered without this walker being lent, as long as it is not midway."""
+
     def __init__(self, parts: Parts, capacity: int, policy: Policy) -> None:
         """Begin with an empty cache, or with none where not even an empty one fits into ``capacity`` bytes.
 
@@ -90,8 +93,6 @@ class BoundedCache:
         self.stores = True
         """Whether keys may be looked up in the key store, and put there."""
         self._keys = self._clears = self._fallbacks = 0
-        self._at_once: AtOnce | None = None
-        """Where single keys are answered without this walker being lent, as long as it is not midway."""
         self._cache: Cache | None = None
         self._numbering: object
         """Another one whenever accept sets are numbered anew."""
@@ -194,9 +195,9 @@ class BoundedCache:
 
     def answer_at_once(self, loans: dict[int, Any]) -> AtOnce:
         """Have single keys answered by functions in C's terms, without asking this walker, while ``loans`` are none."""
-        if self._at_once is None:
-            self._at_once = AtOnce(loans, [None] * 3, array("q", [0, 0, 0]))
-        return self._at_once
+        # In one step of the interpreter, as this is asked without a lease: a function that got another one would never be told of new tables.
+        made: AtOnce = vars(self).setdefault("_at_once", AtOnce(loans, [None] * 3, array("q", [0, 0, 0])))
+        return made
 
     def _start_over(self) -> None:
         """Make all tables anew, whatever is in those that there are; only what has been counted is kept."""

@@ -17,6 +17,7 @@ from compiler.automata.powerset import default_successor, is_final, start, succe
 from compiler.automata.twin import Twin
 from compiler.machine.key_cache import KeyCacheMode
 from compiler.machine.lazy import LazyDfa
+from compiler.machine.lost_keys import LostKeys
 from compiler.machine.pace import Pace
 from compiler.machine.policy import AUTO, Policy
 from compiler.machine.simulator import Simulator
@@ -95,5 +96,9 @@ def without_bits(machine: M) -> M:
     inner = machine._machine if isinstance(machine, Simulator) else machine
     inner._parts = inner._parts._replace(bits=None)
     for walker in inner._walkers:
-        walker._simulation.bits, walker._pace = None, Pace(lanes=None)
+        walker._bits = walker._simulation.bits = None
+        walker._pace, walker._lost = (
+            Pace(lanes=None),
+            LostKeys(walker._program, None, walker._work, divided=walker._exact is not None),
+        )
     return machine

@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 
 import dfa_router as dr
-from compiler.machine import lost_keys
+from compiler.machine import bounded_cache, lost_keys
 from compiler.machine.lazy import LazyDfa
 from dfa_router.single import _LOCKED, SingleAnswers
 from tests.router.test_single import quick
@@ -283,3 +283,29 @@ def test_bindings_that_are_not_decoded_are_not_asked() -> None:
     assert function is not None
     assert function("a.1") == ("x",)
     assert at_once(machine_of(router)) == 0
+
+
+def test_threads_that_ask_first_at_the_same_time_get_what_is_told_of_new_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One of them stands still where it makes the finders' list; what the other one gets was a list that nobody changed any more."""
+    router = dr.compile([("a.*", "x"), ("#.b", "y")])
+    stands, goes, array = threading.Event(), threading.Event(), vars(bounded_cache)["array"]
+
+    def slow(*arguments: Any) -> Any:
+        if threading.current_thread() is first:
+            stands.set()
+            goes.wait()
+        return array(*arguments)
+
+    monkeypatch.setattr(bounded_cache, "array", slow)
+    first = threading.Thread(target=router.match, args=("a.1",))
+    first.start()
+    stands.wait()
+    router.match("a.2")
+    function: Any = router.match
+    goes.set()
+    first.join()
+    answered = machine_of(router)._walkers[0]._at_once
+    assert answered is not None
+    assert any(one is answered.finders for one in function.__self__)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from compiler import Nfa, Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.kernels.single_lost import match_lost
-from compiler.kernels.single_simulated import MOST_MEMBERS
+from compiler.kernels.single_simulated import MOST_MEMBERS, MOST_READ
 from compiler.machine import lost_keys
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.pace import Pace
@@ -135,6 +135,19 @@ def test_large_sets_and_long_keys_go_the_way_of_small_batches(pause: int) -> Non
         assert [list(machine.match(key)) for key in keys] == answers(Twin(nfa, b".", 1 << 24), keys)
     assert machine.stats().keys == len(keys)
     assert machine.stats().fallbacks == (len(keys) if pause else 0)
+
+
+@pytest.mark.parametrize("words", [2, 1500])
+def test_keys_that_list_many_tags_word_by_word_go_the_way_of_small_batches(words: int) -> None:
+    """Which lists those of the last word alone, and lets go of the interpreter's lock."""
+    patterns: list[list[Token]] = [[Wildcard.MANY] for _ in range(100)]
+    machine = without_bits(LazyDfa(build_nfa([*patterns, [Wildcard.MANY, b"a", Wildcard.ONE]]), b".", 0))
+    keys = [b".".join([b"w"] * (words - 2) + [b"a", b"%d" % end]) for end in range(3)]
+    assert max(map(len, keys)) < ONE_BYTES
+    run_few = patch.object(SmallBatchWalker, "_run_few", autospec=True, side_effect=SmallBatchWalker._run_few)
+    with patch.object(lost_keys, "SOON", 0), run_few as run:
+        assert [machine.match(key) for key in keys] == [tuple(range(101))] * 3
+    assert run.call_count == (3 if words * 100 > MOST_READ else 0)
 
 
 def test_it_begins_when_some_keys_have_needed_it() -> None:
