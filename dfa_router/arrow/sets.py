@@ -92,7 +92,7 @@ def _kernels(rows: int) -> _Kernels | None:
         _Before.rows += rows + CALL
         return None
     jit = sys.modules.get("compiler.kernels._jit")  # engines without kernels do without numba
-    return _loaded() if jit is not None and jit.JIT else None
+    return _loaded() if getattr(jit, "JIT", False) else None  # another thread may just be importing it
 
 
 @cache
