@@ -13,18 +13,24 @@ __all__ = ["cells", "counted", "elided", "listed", "markup", "shown", "visible"]
 
 _RESERVED = frozenset({"", "*", "#", "ε", "other", "any word"})
 """Words that look like a label of a picture."""
+_MARKS = 30
+"""So many marks on one letter are looked at, as Unicode's stream-safe texts have no more: a key may have thousands."""
 
 
 def visible(text: str) -> str:
     r"""Return the text with a visible sign for each invisible character.
 
     Control characters become Unicode's pictures of them, other invisible characters their numbers. The zero-width
-    joiner inside an emoji is left as it is, because there it joins several signs into one.
+    joiner inside an emoji is left as it is, because there it joins several signs into one. Characters that Unicode takes for
+    another way to write others become numbers too, as an accent behind its letter: brokers compare bytes, and tell them apart.
 
-    >>> visible("a\nb\u202ec")
-    'a␊b‹U+202E›c'
+    >>> visible("a\nb\u202ec"), visible("\u00e9"), visible("e\u0301")
+    ('a␊b‹U+202E›c', 'é', 'e‹U+0301›')
     """
-    return "".join(_sign(character, text[i - 1 : i]) for i, character in enumerate(text))
+    twofold = frozenset[int]() if unicodedata.is_normalized("NFC", text) else _twofold(text)
+    return "".join(
+        _number(character) if i in twofold else _sign(character, text[i - 1 : i]) for i, character in enumerate(text)
+    )
 
 
 def cells(text: str) -> int:
@@ -97,6 +103,18 @@ def markup(text: str) -> str:
     return text
 
 
+def _twofold(text: str) -> frozenset[int]:
+    """Return the places of characters that normalisation to NFC changes, by themselves or with what is before them."""
+    found, start = set(), 0
+    for place, character in enumerate(text):
+        before = text[max(start, place - _MARKS) : place]
+        if unicodedata.normalize("NFC", before + character) != unicodedata.normalize("NFC", before) + character:
+            found.add(place)
+        if not unicodedata.category(character).startswith("M"):
+            start = place
+    return frozenset(found)
+
+
 def _sign(character: str, before: str) -> str:
     code = ord(character)
     if code < 0x20 or code == 0x7F:
@@ -107,5 +125,9 @@ def _sign(character: str, before: str) -> str:
     # Unicode's noncharacters are valid UTF-8, and XML has no place for the last two of the first plane.
     nonsense = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
     if nonsense or category in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} or (category == "Zs" and character != " "):
-        return f"‹U+{code:04X}›"
+        return _number(character)
     return character
+
+
+def _number(character: str) -> str:
+    return f"‹U+{ord(character):04X}›"

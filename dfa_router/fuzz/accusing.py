@@ -15,6 +15,7 @@ from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.fuzz.judging.subject import Subject, played
 from dfa_router.fuzz.patience import briefly
 from dfa_router.fuzz.shrinking.causes import tested_shape
+from dfa_router.fuzz.shrinking.otherwise import fails_otherwise
 from dfa_router.fuzz.shrinking.probe import Probe
 from dfa_router.fuzz.shrinking.shrink import Met, Shrunk, shrink
 from dfa_router.fuzz.tally import Plan, Tally
@@ -77,9 +78,11 @@ class Accuser:
         ``ours`` says that the target is such an engine already, ``histories`` whether a history is looked for where the case
         alone does not show it.
         """
-        left = self._ends - time.monotonic()
-        seconds = min(_SHRINKING, max(0.5, left * _PART if self.plan.keep_going else left))
-        shrunk = self._shrunk(target, manners, disagreement, met, seconds, histories=histories)
+        other = self._otherwise(target, manners, disagreement, met)
+        if other is None:
+            shrunk = self._shrunk(target, manners, disagreement, met, histories=histories)
+        else:
+            disagreement, shrunk = other
         self.interrupted = self.interrupted or shrunk.interrupted
         key = met.steps[disagreement.key or 0] if met.steps else ""
         found_as = Case(patterns=tuple(met.patterns), key=key if isinstance(key, str) else "")
@@ -165,11 +168,12 @@ class Accuser:
         manners: Manners,
         disagreement: Disagreement,
         met: Met,
-        seconds: float,
         *,
         histories: bool,
     ) -> Shrunk:
         """Shrink; a target that hangs has less time for each try than it had when it hung, so that there are many."""
+        left = self._ends - time.monotonic()
+        seconds = min(_SHRINKING, max(0.5, left * _PART if self.plan.keep_going else left))
         with briefly(target) if disagreement.about == "hung" else nullcontext():
             return shrink(
                 target,
@@ -183,6 +187,22 @@ class Accuser:
                 histories=histories,
                 seconds=seconds,
             )
+
+    def _otherwise(
+        self, target: Target, manners: Manners, disagreement: Disagreement, met: Met
+    ) -> tuple[Disagreement, Shrunk] | None:
+        """Return the failure that the key alone shows, and its case, if that is another one and comes back."""
+        try:
+            other = fails_otherwise(target, disagreement, met.patterns, met.steps)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return None
+        if other is None:
+            return None
+        alone = Met(patterns=other[1], steps=other[0].suspects)
+        shrunk = self._shrunk(target, manners, other[0], alone, histories=False)
+        self.interrupted = self.interrupted or shrunk.interrupted
+        return None if shrunk.flaky else (other[0], shrunk)
 
     def accuse(self, engine: str, patterns: Sequence[str], steps: Sequence[object], origin: Origin) -> None:
         """Add a finding about what an engine of our own got wrong."""

@@ -1,7 +1,7 @@
 """Parts of a target's source: where a finding was decided, if no single line is more suspect than the others.
 
 Less than a suspect line says, and marked as such: the lines that build or run the regular expression that a pattern became, the
-line that raised an error, or the functions in which what matches and what does not go different ways.
+line that raised an error, or the functions in which what matches and what does not go different ways, in the case or in plain ones.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ class Why(StrEnum):
     EXPRESSION = "builds or runs the regular expression"
     RAISED = "raised the error"
     DECIDES = "ran and decided"
+    PLAIN = "decides plain cases, as this one was not followed"
+    """It hangs, ends the process, answers what is no answer, or needs a history: what it runs is not known."""
 
 
 @dataclass(frozen=True, slots=True)

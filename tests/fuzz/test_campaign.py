@@ -355,6 +355,28 @@ def test_a_failure_is_never_agreement(kind: str) -> None:
     assert f"it {kind}" in finding_text(finding)
 
 
+@pytest.mark.parametrize("kind", ["nonsense", "died", "flooded"])
+def test_what_fails_alone_in_another_way_is_shrunk_to_that(kind: str) -> None:
+    """An answer without the end of its line is one with the next answer where there is one, and none where there is not."""
+
+    class Joining(CallableTarget):
+        def restart(self, *, wholly: bool = False) -> None:
+            pass
+
+        def answer(self, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
+            told = super().answer(patterns, keys)
+            for number, answer in enumerate(told):
+                if len(answer) > 1:
+                    last = number == len(keys) - 1
+                    raise TargetFailure("hung" if last else kind, f"{last=}", tuple(patterns), tuple(keys[number:]))
+            return told
+
+    campaign = run(Joining(right_amqp, AMQP), AMQP, rounds=50)
+    [finding] = campaign.findings
+    assert not finding.flaky
+    assert (finding.kind, finding.case, finding.detail) == (Kind.FAILS, Case(patterns=("a", "a"), key="a"), "last=True")
+
+
 def test_nonsense_of_a_callable() -> None:
     for answer in ([7], ["a"], [-1], [1.5]):
         with pytest.raises(DisagreementError, match="expected positions"):

@@ -264,7 +264,7 @@ def test_where_a_pattern_becomes_an_expression_the_lines_that_build_and_run_it_a
     ("source", "why", "case", "kind", "about"),
     [
         (ONE_LINERS, Why.DECIDES, Case(patterns=("c",), key="c"), Kind.MISSES, ""),
-        (HANGING, Why.DECIDES, Case(patterns=("c",), key="c"), Kind.FAILS, "hung"),
+        (HANGING, Why.PLAIN, Case(patterns=("c",), key="c"), Kind.FAILS, "hung"),
     ],
 )
 def test_else_the_function_is_named_in_which_matches_part_from_others(
@@ -290,10 +290,15 @@ def test_the_line_of_an_error_is_named(folder: Path) -> None:
 
 def test_a_finding_that_needs_a_history_has_a_place_as_well(folder: Path) -> None:
     (folder / "stale.py").write_text(STALE)
-    [finding] = campaign_of("stale:stale").findings
+    campaign = campaign_of("stale:stale")
+    [finding] = campaign.findings
     assert finding.case.stateful
     assert not finding.suspects
     assert {place.file for place in finding.decided} == {str(folder / "stale.py")}
+    told = "  No single line is suspect; what decides plain cases, as this one was not followed: in `"
+    assert told in finding_text(finding), "the fault is in none of the functions that are named"
+    [again] = begun(json.loads(json.dumps(campaign_json(campaign))), AMQP).tally.findings.values()
+    assert again.decided == finding.decided
 
 
 def test_a_program_may_tell_its_lines_alone_or_with_functions_and_expressions(folder: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
+import unicodedata
 from dataclasses import fields
 from typing import Any
 
@@ -42,9 +44,29 @@ def test_words_are_made_visible_alike() -> None:
         "\u2028",
         "é",
         "🙂" * 30,
+        *itertools.chain(*TWOFOLD),
     ]
     told = asked_in_node([{"what": "words", "words": words}])[0]
     assert told == [[visible(word), shown(word)] for word in words]
+
+
+TWOFOLD = [
+    ("\u00e9", "e\u0301"),
+    ("\u1ead", "a\u0323\u0302", "a\u0302\u0323", "\u1ea1\u0302"),
+    ("\ud55c", "\u1112\u1161\u11ab", "\ud558\u11ab"),
+    ("\u00c5", "A\u030a", "\u212b"),
+    ("K", "\u212a"),
+    ("\u00e1\u0327", "a\u0327\u0301", "a\u0301\u0327"),
+    ("x\u0301" * 40, "x" + "\u0301" * 40),
+]
+"""Words that look alike, as Unicode takes all of a line but the last for the same text; the broker compares bytes."""
+
+
+@pytest.mark.parametrize("words", TWOFOLD[:-1], ids=ascii)
+def test_words_that_unicode_takes_for_one_do_not_look_alike(words: tuple[str, ...]) -> None:
+    told = [visible(word) for word in words]
+    assert told[0] == words[0]
+    assert len({unicodedata.normalize("NFC", one) for one in told}) == len(words)
 
 
 ELSEWHERE = {"reserved", "wildcard_keys"}

@@ -11,18 +11,19 @@ matcher whenever something matches would else be suspect wherever a match is fal
 What it cannot find is a fault in a table or in the text of a regular expression: there the cases beside it run the same lines.
 Where a pattern becomes an expression, only lines of the functions that build or run it are suspects: others run behind its answer.
 Where no line is suspect, :mod:`dfa_router.fuzz.shrinking.deciding` says in which functions it was decided. A case that
-cannot be run for its lines, as it hangs or needs a history, is represented by the plainest case that is answered right.
+cannot be run for its lines, as it hangs or needs a history, is represented by the plainest case that is answered right, and
+its places are marked as those of plain cases: the fault may lie in a function that these do not run.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from dfa_router.fuzz.findings import Case, Kind
-from dfa_router.fuzz.places import Place
+from dfa_router.fuzz.places import Place, Why
 from dfa_router.fuzz.shrinking.deciding import decided, raised_at, within
 from dfa_router.fuzz.shrinking.neighbours import smaller_cases
 from dfa_router.fuzz.shrinking.probe import Probe, StoppedError
@@ -99,6 +100,8 @@ def suspects(probe: Probe, case: Case, said: str = "", own: Callable[[str], bool
     except (StoppedError, OutOfTimeError, TargetFailure):
         pass  # there is no time for more, or nobody to ask: what was compared until then counts
     places = raised_at(said, [*ran["wrong"], *ran["matches"]]) or decided(ran["wrong"], ran["matches"], ran["others"])
+    if not runs:
+        places = tuple(replace(one, why=Why.PLAIN) if one.why is Why.DECIDES else one for one in places)
     passing = len(ran["matches"]) + len(ran["others"])
     if not runs or not ran["wrong"] or not ran["wrong"][0].lines or not passing:
         return Suspects((), passing, len(ran["wrong"]), 1.0, places) if places else None

@@ -114,7 +114,9 @@ class LineProcess:
                     said = f"had not answered when the time was used up, after {silent:.1f} s"
                     raise ProcessError("late", said, silent)
                 if not ready and time.monotonic() >= deadline:
-                    raise ProcessError("hung", self._with_stderr(f"gave no answer within {patience:.3g} s"))
+                    raise ProcessError(
+                        "hung", self._with_stderr(f"gave no answer within {patience:.3g} s{self._begun()}")
+                    )
                 for key, _ in ready:
                     if key.fd == self._stdin:
                         pending = self._write(pending)
@@ -190,7 +192,6 @@ class LineProcess:
     def _last_words(self) -> str:
         """Return how the process ended, or that it closed its output and still runs."""
         assert self._process is not None
-        partial = f", after {bytes(self._buffer[-80:])!r} without an end of line" if self._buffer else ""
         status = _ended(self._process.pid, _GRACE)
         if status is None:
             said = "closed its output but did not end"
@@ -200,7 +201,11 @@ class LineProcess:
                 said += " (it must go on until its input ends)"
         else:
             said = f"was killed by {signal.Signals(status.si_status).name}"
-        return self._with_stderr(said + partial)
+        return self._with_stderr(said + self._begun())
+
+    def _begun(self) -> str:
+        """Return the end of a line that has none, in words that follow what happened."""
+        return f", after {bytes(self._buffer[-80:])!r} without an end of line" if self._buffer else ""
 
     def _with_stderr(self, said: str) -> str:
         until = time.monotonic() + _GRACE

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from dfa_router.fuzz.text.words import shown
 from dfa_router.fuzz.validity import invalid_key
 from dfa_router.language.dialects import Dialect
 
@@ -42,7 +43,7 @@ def explain(pattern: str, key: str, dialect: Dialect) -> Explanation:
     if dialect.shared is not None and len(tokens) > 1 and tokens[0] == dialect.shared.decode():
         whole = explain(separator.join(tokens[2:]), key, dialect)
         group = separator.join(tokens[:2])
-        told = f"`{group}` names a group that shares what `{separator.join(tokens[2:])}` takes, and {whole.sentence}"
+        told = f"{shown(group)} names a group that shares what {shown(separator.join(tokens[2:]))} takes, and {whole.sentence}"
         return Explanation(whole.matches, told, whole.alignment)
     wild = _Wild(dialect)
     forbidden = _unrouted(key, words, dialect)
@@ -52,7 +53,8 @@ def explain(pattern: str, key: str, dialect: Dialect) -> Explanation:
         reserved = dialect.reserved.decode()
         if key.startswith(reserved):
             return Explanation(
-                False, f"a wildcard at the beginning matches no key that begins with `{reserved}`, as `{words[0]}` does"
+                False,
+                f"a wildcard at the beginning matches no key that begins with `{reserved}`, as {shown(words[0])} does",
             )
     path = _path(tokens, words, wild)
     if path[-1] == (len(tokens), len(words)):
@@ -77,15 +79,15 @@ class _Wild:
 
     def meaning(self, token: str, *, last: bool) -> str:
         if token == self.one:
-            return f"`{token}` stands for exactly one word"
+            return f"{shown(token)} stands for exactly one word"
         if self.takes_several(token, last=last):
-            return f"`{token}` stands for {'zero' if token == self.many else 'one'} or more words"
+            return f"{shown(token)} stands for {'zero' if token == self.many else 'one'} or more words"
         inside = [word for word in (self.one, self.many, self.some) if word is not None and word in token]
         if inside:
-            return f"`{token}` is a word like any other, as `{inside[0]}` is a wildcard only by itself"
+            return f"{shown(token)} is a word like any other, as `{inside[0]}` is a wildcard only by itself"
         if not token:
             return "the empty word is a word, and takes an empty word only"
-        return f"`{token}` takes the equal word only"
+        return f"{shown(token)} takes the equal word only"
 
 
 def _unrouted(key: str, words: Sequence[str], dialect: Dialect) -> str | None:
@@ -167,14 +169,16 @@ def _why_not(
     tokens: Sequence[str], words: Sequence[str], path: Sequence[tuple[int, int]], wild: _Wild, separator: str
 ) -> str:
     token, word = path[-1]
-    rest = f"`{separator.join(tokens[token:])}`"
+    rest = shown(separator.join(tokens[token:]))
     if token < len(tokens):
         meaning = wild.meaning(tokens[token], last=token == len(tokens) - 1)
         if word < len(words):
-            return f"nothing takes the word `{words[word]}`: {meaning}"
-        ended = "the key has no words" if not words else f"the key ends after `{words[-1]}`"
+            return f"nothing takes the word {shown(words[word])}: {meaning}"
+        ended = "the key has no words" if not words else f"the key ends after {shown(words[-1])}"
         return f"{ended}, and {rest} of the pattern is left over: {meaning}"
     if not tokens:
-        return f"nothing takes the word `{words[word]}`: the empty pattern has no words, and the key has {len(words)}"
+        return (
+            f"nothing takes the word {shown(words[word])}: the empty pattern has no words, and the key has {len(words)}"
+        )
     before = wild.meaning(tokens[-1], last=True)
-    return f"nothing takes the word `{words[word]}`: {before}, and the pattern ends there"
+    return f"nothing takes the word {shown(words[word])}: {before}, and the pattern ends there"

@@ -13,6 +13,7 @@ from dfa_router.fuzz.tally import Campaign
 from dfa_router.fuzz.text.casefile import format_finding
 from dfa_router.fuzz.text.explain import Explanation, explain
 from dfa_router.fuzz.text.whereabouts import whereabouts, whereabouts_json
+from dfa_router.fuzz.text.words import shown
 from dfa_router.fuzz.validity import invalid_pattern
 from dfa_router.target import Bind, Step
 
@@ -28,9 +29,9 @@ def finding_text(finding: Finding) -> str:
         lines += [*_chapter_lines(earlier.patterns, earlier.steps), "  then another set:"]
     lines += _chapter_lines(finding.case.patterns, finding.case.before)
     if finding.kind is not Kind.ACCEPTS:
-        lines.append(f"  key        {_shown(finding.case.key)}")
+        lines.append(f"  key        {shown(finding.case.key)}")
     if finding.case.together:
-        lines.append(f"  at the same time, by other threads: {', '.join(map(_shown, finding.case.together))}")
+        lines.append(f"  at the same time, by other threads: {', '.join(map(shown, finding.case.together))}")
     if finding.known:
         lines.append("\n  Known: the baseline has it.")
     lines += ["", *(f"  {line}" for line in explanation(finding)), "", *(f"  {line}" for line in _sides(finding))]
@@ -42,16 +43,16 @@ def finding_text(finding: Finding) -> str:
 
 def _chapter_lines(patterns: Sequence[str], steps: Sequence[Step]) -> list[str]:
     """Return a line for each pattern of a set, and for what it is told and asked then; a repeated key is one line."""
-    lines = [f"  pattern {number}  {_shown(pattern)}" for number, pattern in enumerate(patterns)]
+    lines = [f"  pattern {number}  {shown(pattern)}" for number, pattern in enumerate(patterns)]
     count = len(patterns)
     for step, group in groupby(steps):
         times = sum(1 for _ in group)
         if isinstance(step, str):
-            lines.append(f"  asked      {_shown(step)}" + (f", {times} times" if times > 1 else ""))
+            lines.append(f"  asked      {shown(step)}" + (f", {times} times" if times > 1 else ""))
             continue
         for _ in range(times):
             if isinstance(step, Bind):
-                lines.append(f"  bind    {count}  {_shown(step.pattern)}")
+                lines.append(f"  bind    {count}  {shown(step.pattern)}")
                 count += 1
             else:
                 lines.append(f"  unbind  {step.position}")
@@ -61,8 +62,8 @@ def _chapter_lines(patterns: Sequence[str], steps: Sequence[Step]) -> list[str]:
 def headline(finding: Finding) -> str:
     """Return a finding as one line: who does what, at which case."""
     case = finding.case
-    on = "" if finding.kind is Kind.ACCEPTS else f" on {_shown(case.key)}"
-    return f"{finding.accused} {_does(finding)}: {', '.join(map(_shown, case.table[:4]))}{on}"
+    on = "" if finding.kind is Kind.ACCEPTS else f" on {shown(case.key)}"
+    return f"{finding.accused} {_does(finding)}: {', '.join(map(shown, case.table[:4]))}{on}"
 
 
 def _does(finding: Finding) -> str:
@@ -88,7 +89,7 @@ def explanation(finding: Finding) -> list[str]:
     if finding.kind is Kind.ACCEPTS:
         reason = invalid_pattern(case.patterns[0], finding.dialect)
         lines += [
-            f"{finding.dialect.name} refuses {_shown(case.patterns[0])}: {reason}.",
+            f"{finding.dialect.name} refuses {shown(case.patterns[0])}: {reason}.",
             f"The target does not: {finding.detail}.",
         ]
     elif finding.kind is Kind.SLOW:
@@ -106,7 +107,7 @@ def explanation(finding: Finding) -> list[str]:
         table, gone = finding.case.table, finding.case.gone
         for position in sorted(right ^ told if finding.answered is not None else right):
             if position in gone:
-                taken = f"position {position}, {_shown(table[position])}"
+                taken = f"position {position}, {shown(table[position])}"
                 lines.append(f"It names {taken}, which was taken out before.")
             else:
                 lines += _explained(finding, position, matches=position in right)
@@ -133,11 +134,11 @@ def _explained(finding: Finding, position: int, *, matches: bool) -> list[str]:
     says = "does not" if matches else "does"
     joint = ", so " if matches else "; so "
     sentence = told.sentence[:1].upper() + told.sentence[1:]
-    lines = [f"{sentence}{joint}{_shown(pattern)} {verb} {_shown(key)}: the target says it {says}."]
-    width = max((len(_shown(token)) for token, _ in told.alignment), default=0)
+    lines = [f"{sentence}{joint}{shown(pattern)} {verb} {shown(key)}: the target says it {says}."]
+    width = max((len(shown(token)) for token, _ in told.alignment), default=0)
     for token, words in told.alignment:
-        taken = " ".join(map(_shown, words)) or "nothing"
-        lines.append(f"    {_shown(token):{width}}  takes  {taken}")
+        taken = " ".join(map(shown, words)) or "nothing"
+        lines.append(f"    {shown(token):{width}}  takes  {taken}")
     return lines
 
 
@@ -157,13 +158,6 @@ def _sides(finding: Finding) -> list[str]:
         sides.append((f"all {len(names)} engines" if len(together) == 1 else ", ".join(names), verdict))
     width = max(len(name) for name, _ in sides)
     return [f"{name:{width}}  {verdict}" for name, verdict in sides]
-
-
-def _shown(text: str) -> str:
-    """Return a text between backticks, or as a Python string where it could be misread."""
-    if text and text.isprintable() and text == text.strip() and "`" not in text:
-        return f"`{text}`"
-    return repr(text)
 
 
 def summary_text(campaign: Campaign) -> str:

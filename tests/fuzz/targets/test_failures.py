@@ -30,6 +30,8 @@ def test_a_program_that_drips_bytes_hangs_too(program) -> None:  # type: ignore[
     drip = 'while True:\n    os.write(1, b"[")\n    os.write(2, b"x" * 1000)\n    time.sleep(0.05)'
     caught = failure(program(drip, timeout=2))
     assert caught.kind == "hung"
+    assert "no answer within 2 s, after b'[[" in caught.reason
+    assert "' without an end of line; " in caught.reason
     assert len(caught.reason) < STDERR_LIMIT + 1000
 
 

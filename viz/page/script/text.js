@@ -2,18 +2,36 @@
 "use strict";
 
 const Text = (() => {
-  /** The text with a visible sign for each invisible character. */
+  const MARKS = 30;
+  const number = (character) => `‹U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`;
+
+  /** The places of characters that normalisation to NFC changes, by themselves or with what is before them. */
+  function twofold(characters) {
+    const found = new Set();
+    let start = 0;
+    characters.forEach((character, place) => {
+      const before = characters.slice(Math.max(start, place - MARKS), place).join("");
+      if ((before + character).normalize("NFC") !== before.normalize("NFC") + character) found.add(place);
+      if (!/\p{M}/u.test(character)) start = place;
+    });
+    return found;
+  }
+
+  /** The text with a visible sign for each invisible character, and for each that looks like others by definition. */
   function visible(text) {
+    const characters = [...text];
+    const numbered = text.normalize("NFC") === text ? new Set() : twofold(characters);
     let before = "";
-    return [...text].map((character) => {
+    return characters.map((character, place) => {
       const code = character.codePointAt(0);
       const joined = character === "\u200d" && /^[\p{So}\p{Sk}\p{Mn}]$/u.test(before);
       before = character;
+      if (numbered.has(place)) return number(character);
       if (code < 0x20) return String.fromCodePoint(0x2400 + code);
       if (code === 0x7f) return "␡";
       if (joined || character === " ") return character;
       if (/^[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Zs}\p{Noncharacter_Code_Point}]$/u.test(character))
-        return `‹U+${code.toString(16).toUpperCase().padStart(4, "0")}›`;
+        return number(character);
       return character;
     }).join("");
   }
