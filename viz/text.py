@@ -6,13 +6,16 @@ at all. Every picture, page and table writes words through :func:`shown`; the pa
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["cells", "counted", "elided", "listed", "markup", "shown", "visible"]
+__all__ = ["cells", "counted", "elided", "isolated", "listed", "markup", "shown", "visible"]
 
 _RESERVED = frozenset({"", "*", "#", "ε", "other", "any word"})
 """Words that look like a label of a picture."""
+_FROM_THE_RIGHT = re.compile(r"[^\s./,]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff][^\s./,]*")
+"""A word with a letter of a script that is written from right to left, between separators or in a list."""
 _MARKS = 30
 """So many marks on one letter are looked at, as Unicode's stream-safe texts have no more: a key may have thousands."""
 
@@ -73,6 +76,17 @@ def shown(word: str, limit: int | None = 24) -> str:
     if word in _RESERVED or word != word.strip(" ") or set(word) & set('",'):
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return text
+
+
+def isolated(text: str) -> str:
+    r"""Return the text of a label with each word isolated that is written from right to left.
+
+    Else two such words with a dot between them change places, and what stands before them, such as a sign, goes behind them.
+
+    >>> isolated("\u2713 \u05d0.#.\u05d1") == "\u2713 \u2068\u05d0\u2069.#.\u2068\u05d1\u2069", isolated("\u2713 a.b")
+    (True, '\u2713 a.b')
+    """
+    return _FROM_THE_RIGHT.sub("\u2068\\g<0>\u2069", text)
 
 
 def listed(items: Iterable[object], limit: int) -> str:

@@ -118,3 +118,11 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         read_corpus(tmp_path, AMQP)
     with pytest.raises(OptionError, match="is no folder"):
         read_corpus(tmp_path / "x.txt", AMQP)
+
+
+def test_a_set_that_was_changed_before_it_is_asked_can_be_replayed_with_any_target() -> None:
+    """One that offers no changes is asked what is bound at the first key; a changed set was asked of it without what joined it."""
+    text = "[t]\nbind a\nunbind 0\nbind b\nbind c\nunbind 1\nbind c\nmatch c 2 3\nmatch a none\n"
+    [(_, _, read)] = parse_rounds(text, "x.txt")
+    assert (read.patterns, read.keys) == (("c", "c"), ("c", "a"))
+    assert [chapter.patterns for chapter in read.then] == [("a",)]

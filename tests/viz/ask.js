@@ -5,7 +5,7 @@ const Ask = (question) => ({
     const machine = new Machine(patterns, dialect, capacity);
     return keys.map((key) => machine.match(key));
   },
-  words: ({ words }) => words.map((word) => [Text.visible(word), Text.shown(word)]),
+  words: ({ words }) => words.map((word) => [Text.visible(word), Text.shown(word), Text.isolated(word)]),
   language: ({ texts, dialect }) => texts.map((text) => [Language.patternProblem(text, dialect), Language.refusal(text, dialect), Language.tokens(text, dialect)]),
   walk({ patterns, dialect, keys }) {
     const nfa = Automaton.buildNfa(patterns.map((pattern) => Language.tokens(pattern, dialect)), dialect.reserved ?? "");

@@ -184,6 +184,17 @@ def test_words_from_right_to_left_reorder_no_pattern(visits: Visits, page_file: 
         assert len(lefts) == 2
 
 
+IN_PICTURES = """() => [...document.querySelectorAll('#nfa .node text, figure svg .node text')].filter((text) => text.textContent.startsWith('\u2713')).map((text) =>
+    [...text.textContent].flatMap((sign, place) => (/[\\u2713#\u05d0\u05d1]/.test(sign) ? [text.getExtentOfChar(place).x] : [])))"""
+
+
+def test_words_from_right_to_left_reorder_no_label_of_a_picture(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file + fragment(("#.\u05d0", "\u05d0.\u05d1"), "\u05d0.\u05d1"))
+    labels = page.evaluate(IN_PICTURES)
+    assert {len(places) for places in labels} == {3}
+    assert all(places == sorted(places) for places in labels)
+
+
 @pytest.mark.parametrize("patterns", [FOUR, SIXTY], ids=["four", "sixty"])
 def test_a_step_is_printed_on_one_page_and_all_on_one_each(
     visits: Visits, page_file: str, patterns: tuple[str, ...]

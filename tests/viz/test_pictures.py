@@ -118,6 +118,13 @@ def test_attacking_words_are_text_in_svg() -> None:
 
 
 @pytest.mark.usefixtures("renderer")
+def test_words_from_right_to_left_reorder_no_label_of_an_svg() -> None:
+    drawn = to_svg(nfa_of(["\u05d0.\u05d1"]), names=["\u05d0.\u05d1"])
+    assert "\u2713 \u2068\u05d0\u2069.\u2068\u05d1\u2069<" in drawn
+    assert drawn.count("\u2068\u05d0\u2069") == 2, "the edge has one, too"
+
+
+@pytest.mark.usefixtures("renderer")
 def test_a_plain_graph_s_nodes_are_text_in_svg_and_so_are_keys_in_a_film() -> None:
     drawn = ET.fromstring(to_svg(nx.DiGraph(list(pairwise(ATTACKS)))))
     labels = {"".join(text.itertext()) for text in drawn.iter(f"{SVG}text")}

@@ -22,7 +22,7 @@ from tests.viz.material import ATTACKS
 from tests.viz.streams import random_streams
 from tests.viz.test_machine import asked_in_node
 from viz.page.scripts import part
-from viz.text import shown, visible
+from viz.text import isolated, shown, visible
 from viz.trie_walk import trie_walk
 from viz.walk import failures, steps
 
@@ -45,9 +45,10 @@ def test_words_are_made_visible_alike() -> None:
         "é",
         "🙂" * 30,
         *itertools.chain(*TWOFOLD),
+        "\u2713 \u05d0b.#.\u05d1, \u0639/x/\ufe8d \ufb31",
     ]
     told = asked_in_node([{"what": "words", "words": words}])[0]
-    assert told == [[visible(word), shown(word)] for word in words]
+    assert told == [[visible(word), shown(word), isolated(word)] for word in words]
 
 
 TWOFOLD = [

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import networkx as nx
 
 from viz.formats.style import DARK, LIGHT, colours
-from viz.text import visible
+from viz.text import isolated, visible
 
 __all__ = ["finished_svg"]
 
@@ -55,6 +55,7 @@ def finished_svg(raw: bytes, model: nx.DiGraph, theme: Literal["auto", "light", 
             _set_lines(group)
     for text in root.iter(f"{{{_SVG}}}text"):
         text.set("font-family", _FONTS)
+        text.text = isolated(text.text or "")  # only now: Graphviz would measure the signs that isolate
     _describe(root, model)
     if theme == "auto":
         style = ET.Element(f"{{{_SVG}}}style")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from dfa_router.errors import OptionError
@@ -37,9 +38,10 @@ def parse_rounds(text: str, name: str) -> list[tuple[str, str, Round]]:
             first, *then = chapters
             if first.changes:
                 then = chapters
-            if any(isinstance(step, Unbind) for step in first.steps[:1]):  # the set is complete when it is asked first
-                gone = set(bound(first.patterns, first.steps)[1])
-                first = Chapter(tuple(p for place, p in enumerate(first.patterns) if place not in gone), first.steps)
+            # A target that offers no changes is asked the set as it is at the first key.
+            before = tuple(takewhile(lambda step: not isinstance(step, str), first.steps))
+            table, gone = bound(first.patterns, before)
+            first = Chapter(tuple(p for place, p in enumerate(table) if place not in gone), first.steps)
             keys = [step for step in first.steps if isinstance(step, str)]
             rounds.append((case.place, dialect, _round(first.patterns, keys, then)))
     return rounds

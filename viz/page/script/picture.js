@@ -11,9 +11,6 @@ const Picture = (() => {
     pen.font = `${bold ? "bold " : ""}${size}px ${FAMILY}`;
     return pen.measureText(text).width;
   };
-  /** A word of a script that is written from right to left is isolated, so that it does not reorder what stands beside it. */
-  const isolated = (text) => (/[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/.test(text) ? `\u2068${text}\u2069` : text);
-
   function make(name, attributes = {}, ...children) {
     const element = document.createElementNS(SVG, name);
     for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value);
@@ -147,7 +144,7 @@ const Picture = (() => {
     const text = make("text", { x: x.toFixed(1), y: (y + 4.5).toFixed(1), "text-anchor": "middle", "font-size": SMALL });
     parts.forEach((part, index) => {
       if (index) text.append(", ");
-      text.append(make("tspan", { ...(part.id && { id: part.id }), class: part.class ?? "" }, isolated(part.text)));
+      text.append(make("tspan", { ...(part.id && { id: part.id }), class: part.class ?? "" }, Text.isolated(part.text)));
     });
     return text;
   }
@@ -159,7 +156,7 @@ const Picture = (() => {
     if (node.double) group.append(make("rect", { ...place(3), class: "inner" }));
     node.lines.forEach((line, index) => {
       const top = y - 9 * node.lines.length + 18 * index + 14;
-      group.append(make("text", { x: x.toFixed(1), y: top.toFixed(1), "text-anchor": "middle", "font-size": index ? SMALL : LABEL, class: index ? "more" : "number" }, isolated(line)));
+      group.append(make("text", { x: x.toFixed(1), y: top.toFixed(1), "text-anchor": "middle", "font-size": index ? SMALL : LABEL, class: index ? "more" : "number" }, Text.isolated(line)));
     });
     return group;
   }
@@ -189,5 +186,5 @@ const Picture = (() => {
   /** How wide a model is when it is laid out from left to right. */
   const wide = (model) => lay(model, "LR").width;
 
-  return { widthOf: wide, prepare, partOf, show, fit, reveal, isolated, make, SMALL };
+  return { widthOf: wide, prepare, partOf, show, fit, reveal, make, SMALL };
 })();

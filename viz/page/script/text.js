@@ -52,8 +52,12 @@ const Text = (() => {
     return text;
   }
 
+  /** The text of a label with each word isolated that is written from right to left, so that it does not reorder what stands beside it. */
+  const isolated = (text) =>
+    text.replace(/[^\s./,]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff][^\s./,]*/g, "\u2068$&\u2069");
+
   /** A number with its noun. */
   const counted = (count, thing) => `${count.toLocaleString("en")} ${thing}${count === 1 ? "" : "s"}`;
 
-  return { visible, elided, shown, counted };
+  return { visible, elided, isolated, shown, counted };
 })();
