@@ -1,6 +1,6 @@
 """Compiling every kernel before it is needed.
 
-A kernel is compiled at its first call, fifteen seconds of processor time for all of them, and kept on disk. A process
+A kernel is compiled at its first call, a minute or two of processor time for all of them, and kept on disk. A process
 that is about to start others, or to measure, has them compiled first: the others then load them in a fraction of a
 second instead of compiling them all at the same time.
 """
@@ -46,8 +46,11 @@ def kernels_kept() -> bool:
     return any(folder(place).is_dir() and any(folder(place).iterdir()) for place in places())
 
 
-def compile_kernels() -> None:
-    """Compile all kernels, or load them from disk where that was done before."""
+def compile_kernels(*, batches_only: bool = False) -> None:
+    """Compile all kernels, or load them from disk where that was done before.
+
+    ``batches_only`` leaves out those for single keys, for small batches and for sealed tables: two fifths of the time.
+    """
     # The same keys often enough for the walk of settled ground.
     keys = 2 * QUIET_KEYS // 200 * [b"word%d.a-rather-long-word" % i for i in range(200)]
     offsets = np.concatenate(([0], np.cumsum([len(key) for key in keys]))).astype(np.int32)
@@ -58,17 +61,22 @@ def compile_kernels() -> None:
     large = build_nfa([[b"word%d" % i, b"a-rather-long-word"] for i in range(100)] + [[b"a"] * 64])
     _compile_relay(column)
     _compile_criteria()
-    _compile_remembered()
-    _compile_lost()
+    if not batches_only:
+        _compile_remembered()
+        _compile_lost()
     for nfa in (small, large):
         machine = LazyDfa(nfa, b".", 1 << 20)
         machine.match_batch([column])
         machine.match_batch([column])
+        Simulator(nfa, b".").match_batch([column])
+        with_keys = LazyDfa(nfa, b".", 1 << 20, key_cache="on")
+        if batches_only:
+            with_keys.match_batch([column])
+            continue
         machine.match(b"word1.x")
         machine.match_joined(b"word1.x", 1)
-        _compile_seals(machine, LazyDfa(nfa, b".", 1 << 20, key_cache="on"), column)
-        Simulator(nfa, b".").match_batch([column])
-    _compile_exact(large, column)
+        _compile_seals(machine, with_keys, column)
+    _compile_exact(large, column, batches_only=batches_only)
     _compile_store(LazyDfa(small, b".", 4 << 20, key_cache="auto", policy=Policy(key_store=True)), column)
 
 
@@ -84,12 +92,14 @@ def _compile_lost() -> None:
     match_lost.make((), "find")  # not called, as nobody has lost a key
 
 
-def _compile_exact(nfa: Nfa, column: KeyColumn) -> None:
-    machine = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True))
-    machine.match_batch([column])
-    machine.match(b"word1.a-rather-long-word")
+def _compile_exact(nfa: Nfa, column: KeyColumn, *, batches_only: bool) -> None:
+    whole_keys = LazyDfa(nfa, b".", 1 << 20, policy=Policy(exact=True))
+    whole_keys.match_batch([column])
     machine = LazyDfa(nfa, b".", 4 << 20, key_cache="auto", policy=Policy(exact=True, key_store=True))
     machine.match_batch([column])
+    if batches_only:
+        return
+    whole_keys.match(b"word1.a-rather-long-word")
     sealed = machine.seal()
     assert sealed is not None
     sealed.match_batch([column])
@@ -120,7 +130,7 @@ def _compile_seals(machine: LazyDfa, with_keys: LazyDfa, column: KeyColumn) -> N
 def _compile_relay(column: KeyColumn) -> None:
     from compiler.kernels.leading import AT_ONCE, copy_names, measure_names, repeat_names, screen_keys
     from compiler.kernels.places import fill_places, find_places
-    from compiler.kernels.relay import set_aside
+    from compiler.kernels.relay import rehash_steps, set_aside
 
     numbers = np.arange(len(column.offsets) - 1, dtype=np.int32)
     one = frozen(np.array([0, 1], np.int32))
@@ -151,6 +161,7 @@ def _compile_relay(column: KeyColumn) -> None:
     repeat_names(set_ids[:0], sizes, ends, starts, texts, ends.copy(), room, texts.copy())
     _compile_listing(set_ids[:0], frozen(found.offsets), positions, frozen(names.offsets))
     set_aside(frozen(np.ones(1, np.bool_)), numbers[:1], numbers[:1], np.empty(4, np.int32))
+    rehash_steps(np.zeros(2, np.uint64), np.zeros(4, np.uint64))
     keys: Keys = whole(column._replace(valid=None))
     screen_keys(keys)
     table = np.zeros(6 << 10, np.uint64)

@@ -43,6 +43,8 @@ def test_all_kernels_that_python_calls_can_be_compiled_beforehand() -> None:
     code = """
 from compiler.kernels.gathering import gather_ends, gather_keys
 from compiler.kernels.key_store import look_up_stored, store_keys
+from compiler.kernels.listing import copy_members, end_lists, name_sets, total_names
+from compiler.kernels.relay import rehash_steps
 from compiler.kernels.screening import screen
 from compiler.kernels.simulate_bits import simulate_bits
 from compiler.kernels.simulate_pairs import simulate
@@ -57,11 +59,33 @@ from compiler.prepare import compile_kernels
 compile_kernels()
 kernels = (screen, simulate_bits, simulate, walk, fill_dense_rows, walk_dense_rows)
 kernels += look_up_stored, store_keys, gather_ends, gather_keys
+kernels += copy_members, end_lists, name_sets, total_names, rehash_steps
 print([len(kernel.signatures) for kernel in kernels])
 print([builtin.compiled for builtin in (ask_remembered, match_one, match_lost, match_one_sealed)])
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said == f"{[1] * 10}\n{[True] * 4}\n"
+    assert said == f"{[1] * 15}\n{[True] * 4}\n"
+
+
+def test_what_batches_do_without_can_be_left_out() -> None:
+    """As for commands that match whole logs."""
+    code = """
+from compiler.kernels.key_store import look_up_stored, store_keys
+from compiler.kernels.listing import name_sets
+from compiler.kernels.remembered import ask_remembered
+from compiler.kernels.single import match_one
+from compiler.kernels.single_lost import match_lost
+from compiler.kernels.walk import walk
+from compiler.kernels.walk_rows import walk_dense_rows
+from compiler.kernels.walk_sealed import walk_sealed
+from compiler.prepare import compile_kernels
+
+compile_kernels(batches_only=True)
+print([len(kernel.signatures) for kernel in (walk, walk_dense_rows, look_up_stored, store_keys, name_sets, walk_sealed)])
+print([builtin.compiled for builtin in (ask_remembered, match_one, match_lost)])
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == f"{[1] * 5 + [0]}\n{[False] * 3}\n"
 
 
 def test_importing_compiles_nothing_and_is_light() -> None:
