@@ -47,10 +47,12 @@ def kernels_kept() -> bool:
 
 
 def compile_kernels(*, batches_only: bool = False) -> None:
-    """Compile all kernels, or load them from disk where that was done before.
+    """Compile all kernels, or load them from disk where that was done before; nothing where kernels are not compiled.
 
     ``batches_only`` leaves out those for single keys, for small batches and for sealed tables: two fifths of the time.
     """
+    if not jit_enabled():
+        return
     # The same keys often enough for the walk of settled ground.
     keys = 2 * QUIET_KEYS // 200 * [b"word%d.a-rather-long-word" % i for i in range(200)]
     offsets = np.concatenate(([0], np.cumsum([len(key) for key in keys]))).astype(np.int32)

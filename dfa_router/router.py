@@ -16,7 +16,7 @@ from compiler.notebook import mimebundle
 from compiler.values import CacheStats
 from dfa_router.arrow import key_array, key_columns
 from dfa_router.arrow.dictionaries import KEYS_PER_ROW, dictionary_of, row_numbers
-from dfa_router.arrow.lists import texts_of
+from dfa_router.arrow.lists import texts_from
 from dfa_router.arrow.sets import NameTable, name_table
 from dfa_router.blocks import BLOCK_BYTES, block_rows
 from dfa_router.engines.automaton import Automaton, Sealable
@@ -329,9 +329,8 @@ class Router:
         """Return the name table of the bindings; it is made when it is first needed, and again when there are more."""
         table = self._table
         if isinstance(self._single.bindings, FlatBindings) and not len(table.codes):
-            table = self._table = NameTable(
-                frozen(self._single.bindings.codes), texts_of(self._single.bindings.names, 0)
-            )
+            codes, names = self._single.bindings.codes, self._single.bindings.names
+            table = self._table = NameTable(frozen(codes), texts_from(names.offsets, names.data, 0))
         elif len(table.codes) < len(self._single.bindings):
             table = self._table = name_table(binding.destination for binding in list(self._single.bindings))
         return table

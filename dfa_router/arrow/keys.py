@@ -82,11 +82,8 @@ def _column_of_texts(texts: list[Any]) -> pa.ChunkedArray | None:
         data = text.encode()
         if len(data) != len(text):
             lengths = np.fromiter(map(bytes.__len__, map(str.encode, texts)), np.int64, len(texts))
-    except (
-        TypeError,
-        ValueError,
-    ):  # bytes, None, or what is no key at all; lone surrogates; a list that gets shorter meanwhile
-        return None
+    except (TypeError, ValueError):
+        return None  # bytes, None, or what is no key at all; lone surrogates; a list that gets shorter meanwhile
     if len(data) > LONGEST_KEY or lengths.sum() != len(data):
         return None
     offsets = np.zeros(len(texts) + 1, np.int32)

@@ -14,7 +14,18 @@ from compiler.kernels.relay_tables import SLACK, Texts
 from compiler.kernels.tables import Int64s, frozen
 from compiler.values import Int32s
 
-__all__ = ["MOST", "NAMES", "Texts", "empty_lists", "int32_array", "lists_of", "new", "texts_of", "written_names"]
+__all__ = [
+    "MOST",
+    "NAMES",
+    "Texts",
+    "empty_lists",
+    "int32_array",
+    "lists_of",
+    "new",
+    "texts_from",
+    "texts_of",
+    "written_names",
+]
 
 _INT32 = pa.int32()
 MOST = 2**31 - 1
@@ -29,7 +40,12 @@ def texts_of(names: Iterable[str], first: int) -> Texts:
     encoded = [name.encode() for name in names]
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(name) for name in encoded], out=offsets[1:])
-    return Texts(first, frozen(offsets), frozen(np.frombuffer(b"".join(encoded) + bytes(SLACK), np.uint8)))
+    return texts_from(offsets, np.frombuffer(b"".join(encoded), np.uint8), first)
+
+
+def texts_from(offsets: Int64s, data: npt.NDArray[np.uint8], first: int) -> Texts:
+    """Return names that are encoded already, with as much behind them as kernels read."""
+    return Texts(first, frozen(offsets), frozen(np.concatenate((data, np.zeros(SLACK, np.uint8)))))
 
 
 def int32_array(values: Int32s, valid: pa.Buffer | None = None, count: int | None = None) -> pa.Int32Array:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compiler.kernels.aside import in_background
-from compiler.prepare import compile_kernels, jit_enabled
+from compiler.prepare import compile_kernels
 from dfa_router.build import compile
 from dfa_router.cli.definition_options import broker_option, definitions_option, listing_option, vhost_option
 from dfa_router.cli.exit_codes import ExitCode
@@ -133,7 +133,8 @@ def route(
     started = time.monotonic()
     with terminal.progress(units={"routing": "messages"}) as report, ExitStack() as cleaning:
         # Spark's workers would each compile the kernels, all at once; so they are compiled here, while Java starts.
-        compiled = in_background(_prepare)
+        # They match batches, in front of no sealed tables.
+        compiled = in_background(compile_kernels, batches_only=True)
         if report is not None:
             report("starting Spark", 0, 0)
         ends = context.obj.since is not None
@@ -165,12 +166,6 @@ def route(
         click.echo(json.dumps(machine, ensure_ascii=False))
     if fail_on == "unroutable" and summary.unroutable:
         context.exit(ExitCode.FOUND)
-
-
-def _prepare() -> None:
-    """Compile what workers call: they match batches, in front of no sealed tables."""
-    if jit_enabled():
-        compile_kernels(batches_only=True)
 
 
 def _machine(summary: Summary, topology: Topology) -> dict[str, object]:

@@ -8,14 +8,13 @@ import pyarrow as pa
 
 from dfa_router.arrow import check_layout, key_array
 from dfa_router.arrow.dictionaries import decoded
+from dfa_router.arrow.lists import MOST
 from dfa_router.errors import CapacityError
 
-__all__ = ["MOST", "bytes_array", "plain_array", "without_views"]
+__all__ = ["bytes_array", "plain_array", "without_views"]
 
 _TEXT, _BYTES = pa.string(), pa.binary()
 _VIEWS = {pa.string_view(): _TEXT, pa.binary_view(): _BYTES}
-MOST = 2**31 - 1
-"""The most rows, and bytes, of such a column."""
 
 
 def bytes_array(column: Any, name: str = "a column of messages") -> pa.BinaryArray:
