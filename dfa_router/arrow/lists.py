@@ -20,6 +20,7 @@ __all__ = [
     "Texts",
     "empty_lists",
     "int32_array",
+    "joined",
     "lists_of",
     "new",
     "texts_from",
@@ -37,10 +38,19 @@ FEW = 4
 
 def texts_of(names: Iterable[str], first: int) -> Texts:
     """Encode the names of outputs, from ``first`` on."""
-    encoded = [name.encode() for name in names]
+    return texts_from(*joined(names), first)
+
+
+def joined(texts: Iterable[str]) -> tuple[Int64s, npt.NDArray[np.uint8]]:
+    """Encode texts one behind the other: return where each ends, behind a 0, and the bytes of all.
+
+    >>> [part.tolist() for part in joined(["a", "", "bc"])]
+    [[0, 1, 1, 3], [97, 98, 99]]
+    """
+    encoded = [text.encode() for text in texts]
     offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(name) for name in encoded], out=offsets[1:])
-    return texts_from(offsets, np.frombuffer(b"".join(encoded), np.uint8), first)
+    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    return offsets, np.frombuffer(b"".join(encoded), np.uint8)
 
 
 def texts_from(offsets: Int64s, data: npt.NDArray[np.uint8], first: int) -> Texts:
