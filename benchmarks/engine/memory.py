@@ -44,7 +44,7 @@ import numpy as np
 import pyarrow as pa
 from benchmarks.resident import give_back
 from dfa_router.arrow import key_array, key_columns
-from dfa_router.engines.automaton import prepare
+from compiler.prepare import compile_kernels
 from dfa_router.language.dialects import AMQP
 from dfa_router.engines.registry import engine_spec
 
@@ -58,7 +58,7 @@ pa.set_memory_pool(pa.system_memory_pool())
 patterns = [text.encode() for text in pa.ipc.open_file(path + "/patterns").read_all().column(0).to_pylist()]
 keys = pa.concat_arrays(pa.ipc.open_file(path + "/keys").read_all().column(0).chunks)
 spec = engine_spec("dfa")
-prepare()
+compile_kernels()
 warm_up = spec.build([b"#.a.*", b"b"], AMQP, cache_bytes=1 << 20)
 warm_up.match_batch(key_columns(key_array(keys.slice(0, 1000))))
 stop()

@@ -25,7 +25,7 @@ from benchmarks.engine.rows import DFA_COLD, DFA_WARM, DISTINCT, KEY_CACHE, NFA,
 from benchmarks.engine.service import process, single, threads
 from benchmarks.measure import medians, until_warm, warm_up
 from benchmarks.workloads import WORKLOADS, Workload, make_workload
-from dfa_router.engines.automaton import prepare
+from compiler.prepare import compile_kernels
 
 __all__ = ["PARTS", "run"]
 
@@ -55,7 +55,7 @@ def run(
     A ``scale`` below 1 makes a quick run, whose figures are not for quoting. Raises ``AssertionError`` if two contestants
     disagree on what matches.
     """
-    prepare()  # compiles the kernels before anything is timed
+    compile_kernels()  # compiles the kernels before anything is timed
     for name in names:
         if name in PARTS:
             yield from PARTS[name](scale, rounds, progress)

@@ -30,7 +30,7 @@ from benchmarks.families.kinds import make_variant
 from benchmarks.measure import warm_up
 from benchmarks.resident import resident_bytes
 from benchmarks.workloads import Workload
-from dfa_router.engines.automaton import prepare
+from compiler.prepare import compile_kernels
 
 __all__ = ["Measured", "clocked", "measure"]
 
@@ -72,7 +72,7 @@ class Measured:
 
 def measure(kind: str, variant: int, *, seed: int, scale: float = 1.0, rounds: int = 5) -> Measured:
     """Measure a variant; raises ``AssertionError`` if contestants disagree on what matches."""
-    prepare()
+    compile_kernels()
     work, about = make_variant(kind, variant, seed=seed, scale=scale)
     keys = work.keys
     bindings = [(pattern, str(position)) for position, pattern in enumerate(work.patterns)]

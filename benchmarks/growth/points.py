@@ -21,7 +21,7 @@ import dfa_router as dr
 from benchmarks.agreement import agree, summary, trie_summary
 from benchmarks.compiled_trie import CompiledTrie
 from benchmarks.measure import warm_up
-from dfa_router.engines.automaton import prepare
+from compiler.prepare import compile_kernels
 from dfa_router.storage.compiled import sections_of
 
 __all__ = ["AXES", "Point", "run"]
@@ -68,7 +68,7 @@ def run(
 
     Raises ``AssertionError`` if contestants disagree on what matches.
     """
-    prepare()
+    compile_kernels()
     for axis, (places, what) in AXES.items():
         for x in places:
             if scale < 1.0 and axis == "bindings" and x > 1e4:

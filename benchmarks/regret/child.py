@@ -21,10 +21,10 @@ import numpy as np
 from benchmarks.regret.draws import draw_family
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import AUTO, Policy
+from compiler.prepare import compile_kernels
 from compiler.values import KeyColumn, SetBatch
 from dfa_router.arrow import key_array, key_columns
 from dfa_router.build import DEFAULT_CACHE_BYTES
-from dfa_router.engines.automaton import prepare
 from dfa_router.language.dialects import AMQP
 from dfa_router.language.rules import compile_nfa
 
@@ -107,7 +107,7 @@ class Contest:
 
 def measure(number: int, *, seed: int, scale: float = 1.0, rounds: int = 3) -> Contest:
     """Measure a family; raises ``AssertionError`` if contestants disagree on what matches."""
-    prepare()
+    compile_kernels()
     family = draw_family(number, seed=seed, scale=scale)
     nfa = compile_nfa([pattern.encode() for pattern in family.patterns], AMQP)
     columns, changed = (list(key_columns(key_array(keys))) for keys in (family.keys, family.changed))

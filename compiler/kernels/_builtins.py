@@ -202,9 +202,8 @@ class Builtin:
         """
         if self._compiled is not None:
             return True
-        if (
-            self._compiling is None or self._compiling.process != os.getpid()
-        ):  # a child has not the threads of its parent
+        # A child has not the threads of its parent.
+        if self._compiling is None or self._compiling.process != os.getpid():
             # Two threads may begin: the second one loads what the first has kept.
             self._compiling = _InBackground(os.getpid(), in_background(self._address))
             # Else processes that end sooner would begin it again and again.

@@ -83,7 +83,7 @@ def brief(function: F) -> F:
 
 
 def _compiled(function: F, options: dict[str, Any]) -> F:
-    compiled: Any = numba.njit(**options)(function)
+    compiled: Any = numba.njit(no_cfunc_wrapper=True, **options)(function)
     if not JIT:
         return cast("F", compiled)
     compiled._compile_for_args = partial(aside, compiled._compile_for_args)  # noqa: SLF001 - what a first call does
@@ -144,7 +144,7 @@ class _Kept(caching._Cache):  # noqa: SLF001 - as above
 def _announce() -> None:
     """Say, once in a process, why an answer takes so long."""
     logging.getLogger("dfa_router.kernels").info(
-        "compiling kernels, once for this version and processor: up to about half a minute"
+        "compiling kernels, once for this version and processor: a quarter of a minute for most questions"
     )
 
 
@@ -169,8 +169,19 @@ def inlined(function: F) -> F:
     of a few nanoseconds. The first pass of `stock` takes 1.7 times as long when building is called
     (``python -m benchmarks ablations``). Inlined, a NamedTuple of arrays costs nothing: what is not used is not passed.
     """
-    compiled: Any = numba.njit(forceinline=True, **OPTIONS)(function)
+    # A function by which Python could call it is larger than most helpers: it takes each array of each argument apart. Without these,
+    # a first answer on a new machine takes 16 s in place of 25, and all kernels 71 in place of 106.
+    compiled: Any = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)
+    if JIT:
+        # Python's calls, which tests make, go to a kernel of the same function: numba shall neither remember one of these for them, nor make one.
+        compiled.add_overload = lambda found: compiled.overloads.update({found.signature.args: found})
+        compiled._compile_for_args = lambda *_arguments, **_named: _direct(function)  # noqa: SLF001 - as above
     return cast("F", compiled)
+
+
+@cache
+def _direct(function: Callable[..., Any]) -> Any:
+    return numba.njit(no_cfunc_wrapper=True, **OPTIONS)(function)
 
 
 def _load64(typing_context: Any, data: Any, index: Any) -> Any:

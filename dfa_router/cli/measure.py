@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 import numpy as np
 
+from compiler.prepare import compile_kernels
 from dfa_router.build import compile
 from dfa_router.cli.binding_files import BindingFile, check_bindings, read_bindings
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.measuring import Measurement, Request, canonical_answers, in_words
 from dfa_router.cli.measuring import measure as measure_engine
 from dfa_router.cli.options import bindings_dialect_option, cache_bytes_option, count_option, json_option
-from dfa_router.engines.automaton import prepare
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import BindingError, MessagesError, PatternError
 from dfa_router.key_files import distinct_count, read_keys
@@ -120,7 +120,7 @@ def measure(
     with terminal.progress("passes") as report:
         if report is not None:
             report("compiling kernels, if that was not done here before", 0, 0)
-        prepare()
+        compile_kernels()
         results, difference = _measure_all(tuple(dict.fromkeys(names)), request, report, file, found)
     if as_json:
         facts = {

@@ -5,7 +5,7 @@ until one builds no transition any more, and then the *warm* passes, of which th
 of this process, all its threads together, so that other work on the machine disturbs them little; what threads save shows
 in the elapsed time only.
 
-Kernels must have been compiled before (:func:`dfa_router.engines.automaton.prepare`), or that is measured too.
+Kernels must have been compiled before (:func:`compiler.prepare.compile_kernels`), or that is measured too.
 """
 
 from __future__ import annotations

@@ -22,20 +22,14 @@ from compiler.machine.lazy import LazyDfa
 from compiler.machine.memory import default_capacity
 from compiler.machine.screen import Screen
 from compiler.machine.simulator import Simulator
-from compiler.prepare import compile_kernels, jit_enabled
+from compiler.prepare import jit_enabled
 from compiler.values import CacheStats, KeyColumn, SetBatch
 from dfa_router.engines.protocol import BatchMatcher, EngineInfo, EngineSpec, NoOptions
 from dfa_router.errors import OptionError
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.rules import compile_nfa, screen_of
 
-__all__ = ["DFA", "NFA", "Automaton", "DfaOptions", "Screened", "Sealable", "bytes_of", "prepare"]
-
-
-def prepare() -> None:
-    """Compile all kernels, or load them from disk: seconds at the first time on a machine, then little."""
-    if jit_enabled():
-        compile_kernels()
+__all__ = ["DFA", "NFA", "Automaton", "DfaOptions", "Screened", "Sealable", "bytes_of"]
 
 
 @runtime_checkable

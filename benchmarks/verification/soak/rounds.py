@@ -17,7 +17,7 @@ from benchmarks.verification.soak.disturbances import DISTURBANCES, Disturbed
 from benchmarks.verification.soak.material import as_column, draw_bindings, draw_keys, draw_order, draw_raw_keys
 from benchmarks.verification.soak.tally import Tally
 from benchmarks.verification.soak.watch import watched
-from dfa_router.engines.automaton import prepare
+from compiler.prepare import compile_kernels
 
 __all__ = ["run"]
 
@@ -42,7 +42,7 @@ def run(
     seed and circumstances, and the soak goes on. A round that takes longer than ``hang_seconds`` ends the process, and the
     stacks of its threads go to the file ``hangs``, if that is given.
     """
-    prepare()
+    compile_kernels()
     tally = Tally(first_seed=seed)
     started = time.monotonic()
     while (rounds is None or tally.rounds < rounds) and len(tally.disagreements) < MOST_DISAGREEMENTS:
