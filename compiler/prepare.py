@@ -47,7 +47,12 @@ def kernels_kept() -> bool:
 
 
 def compile_kernels(*, batches_only: bool = False) -> None:
-    """Compile all kernels, or load them from disk where that was done before; nothing where kernels are not compiled.
+    """Compile all kernels, or load them from disk where that was done before; nothing where ``NUMBA_DISABLE_JIT`` is set.
+
+    It takes a minute of processor time or more at the first time for this version and processor, and a second later on: for where
+    an image or an environment is built, or before what is to be measured. Nobody needs to call it, as each kernel is compiled when it is first used.
+    Kernels are kept where ``NUMBA_CACHE_DIR`` says, or in the user's cache directory, and are for the processor that they are compiled on. Where
+    other processors are to load them, ``NUMBA_CPU_NAME`` and ``NUMBA_CPU_FEATURES`` must name the same at both times.
 
     ``batches_only`` leaves out those for single keys, for small batches and for sealed tables: two fifths of the time.
     """

@@ -17,6 +17,7 @@ from dfa_router.siblings import check_sibling
 
 check_sibling("compiler")  # before anything of it is imported
 
+from compiler.prepare import compile_kernels
 from compiler.values import CacheStats
 from dfa_router.build import compile, load
 from dfa_router.engines.protocol import EngineInfo
@@ -79,6 +80,7 @@ __all__ = [
     "Topology",
     "UnknownNameError",
     "compile",
+    "compile_kernels",
     "convert",
     "dialect_named",
     "engine_info",

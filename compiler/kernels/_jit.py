@@ -143,8 +143,8 @@ class _Kept(caching._Cache):  # noqa: SLF001 - as above
 @cache
 def _announce() -> None:
     """Say, once in a process, why an answer takes so long."""
-    logging.getLogger("dfa_router.kernels").info(
-        "compiling kernels, once for this version and processor: a quarter of a minute for most questions"
+    logging.getLogger("dfa_router.kernels").warning(
+        "compiling kernels, once for this version and processor: a quarter of a minute for a first answer, or more"
     )
 
 

@@ -103,14 +103,12 @@ class _PlainFormatter(logging.Formatter):
 def _log_to_stderr(*, quiet: bool, verbose: bool) -> Callable[[], None]:
     """Show the library's log on stderr; return what puts the process's logging back as it was."""
     log, queries, root = logging.getLogger("dfa_router"), logging.getLogger("DataFrameQueryContextLogger"), logging.root
-    kernels = logging.getLogger("dfa_router.kernels")
     handler, silent = logging.StreamHandler(), logging.NullHandler()
-    before = log.level, log.propagate, queries.level, kernels.level
+    before = log.level, log.propagate, queries.level
     handler.setFormatter(_PlainFormatter("%(levelname)s: %(message)s"))
     log.addHandler(handler)
     log.propagate = False
     log.setLevel(logging.ERROR if quiet else logging.INFO if verbose else logging.WARNING)
-    kernels.setLevel(logging.ERROR if quiet else logging.INFO)  # why the first command of a version takes so long
     # PySpark and py4j log what they also raise: a failed query as ten kilobytes of JSON, an interrupt with its stack.
     queries.setLevel(logging.CRITICAL)
     root.addHandler(silent)
@@ -121,6 +119,5 @@ def _log_to_stderr(*, quiet: bool, verbose: bool) -> Callable[[], None]:
         log.propagate = before[1]
         log.setLevel(before[0])
         queries.setLevel(before[2])
-        kernels.setLevel(before[3])
 
     return restore

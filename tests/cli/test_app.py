@@ -152,15 +152,15 @@ def test_a_command_says_that_kernels_are_compiled_and_quiet_hides_it(capsys: pyt
 
     @group.command()
     def work() -> None:
-        logging.getLogger("dfa_router.kernels").info("compiling kernels")
+        logging.getLogger("dfa_router.kernels").warning("compiling kernels")
         logging.getLogger("dfa_router.other").info("details")
 
-    level = logging.getLogger("dfa_router.kernels").level
+    level = logging.getLogger("dfa_router").level
     assert run_group(group, ["work"], "dfa-router") == ExitCode.OK
-    assert capsys.readouterr().err == "INFO: compiling kernels\n"
+    assert capsys.readouterr().err == "WARNING: compiling kernels\n"
     assert run_group(group, ["--quiet", "work"], "dfa-router") == ExitCode.OK
     assert capsys.readouterr().err == ""
-    assert logging.getLogger("dfa_router.kernels").level == level
+    assert logging.getLogger("dfa_router").level == level
 
 
 def test_without_click_the_message_names_the_extra(files: Path) -> None:

@@ -78,7 +78,7 @@ def files(checkout: Path) -> list[Path]:
 def test_a_kernel_is_compiled_once_and_that_is_said_once(checkout: Path, ask: Ask) -> None:
     answer, log = ask()
     assert answer == "42"
-    assert log.count("INFO compiling kernels, once for this version and processor") == 1
+    assert log.count("WARNING compiling kernels, once for this version and processor") == 1
     assert len(files(checkout)) == 1
     assert ask() == ("42", "")
 
