@@ -7,7 +7,6 @@ installed packages, in the group :data:`GROUP`. Where none is installed, the not
 from __future__ import annotations
 
 import sys
-from importlib.metadata import entry_points
 from typing import Any
 
 __all__ = ["GROUP", "mimebundle"]
@@ -24,6 +23,8 @@ def mimebundle(thing: Any, text: str, **options: Any) -> dict[str, str]:
 
     ``thing`` is an automaton or a networkx graph; options are those of :func:`viz.drawing`.
     """
+    from importlib.metadata import entry_points  # which takes a tenth of the time of importing dfa_router
+
     for entry in entry_points(group=GROUP, name="notebook"):
         try:
             draw = entry.load()
