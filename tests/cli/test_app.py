@@ -81,9 +81,24 @@ def test_help_tells_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_help_text_names_an_exchange_only_where_one_can_be_given() -> None:
-    for name, command in app.commands.items():
+    context = click.Context(app)
+    for name in app.list_commands(context):
+        command = app.get_command(context, name)
+        assert command is not None
         options = {one.opts[0]: one.help or "" for one in command.params if isinstance(one, click.Option)}
         assert "--exchange" in options or "the exchange's" not in options.get("--dialect", ""), name
+
+
+def test_a_command_is_found_by_its_name_and_imports_no_other() -> None:
+    context = click.Context(app)
+    for name in app.list_commands(context):
+        command = app.get_command(context, name)
+        assert command is not None
+        assert command.name == name
+    code = "import sys; from dfa_router.cli.app import run; run(['relation', 'a.*', 'a.#']); print('dfa_router.cli.audit' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.endswith(
+        "False\n"
+    )
 
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from dfa_router.cli.app import app, run
@@ -101,7 +102,9 @@ def test_what_is_not_there_is_named(known: str, capsys: pytest.CaptureFixture[st
         said = capsys.readouterr().err
         assert "/no/such" in said
         named = set(re.findall(r"--[a-z]+", said))
-        assert named <= {option for one in app.commands[arguments[0]].params for option in one.opts}, said
+        command = app.get_command(click.Context(app), arguments[0])
+        assert command is not None
+        assert named <= {option for one in command.params for option in one.opts}, said
 
 
 def test_a_diff_of_nothing_and_of_something(known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

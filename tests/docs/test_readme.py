@@ -113,7 +113,7 @@ def test_every_make_target_exists() -> None:
 @each_page
 def test_every_command_and_option_exists(page: Path) -> None:
     """The options of each ``dfa-router`` line are those of the command."""
-    from click import Group
+    from click import Context, Group
 
     from dfa_router.cli.app import app
 
@@ -125,7 +125,7 @@ def test_every_command_and_option_exists(page: Path) -> None:
         words = shlex.split(line.replace("\\\n", " "))
         command = app
         while isinstance(command, Group):
-            command = command.commands[words.pop(0)]  # type: ignore[assignment]
+            command = command.get_command(Context(command), words.pop(0))  # type: ignore[assignment]
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= known
 
