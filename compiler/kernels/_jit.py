@@ -65,6 +65,8 @@ OPTIONS: dict[str, Any] = {
     # at every use of an array in a tuple, and the first pass of `stock` takes 3.5 times as long with it
     # (``python -m benchmarks ablations``).
     "_nrt": False,
+    # Nobody calls kernels from C; builtins, which Python does, have theirs all the same.
+    "no_cfunc_wrapper": True,
 }
 """What numba is told of each kernel."""
 
@@ -83,7 +85,7 @@ def brief(function: F) -> F:
 
 
 def _compiled(function: F, options: dict[str, Any]) -> F:
-    compiled: Any = numba.njit(no_cfunc_wrapper=True, **options)(function)
+    compiled: Any = numba.njit(**options)(function)
     if not JIT:
         return cast("F", compiled)
     compiled._compile_for_args = partial(aside, compiled._compile_for_args)  # noqa: SLF001 - what a first call does
@@ -169,9 +171,10 @@ def inlined(function: F) -> F:
     of a few nanoseconds. The first pass of `stock` takes 1.7 times as long when building is called
     (``python -m benchmarks ablations``). Inlined, a NamedTuple of arrays costs nothing: what is not used is not passed.
     """
-    # A function by which Python could call it is larger than most helpers: it takes each array of each argument apart. Without these,
-    # a first answer on a new machine takes 16 s in place of 25, and all kernels 71 in place of 106.
-    compiled: Any = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **OPTIONS)(function)
+    # What Python would call a helper by is larger than most helpers, as it takes each array of each argument apart. Without that, and without
+    # the same for C, a first answer on a new machine takes 16 s in place of 25, and all kernels 71 in place of 106.
+    options = {**OPTIONS, "forceinline": True, "no_cpython_wrapper": True}
+    compiled: Any = numba.njit(**options)(function)
     if JIT:
         # Python's calls, which tests make, go to a kernel of the same function: numba shall neither remember one of these for them, nor make one.
         compiled.add_overload = lambda found: compiled.overloads.update({found.signature.args: found})
@@ -181,7 +184,7 @@ def inlined(function: F) -> F:
 
 @cache
 def _direct(function: Callable[..., Any]) -> Any:
-    return numba.njit(no_cfunc_wrapper=True, **OPTIONS)(function)
+    return numba.njit(**OPTIONS)(function)
 
 
 def _load64(typing_context: Any, data: Any, index: Any) -> Any:
