@@ -13,6 +13,7 @@ from typing import Any
 
 from compiler.kernels.tables import frozen
 from compiler.notebook import mimebundle
+from compiler.prepare import jit_enabled
 from compiler.values import CacheStats
 from dfa_router.arrow import key_array, key_columns
 from dfa_router.arrow.dictionaries import KEYS_PER_ROW, dictionary_of, row_numbers
@@ -286,8 +287,8 @@ class Router:
 
         ``keys``, a column as of :meth:`match_batch`, are matched first, up to eight times, until the cache has what it takes to
         answer them; they should be like those to come. This router stays as it is, but for what it learns by that. If it is
-        sealed itself, ``keys`` alone make the new tables. Raises :class:`OptionError` if the engine is not ``dfa``, or its cache
-        knows nothing yet.
+        sealed itself, ``keys`` alone make the new tables. Raises :class:`OptionError` if the engine is not ``dfa``, kernels are not
+        compiled (``NUMBA_DISABLE_JIT``), or its cache knows nothing yet.
 
         >>> import dfa_router as dr
         >>> sealed = dr.compile([("forex.*", "fx"), ("#", "audit")]).seal(["forex.usd", "weather.fra"])
@@ -295,9 +296,11 @@ class Router:
         (('fx', 'audit'), True)
         """
         matcher = self._matcher
-        if not isinstance(matcher, Sealable):
+        # Asked by name, too: what screens the keys of a dialect could be sealed whatever engine is behind it.
+        if not isinstance(matcher, Sealable) or self._info.name != "dfa" or not jit_enabled():
             raise OptionError(
-                f"the engine {self._info.name!r} has no cache to seal: compile the bindings with engine='dfa'"
+                f"the engine {self._info.name!r} has no cache to seal here: compile the bindings with engine='dfa', and without "
+                "NUMBA_DISABLE_JIT"
             )
         if matcher.sealed is not None:
             return self._with(matcher.with_seal(None)).seal(keys)
@@ -307,7 +310,9 @@ class Router:
                 learn(lambda: self.match_batch(column), self.stats)
         sealed = matcher.seal()
         if sealed is None:
-            raise OptionError("the cache knows nothing that could be sealed: give keys, or match some first")
+            raise OptionError(
+                "the cache knows nothing that could be sealed: give keys, or match some first, and let cache_bytes have room for them"
+            )
         return self._with(sealed)
 
     def _with(self, matcher: Matcher) -> Router:

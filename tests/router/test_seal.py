@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,10 +74,26 @@ def test_a_sealed_router_is_sealed_again_by_keys_alone() -> None:
     assert (again.stats().sealed_keys, again.stats().states) == (2, 0)
 
 
-@pytest.mark.parametrize("engine", ["nfa", "trie", "naive"])
-def test_other_engines_have_nothing_to_seal(engine: str) -> None:
+@pytest.mark.parametrize(
+    ("engine", "dialect"), [("nfa", "amqp"), ("trie", "amqp"), ("naive", "amqp"), ("nfa", "mqtt"), ("nfa", "nats")]
+)
+def test_other_engines_have_nothing_to_seal(engine: str, dialect: str) -> None:
     with pytest.raises(dr.OptionError, match="engine='dfa'"):
-        dr.compile(BINDINGS, engine=engine).seal(KEYS)
+        dr.compile([("a", "x")], engine=engine, dialect=dialect).seal(["a", "b"])
+
+
+@pytest.mark.parametrize("dialect", ["amqp", "mqtt"])
+def test_nothing_is_sealed_where_kernels_are_not_compiled_and_the_error_says_why(dialect: str) -> None:
+    ask = f"""
+import dfa_router as dr
+try:
+    dr.compile([("a", "x")], dialect={dialect!r}).seal(["a", "b"])
+except dr.OptionError as error:
+    print(error)
+"""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", ask], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.rstrip().endswith("without NUMBA_DISABLE_JIT")
 
 
 def test_a_cache_that_knows_nothing_is_not_sealed() -> None:
