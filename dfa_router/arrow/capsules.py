@@ -12,14 +12,14 @@ methods that each library has of its own (``to_arrow``, ``fetch_arrow_table``), 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from dfa_router.errors import KeyTypeError
 
-__all__ = ["column_of", "stream_of"]
+__all__ = ["column_of", "stream_of", "without_index"]
 
 
 def column_of(data: Any, what: str) -> pa.ChunkedArray | None:
@@ -54,17 +54,32 @@ def column_of(data: Any, what: str) -> pa.ChunkedArray | None:
     return _only_column(column, what) if pa.types.is_struct(column.type) else column
 
 
+def without_index(data: Any, what: str) -> Any:
+    """Return the only column of a pandas table, and anything else as it is.
+
+    As a stream, such a table has its index as a column more, where its rows were selected by what they say, or have names. Raises
+    :class:`KeyTypeError` for a table of several columns.
+    """
+    if not (hasattr(data, "isna") and hasattr(data, "columns")):  # no other library has both
+        return data
+    _check_single(list(data.columns), what)
+    return data.iloc[:, 0]
+
+
 def _only_column(table: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
-    names = [field.name for field in table.type]
-    if len(names) != 1:
-        listed = ", ".join(map(repr, names)) or "none"
-        remedy = f"hand over one of them, such as {what}[{names[0]!r}]" if names else "hand over a column of text"
-        raise KeyTypeError(f"{what} is a table or struct of {len(names)} columns ({listed}): {remedy}")
+    _check_single([field.name for field in table.type], what)
     try:
         table.validate()  # flatten believes that the column has as many rows as the table
     except pa.ArrowInvalid as error:
         raise KeyTypeError(f"{what} is a damaged Arrow table ({error}): make or write it again") from None
     return table.flatten()[0]
+
+
+def _check_single(names: Sequence[Any], what: str) -> None:
+    if len(names) != 1:
+        listed = ", ".join(map(repr, names)) or "none"
+        remedy = f"hand over one of them, such as {what}[{names[0]!r}]" if names else "hand over a column of text"
+        raise KeyTypeError(f"{what} is a table or struct of {len(names)} columns ({listed}): {remedy}")
 
 
 def _of_pandas(data: Any) -> pa.ChunkedArray | None:

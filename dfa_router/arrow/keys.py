@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from dfa_router.arrow.capsules import column_of
+from dfa_router.arrow.capsules import column_of, without_index
 from dfa_router.arrow.checks import LONGEST_KEY, check_column
 from dfa_router.arrow.runs import runs_as_keys
 from dfa_router.errors import KeyTypeError
@@ -26,12 +26,13 @@ def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
     ``name`` is what messages call them. Raises :class:`KeyTypeError` for anything that is not such a column; the text names the
     type that was found, or the row that is damaged or has over 2 GiB.
     """
+    keys = without_index(keys, name)
     column = _column_of_texts(keys) if type(keys) is list and keys else column_of(keys, name)
     if column is None:
         rows = _rows(keys)
         if rows is None:
             raise KeyTypeError(
-                f"{name} is {_described(keys)}: expected an Arrow array of strings or a list of str{_remedy(keys)}"
+                f"{name} is {_described(keys)}: expected an Arrow array of strings or a list of str{_remedy(keys, name)}"
             )
         column = pa.chunked_array([_from_python(rows, name)])
     given = column.type
@@ -47,9 +48,9 @@ def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
 
 
 def _rows(keys: Any) -> Iterator[Any] | None:
-    """Return what goes through a list or the like; None for one text, and for what has no rows."""
-    if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
-        return None
+    """Return what goes through a list or the like; None for one text, for columns by name, and for what has no rows."""
+    if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable):
+        return None  # going through columns would match their names
     try:
         return iter(keys)
     except TypeError:  # numpy's arrays of no dimension have the method alone
@@ -129,8 +130,11 @@ def _is_text(kind: pa.DataType) -> bool:
     )
 
 
-def _remedy(keys: Any) -> str:
-    """Return what to do with what will be a column later: lazy frames of polars and others, and their expressions."""
+def _remedy(keys: Any, name: str) -> str:
+    """Return what to do with columns by name, and what will be a column later: lazy frames of polars and others, and their expressions."""
+    if isinstance(keys, Mapping):
+        first = f", such as {name}[{next(iter(keys))!r}]" if keys else ""
+        return f"; hand over one of its values{first}, or its own keys by list({name})"
     if hasattr(keys, "collect"):
         return "; collect it first"
     return "; within an expression, columns are handed over by its map_batches" if hasattr(keys, "map_batches") else ""

@@ -100,6 +100,18 @@ def test_keys_that_pandas_took_for_floats_are_missing() -> None:
         ROUTER.match_batch(pd.Series([nan, 1.5]))
 
 
+@pytest.mark.parametrize("name", ["key", "dtype"])
+def test_a_pandas_table_of_one_column_stands_for_it_whichever_rows_were_selected(name: str) -> None:
+    log = pd.DataFrame(
+        {name: [*KEYS, "left out"], "day": [1] * len(KEYS) + [2]}, index=[f"m{i}" for i in range(len(KEYS) + 1)]
+    )
+    one_day = log[log["day"] == 1][[name]]
+    assert ROUTER.match_batch(one_day).bindings().to_pylist() == ANSWER
+    assert ROUTER.match_batch(one_day.reset_index(drop=True).iloc[[4, 1]]).bindings().to_pylist() == [[0, 1], None]
+    missing = pd.DataFrame({name: [float("nan")] * 2})
+    assert ROUTER.match_batch(missing).bindings().to_pylist() == [None, None]
+
+
 @each_library
 def test_messages_are_routed_from_columns_of_any_library(column: Column) -> None:
     exchanges = ["x", "x", None, "nowhere", "x"]
@@ -157,11 +169,12 @@ TWO = {"exchange": ["x"], "key": ["a"]}
     [
         pl.DataFrame(TWO),
         pd.DataFrame(TWO),
+        pd.DataFrame(TWO, index=["m"] * len(TWO["key"])),
         pa.table(TWO),
         pa.record_batch(TWO),
         pl.Series([{"exchange": "x", "key": "a"}]),
     ],
-    ids=["polars", "pandas", "pyarrow", "a batch", "structs"],
+    ids=["polars", "pandas", "pandas, with an index", "pyarrow", "a batch", "structs"],
 )
 def test_a_table_of_two_columns_is_an_error_that_says_what_to_hand_over(table: Any) -> None:
     told = r"keys is a table or struct of 2 columns \('exchange', 'key'\): hand over one of them, such as keys\['exchange'\]"
@@ -177,10 +190,27 @@ def test_a_table_of_two_columns_is_an_error_that_says_what_to_hand_over(table: A
         (pd.Series(["a", 3]), r"keys\[1\] is 3 \(int\): expected str, bytes or None"),
         (pd.Series(["\ud800"], dtype=object), r"keys\[0\] is '\\ud800', with a lone surrogate at character 0"),
         (object(), "keys is object: expected an Arrow array of strings or a list of str$"),
+        (pd.DataFrame({"key": ["a", 3]}, index=[5, 4]), r"keys\[1\] is 3 \(int\): expected str, bytes or None"),
+        (
+            dict(TWO),
+            r"keys is dict: .*; hand over one of its values, such as keys\['exchange'\], or its own keys by list\(keys\)$",
+        ),
+        ({}, "keys is dict: .*; hand over one of its values, or its own keys by list.keys.$"),
         (pl.LazyFrame({"key": ["a"]}), "keys is LazyFrame: .*; collect it first$"),
         (pl.col("key"), "keys is Expr: .*; within an expression, columns are handed over by its map_batches$"),
     ],
-    ids=["numbers", "no column", "mixed objects", "half a character", "anything", "a lazy frame", "an expression"],
+    ids=[
+        "numbers",
+        "no column",
+        "mixed objects",
+        "half a character",
+        "anything",
+        "mixed objects of a table",
+        "columns by name",
+        "no columns by name",
+        "a lazy frame",
+        "an expression",
+    ],
 )
 def test_what_holds_no_keys_is_an_error_that_says_so(keys: Any, told: str) -> None:
     with pytest.raises(dr.KeyTypeError, match=told):
