@@ -15,6 +15,7 @@ __all__ = ["key_column", "key_columns", "plain", "validity"]
 
 _SMALL_ROWS, _SMALL_BYTES = 1 << 16, 1 << 26
 """The most rows and bytes of chunks that are put together."""
+_VIEW_BYTES = 16
 
 
 def key_columns(column: pa.ChunkedArray) -> Iterator[KeyColumn]:
@@ -83,10 +84,30 @@ def validity(chunk: pa.Array) -> npt.NDArray[np.bool_] | None:
 def plain(chunk: pa.Array) -> pa.Array:
     """Return a column of a view type as one of a large type, and any other column as it is."""
     if pa.types.is_string_view(chunk.type):
-        return chunk.cast(pa.large_string())
+        return _without_hidden(chunk).cast(pa.large_string())
     if pa.types.is_binary_view(chunk.type):
-        return chunk.cast(pa.large_binary())
+        return _without_hidden(chunk).cast(pa.large_binary())
     return chunk
+
+
+def _without_hidden(chunk: pa.Array) -> pa.Array:
+    """Return views of which those of null rows are empty.
+
+    What these are is undefined, so Arrow's validation passes over them; but its cast adds up their sizes, and ends the process where the
+    sum is negative.
+    """
+    valid = validity(chunk)
+    if valid is None:
+        return chunk
+    bits, views, *data = chunk.buffers()
+    words = np.frombuffer(views, np.uint64, 2 * len(chunk), _VIEW_BYTES * chunk.offset).reshape(-1, 2)
+    hidden = ~valid
+    if not words[hidden, 0].any():  # the size is there
+        return chunk
+    emptied = words.copy()
+    emptied[hidden] = 0
+    bits = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(chunk.type, len(chunk), [bits, pa.py_buffer(emptied), *data])
 
 
 def _addressable(chunk: pa.Array) -> Iterator[KeyColumn]:

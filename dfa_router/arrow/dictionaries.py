@@ -97,9 +97,13 @@ def row_numbers(numbers: npt.NDArray[np.int32], runs: list[Run]) -> npt.NDArray[
 
 
 def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a dictionary column as one of its values, and any other column as it is; Arrow casts no dictionary of views."""
+    """Return a dictionary column as one of its values, which are no views; so of a column of views, and any other column as it is.
+
+    Arrow casts no dictionary of views.
+    """
     if not pa.types.is_dictionary(column.type):
-        return column
+        chunks = [plain(chunk) for chunk in column.chunks]
+        return pa.chunked_array(chunks) if chunks else column
     chunks = [plain(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
     return pa.chunked_array(chunks or [plain(pa.array([], column.type.value_type))])
 

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dfa_router as dr
+from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 from tests.compiler.guarded import guarded_buffer
 
 BINDINGS = [("a.*", "x"), ("#.b", "y"), ("#", "z"), ("", "w")]
@@ -58,8 +59,13 @@ def asked(column: Any) -> None:
 
 def as_bytes(column: Any) -> list[bytes | None]:
     """Return the rows of a column that is not damaged, whether they are UTF-8 or not."""
+    if column.type in (pa.string_view(), pa.binary_view()):  # which Arrow reads one by one, and not those of null rows
+        return [None if row is None else row.encode() if isinstance(row, str) else row for row in column.to_pylist()]
     if isinstance(column, pa.ChunkedArray):
         return [row for chunk in column.chunks for row in as_bytes(chunk)]
+    if pa.types.is_dictionary(column.type) and column.type.value_type in (pa.string_view(), pa.binary_view()):
+        keys = as_bytes(column.dictionary)
+        return [None if place is None else keys[place] for place in column.indices.to_pylist()]
     plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     wide = pa.types.is_large_string(plain.type) or pa.types.is_large_binary(plain.type)
     rows: list[bytes | None] = plain.view(pa.large_binary() if wide else pa.binary()).to_pylist()
@@ -89,6 +95,30 @@ def layouts(draw: Any, kind: Any) -> pa.Array:
         ],
         null_count=draw(st.sampled_from([-1, -1, 0, 3])),
         offset=start,
+    )
+
+
+@st.composite
+def views(draw: Any, kind: Any) -> pa.Array:
+    """Draw a column of views, some of them damaged, those of null rows among them."""
+    side = draw(st.sampled_from(["before", "behind"]))
+    data = b"a.b" * 30
+    rows = []
+    for _ in range(draw(st.integers(1, 9))):
+        size = draw(st.sampled_from([0, 3, 12, 13, 40, 90, 91, -1, -100, -(2**31), 2**31 - 1]))
+        start = draw(st.sampled_from([0, 0, 3, 50, -3, 2**31 - 1]))
+        inner = size in range(13)
+        rest = (
+            data[:size].ljust(12, b"\0")
+            if inner
+            else data[:4] + numbers([draw(st.sampled_from([0, 0, 1, -1])), start], np.int32)
+        )
+        rows.append(numbers([size], np.int32) + rest)
+    valid = draw(st.sampled_from([None, b"\xff\xff", b"\x05\x00", b"\x00\x00", b"\xaa\x00"]))
+    skipped = draw(st.sampled_from([0, 0, 1]))
+    bits = None if valid is None else buffer(valid, side)
+    return pa.Array.from_buffers(
+        kind, len(rows) - skipped, [bits, buffer(b"".join(rows), side), buffer(data, side)], offset=skipped
     )
 
 
@@ -142,6 +172,33 @@ def dictionary_columns(data: Any, kind: Any, width: type[np.integer[Any]]) -> No
         asked(pa.chunked_array(chunks))
 
 
+TOPOLOGY = topology_of(
+    exchanges=[Exchange(name="x", type="topic")],
+    queues=[Queue(name="q")],
+    bindings=[Binding(source="x", destination="q", routing_key="a.#")],
+).compile()
+
+
+@drawn
+@given(st.data(), st.sampled_from([pa.string_view(), pa.binary_view()]))
+def columns_of_views(data: Any, kind: Any) -> None:
+    column = made(lambda: data.draw(views(kind)))
+    if column is None:
+        return
+    exchanges = pa.array(["x"] * len(column))
+    for form in (
+        column,
+        pa.chunked_array([column, column]),
+        pa.DictionaryArray.from_arrays(pa.array(range(len(column)), pa.int32()), column),
+    ):
+        asked(form)
+    with contextlib.suppress(dr.KeyTypeError):
+        queues = TOPOLOGY.route_columns(exchanges, column).queues.to_pylist()
+        assert queues == [
+            ["q"] if key is not None and (key + b".").startswith(b"a.") else [] for key in as_bytes(column)
+        ]
+
+
 def patched_files() -> None:
     """Change each 32 bits of a file to numbers that are odd for an offset, a length or an index."""
     plain = pa.array(["a.b", None, "", "longer-than-eight.b"] * 3)
@@ -175,4 +232,6 @@ def patched_files() -> None:
 
 
 if __name__ == "__main__":
-    {"plain": plain_columns, "dictionary": dictionary_columns, "files": patched_files}[sys.argv[1]]()
+    {"plain": plain_columns, "dictionary": dictionary_columns, "views": columns_of_views, "files": patched_files}[
+        sys.argv[1]
+    ]()

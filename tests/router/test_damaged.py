@@ -15,9 +15,9 @@ REPOSITORY = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     "more", [pytest.param((), id="some"), pytest.param(("thorough",), id="all", marks=pytest.mark.long)]
 )
-@pytest.mark.parametrize("columns", ["plain", "dictionary", "files"])
+@pytest.mark.parametrize("columns", ["plain", "dictionary", "views", "files"])
 def test_damaged_columns_are_matched_right_or_refused(columns: str, more: tuple[str, ...]) -> None:
-    """Offsets, indices, sizes and validity of any kind, over memory beside which nobody may read: a fault ends the process."""
+    """Offsets, indices, views, sizes and validity of any kind, over memory beside which nobody may read: a fault ends the process."""
     command = [sys.executable, "-X", "faulthandler", "-m", "tests.router.damaged", columns, *more]
     told = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=800, check=False)
     assert told.returncode == 0, told.stderr[-8000:]
