@@ -25,8 +25,8 @@ from dfa_router.storage.flat_bindings import flat
 __all__ = ["SingleAnswers"]
 
 _RECENT, _RECENT_BYTES, _RECENT_NAMES = 1024, 255, 1 << 14
-"""How many answers are remembered, the longest key, and the most destinations of all: half a megabyte at most, beside the
-names of destinations."""
+"""How many answers are remembered, the characters of the longest key, and the most destinations of all: beside the names of destinations
+0.75 MB at most where keys are ASCII. Other texts take up to four bytes a character, and Python keeps their UTF-8 with them: 2.6 MB."""
 _MIXED = not sys.flags.bytes_warning
 """Whether text and bytes may be keys of one dictionary. Looking one up there compares it with its equal of the other type, of
 which ``python -bb`` makes an error; two dictionaries, or types in the keys, would take a sixth more time for each hit."""

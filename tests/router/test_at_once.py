@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import patch
@@ -309,3 +310,19 @@ def test_threads_that_ask_first_at_the_same_time_get_what_is_told_of_new_tables(
     answered = machine_of(router)._walkers[0]._at_once
     assert answered is not None
     assert any(one is answered.finders for one in function.__self__)
+
+
+@pytest.mark.parametrize(("character", "most"), [("a", 750_000), ("é", 1_300_000), ("😀", 2_600_000)])
+def test_remembered_answers_take_no_more_memory_than_is_promised(character: str, most: int) -> None:
+    bindings = [("#", f"q{number}") for number in range(16)]
+    dr.compile(bindings).match("loaded")
+    router = dr.compile(bindings)
+    tracemalloc.start()
+    try:
+        for number in range(1024):
+            router.match(f"{number:05}".ljust(255, character))
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(router._single.recent) == 1024
+    assert most / 2 < taken < most
