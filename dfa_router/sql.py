@@ -115,7 +115,7 @@ def _function_of(router: Any, vhost: str | None) -> _Function:
     fields = list(routed_fields(router.chooses))
 
     def route_in(exchange: Any, routing_key: Any, vhosts: Any) -> pa.Array:
-        batch = router.route_batch(exchange, routing_key, vhosts, vhost=vhost or "/")
+        batch = router.route_batch(exchange, routing_key, vhosts, vhost="/" if vhost is None else vhost)
         return pa.StructArray.from_arrays(list(batch.columns()), fields=fields)
 
     def route(exchange: Any, routing_key: Any) -> pa.Array:

@@ -90,6 +90,17 @@ def test_the_vhost_is_one_for_all_or_the_third_argument(connect: Callable[..., A
 
 
 @each_engine
+def test_a_vhost_without_a_name_is_not_the_default_one(connect: Callable[..., Ask]) -> None:
+    """It is what the URI amqp://host/ says."""
+    ask = connect({"router": TOPOLOGY, "vhost": ""})
+    ((answer,),) = ask("select route('x', 'a.b')")
+    assert (answer["queues"], answer["problem"]) == (
+        [],
+        TOPOLOGY.route_columns(["x"], ["a.b"], vhost="").problem[0].as_py(),
+    )
+
+
+@each_engine
 def test_a_table_of_many_batches_has_the_answers_of_match_batch(connect: Callable[..., Ask]) -> None:
     keys = [None if number % 7 == 0 else f"{'ab'[number % 2]}.{number}" for number in range(20_000)]
     table = pa.table({"number": range(20_000), "key": keys})
