@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from dfa_router.arrow import check_layout, key_array
 from dfa_router.arrow.dictionaries import decoded
 from dfa_router.arrow.lists import MOST
-from dfa_router.errors import CapacityError
+from dfa_router.errors import CapacityError, KeyTypeError
 
 __all__ = ["bytes_array", "plain_array", "without_views"]
 
 _TEXT, _BYTES = pa.string(), pa.binary()
 _VIEWS = {pa.string_view(): _TEXT, pa.binary_view(): _BYTES}
+_UNCLAIMED = {_TEXT: _BYTES, pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+"""Types of text, and those of the same bytes without the claim that they are UTF-8."""
 
 
 def bytes_array(column: Any, name: str = "a column of messages") -> pa.BinaryArray:
@@ -59,8 +62,57 @@ def plain_array(column: Any) -> pa.Array:
         array = pa.chunked_array(column).combine_chunks()
     else:
         array = column if isinstance(column, pa.Array) else pa.array(column)
+    _check_parts(array)
     kind = without_views(array.type)
     return array if kind.equals(array.type) else array.cast(kind)  # Arrow takes rows of few columns that hold views
+
+
+def _check_parts(array: pa.Array) -> None:
+    """Refuse a damaged column of lists, maps or structs, or of views: Arrow believes offsets at any depth."""
+    try:
+        array.validate()
+        array.view(_as_bytes(array.type)).validate(full=True)  # as bytes: text need not be UTF-8
+    except (pa.ArrowInvalid, pa.ArrowIndexError) as error:
+        raise _damaged(str(error)) from None
+    except pa.ArrowNotImplementedError:
+        pass  # a type of which no view is made: of no use for an attribute
+    _check_hidden(array)
+
+
+def _check_hidden(array: pa.Array) -> None:
+    """Refuse views of null rows that have a negative size: validation passes over them, and a cast adds up all sizes."""
+    kind = array.type
+    if pa.types.is_map(kind):
+        parts = [array.keys, array.items]
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        parts = [array.values]
+    elif pa.types.is_struct(kind):
+        parts = [array.field(i) for i in range(kind.num_fields)]
+    else:
+        parts = []
+    for part in parts:
+        _check_hidden(part)
+    if kind in _VIEWS and array.null_count:
+        sizes = np.frombuffer(array.buffers()[1], np.int32, 4 * len(array), 16 * array.offset)[::4]
+        if (sizes < 0).any():
+            raise _damaged("a null row has a view of negative size")
+
+
+def _as_bytes(kind: pa.DataType) -> pa.DataType:
+    if kind in _UNCLAIMED:
+        return _UNCLAIMED[kind]
+    if pa.types.is_map(kind):
+        return pa.map_(_as_bytes(kind.key_type), _as_bytes(kind.item_type), kind.keys_sorted)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        field = kind.value_field
+        return (pa.list_ if pa.types.is_list(kind) else pa.large_list)(field.with_type(_as_bytes(field.type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_as_bytes(field.type)) for field in kind])
+    return kind
+
+
+def _damaged(problem: str) -> KeyTypeError:
+    return KeyTypeError(f"a column of messages is a damaged Arrow column ({problem}): make or write it again")
 
 
 def without_views(kind: pa.DataType) -> pa.DataType:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -199,6 +200,45 @@ def columns_of_views(data: Any, kind: Any) -> None:
         ]
 
 
+def attributes() -> None:
+    """Headers and CC of messages whose offsets lead out of their memory, at any depth, or whose null rows have views of negative size."""
+    topology = topology_of(
+        exchanges=[Exchange(name="h", type="headers")],
+        queues=[Queue(name="q")],
+        bindings=[Binding(source="h", destination="q", routing_key="", arguments={"a": "1"})],
+    ).compile()
+    good, bad = [0, 1, 2, 3], [0, 1, 1 << 30, 3]
+
+    def text(ends: list[int]) -> pa.Array:
+        return pa.Array.from_buffers(
+            pa.string(), 3, [None, pa.py_buffer(numbers(ends, np.int32)), pa.py_buffer(b"aaa")]
+        )
+
+    def lists(ends: list[int], values: pa.Array) -> pa.Array:
+        return pa.Array.from_buffers(
+            pa.list_(values.type), 3, [None, pa.py_buffer(numbers(ends, np.int32))], children=[values]
+        )
+
+    hidden = pa.py_buffer(numbers([0, 0, 0, 0, -100_000, 0, 0, 0, 0, 0, 0, 0], np.int32))
+    views = pa.Array.from_buffers(pa.string_view(), 3, [pa.py_buffer(b"\x05"), hidden, pa.py_buffer(b"aaa")])
+    ends = pa.array(good, pa.int32())
+    damaged: list[dict[str, Any]] = [
+        {"cc": lists(bad, text(good))},
+        {"bcc": lists(good, text(bad))},
+        {"cc": lists(good, views)},
+        {"headers": text(bad)},
+        {"headers": views},
+        {"headers": pa.StructArray.from_arrays([text(bad)], ["a"])},
+        {"headers": pa.StructArray.from_arrays([views], ["a"])},
+        {"headers": pa.MapArray.from_arrays(ends, text(good), text(bad))},
+        {"headers": pa.MapArray.from_arrays(ends, text(bad), text(good))},
+        {"headers": pa.MapArray.from_arrays(ends, text(good), views)},
+    ]
+    for attribute in damaged:
+        with pytest.raises(dr.KeyTypeError, match="damaged"):
+            topology.route_columns(["h"] * 3, ["key"] * 3, **attribute)
+
+
 def patched_files() -> None:
     """Change each 32 bits of a file to numbers that are odd for an offset, a length or an index."""
     plain = pa.array(["a.b", None, "", "longer-than-eight.b"] * 3)
@@ -232,6 +272,10 @@ def patched_files() -> None:
 
 
 if __name__ == "__main__":
-    {"plain": plain_columns, "dictionary": dictionary_columns, "views": columns_of_views, "files": patched_files}[
-        sys.argv[1]
-    ]()
+    {
+        "plain": plain_columns,
+        "dictionary": dictionary_columns,
+        "views": columns_of_views,
+        "attributes": attributes,
+        "files": patched_files,
+    }[sys.argv[1]]()

@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).parents[2]
 @pytest.mark.parametrize(
     "more", [pytest.param((), id="some"), pytest.param(("thorough",), id="all", marks=pytest.mark.long)]
 )
-@pytest.mark.parametrize("columns", ["plain", "dictionary", "views", "files"])
+@pytest.mark.parametrize("columns", ["plain", "dictionary", "views", "attributes", "files"])
 def test_damaged_columns_are_matched_right_or_refused(columns: str, more: tuple[str, ...]) -> None:
     """Offsets, indices, views, sizes and validity of any kind, over memory beside which nobody may read: a fault ends the process."""
     command = [sys.executable, "-X", "faulthandler", "-m", "tests.router.damaged", columns, *more]
