@@ -13,11 +13,12 @@ then it matches as well what the long key becomes with other words there, and th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from compiler import Token, Wildcard, normalize
-from dfa_router.analysis.questions import checked_patterns, tokens_of
+from dfa_router.analysis.questions import Question, checked_patterns, tokens_of
 from dfa_router.language.convert import convert
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.language.rules import key_space
@@ -67,27 +68,32 @@ def normalise(pattern: str, dialect: str | Dialect = "amqp", *, most: int = 2) -
     (shortest,) = convert(given, language, language)
     meant = normalize(tokens_of(shortest, language))
     many = meant.count(Wildcard.MANY)
-    proof = _proof(meant, language) if many > most else None
+    proof = _proof(shortest, language) if many > most else None
     return Normalised(pattern=shortest, many=many, accepted=many <= most, proof=proof)
 
 
-def _proof(meant: tuple[Token, ...], dialect: Dialect) -> Proof:
-    literals = {token for token in meant if isinstance(token, bytes)}
-    (other,) = islice(key_space(dialect).fresh(literals), 1)
+def _proof(pattern: str, dialect: Dialect) -> Proof:
+    question = Question((pattern,), dialect)
+    meant = normalize(question.tokens[0])
+    shortest = question.escape([0], ())
+    if shortest is None:
+        raise AssertionError(f"{pattern!r} matches nothing, and has an equal pattern of the dialect")
+    (other,) = islice(key_space(dialect).fresh(question.literals), 1)
+    separator = dialect.separator.decode()
+    enough = len(shortest.split(separator)) + 1
 
-    def key(tokens: tuple[Token, ...], many: int) -> str:
+    def long_key(tokens: Sequence[Token]) -> str:
         words: list[bytes] = []
         for token in tokens:
             if isinstance(token, Wildcard):
-                words += [other] * (many if token is Wildcard.MANY else 1)
+                words += [other] * (enough if token is Wildcard.MANY else 1)
             else:
                 words.append(token)
-        return dialect.separator.join(words).decode()
+        return separator.join(word.decode() for word in words)
 
     places = [place for place, token in enumerate(meant) if token is Wildcard.MANY]
-    enough = len(meant) - len(places) + 1
     without = []
     for left, right in pairwise(places):
         between = (Wildcard.ONE,) * (right - left - 1)
-        without.append(key((*meant[: left + 1], *between, *meant[right:]), enough))
-    return Proof(matched=(key(meant, 0), key(meant, enough)), unmatched=tuple(without))
+        without.append(long_key((*meant[: left + 1], *between, *meant[right:])))
+    return Proof(matched=(shortest, long_key(meant)), unmatched=tuple(without))

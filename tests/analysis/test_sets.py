@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import tracemalloc
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -286,3 +287,23 @@ def test_proofs_that_no_pattern_with_fewer_wildcards_is_equal() -> None:
                 assert any(matched([one], key, dialect) for key in proof.unmatched), (pattern, one)
     assert normalise("a.#.#.#").accepted
     assert normalising.normalise("#.#.*.#.#").pattern == "*.#"
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_keys_of_a_proof_are_keys(name: str) -> None:
+    """Of all small patterns: also where the pattern without its ``#`` has no word, or an empty one alone, which is no key."""
+    dialect = DIALECTS[name]
+    patterns, known = rows(name)
+    for pattern in (one for one in patterns if known[one].any()):
+        proof = normalise(pattern, name, most=0).proof
+        if proof is not None:
+            assert all(matched([pattern], key, dialect) for key in proof.matched), pattern
+            assert not any(matched([pattern], key, dialect) for key in proof.unmatched), pattern
+
+
+def test_a_proof_minds_a_reserved_byte_behind_a_wildcard() -> None:
+    """``#.$a`` does not match the key ``$a``, as no wildcard takes part in a key that begins with the reserved byte."""
+    reserving = replace(DIALECTS["amqp"], name="reserving", reserved=b"$")
+    proof = normalise("#.$a", reserving, most=0).proof
+    assert proof is not None
+    assert all(matched(["#.$a"], key, reserving) for key in proof.matched)
