@@ -86,7 +86,7 @@ def failures(nfa: Nfa, read: Sequence[Step]) -> dict[int, int]:
     ended too soon.
     """
     failed = {}
-    active = [{position for pair in step.moves for position in pair[1:]} | {*step.state.positions} for step in read]
+    active = [{target for _, target in step.moves} | {*members(nfa, step.state)} for step in read]
     for tag in range(len(nfa.tags)):
         if tag not in read[-1].state.tags:
             path = set(path_of(nfa, tag))

@@ -19,7 +19,7 @@ from dfa_router.cli.page_dialects import page_dialect
 from dfa_router.language.dialects import DIALECTS
 from dfa_router.language.rules import compile_nfa, tokens
 from tests.viz.material import ATTACKS
-from tests.viz.streams import random_streams
+from tests.viz.streams import Stream, random_streams
 from tests.viz.test_machine import asked_in_node
 from viz.page.scripts import part
 from viz.text import isolated, shown, visible
@@ -137,7 +137,7 @@ def test_dialects_are_spelt_and_refused_alike(name: str) -> None:
 
 
 def test_a_key_is_read_alike() -> None:
-    streams = random_streams(8, 40)
+    streams = [*random_streams(8, 40), Stream(["", "#"], dr.AMQP, 64 << 20, ["c"])]
     for stream, told in zip(
         streams, asked_in_node([{**stream.question(), "what": "walk"} for stream in streams]), strict=True
     ):

@@ -95,6 +95,13 @@ def test_a_binding_fails_at_the_word_after_which_no_key_can_match() -> None:
     assert checked > 15
 
 
+def test_the_empty_pattern_fails_at_the_first_word() -> None:
+    """Before it the key could have ended, also where no other pattern keeps the root among the positions."""
+    for patterns in ([""], ["", "#"], ["", "#.b"], ["", "a"]):
+        nfa = nfa_of(patterns)
+        assert failures(nfa, steps(nfa, [b"c"]))[0] == 1
+
+
 def test_accepted_moves_make_a_run_for_every_accepting_binding() -> None:
     for patterns, key in random_sets(5, 200):
         nfa = nfa_of(patterns)

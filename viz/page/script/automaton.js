@@ -89,7 +89,7 @@ const Automaton = (() => {
 
   /** For each binding that does not match the first step at which it cannot match any more; read.length if the key ended too soon. */
   function failures(nfa, read) {
-    const active = read.map(({ moves: taken, state }) => new Set([...state.positions, ...taken.map(([, q]) => q)]));
+    const active = read.map(({ moves: taken, state }) => new Set([...members(nfa, state), ...taken.map(([, q]) => q)]));
     const accepted = new Set(read.at(-1).state.tags), failed = new Map();
     nfa.ends.forEach((end, tag) => {
       if (accepted.has(tag)) return;
