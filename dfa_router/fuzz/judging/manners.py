@@ -7,6 +7,7 @@ asks it others only if it refused these.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -81,7 +82,9 @@ def manners_of(target: Target, scope: Scope | None = None, *, insists: bool | No
     patterns = keys = bool(insists)
     trouble = ""
     try:
-        scope = scope.within(_stated(target))  # first, so that nothing outside of it is asked to find out the rest
+        scope = scope.within(
+            _stated(target, language)
+        )  # first, so that nothing outside of it is asked to find out the rest
         if insists is None:
             patterns, keys = _checks(target, language, scope)
         if language.dialect.shared is not None and scope.shared is None:
@@ -94,12 +97,26 @@ def manners_of(target: Target, scope: Scope | None = None, *, insists: bool | No
     return Manners(patterns=patterns, keys=keys, trouble=trouble, scope=scope, changing=changing)
 
 
-def _stated(target: Target) -> Scope:
-    target.answer((), ())  # a program says what it may be asked when it is given its first set
+def _stated(target: Target, language: Language) -> Scope:
+    """Return what the target states of its scope: a program says it when it is given its first set."""
+    try:
+        target.answer((), ())
+    except Refused:
+        _given(target, language.plain[:1])
+    except TargetFailure as failure:
+        if failure.kind not in ("raised", "died"):
+            raise
+        _given(target, language.plain[:1])
     try:
         return Scope.stated(getattr(target, "scope", None) or {})
     except ScopeError as error:
         raise OptionError(f"the target {target.name} cannot be asked: {error}") from None
+
+
+def _given(target: Target, patterns: Sequence[str]) -> None:
+    """Give a target a set that every scope has, as it did not take the empty one; a round shows whether that is held against it."""
+    with contextlib.suppress(Refused):
+        target.answer(patterns, ())
 
 
 def _knows_shared(target: Target, language: Language, scope: Scope) -> bool | None:

@@ -61,7 +61,7 @@ def fewer(count: int, shows: Callable[[Sequence[int]], bool]) -> list[int]:
 
 
 def _holds(probe: Probe, candidate: Case, case: Case) -> bool:
-    if not candidate.patterns and not candidate.table:
+    if case.table and not candidate.table:
         return False
     if not probe.allowed(candidate, case) or not probe.shows(candidate):
         return False

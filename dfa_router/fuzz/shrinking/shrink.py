@@ -207,7 +207,7 @@ def _starts(disagreement: Disagreement, met: Met) -> Iterator[Case]:
         if disagreement.pattern is not None and disagreement.pattern < len(table):
             yield Case(patterns=(table[disagreement.pattern],), key=key)
         live = tuple(pattern for place, pattern in enumerate(table) if place not in gone)
-        if live:
+        if live or disagreement.kind in (Kind.REFUSES, Kind.FAILS):  # no patterns are none to miss, nor to name
             yield Case(patterns=live, key=key)
     for number in places[-1:]:
         before, key = steps[:number], str(steps[number])

@@ -44,7 +44,11 @@ class FunctionTarget(CommandTarget):
         self.tells_lines = True
         try:
             self.answer((), ())
+        except Refused:
+            return  # of no patterns: it was imported
         except TargetFailure as failure:
+            if failure.kind == "raised":
+                return
             self.close()
             raise OptionError(
                 f"cannot import the target {spec}: {failure.reason}\n"

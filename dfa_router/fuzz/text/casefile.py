@@ -159,7 +159,7 @@ def _chapter_lines(chapter: Chapter, finding: Finding, width: int) -> list[str]:
 
 def _title(finding: Finding) -> str:
     case = finding.case
-    text = f"{finding.kind}: {', '.join(map(_field, case.table))}"
+    text = f"{finding.kind}: {', '.join(map(_field, case.table)) or 'no patterns'}"
     if finding.kind is not Kind.ACCEPTS:
         text += f" on {_field(case.key)}"
     if case.stateful:

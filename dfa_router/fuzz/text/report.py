@@ -44,6 +44,8 @@ def finding_text(finding: Finding) -> str:
 def _chapter_lines(patterns: Sequence[str], steps: Sequence[Step]) -> list[str]:
     """Return a line for each pattern of a set, and for what it is told and asked then; a repeated key is one line."""
     lines = [f"  pattern {number}  {shown(pattern)}" for number, pattern in enumerate(patterns)]
+    if not lines and not any(isinstance(step, Bind) for step in steps):
+        lines = ["  no patterns"]
     count = len(patterns)
     for step, group in groupby(steps):
         times = sum(1 for _ in group)
@@ -63,7 +65,7 @@ def headline(finding: Finding) -> str:
     """Return a finding as one line: who does what, at which case."""
     case = finding.case
     on = "" if finding.kind is Kind.ACCEPTS else f" on {shown(case.key)}"
-    return f"{finding.accused} {_does(finding)}: {', '.join(map(shown, case.table[:4]))}{on}"
+    return f"{finding.accused} {_does(finding)}: {', '.join(map(shown, case.table[:4])) or 'no patterns'}{on}"
 
 
 def _does(finding: Finding) -> str:
