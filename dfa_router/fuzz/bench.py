@@ -86,14 +86,14 @@ class Bench:
             self._begin()
             for part, examined in self._examined(chapter, _HALVES):
                 tally.declined |= self.subject.declined
-                if examined.cases:
+                if examined.cases or examined.keys:  # of no patterns there are keys, and no pairs
                     tally.rounds += not counted
                     tally.classes.update(() if counted else narrowed.classes)
                     tally.cases += examined.cases
                     tally.keys += examined.keys
                     counted = True
                 failing = next((one for one in examined.found if one.kind is Kind.FAILS), None)
-                self._answered = self._answered or (failing is None and examined.cases > 0)
+                self._answered = self._answered or (failing is None and examined.keys > 0)
                 failed = failed or failing
                 self._take(part, examined, narrowed.chapters[:number], origin)
             if self.done or failed is not None:

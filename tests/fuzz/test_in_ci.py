@@ -151,6 +151,12 @@ def test_a_run_goes_on_where_it_ended(folder: Path, capsys: pytest.CaptureFixtur
     assert both["cases_per_second"] <= both["cases"] / seconds
 
 
+def test_a_case_without_patterns_is_asked_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("case.txt").write_text("[no patterns]\nmatch a none\n")
+    assert fuzz("--target", "matchers:right", "--case", "case.txt") == 0
+    assert "in 1 rounds with 1 keys" in capsys.readouterr().out
+
+
 def test_what_a_run_told_of_itself_is_told_when_it_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("case.txt").write_text("[one]\nbind a\nmatch a 0\n")
     assert fuzz("--target", "matchers:right", "--case", "case.txt", "--json") == 0
