@@ -350,6 +350,12 @@ def words_are_cut_at_eight_bytes(pattern: str, key: str) -> bool:
     return fits([t[:8] for t in words(pattern)], [w[:8] for w in words(key)])
 
 
+@pair("amqp", "either")
+def the_longest_key_loses_its_last_byte(pattern: str, key: str) -> bool:
+    """AMQP's keys have up to 255 bytes, and a buffer of so many has none for the end."""
+    return fits(words(pattern), words(key.encode()[:254].decode(errors="ignore")))
+
+
 # --- AMQP: sets of bindings -------------------------------------------------------------------------------------------
 
 

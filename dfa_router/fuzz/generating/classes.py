@@ -128,7 +128,7 @@ CLASSES = (
     CaseClass(
         "line-ends", "a line end is a character of a word", words.line_ends, lambda language: bool(language.line_ends)
     ),
-    CaseClass("long-words", "words of 128 bytes and more", words.long_words, _always),
+    CaseClass("long-words", "words of 128 bytes and more, keys as long as they may be", words.long_words, _always),
     CaseClass("deep", "keys and patterns of more than 32 words", words.deep, _always),
     CaseClass("binding-position", "the first, the last or every binding matches", binding_sets.position, _always),
     CaseClass("duplicates", "equal patterns are bindings of their own", binding_sets.duplicates, _always),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from dfa_router.fuzz.generating.making import Maker, Sketch, Words
+from dfa_router.fuzz.generating.making import Maker, Sketch, Words, text
 
 __all__ = [
     "case",
@@ -159,11 +159,14 @@ def line_ends(make: Maker) -> Sketch:
 
 
 def long_words(make: Maker) -> Sketch:
-    """Words of 127 bytes and more, which differ in their last byte, or in length alone."""
-    room = (make.language.dialect.max_bytes or 1100) - 8
-    length = make.pick([size for size in (127, 128, 129, 200, 240, 255, 256, 512, 1024) if size <= room])
-    word = "a" * length
+    """Words of 127 bytes and more, which differ in their last byte, or in length alone; and keys as long as they may be."""
+    limit = make.language.dialect.max_bytes
+    room = (limit or 1100) - 8
     head = make.words(0, 1)
+    sizes = [size for size in (127, 128, 129, 200, 240, 255, 256, 512, 1024) if size <= room]
+    if limit is not None and limit <= 1100:
+        sizes.append(limit - len(text([*head, ""], make.language)))
+    word = "a" * make.pick(sizes)
     wild = [token for token in (make.language.one, make.language.tail) if token is not None]
     pattern = [*head, make.pick([word, word, *wild])]
     near = [word[:-1] + "b", word[:-1], word + "a", word[:127], word[:128], "b" + word[1:], word]
