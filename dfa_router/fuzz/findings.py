@@ -132,7 +132,7 @@ class Finding:
     found_as: Case | None = field(default=None, compare=False)
     """The case before it was shrunk."""
     flaky: bool = False
-    """Whether the accused does not answer this case in the same way every time."""
+    """Whether the accused does not answer this case in the same way every time, or, if not ``complete``, had no time to."""
     fresh: bool = True
     """Whether the case was seen to show it in a target that was started anew; False where that cannot be done."""
     complete: bool = True

@@ -43,7 +43,7 @@ class Shrunk:
 
     case: Case
     flaky: bool = False
-    """Whether the disagreement does not show every time."""
+    """Whether the disagreement does not show every time, or, if shrinking is not complete, had no time to show again."""
     complete: bool = True
     """Whether shrinking ended by itself; else a smaller case may exist."""
     fresh: bool = True
@@ -124,7 +124,10 @@ def _without_history(probe: Probe, disagreement: Disagreement, met: Met, known: 
 def _with_history(probe: Probe, disagreement: Disagreement, met: Met) -> Shrunk:
     """Shrink with a process that is started anew for each case."""
     probe.allow(_CALLS)
-    start = _isolated(probe, disagreement, met)
+    try:
+        start = _isolated(probe, disagreement, met)
+    except StoppedError:
+        return Shrunk(case=_as_met(disagreement, met), flaky=True, complete=False, fresh=probe.restarts)
     if start is None:
         return Shrunk(case=_as_met(disagreement, met), flaky=True, fresh=probe.restarts)
     best, complete = start, True
@@ -135,14 +138,14 @@ def _with_history(probe: Probe, disagreement: Disagreement, met: Met) -> Shrunk:
     flaky = not _repeats(probe, best)
     if flaky and best != start and _repeats(probe, start):  # cases that were tried before have spoilt the answers
         best, flaky, complete = start, False, False
-    return Shrunk(case=best, flaky=flaky, complete=complete, fresh=probe.restarts)
+    return Shrunk(case=best, flaky=flaky, complete=complete or flaky, fresh=probe.restarts)
 
 
 def _as_met(disagreement: Disagreement, met: Met) -> Case:
     """Return the case as far as it is known: of a failure, the first key that may have caused it."""
     keys = [number for number, step in enumerate(met.steps) if isinstance(step, str)]
-    suspects = [number for number in keys if met.steps[number] in disagreement.suspects[:1]]
-    number = disagreement.key if disagreement.key is not None else next(iter(suspects + keys), None)
+    likely = _suspected(disagreement, met) + (keys[-1:] if len(keys) < len(met.steps) else keys[:1])
+    number = disagreement.key if disagreement.key is not None else next(iter(likely), None)
     key = met.steps[number] if number is not None else ""
     changes = tuple(step for step in met.steps[: number or 0] if not isinstance(step, str))
     return Case(patterns=tuple(met.patterns), key=str(key), before=changes)
@@ -185,35 +188,57 @@ def _isolated(probe: Probe, disagreement: Disagreement, met: Met) -> Case | None
 
     Tried in turn, each with a target that is started anew: the key with its pattern alone, with all patterns, with what
     was asked and told before it, with the sets of its round before it, and with everything that the target was told.
+    Raises :class:`StoppedError`.
     """
     probe.anew = probe.restarts
     try:
         return next((case for case in _starts(disagreement, met) if probe.shows(case)), None)
-    except StoppedError:
-        return None
     finally:
         probe.anew = False
 
 
 def _starts(disagreement: Disagreement, met: Met) -> Iterator[Case]:
-    patterns, steps = tuple(met.patterns), tuple(met.steps)
-    keys = [number for number, step in enumerate(steps) if isinstance(step, str)]
+    keys = [number for number, step in enumerate(met.steps) if isinstance(step, str)]
     places = keys if disagreement.key is None else [disagreement.key]
     if not keys and disagreement.pattern is None:
-        yield Case(patterns=patterns, key="")
+        yield Case(patterns=tuple(met.patterns), key="")
+    if disagreement.kind is Kind.FAILS and len(keys) < len(met.steps):
+        # It may have failed at a change, which no key shows by itself: of these only the most suspect one is tried first.
+        first = _suspected(disagreement, met)[:1]
+        yield from _alone(disagreement, met, first)
+        yield from _behind(disagreement, met, keys)
+        yield from _alone(disagreement, met, [number for number in keys if number not in first])
+    else:
+        yield from _alone(disagreement, met, places)
+        yield from _behind(disagreement, met, places)
+
+
+def _suspected(disagreement: Disagreement, met: Met) -> list[int]:
+    """Return where the key that most likely caused a failure was asked."""
+    return [number for number, step in enumerate(met.steps) if step in disagreement.suspects[:1]]
+
+
+def _alone(disagreement: Disagreement, met: Met, places: Sequence[int]) -> Iterator[Case]:
+    """Yield cases of keys without what was asked before them."""
     for number in places:
-        table, gone = bound(patterns, steps[:number])
-        key = str(steps[number])
+        table, gone = bound(tuple(met.patterns), tuple(met.steps[:number]))
+        key = str(met.steps[number])
         if disagreement.pattern is not None and disagreement.pattern < len(table):
             yield Case(patterns=(table[disagreement.pattern],), key=key)
         live = tuple(pattern for place, pattern in enumerate(table) if place not in gone)
         if live or disagreement.kind in (Kind.REFUSES, Kind.FAILS):  # no patterns are none to miss, nor to name
             yield Case(patterns=live, key=key)
+
+
+def _behind(disagreement: Disagreement, met: Met, places: Sequence[int]) -> Iterator[Case]:
+    """Yield cases of the last key with what was asked and told before it."""
+    patterns, steps = tuple(met.patterns), tuple(met.steps)
     for number in places[-1:]:
         before, key = steps[:number], str(steps[number])
         if before:
             yield Case(patterns=patterns, key=key, before=before)
-        if len(keys) == len(steps) > 1 and number < len(steps) - 1 and disagreement.key is not None:
+        unchanged = all(isinstance(step, str) for step in steps)
+        if unchanged and len(steps) > 1 and number < len(steps) - 1 and disagreement.key is not None:
             # Later keys of the batch may matter too, so this key is asked after all others.
             yield Case(patterns=patterns, key=key, before=(*before, *steps[number + 1 :]))
         for earlier in (tuple(met.round), tuple(met.told)):

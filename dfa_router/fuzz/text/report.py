@@ -81,7 +81,9 @@ def _does(finding: Finding) -> str:
         does += " when threads ask at once"
     elif finding.case.stateful:
         does += " after what happened before"
-    return does + (", but not every time" if finding.flaky else "")
+    if finding.flaky:
+        does += ", but not every time" if finding.complete else ", and there was no time to see it again"
+    return does
 
 
 def explanation(finding: Finding) -> list[str]:
@@ -114,7 +116,12 @@ def explanation(finding: Finding) -> list[str]:
             else:
                 lines += _explained(finding, position, matches=position in right)
     if finding.flaky:
-        lines.append("The target does not answer this case alike every time: asked again, it may be right.")
+        if finding.complete:
+            lines.append("The target does not answer this case alike every time: asked again, it may be right.")
+        else:
+            lines.append(
+                "There was no time to see what it depends on: this is how it was met, and more --seconds may tell."
+            )
         if finding.number is not None:
             again = f"--seed {finding.seed} --round {finding.number}"
             lines.append(
@@ -122,7 +129,7 @@ def explanation(finding: Finding) -> list[str]:
             )
     if not finding.fresh:
         lines.append("It was asked in this process, which cannot be started anew: what was asked before may matter.")
-    if not finding.complete:
+    if not finding.complete and not finding.flaky:
         lines.append("Shrinking ran out of its time, as the target is slow: a smaller case may exist.")
     return lines
 
