@@ -11,9 +11,9 @@ the key's length: the number of ``#`` on a way. :func:`broker_cost` counts them,
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import product
 
 from compiler import CapacityError, Token, Wildcard
 from compiler.automata.nfa import OTHER
@@ -22,12 +22,12 @@ from compiler.automata.positions import States
 from dfa_router.analysis.questions import BUDGET, Question
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect
-from dfa_router.language.rules import key_space
 
 __all__ = ["BrokerCost", "Growth", "broker_cost", "growth"]
 
 _MOST_BYTES = 255
 """The longest routing key that AMQP 0-9-1 carries."""
+_LETTERS = b"xyzabcdefghijklmnopqrstuvwABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 _BLAMED = 5
 """The most bindings that are named."""
 
@@ -54,7 +54,7 @@ class BrokerCost:
     steps: int
     """Steps of the walk for it: nodes of the trie that are visited, each as often as a way leads there."""
     plain: str
-    """A key of as many words and bytes none of which is in a binding."""
+    """A key of as many words and bytes none of which is in a binding, as far as there are other words of as many bytes."""
     plain_steps: int
     """Steps of the walk for that."""
     binding: int | None
@@ -131,12 +131,11 @@ def broker_cost(bindings: Iterable[tuple[str, str]], *, most_bytes: int = _MOST_
     given = binding_set(bindings)
     question = Question([one.pattern for one in given], "amqp")
     trie = _trie(question.tokens)
-    (plain,) = islice(key_space(question.dialect).fresh(question.literals), 1)
     worst: tuple[int, list[bytes]] = (_steps(trie, ()), [])
     for words in dict.fromkeys(_suspects(question.tokens, most_bytes)):
         worst = max(worst, (_steps(trie, words), list(words)), key=lambda one: one[0])
     steps, key = worst
-    other = [(plain * len(word))[: len(word)] or b"" for word in key]
+    other = [_plain(len(word), question.literals) for word in key]
     alone = [_steps(_trie([tokens]), key) if Wildcard.MANY in tokens else 0 for tokens in question.tokens]
     return BrokerCost(
         key=b".".join(key).decode(),
@@ -146,6 +145,12 @@ def broker_cost(bindings: Iterable[tuple[str, str]], *, most_bytes: int = _MOST_
         binding=alone.index(max(alone)) if alone else None,
         versions="RabbitMQ before 4.3.5, which tries each way anew; 4.3.5 remembers them, and refuses bindings with over two '#'",
     )
+
+
+def _plain(length: int, literals: Collection[bytes]) -> bytes:
+    """Return a word of so many bytes that is no literal; if all are, as the empty one may be, one of them."""
+    words = map(bytes, product(_LETTERS, repeat=length))
+    return next((word for word in words if word not in literals), b"x" * length)
 
 
 def _suspects(patterns: Iterable[Sequence[Token]], most_bytes: int) -> Iterator[tuple[bytes, ...]]:

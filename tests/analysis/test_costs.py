@@ -48,6 +48,17 @@ def test_steps_are_those_of_a_walk() -> None:
         assert len(found.plain) == len(found.key)
 
 
+def test_a_plain_key_has_no_word_of_a_binding() -> None:
+    """Also where words are letters repeated, or take each letter of a length."""
+    letters = [chr(number) for number in range(ord("a"), ord("z") + 1)]
+    for literals in (["xx"], ["x", "yy"], ["xxx", "xxy", "x"], letters):
+        bindings = [(f"#.{word}.#.{word}.#", "q") for word in literals]
+        found = broker_cost(bindings, most_bytes=60)
+        assert not set(found.plain.split(".")) & set(literals)
+        assert list(map(len, found.plain.split("."))) == list(map(len, found.key.split(".")))
+        assert found.plain_steps < found.steps
+
+
 def test_states_are_those_of_the_complete_automaton() -> None:
     chance = random.Random(4)
     patterns = patterns_of("amqp", 3)
