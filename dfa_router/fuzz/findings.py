@@ -132,7 +132,8 @@ class Finding:
     found_as: Case | None = field(default=None, compare=False)
     """The case before it was shrunk."""
     flaky: bool = False
-    """Whether the accused does not answer this case in the same way every time, or, if not ``complete``, had no time to."""
+    """Whether the accused does not answer this case in the same way every time; or, if it is not ``complete``, whether there
+    was no time to see it again."""
     fresh: bool = True
     """Whether the case was seen to show it in a target that was started anew; False where that cannot be done."""
     complete: bool = True
