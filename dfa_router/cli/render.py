@@ -118,6 +118,10 @@ def render(
         if definitions is not None and listed is not None:
             check_bindings(definitions, listed, language)
             chosen += [pattern for pattern, _ in listed.bindings]
+        if not chosen and listed is not None:
+            raise PatternError(
+                f"{definitions}: exchange {exchange!r} of vhost {vhost or '/'!r} has no bindings to draw: choose another, or give --pattern"
+            )
         if not chosen:
             raise PatternError(
                 "there is nothing to draw: give --pattern, --patterns-from or --definitions and --exchange"
