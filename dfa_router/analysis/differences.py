@@ -15,6 +15,7 @@ from compiler import CapacityError
 from dfa_router.analysis.coverage import UnprovenError, cover
 from dfa_router.analysis.intersections import intersection
 from dfa_router.analysis.questions import BUDGET, Question
+from dfa_router.errors import ConversionError
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect, dialect_named
 
@@ -38,7 +39,7 @@ class Keys:
     """A set of keys."""
 
     patterns: tuple[Remainder, ...] | None
-    """Which together are exactly these keys; None where that would take too many patterns."""
+    """Which together are exactly these keys; None where that would take too many patterns, or a dialect of your own has none."""
     shortest: tuple[str, ...]
     """The shortest keys of it, as many as were asked for; fewer only if the others say the same again."""
 
@@ -114,14 +115,14 @@ def _keys(having: Sequence[str], lacking: Sequence[str], dialect: Dialect, most:
 
 
 def _remainder(question: Question, number: int, others: Iterable[int]) -> Remainder | None:
-    """Return a pattern without what the others match of it; None if that takes too many patterns."""
+    """Return a pattern without what the others match of it; None if that takes too many patterns, or the dialect has none."""
     pattern, side = question.patterns[number], question.side([number])
     taken: list[str] = []
     for other in others:
         if question.meeting(side, [other]) is not None:
             try:
                 taken += intersection(pattern, question.patterns[other], question.dialect, most=_WAYS)
-            except CapacityError:
+            except (CapacityError, ConversionError):
                 return None
             if len(taken) > _WAYS:
                 return None

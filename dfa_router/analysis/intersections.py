@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from compiler import CapacityError, Token, Wildcard
+from compiler.automata.covering import probes
 from compiler.automata.pattern import intersection as common_tokens
 from dfa_router.analysis.questions import checked_patterns, tokens_of
 from dfa_router.errors import ConversionError
 from dfa_router.language.convert import spelled
 from dfa_router.language.dialects import Dialect, dialect_named
+from dfa_router.language.rules import key_space
 
 __all__ = ["MOST", "intersection", "spelled_or_none"]
 
@@ -22,7 +24,8 @@ def intersection(first: str, second: str, dialect: str | Dialect = "amqp", *, mo
     ``a``), exponentially many if both have several ``#``. No pattern of the answer covers another. A group of a shared
     subscription is left out.
 
-    Raises :class:`PatternError` for a pattern that the dialect refuses, and :class:`CapacityError` for over ``most`` ways.
+    Raises :class:`PatternError` for a pattern that the dialect refuses, :class:`CapacityError` for over ``most`` ways, and
+    :class:`ConversionError` where a dialect of your own has no patterns for these keys.
 
     >>> intersection("#.a", "a.#"), intersection("t/global/#", "t/+/1/+", "mqtt"), intersection("a.*", "b.#")
     (('a', 'a.#.a'), ('t/global/1/+',), ())
@@ -43,10 +46,16 @@ def intersection(first: str, second: str, dialect: str | Dialect = "amqp", *, mo
 
 
 def spelled_or_none(meant: tuple[Token, ...], dialect: Dialect) -> tuple[str, ...]:
-    """Return the patterns of these tokens, none if no key of the dialect can match them."""
+    """Return the patterns of these tokens, none if no key of the dialect can match them.
+
+    Raises :class:`ConversionError` where keys can, and the dialect has no pattern for just these: one that has a wildcard for
+    one or more words and none for one has no pattern for the keys of ``*.b``.
+    """
     try:
         return spelled(meant, dialect)
-    except ConversionError:  # what both patterns could say, the dialect can say: there is no such key
+    except ConversionError:
+        if any(map(key_space(dialect).is_key, probes(meant))):
+            raise
         return ()
 
 

@@ -14,11 +14,12 @@ import pytest
 from compiler import CapacityError
 from compiler.automata import keyspace
 from dfa_router.analysis.coverage import cover, unreachable
+from dfa_router.analysis.differences import difference
 from dfa_router.analysis.intersections import intersection
 from dfa_router.analysis.questions import Question
 from dfa_router.analysis.relations import RelationKind, relation
-from dfa_router.errors import OptionError, PatternError
-from dfa_router.language.dialects import DIALECTS
+from dfa_router.errors import ConversionError, OptionError, PatternError
+from dfa_router.language.dialects import DIALECTS, Dialect
 from tests.analysis.oracle import WORDS, keys_of, matched, patterns_of, table_of, word_count
 from tests.mutants import mutant
 from tests.strides import strides
@@ -104,6 +105,19 @@ def test_intersections_are_exact(name: str, stride: int) -> None:
         rows = [known[pattern] for pattern in found]
         union = np.logical_or.reduce(rows) if rows else np.zeros(len(keys), bool)
         assert np.array_equal(union, known[one] & known[other]), (one, other, found)
+
+
+def test_shared_keys_that_a_dialect_has_no_pattern_for_are_not_left_out() -> None:
+    """``#.a`` and ``>.>`` meet in ``*.a`` and in longer keys; without a ``*`` only the latter were told, as if they were all."""
+    team = Dialect(name="team", many=b"#", some=b">")
+    assert all(matched([one], key, team) for one in ("#.a", ">.>") for key in ("x.a", "x.y.a"))
+    with pytest.raises(ConversionError, match="no wildcard for one word"):
+        intersection("#.a", ">.>", team)
+    lost = difference([("#.a", "q")], [(">.>", "q")], team)["q"].lost
+    assert lost is not None
+    assert lost.patterns is None, "it takes patterns that there are not"
+    assert lost.shortest[0] == "a"
+    assert intersection("a.b", "a.>", team) == ("a.b",)
 
 
 def test_vectors_of_other_projects(shared: Path) -> None:
