@@ -80,18 +80,18 @@ def manners_of(target: Target, scope: Scope | None = None, *, insists: bool | No
     language = language_of(target.dialect)
     scope = Scope() if scope is None else scope
     patterns = keys = bool(insists)
-    trouble = ""
+    trouble, stated = "", False
     try:
-        scope = scope.within(
-            _stated(target, language)
-        )  # first, so that nothing outside of it is asked to find out the rest
+        # First, so that nothing outside of it is asked to find out the rest.
+        scope = scope.within(_stated(target, language))
+        stated = True
         if insists is None:
             patterns, keys = _checks(target, language, scope)
         if language.dialect.shared is not None and scope.shared is None:
             scope = scope.within(Scope(shared=_knows_shared(target, language, scope)))
     except TargetFailure as failure:
         patterns = keys = bool(insists)
-        trouble = failure.reason
+        trouble = failure.reason if stated else ""  # at a plain set it fails in the first round as well, which tells it
         scope = scope.within(Scope(shared=False if language.dialect.shared is not None else None))
     changing = scope.changes and getattr(target, "changing", False)
     return Manners(patterns=patterns, keys=keys, trouble=trouble, scope=scope, changing=changing)

@@ -11,7 +11,7 @@ from dfa_router.fuzz.judging.judge import Judge
 from dfa_router.fuzz.shrinking.shrink import shrink
 from dfa_router.fuzz.text.report import finding_text
 from dfa_router.language.dialects import AMQP
-from dfa_router.target import Bind
+from dfa_router.target import Bind, Step
 
 CHANGING = """\
 if "patterns" in question:
@@ -42,7 +42,8 @@ def test_a_failure_at_a_change_is_shrunk_in_few_starts(program, tmp_path: Path) 
 
 
 def test_a_case_that_there_was_no_time_to_see_again_is_not_said_to_come_and_go(program) -> None:  # type: ignore[no-untyped-def]
-    target, steps = program(CHANGING), ["a", Bind("#"), "b"]
+    target = program(CHANGING)
+    steps: list[Step] = ["a", Bind("#"), "b"]
     met = Disagreement(kind=Kind.FAILS, about="died")
     shrunk = shrink(target, Judge(language_of(AMQP)), met, ["x"], steps, seconds=-1)
     assert (shrunk.flaky, shrunk.complete) == (True, False)

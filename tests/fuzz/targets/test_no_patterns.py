@@ -9,7 +9,7 @@ import pytest
 from dfa_router.fuzz import run
 from dfa_router.fuzz.findings import Case, Kind
 from dfa_router.fuzz.targets import open_target
-from dfa_router.fuzz.text.report import finding_text
+from dfa_router.fuzz.text.report import finding_text, summary_text
 from dfa_router.language.dialects import AMQP
 from dfa_router.target import Target
 
@@ -72,3 +72,9 @@ def test_a_class_that_takes_no_empty_list_is_imported_and_keeps_its_scope(
     assert campaign.manners.scope.empty_words is False
     assert campaign.manners.trouble == ""
     assert [(found.kind, found.case) for found in campaign.findings] == [(kind, Case(patterns=(), key="a"))]
+
+
+def test_what_fails_at_any_set_is_not_said_to_fail_at_something_invalid(program) -> None:  # type: ignore[no-untyped-def]
+    campaign = run(program("os._exit(3)"), AMQP, rounds=5, seed=3)
+    assert [found.kind for found in campaign.findings] == [Kind.FAILS]
+    assert "something invalid" not in summary_text(campaign)
