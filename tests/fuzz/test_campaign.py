@@ -10,7 +10,7 @@ import pytest
 
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import EnvironmentLacksError, OptionError
-from dfa_router.fuzz import DisagreementError, Kind, Plan, Size, Tally, assert_agrees, run, work
+from dfa_router.fuzz import DisagreementError, Kind, Plan, Scope, Size, Tally, assert_agrees, run, work
 from dfa_router.fuzz.check import CallableTarget
 from dfa_router.fuzz.findings import Case
 from dfa_router.fuzz.generating.language import language_of
@@ -404,7 +404,8 @@ def test_a_target_with_fewer_answers_than_keys_is_nonsense() -> None:
 def test_the_report_of_every_planted_fault_reads_well() -> None:
     for fault in PLANTED[::3]:
         dialect = dialect_named(fault.dialect)
-        campaign = run(CallableTarget(fault.match, dialect), dialect, rounds=500)
+        scope = Scope(shared=True if dialect.shared else None)  # those that know $share not are not asked it otherwise
+        campaign = run(CallableTarget(fault.match, dialect), dialect, rounds=500, scope=scope)
         [finding] = campaign.findings
         text = finding_text(finding)
         assert "the target says it does" in text
