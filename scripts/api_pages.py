@@ -144,22 +144,26 @@ def links() -> dict[str, str]:
     return found
 
 
-def reference(target: str, package: str) -> str:
-    """Return a cross-reference of a docstring as a link, or as code where it leads to no page."""
+def reference(role: str, target: str, package: str, within: str) -> str:
+    """Return a cross-reference of a docstring as a link, or as code where it leads to no page.
+
+    ``within`` is the class that mentions it, or empty: a method that is named there alone is its own, whatever else has that name.
+    """
     target = target.lstrip("~")
     owner = target.rpartition(".")[0]  # of a field, which has no heading of its own
-    places = (f"{package}.{target}", target, f"{package}.{owner}", owner)
+    own = [f"{package}.{within}.{target}"] if within and role in {"meth", "attr"} else []
+    places = (*own, f"{package}.{target}", target, f"{package}.{owner}", owner)
     link = next((links()[place] for place in places if place in links()), None)
     shown = re.sub(r"^(dfa_router|viz|compiler)(\.\w+)*\.(?=[A-Z])", "", target)
     return f"[`{shown}`]({link})" if link and "#" in link else f"`{shown}`"
 
 
-def inline(text: str, package: str) -> str:
+def inline(text: str, package: str, within: str = "") -> str:
     """Turn cross-references into links; literals in double backticks are Markdown as they are."""
-    return re.sub(r":[a-z]+:`([^`]+)`", lambda match: reference(match[1], package), text)
+    return re.sub(r":([a-z]+):`([^`]+)`", lambda match: reference(match[1], match[2], package, within), text)
 
 
-def markdown(doc: str, package: str) -> str:
+def markdown(doc: str, package: str, within: str = "") -> str:
     """Return a docstring as Markdown: doctests and literal blocks are fenced, Google's sections are lists."""
     parts = []
     literal = False
@@ -175,20 +179,20 @@ def markdown(doc: str, package: str) -> str:
                 parts.append(f"```text\n{fenced}\n```")
             continue
         elif lines and lines[0] in {"Args:", "Raises:", "Returns:", "Yields:"}:
-            parts.append(section(lines, package))
+            parts.append(section(lines, package, within))
         elif block.strip() != "::":
-            parts.append(inline(re.sub(r"::$", ":", block), package))
+            parts.append(inline(re.sub(r"::$", ":", block), package, within))
         literal = block.rstrip().endswith("::")
     return "\n\n".join(parts)
 
 
-def section(lines: list[str], package: str) -> str:
+def section(lines: list[str], package: str, within: str) -> str:
     """Return a section of Google's style, such as ``Args:``, as a list."""
     body = inspect.cleandoc("\n" + "\n".join(lines[1:]))
     entries = []
     for entry in re.split(r"\n(?=\S)", body):
         text = " ".join(entry.split())
-        entries.append("- " + inline(re.sub(r"^(\w+): ", r"`\1`: ", text), package))
+        entries.append("- " + inline(re.sub(r"^(\w+): ", r"`\1`: ", text), package, within))
     return f"{lines[0][:-1]}:\n\n" + "\n".join(entries)
 
 
@@ -267,12 +271,12 @@ def class_parts(name: str, found: Found, package: str) -> Iterator[str]:
     bases = ", ".join(ast.unparse(base) for base in node.bases)
     line = f"class {name}({bases})" if bases else f"class {name}"
     yield f"```python\n{line}\n```" if made is None else signature(line, made, bound=True).replace(" -> None", "")
-    yield markdown(found.doc, package)
+    yield markdown(found.doc, package, name)
     fields = []
     for field, doc in inside:
         called = assigned(field)
         if called is not None and not called.startswith("_"):
-            text = inline(" ".join(doc.split()), package)
+            text = inline(" ".join(doc.split()), package, name)
             fields.append(f"- `{field_text(field)}`" + (f": {text}" if text else ""))
     if fields:
         yield "Fields:\n\n" + "\n".join(fields)
@@ -283,7 +287,7 @@ def class_parts(name: str, found: Found, package: str) -> Iterator[str]:
             yield f"```python\n{method.name}: {ast.unparse(method.returns) if method.returns else 'Any'}\n```"
         else:
             yield signature(method.name, method, bound="staticmethod" not in kinds)
-        yield markdown(doc, package)
+        yield markdown(doc, package, name)
 
 
 def entry(name: str, package: str) -> Iterator[str]:

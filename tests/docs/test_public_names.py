@@ -108,3 +108,12 @@ def test_every_fragment_is_a_heading(page: Path) -> None:
         name, _, fragment = target.partition("#")
         headings = re.findall(r"^#+ (.+)$", (API / (name or page.name)).read_text("utf-8"), re.MULTILINE)
         assert fragment in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}, target
+
+
+def test_a_method_that_a_class_mentions_is_its_own() -> None:
+    """``save`` in a docstring of Router is Router's, though viz has a function of that name."""
+    page = (API / "dfa_router.md").read_text("utf-8")
+    sections = dict(re.findall(r"^### (\w+\.\w+)\n(.*?)(?=^##)", page, re.MULTILINE | re.DOTALL))
+    assert "[`save`](dfa_router.md#routersave) writes them" in sections["Router.seal"]
+    assert "see [`compile`](dfa_router.md#topologycompile)" in sections["Topology.route"]
+    assert "for [`load`](dfa_router.md#load)" in sections["Router.save"]  # a function, and no method
