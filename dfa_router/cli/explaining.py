@@ -59,9 +59,14 @@ class _Question:
     def is_definitions(self) -> bool:
         return self.file.lower().endswith(".json")
 
+    @property
+    def told(self) -> bool:
+        """Whether anything is told that a message has beside its key."""
+        return any(given not in (None, ()) for given in (self.user, self.headers, self.cc, self.bcc, self.broker))
+
     def bindings(self, followed_by: str) -> tuple[BindingFile, str]:
         """Return the bindings of a list or of one exchange, and their dialect; a message is followed by other options."""
-        if any(given not in (None, ()) for given in (self.user, self.headers, self.cc, self.bcc, self.broker)):
+        if self.told:
             raise OptionError(
                 "--user, --broker, --headers, --cc and --bcc are of a message that is followed through a definitions file (.json): "
                 f"they need {followed_by}, too"
@@ -190,8 +195,8 @@ def why_not(
     hop by hop from --exchange, and what keeps it from the queue is told of each exchange on the way; --headers, --cc, --bcc,
     --user and --broker are of such a message.
 
-    Exit codes: 0 the destination does not get the key, 1 it does (then explain tells more), 2 wrong usage or input, 3 --user
-    without the extra 'permissions'.
+    Exit codes: 0 the destination, or without --queue a binding, does not get the key, 1 it does (then explain tells more), or all
+    bindings do, 2 wrong usage or input, 3 --user without the extra 'permissions'.
 
     \b
     Example:
@@ -235,14 +240,22 @@ def _barred(question: _Question, queue: str, most: int, as_json: bool) -> bool:
 
 
 def _missing(question: _Question, queue: str | None, most: int, as_json: bool) -> bool:
-    """Tell which bindings of one list do not match; return whether one of the queue's does."""
-    bindings, language = question.bindings("--exchange and --queue")
+    """Tell which bindings of one list do not match; return whether one of the queue's does, or without a queue all do."""
     file, key = question.file, question.key
+    try:
+        bindings, language = question.bindings("--exchange and --queue")
+    except OptionError as error:
+        if question.exchange is None or not question.is_definitions or question.told:
+            raise
+        raise OptionError(
+            f"{error}; or say which --queue, and the message is followed to it through exchanges of all types"
+        ) from None
     chosen = of_destination(file, bindings, queue)
     part = BindingFile([bindings.bindings[i] for i in chosen], [bindings.places[i] for i in chosen], bindings.dialect)
     check_bindings(file, part, dialect_named(language))
     matching = explanation_of(part.bindings, key, language)
     found = misses_of(part.bindings, key, language, most=most)
+    gets = bool(matching.matches) and (queue is not None or not found)
     if as_json:
         told = [
             {**asdict(miss), "binding": chosen[miss.binding], "pattern": part.bindings[miss.binding][0]}
@@ -251,11 +264,11 @@ def _missing(question: _Question, queue: str | None, most: int, as_json: bool) -
         shown = {"matches": len(matching.matches), "queues": None, "misses": told}
         click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
     else:
-        if matching.matches and queue is not None:
+        if gets:
             _explained(file, part, matching)
         for line in _missed(file, part, key, found):
             write_line(line)
-    return bool(matching.matches) and queue is not None
+    return gets
 
 
 def _missed(file: str, part: BindingFile, key: str, found: Sequence[Miss]) -> list[str]:

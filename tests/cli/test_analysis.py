@@ -190,6 +190,31 @@ def test_explain_and_why_not(capsys: pytest.CaptureFixture[str], listed: Path) -
     assert [one["binding"] for one in found["misses"]] == [1, 2]
 
 
+def test_why_not_says_that_every_binding_matches(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Without a queue there is then no binding to tell about, and silence would say that nothing matches."""
+    file = tmp_path / "list.txt"
+    file.write_text("a.#\tq\n#\tr\n")
+    assert asked(capsys, "why-not", str(file), "a.b")[:2] == (
+        1,
+        f"q: 'a.#' ({file}:1): a took a, # took b\nr: '#' ({file}:2): # took a.b\n",
+    )
+    assert asked(capsys, "why-not", str(file), "a.b", "--json")[0] == 1
+    code, out, _ = asked(capsys, "why-not", str(file), "b")
+    assert (code, out.splitlines()[0].partition(" does not match ")[0]) == (0, f"q: 'a.#' ({file}:1)")
+
+
+def test_why_not_proposes_a_queue_where_bindings_are_no_patterns(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "defs.json"
+    binding = {"source": "f", "vhost": "/", "destination": "q", "destination_type": "queue", "routing_key": ""}
+    document = {"exchanges": [{"name": "f", "vhost": "/", "type": "fanout"}], "bindings": [binding]}
+    file.write_text(json.dumps({"vhosts": [{"name": "/"}], "queues": [{"name": "q", "vhost": "/"}], **document}))
+    code, out, err = asked(capsys, "why-not", str(file), "k", "--exchange", "f")
+    assert (code, out, "or say which --queue" in " ".join(err.split())) == (2, "", True)
+    assert asked(capsys, "why-not", str(file), "k", "--exchange", "f", "--queue", "q")[0] == 1
+
+
 ORDER = "\x1b]0;owned\x07"
 """What sets a terminal's title."""
 
