@@ -20,7 +20,7 @@ from dfa_router.errors import MessagesError
 from dfa_router.logs.partitions import OtherWayError, UnreadableError
 from dfa_router.logs.planning import Plan, planned
 from dfa_router.logs.routing import MOST_ROWS, gathered
-from dfa_router.logs.stores import STORE_ERRORS, is_pattern, is_remote, place_of
+from dfa_router.logs.stores import STORE_ERRORS, is_pattern, is_remote, local_name, place_of
 from dfa_router.logs.table_planning import planned_table
 from dfa_router.logs.text_planning import text_parts, text_plan
 from dfa_router.logs.text_reading import SeeText
@@ -43,6 +43,7 @@ def plan_log(messages: str, kind: str, *, report: Report | None = None) -> Plan:
     Raises :class:`MessagesError` for a log that is not there, is refused, or that Spark alone reads; the text says what to do.
     """
     cores = os.cpu_count() or 1
+    messages = local_name(messages)
     try:
         place = place_of(messages)
         if place is None:

@@ -25,7 +25,7 @@ from dfa_router.logs.blocks import Mark
 from dfa_router.logs.marks import UNREADABLE
 from dfa_router.logs.partitions import OtherWayError
 from dfa_router.logs.parts import TextPiece
-from dfa_router.logs.stores import Place, is_pattern, place_of
+from dfa_router.logs.stores import Place, is_pattern, local_name, place_of
 from dfa_router.logs.text_planning import text_parts
 from dfa_router.logs.trace_reading import trace_tables
 from dfa_router.logs.trace_records import TRACE
@@ -78,7 +78,7 @@ def _options(given: Mapping[str, str], schema: StructType) -> _Options:
     path = given.get("path")
     if path is None:
         raise MessagesError("rabbitmq-trace: give the file or folder of the trace with load(path)")
-    place = place_of(path.removeprefix("file://") if path.startswith("file:///") else path)
+    place = place_of(local_name(path))
     if place is None:
         raise MessagesError(
             f"{path}: is in a store that Arrow does not reach; copy the trace to a folder, or to one that it reaches"

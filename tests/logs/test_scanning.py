@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -104,3 +105,18 @@ def test_a_table_that_is_refused_and_a_folder_of_nothing(tmp_path: Path) -> None
         plan_log(str(tmp_path), "parquet")
     with pytest.raises(MessagesError, match="a store that Spark reaches"):
         plan_log("hdfs2://host/log", "jsonl")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("name", ["log", "log [1] é%20"])
+def test_a_log_of_this_machine_may_be_named_by_its_uri(tmp_path: Path, kind: str, name: str) -> None:
+    """As for Spark, which takes what it reads by such names, with nothing in them encoded."""
+    path = tmp_path / f"{name}.{kind}"
+    table = pa.table({"exchange": ["x"], "routing_key": ["a"]})
+    pq.write_table(table, path) if kind == "parquet" else csv.write_csv(table, path)
+    plan = plan_log(f"file://{path}", kind)
+    assert [rows for found in scanned(plan, lambda tables: [table.num_rows for table in tables]) for rows in found] == [
+        1
+    ]
+    with pytest.raises(MessagesError, match="none: cannot be read as csv"):
+        plan_log(f"file://{tmp_path}/none", "csv")
