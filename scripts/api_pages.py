@@ -7,8 +7,10 @@ The pages are made of the sources alone: nothing is imported, so that neither th
 that is missing changes a page. A name is followed through ``from ... import`` to the module that defines it. Signatures
 are shown as they are written there, fields with the docstring below them.
 
-What this leaves out: inherited methods (a class names its bases), private names, and what is computed when a module is
-imported. Rejected: a documentation site built by Sphinx or MkDocs. Its pages are not readable in the repository, and a
+A class has what it inherits from a base that has no entry of its own.
+
+What this leaves out: what a class inherits from bases that have entries (it names them), private names, and what is computed
+when a module is imported. Rejected: a documentation site built by Sphinx or MkDocs. Its pages are not readable in the repository, and a
 change of the interface would not show in a diff.
 """
 
@@ -40,6 +42,7 @@ PACKAGES = (
     "viz",
     "compiler",
 )
+OURS = ("dfa_router", "viz", "compiler")
 WIDEST = 100
 """Characters of the longest signature that stands on one line."""
 
@@ -136,7 +139,7 @@ def links() -> dict[str, str]:
             where = find(package, name)
             headings = [name]
             if isinstance(where.node, ast.ClassDef):
-                headings += [f"{name}.{method.name}" for method, _ in methods(where.node)]
+                headings += [f"{name}.{method.name}" for method, _ in methods(members(where))]
             for heading in headings:
                 # A bare name that several packages export means that of the page which mentions it, else the first one's.
                 for path in (f"{where.module}.{heading}", f"{package}.{heading}", heading):
@@ -243,9 +246,40 @@ def signature(name: str, node: ast.FunctionDef, *, bound: bool) -> str:
     return f"```python\n{line}\n```"
 
 
-def methods(node: ast.ClassDef) -> Iterator[tuple[ast.FunctionDef, str]]:
-    """Yield the public methods and properties of a class with their docstrings."""
-    for method, doc in statements(node.body):
+@cache
+def with_entries() -> frozenset[tuple[str, str]]:
+    """Return the names that have entries, and the modules that define them."""
+    return frozenset((find(package, name).module, name) for package in PACKAGES for name in public_names(package))
+
+
+def members(found: Found) -> list[tuple[ast.stmt, str]]:
+    """Return the statements of a class with their docstrings, behind those of its bases of ours that have no entry."""
+    assert isinstance(found.node, ast.ClassDef)
+    own = list(statements(found.node.body))
+    again = {called(node) for node, _ in own}
+    imported = {
+        alias.asname or alias.name: inner.module or ""
+        for inner in ast.walk(tree_of(found.module))
+        if isinstance(inner, ast.ImportFrom)
+        for alias in inner.names
+    }
+    inherited = []
+    for base in map(ast.unparse, found.node.bases):
+        if imported.get(base, "").split(".")[0] in OURS:
+            where = find(found.module, base)
+            if (where.module, base) not in with_entries():
+                inherited += [(node, doc) for node, doc in members(where) if called(node) not in again]
+    return inherited + own
+
+
+def called(node: ast.stmt) -> str | None:
+    """Return the name of a method or field."""
+    return node.name if isinstance(node, ast.FunctionDef) else assigned(node)
+
+
+def methods(inside: list[tuple[ast.stmt, str]]) -> Iterator[tuple[ast.FunctionDef, str]]:
+    """Yield the public methods and properties among the members of a class with their docstrings."""
+    for method, doc in inside:
         if isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
             yield method, doc
 
@@ -266,7 +300,7 @@ def class_parts(name: str, found: Found, package: str) -> Iterator[str]:
     """Yield the parts of a class: its bases, docstring, fields and methods."""
     node = found.node
     assert isinstance(node, ast.ClassDef)
-    inside = list(statements(node.body))
+    inside = members(found)
     made = next((one for one, _ in inside if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
     bases = ", ".join(ast.unparse(base) for base in node.bases)
     line = f"class {name}({bases})" if bases else f"class {name}"
@@ -280,7 +314,7 @@ def class_parts(name: str, found: Found, package: str) -> Iterator[str]:
             fields.append(f"- `{field_text(field)}`" + (f": {text}" if text else ""))
     if fields:
         yield "Fields:\n\n" + "\n".join(fields)
-    for method, doc in methods(node):
+    for method, doc in methods(inside):
         kinds = decorators(method)
         yield f"### {name}.{method.name}"
         if kinds & {"property", "once"}:

@@ -52,7 +52,7 @@ class Topology(Declarations):
         """Return a router for this topology; ``cache_bytes`` is shared among its exchanges.
 
         ``broker`` is the version of RabbitMQ whose rules are to hold where versions differ, such as ``"3.10"``; without it, that
-        of :attr:`Declarations.broker`.
+        of :attr:`broker`.
 
         Raises :class:`OptionError` for an unknown engine, a bound that is no number of bytes, or what is no version.
         """

@@ -117,3 +117,13 @@ def test_a_method_that_a_class_mentions_is_its_own() -> None:
     assert "[`save`](dfa_router.md#routersave) writes them" in sections["Router.seal"]
     assert "see [`compile`](dfa_router.md#topologycompile)" in sections["Topology.route"]
     assert "for [`load`](dfa_router.md#load)" in sections["Router.save"]  # a function, and no method
+
+
+def test_what_a_class_inherits_from_a_base_without_an_entry_is_in_its_own() -> None:
+    """What a topology holds stands in such a base: whoever reads of ``Topology.limits`` or ``warnings`` finds them here."""
+    page = (API / "dfa_router.rabbitmq.md").read_text("utf-8")
+    entry = page.partition("\n## Topology\n")[2].partition("\n## ")[0]
+    assert {"exchanges", "queues", "bindings", "warnings", "broker"} <= set(
+        re.findall(r"^- `(\w+): ", entry, re.MULTILINE)
+    )
+    assert {"limits", "exchange", "route"} <= set(re.findall(r"^### Topology\.(\w+)$", entry, re.MULTILINE))
