@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from dfa_router.errors import InputError, OptionError
+from dfa_router.errors import InputError, OptionError, PatternError
 from dfa_router.language.dialects import MQTT
 from dfa_router.permissions.emqx import Client
 from dfa_router.permissions.files import (
@@ -18,8 +19,7 @@ from dfa_router.permissions.files import (
 )
 from dfa_router.permissions.nats import may_publish, may_receive, may_subscribe
 from dfa_router.permissions.rabbitmq import TopicPermission, refusal
-from dfa_router.rabbitmq import Topology, load_definitions
-from dfa_router.rabbitmq.declared import Exchange
+from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, load_definitions, topology_of
 from dfa_router.rabbitmq.names import near
 from dfa_router.reference.naive import matches
 
@@ -81,8 +81,25 @@ def _of_rabbitmq(
         found[f"may publish {key} to {where}"] = refused is None and not one.internal
         if binding is not None:
             refused = refusal(names, topics, user, one, binding, operation="read", client_id=client_id)
-            found[f"may bind {binding} to {where}"] = refused is None and one.name != ""
+            found[f"may bind {binding} to {where}"] = accepted = refused is None and one.name != ""
+            gets = _gets(one, binding, key, topology.broker)
+            if gets is not None:
+                found[f"gets {key} by it from {where}"] = accepted and gets
     return found
+
+
+def _gets(exchange: Exchange, binding: str, key: str, broker: str) -> bool | None:
+    """Tell whether a queue that is bound so gets a key, or None where that hangs on more than the two."""
+    # Of a headers exchange the arguments decide, which nobody has told: with one, it asks for headers that are not known.
+    unknown = {"unknown": True}
+    bound = Binding(vhost=exchange.vhost, source=exchange.name, destination="q", routing_key=binding, arguments=unknown)
+    queue, open_one = Queue(vhost=exchange.vhost, name="q"), replace(exchange, internal=False)
+    alone = topology_of(exchanges=[open_one], queues=[queue], bindings=[bound], broker=broker)
+    try:
+        route = alone.route(exchange.name, key, exchange.vhost)
+    except PatternError:  # no broker takes a binding of over 255 bytes
+        return False
+    return None if route.not_simulated or route.one_of else route.routed
 
 
 def _asked(

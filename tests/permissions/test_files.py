@@ -37,7 +37,9 @@ def test_definitions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     file.write_text(json.dumps({**declared, "topic_permissions": entries[:1]}))
     asked = ["permissions", str(file), "--user", "ann", "--key", "secret.x.public", "--binding", "#.public"]
     assert run(asked) == 1
-    assert capsys.readouterr().out == "may publish secret.x.public to events: no\nmay bind #.public to events: yes\n"
+    assert capsys.readouterr().out == (
+        "may publish secret.x.public to events: no\nmay bind #.public to events: yes\ngets secret.x.public by it from events: yes\n"
+    )
 
 
 @needs_greenery
@@ -70,7 +72,10 @@ def test_each_vhost_has_rules_of_its_own(capsys: pytest.CaptureFixture[str], tmp
         (["--exchange", "", "--vhost", "/"], "may publish a to the default exchange: yes\n", 0),
         (
             ["--exchange", "", "--vhost", "/", "--binding", "a"],
-            "may publish a to the default exchange: yes\nmay bind a to the default exchange: no\n",
+            (
+                "may publish a to the default exchange: yes\nmay bind a to the default exchange: no\n"
+                "gets a by it from the default exchange: no\n"
+            ),
             1,
         ),
         (["--exchange", "amq.rabbitmq.trace", "--vhost", "/"], "may publish a to amq.rabbitmq.trace: no\n", 1),
@@ -94,9 +99,40 @@ def test_permissions_for_names_are_asked_too(capsys: pytest.CaptureFixture[str],
     file.write_text(json.dumps(document))
     asked = ["permissions", str(file), "--user", "ann", "--key", "a", "--binding", "#"]
     assert run(asked) == 1
-    assert capsys.readouterr().out == "may publish a to events: no\nmay bind # to events: yes\n"
+    told = "may publish a to events: no\nmay bind # to events: yes\ngets a by it from events: yes\n"
+    assert capsys.readouterr().out == told
     assert run([*asked, "--exchange", "x"]) == 1
-    assert capsys.readouterr().out == "may publish a to x: no\nmay bind # to x: no\n"
+    assert capsys.readouterr().out == "may publish a to x: no\nmay bind # to x: no\ngets a by it from x: no\n"
+
+
+@needs_greenery
+@pytest.mark.parametrize(
+    ("declared", "binding", "gets"),
+    [
+        ({"type": "topic"}, "a.#", "yes"),
+        ({"type": "topic", "internal": True}, "a.*", "no"),
+        ({"type": "direct"}, "a.#", "no"),
+        ({"type": "direct"}, "a", "yes"),
+        ({"type": "fanout"}, "b", "yes"),
+        ({"type": "topic"}, "a" * 256, "no"),
+        ({"type": "x-delayed-message", "arguments": {"x-delayed-type": "topic"}}, "#", "yes"),
+        ({"type": "headers"}, "a", None),
+        ({"type": "x-unheard-of"}, "a", None),
+    ],
+    ids=str,
+)
+def test_whether_a_binding_gets_the_key_is_told_by_the_type_of_its_exchange(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, declared: dict[str, object], binding: str, gets: str | None
+) -> None:
+    file = tmp_path / "defs.json"
+    file.write_text(json.dumps({"exchanges": [{**EVENTS, **declared}], "permissions": [ALL_NAMES]}))
+    asked = ["permissions", str(file), "--user", "ann", "--exchange", "events", "--key", "a", "--binding", binding]
+    run(asked)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == [
+        f"may bind {binding} to events: yes",
+        *([f"gets a by it from events: {gets}"] if gets is not None else []),
+    ]
 
 
 @pytest.mark.parametrize(
