@@ -38,7 +38,8 @@ def rules_of(broker: str) -> BrokerRules:
     >>> rules_of("3.10.8").strict_values, rules_of("4.3").strict_values
     (False, True)
     """
-    found = re.match(r"([0-9]+)\.([0-9]+)(?![0-9])", broker)
+    # Whoever leaves the quotes out has written a number, and 3.10 is 3.1.
+    found = re.match(r"([0-9]+)\.([0-9]+)(?![0-9])", broker) if isinstance(broker, str) else None
     if found is None:
         raise OptionError(f"broker is {broker!r}: expected a version of RabbitMQ, such as '3.10' or '{NEWEST}'")
     version = int(found[1]), int(found[2])

@@ -6,6 +6,7 @@ import pickle
 import random
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -352,3 +353,12 @@ def test_a_binding_to_the_default_exchange_leads_nowhere_and_is_told(kind: str) 
     (warning,) = topology.warnings
     assert (warning.kind, warning.name, warning.place) == ("default-exchange-binding", "x", "bindings[0]")
     assert "remove it" in warning.advice
+
+
+@pytest.mark.parametrize("broker", [3.10, 4, None, (3, 10), b"3.10"], ids=repr)
+def test_a_version_that_is_no_text_is_refused_with_what_is_expected(broker: Any) -> None:
+    with pytest.raises(dr.OptionError, match=r"expected a version of RabbitMQ, such as '3\.10'"):
+        topology_of(broker=broker)
+    if broker is not None:  # of Topology.compile, that is the topology's own
+        with pytest.raises(dr.OptionError, match=r"expected a version of RabbitMQ, such as '3\.10'"):
+            topology_of().compile(broker=broker)
