@@ -33,8 +33,8 @@ __all__ = ["run"]
 def benchmarks(context: click.Context, *, quiet: bool, verbose: bool, debug: bool) -> None:
     """Measure the engines beside what they are compared with, or verify them for longer than tests can.
 
-    Each command writes a page of tables that names the machine and the command; all but ablations, soak and accusations
-    write their figures as CSV, too. Exit codes are those of dfa-router.
+    Each command writes a page of tables that names the machine and the command; all but ablations, soak,
+    topologies and accusations write their figures as CSV, too. Exit codes are those of dfa-router.
     """
     begin(context, quiet=quiet, verbose=verbose, debug=debug)
 

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from click import Context, Group
+from click import Context, Group, Option
 
 from benchmarks.__main__ import benchmarks
 from benchmarks.ablations import ABLATIONS
@@ -79,3 +79,16 @@ def test_the_readme_names_every_command() -> None:
     assert isinstance(benchmarks, Group)
     text = (ROOM / "README.md").read_text("utf-8")
     assert [name for name in benchmarks.commands if f"`{name}`" not in text] == []
+
+
+def test_the_help_names_the_commands_that_write_no_figures() -> None:
+    written = {
+        name: option.help or ""
+        for name, command in benchmarks.commands.items()
+        for option in command.params
+        if isinstance(option, Option) and option.name == "out"
+    }
+    without = {name for name, files in written.items() if ".csv" not in files}
+    told = re.search(r"all but (.+?) write", " ".join((benchmarks.help or "").split()))
+    assert told is not None
+    assert set(re.findall(r"\w+", told[1])) - {"and"} == without != set()
