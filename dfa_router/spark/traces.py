@@ -18,8 +18,12 @@ def register_trace_source(session: SparkSession) -> str:
     ``spark.read.format("rabbitmq-trace").load(path)`` reads what RabbitMQ's tracing plugin wrote, in JSON or as text: a file, a
     folder or a pattern. ``readStream`` follows the files as they grow; in the text form the last record of a file waits for the
     next one. With ``option("published", True)`` what queues delivered is left out. A record that could not be read is a row whose
-    columns are null but for ``unreadable_line`` and ``read_problem``. The columns are those of :data:`dfa_router.logs.trace_records.TRACE`.
-    Executors need this package, as :func:`dfa_router.spark.route` does.
+    columns are null but for ``unreadable_line`` and ``read_problem``. Executors need this package, as :func:`dfa_router.spark.route` does.
+
+    The columns before these two are ``timestamp``, ``type`` (``published``, or ``received`` where a queue delivered it), ``node``,
+    ``connection``, ``vhost``, ``user``, ``channel``, ``exchange``, ``routing_key``, ``routing_keys`` (the key, and behind it those of CC and
+    BCC), ``cc`` (those alone), ``queue`` (of a delivery), ``routed_queues`` (of a publication: what the broker found), ``headers``
+    and ``properties`` (JSON), ``payload`` (in base64, and perhaps cut by the plugin) and ``payload_bytes``.
 
     Raises :class:`EnvironmentLacksError` before Spark 4.0, which brought data sources in Python.
 

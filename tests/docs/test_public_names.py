@@ -13,6 +13,8 @@ from types import ModuleType
 
 import pytest
 
+from dfa_router.logs.trace_records import TRACE
+
 REPOSITORY = Path(__file__).parents[2]
 API = REPOSITORY / "docs" / "api"
 PACKAGES = ("compiler", "dfa_router", "viz")
@@ -127,3 +129,9 @@ def test_what_a_class_inherits_from_a_base_without_an_entry_is_in_its_own() -> N
         re.findall(r"^- `(\w+): ", entry, re.MULTILINE)
     )
     assert {"limits", "exchange", "route"} <= set(re.findall(r"^### Topology\.(\w+)$", entry, re.MULTILINE))
+
+
+def test_the_columns_of_a_trace_are_told_in_their_order() -> None:
+    page = (API / "dfa_router.spark.md").read_text("utf-8")
+    told = page.partition("The columns before these two are ")[2].partition("\n\n")[0]
+    assert [name for name in re.findall(r"``(\w+)``", told) if name not in {"published", "received"}] == TRACE.names
