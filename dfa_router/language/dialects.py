@@ -114,6 +114,10 @@ class Dialect:
                 f"the reserved byte of dialect {self.name!r} is {self.reserved!r}: "
                 "expected a single byte that is not the separator"
             )
+        if self.unseen == b"":  # every key begins with it
+            raise OptionError(
+                f"unseen of dialect {self.name!r} is empty: expected how some keys begin, such as b'$SYS', or None"
+            )
         words = [word for word in (self.one, self.many, self.some, self.shared) if word is not None]
         if len(set(words)) < len(words) or any(not word or self.separator in word for word in words):
             raise OptionError(

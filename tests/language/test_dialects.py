@@ -259,6 +259,7 @@ def test_a_router_keeps_its_dialect() -> None:
         ({"separator": b"::"}, "expected one ASCII byte"),
         ({"separator": b"\xc3"}, "expected one ASCII byte"),
         ({"separator": None}, "separator of dialect 'x' is None: expected bytes"),
+        ({"unseen": b""}, "unseen of dialect 'x' is empty: expected how some keys begin"),
         ({"reserved": b"$$"}, "the reserved byte of dialect 'x' is b'$$': expected a single byte"),
         ({"reserved": b""}, "expected a single byte"),
         ({"reserved": b"."}, "that is not the separator"),
