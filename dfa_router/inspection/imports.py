@@ -4,10 +4,12 @@ An import adds. It takes nothing away, and it leaves what exists as it is: bindi
 exchange keeps its type, and stays internal or open to clients; nothing says so. A binding whose exchange or queue is not there, or that is
 refused for what it says, is left out without a word by RabbitMQ 3.10; newer ones end the import there, as they do, from 4.3.5 on, at a
 binding of a topic exchange with more than two ``#``; what comes before is done by then. All versions end it at a vhost that is not there,
-at null in arguments, and at a policy whose pattern is no regular expression.
+at null in arguments, at a queue or policy with limits that cannot be, and at a policy whose pattern is no regular expression. What an
+import leaves as it is, it does not look at.
 
 Sources: a live RabbitMQ 3.10, and for newer ones ``rabbit_definitions`` and ``rabbit_exchange_type_topic``, which were read. What
-this leaves out: users, permissions, parameters and limits.
+this leaves out: users, permissions, parameters and the limits of vhosts; types of exchanges and queues and keys of policies, which plugins
+may add; and arguments that other parts of a broker read, such as ``x-max-priority``.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 from dfa_router.analysis import normalise
 from dfa_router.inspection.arrows import arrow
 from dfa_router.rabbitmq import Binding, Topology
+from dfa_router.rabbitmq.checks import ADVICE
 from dfa_router.rabbitmq.exchange_types import refusal_of
 from dfa_router.rabbitmq.policy_patterns import PolicyPattern, PolicyPatternError
 
@@ -123,12 +126,19 @@ def import_over(old: Topology | None, new: Topology) -> Import:
 def _entries(old: Topology | None, new: Topology) -> Iterator[Failure]:
     """Yield entries, one of each kind for a name, at which every import ends."""
     has = {"/", *(() if old is None else old.vhosts)}  # a new broker has one vhost
+    there = {("exchanges", one.vhost, one.name) for one in (() if old is None else old.exchanges)}
+    there |= {("queues", one.vhost, one.name) for one in (() if old is None else old.queues)}
     for warning in new.warnings:
         place = warning.place.removeprefix(f"{new.source}: ")
         if warning.kind == "undeclared-vhost" and warning.name not in has:
             yield Failure(place=place, since=ASKED, reason=f"no vhost {warning.name!r}", remedy="declare it")
+        elif (place.partition("[")[0], warning.vhost, warning.name) in there:
+            continue
         elif warning.kind == "null-argument":
             yield Failure(place=place, since=ASKED, reason="null in arguments", remedy="take it out")
+        elif warning.kind == "refused-declaration":
+            reason = warning.advice.removeprefix(ADVICE[warning.kind]).strip(" ()")
+            yield Failure(place=place, since=ASKED, reason=f"{warning.name}: {reason}", remedy="correct it")
     for position, policy in enumerate(new.policies):
         try:
             PolicyPattern(policy.pattern)

@@ -10,11 +10,21 @@ from itertools import groupby
 from typing import Any, TypeVar
 
 from dfa_router.errors import DefinitionsError
-from dfa_router.rabbitmq.declared import ALTERNATE, Binding, Declarations, Exchange, Policy, Queue, TopologyWarning
+from dfa_router.rabbitmq.declared import (
+    ALTERNATE,
+    APPLIES_TO,
+    Binding,
+    Declarations,
+    Exchange,
+    Policy,
+    Queue,
+    TopologyWarning,
+)
 from dfa_router.rabbitmq.exchange_types import refusal_of
+from dfa_router.rabbitmq.limits import limits_refused
 from dfa_router.rabbitmq.policy_patterns import PolicyPattern, PolicyPatternError
 
-__all__ = ["ADVICE", "Findings", "check_alternates", "check_bindings", "check_vhosts", "declared_once"]
+__all__ = ["ADVICE", "Findings", "check_alternates", "check_bindings", "check_limits", "check_vhosts", "declared_once"]
 
 _SECTION: dict[type, str] = {Exchange: "exchanges", Queue: "queues", Binding: "bindings", Policy: "policies"}
 """The key of a definitions file under which values of a type stand."""
@@ -31,10 +41,12 @@ ADVICE = {
     "that an import has made leads nowhere; remove it, and bind to an exchange of your own",
     "refused-binding": "a binding that the broker refuses, so it cannot be there; it is routed by as if it were: "
     "correct it, or remove it",
+    "refused-declaration": "the broker refuses to declare it, so it cannot be there, and an import ends at it; what it says of messages is "
+    "passed over: correct it, or remove it",
     "ambiguous-argument": "an export writes a header without a value as the text 'undefined', and binary as text, too; it is taken "
     "for that, but a broker that imports the file has the text: bind with a program where it shall be imported",
-    "null-argument": "null in the arguments of a binding, which no broker writes and at which an import ends; it is read as no value: "
-    "take it out, or bind with a program",
+    "null-argument": "null in arguments, which no broker writes and at which an import ends; it is read as no value: "
+    "take it out; a binding for a header without a value is made with a program",
     "default-alternate-exchange": "the alternate exchange has no name; the broker does not take that for the default exchange, "
     "and drops what would go there: name an exchange, or leave the entry out",
     "unreadable-policy": "its pattern is no regular expression that can be read here as the broker reads it; "
@@ -127,6 +139,22 @@ def check_bindings(declared: Declarations, findings: Findings) -> None:
         if (vhost, binding.destination) not in known:
             kind = f"undeclared-{binding.destination_type}"
             findings.add(kind, vhost, binding.destination, f"bindings[{position}].destination")
+
+
+def check_limits(queues: Sequence[Queue], policies: Sequence[Policy], findings: Findings) -> None:
+    """Note queues and policies that the broker refuses for their limits, and policies that it refuses for where they apply."""
+    for position, queue in enumerate(queues):
+        refusal = limits_refused(queue.arguments, "x-")
+        if refusal is not None:
+            findings.add("refused-declaration", queue.vhost, queue.name, f"queues[{position}].arguments", refusal)
+    for position, policy in enumerate(policies):
+        refusal, part = limits_refused(policy.definition), "definition"
+        if policy.apply_to not in APPLIES_TO:
+            refusal, part = f"it takes one of {', '.join(APPLIES_TO)}, and has {policy.apply_to!r}", "apply-to"
+        elif not policy.definition:
+            refusal = "it is empty"
+        if refusal is not None:
+            findings.add("refused-declaration", policy.vhost, policy.name, f"policies[{position}].{part}", refusal)
 
 
 def check_alternates(declared: Declarations, findings: Findings) -> None:

@@ -25,6 +25,7 @@ from dfa_router.rabbitmq.rules import NEWEST
 
 __all__ = [
     "ALTERNATE",
+    "APPLIES_TO",
     "Binding",
     "Declarations",
     "Exchange",
@@ -37,6 +38,9 @@ __all__ = [
 ALTERNATE = "alternate-exchange"
 """The argument of an exchange, and the key of a policy's definition, that names an alternate exchange."""
 
+
+APPLIES_TO = ("all", "exchanges", "queues", "classic_queues", "quorum_queues", "streams")
+"""What a policy may apply to; the last three since RabbitMQ 3.12."""
 
 NO_LIMITS = QueueLimits()
 
@@ -110,7 +114,7 @@ class TopologyWarning:
     kind: str
     """``undeclared-queue``, ``undeclared-exchange``, ``undeclared-vhost``, ``undeclared-alternate-exchange``,
     ``default-alternate-exchange``, ``repeated-declaration``, ``default-exchange-binding``, ``refused-binding``,
-    ``ambiguous-argument``, ``null-argument``, ``unreadable-policy``, ``costly-policy`` or ``tied-policies``."""
+    ``refused-declaration``, ``ambiguous-argument``, ``null-argument``, ``unreadable-policy``, ``costly-policy`` or ``tied-policies``."""
     vhost: str
     name: str
     place: str

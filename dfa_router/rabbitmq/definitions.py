@@ -19,7 +19,14 @@ from os import PathLike, fspath
 from typing import Any
 
 from dfa_router.errors import OptionError
-from dfa_router.rabbitmq.checks import Findings, check_alternates, check_bindings, check_vhosts, declared_once
+from dfa_router.rabbitmq.checks import (
+    Findings,
+    check_alternates,
+    check_bindings,
+    check_limits,
+    check_vhosts,
+    declared_once,
+)
 from dfa_router.rabbitmq.declared import (
     Binding,
     Declarations,
@@ -31,7 +38,7 @@ from dfa_router.rabbitmq.declared import (
 )
 from dfa_router.rabbitmq.document import REMEDY, parsed, read_document
 from dfa_router.rabbitmq.entries import Entries
-from dfa_router.rabbitmq.exported import as_bound
+from dfa_router.rabbitmq.exported import as_bound, note_nulls
 from dfa_router.rabbitmq.listings import merge_listing
 from dfa_router.rabbitmq.rules import NEWEST, rules_of
 from dfa_router.rabbitmq.sources import read_source
@@ -79,12 +86,17 @@ def load_definitions(
     version = _version(document) if broker is None else broker
     findings = Findings(file)
     bindings = entries.read(document, "bindings", entries.binding)
+    queues = entries.read(document, "queues", entries.queue)
+    note_nulls("exchanges", exchanges, findings)
+    note_nulls("queues", queues, findings)
+    policies = entries.read(document, "policies", entries.policy)
+    check_limits(queues, policies, findings)
     topology = _topology(
         vhosts=declared if "vhosts" in document else None,
         exchanges=exchanges,
-        queues=entries.read(document, "queues", entries.queue),
+        queues=queues,
         bindings=as_bound(bindings, exchanges, rules_of(version), findings),
-        policies=entries.read(document, "policies", entries.policy),
+        policies=policies,
         default_vhost=vhost,
         findings=findings,
         broker=version,

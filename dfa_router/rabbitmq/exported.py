@@ -18,12 +18,12 @@ from dataclasses import replace
 from typing import Any
 
 from dfa_router.rabbitmq.checks import Findings
-from dfa_router.rabbitmq.declared import Binding, Exchange, predeclared_exchanges
+from dfa_router.rabbitmq.declared import Binding, Exchange, Queue, predeclared_exchanges
 from dfa_router.rabbitmq.exchange_types import simulated_type
 from dfa_router.rabbitmq.headers.matching import asked
 from dfa_router.rabbitmq.rules import BrokerRules
 
-__all__ = ["as_bound"]
+__all__ = ["as_bound", "note_nulls"]
 
 _VOID = "undefined"
 _BINARY = "Not UTF-8, base64 is: "
@@ -40,11 +40,18 @@ def as_bound(
     read = []
     for position, binding in enumerate(bindings):
         place = f"bindings[{position}].arguments"
-        if _has_null({name: value for name, value in binding.arguments.items() if name != "x-match"}):
+        if _has_null(binding.arguments):
             findings.add("null-argument", binding.vhost, binding.source, place)
         in_question = binding.arguments and (binding.vhost, binding.source) in headers
         read.append(_read(binding, place, findings) if in_question else binding)
     return read
+
+
+def note_nulls(section: str, declared: Iterable[Exchange | Queue], findings: Findings) -> None:
+    """Note null in the arguments of exchanges or queues, at which an import ends, too."""
+    for position, one in enumerate(declared):
+        if _has_null(one.arguments):
+            findings.add("null-argument", one.vhost, one.name, f"{section}[{position}].arguments")
 
 
 def _has_null(value: Any) -> bool:

@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["QueueLimits", "limits_of"]
+__all__ = ["QueueLimits", "limits_of", "limits_refused"]
+
+_OVERFLOWS = ("drop-head", "reject-publish", "reject-publish-dlx")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,9 @@ class QueueLimits:
         )
 
 
+_TEXTS = ("overflow", "dead_letter_exchange", "dead_letter_routing_key")
+
+
 def limits_of(arguments: Mapping[str, Any], policy: Mapping[str, Any]) -> QueueLimits:
     """Return the limits of a queue with these arguments, to which a policy of this definition applies.
 
@@ -57,8 +62,34 @@ def limits_of(arguments: Mapping[str, Any], policy: Mapping[str, Any]) -> QueueL
     for name in QueueLimits.__slots__:
         key = name.replace("_", "-")
         own, general = arguments.get(f"x-{key}"), policy.get(key)
-        kind = str if name in ("overflow", "dead_letter_exchange", "dead_letter_routing_key") else int
+        kind = str if name in _TEXTS else int
         given = [one for one in (own, general) if isinstance(one, kind) and not isinstance(one, bool)]
         if given:
             found[name] = min(given) if kind is int else given[0]
     return QueueLimits(**found)
+
+
+def limits_refused(given: Mapping[str, Any], prefix: str = "") -> str | None:
+    """Return why a broker refuses these arguments of a queue, whose names begin with ``x-``, or this definition of a policy, or None.
+
+    >>> limits_refused({"x-message-ttl": "5000"}, "x-")
+    "x-message-ttl is '5000': it takes a whole number of at least 0"
+    """
+    for slot in QueueLimits.__slots__:
+        name = prefix + slot.replace("_", "-")
+        if name not in given:
+            continue
+        value = given[name]
+        least = 1 if slot == "expires" else 0
+        if slot == "overflow":
+            right, taken = value in _OVERFLOWS, f"one of {', '.join(_OVERFLOWS)}"
+        elif slot in _TEXTS:
+            right, taken = isinstance(value, str), "a text"
+        else:
+            right = isinstance(value, int) and not isinstance(value, bool) and value >= least
+            taken = f"a whole number of at least {least}"
+        if not right:
+            return f"{name} is {value!r}: it takes {taken}"
+    if prefix and f"{prefix}dead-letter-routing-key" in given and f"{prefix}dead-letter-exchange" not in given:
+        return f"{prefix}dead-letter-routing-key stands without {prefix}dead-letter-exchange"
+    return None

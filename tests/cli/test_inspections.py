@@ -252,7 +252,7 @@ def test_what_would_be_passed_over_is_refused(
 def test_what_newer_brokers_refuse_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "defs.json"
     path.write_text(
-        '{"policies": [{"vhost": "/", "name": "p", "pattern": "(", "apply-to": "all", "priority": 0, "definition": {}}]}'
+        '{"policies": [{"vhost": "/", "name": "p", "pattern": "(", "apply-to": "all", "priority": 0, "definition": {"max-length": 9}}]}'
     )
     assert run(["audit", "--definitions", str(path)]) == 1
     told = " ".join(capsys.readouterr().out.split())

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 import dfa_router as dr
 from dfa_router.inspection.arrows import arrow
 from dfa_router.inspection.imports import declared_differences, import_over
-from dfa_router.rabbitmq import Binding, Exchange, topology_of
+from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 from tests.rabbitmq_node import Node
 
 EXCHANGE = {"durable": True, "auto_delete": False, "internal": False, "arguments": {}}
@@ -87,6 +90,30 @@ def test_an_import_over_what_a_broker_has(node: Node, tmp_path: Path) -> None:
         ),
         ({"bindings": [{**BOUND, "arguments": {"x-match": "some"}}]}, "bindings[0]", None, "x-match is 'some'"),
         ({"policies": [{**POLICY, "pattern": "("}]}, "policies[0].pattern", "3.10", "'(' is no regular expression"),
+        (
+            {"queues": [{"name": "q", "vhost": "/", **QUEUE, "arguments": {"a": [None]}}]},
+            "queues[0].arguments",
+            "3.10",
+            "null in arguments",
+        ),
+        (
+            {"queues": [{"name": "q", "vhost": "/", **QUEUE, "arguments": {"x-message-ttl": "5000"}}]},
+            "queues[0].arguments",
+            "3.10",
+            "q: x-message-ttl is '5000': it takes a whole number of at least 0",
+        ),
+        (
+            {"policies": [{**POLICY, "pattern": "", "definition": {}}]},
+            "policies[0].definition",
+            "3.10",
+            "p: it is empty",
+        ),
+        (
+            {"policies": [{**POLICY, "pattern": "", "apply-to": "queue"}]},
+            "policies[0].apply-to",
+            "3.10",
+            "p: it takes one of all",
+        ),
         ({"policies": [{**POLICY, "pattern": r"\x{41}"}]}, None, None, ""),  # which a broker may well read
         ({"bindings": [{**BOUND, "arguments": {"urgent": "undefined"}}]}, None, None, ""),
     ],
@@ -104,6 +131,67 @@ def test_what_a_broker_does_not_take(
     failures = import_over(None, dr.load_definitions(path)).failures
     assert [(one.place, one.since) for one in failures] == ([] if place is None else [(place, since)])
     assert all(reason in one.reason for one in failures)
+
+
+QUEUES = [
+    {},
+    {"x-message-ttl": 0, "x-max-length": 0, "x-max-length-bytes": 0, "x-expires": 1},
+    {"x-message-ttl": -1},
+    {"x-message-ttl": True},
+    {"x-message-ttl": 5000.0},
+    {"x-expires": 0},
+    {"x-max-length": "5"},
+    {"x-max-length-bytes": []},
+    {"x-overflow": "drop-head"},
+    {"x-overflow": "reject-publish-dlx"},
+    {"x-overflow": "drop"},
+    {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": ""},
+    {"x-dead-letter-exchange": 1},
+    {"x-dead-letter-routing-key": "k"},
+    {"x-unheard-of": None},
+]
+POLICIES: list[dict[str, Any]] = [
+    {},
+    {"definition": {"message-ttl": 0, "max-length": 0, "max-length-bytes": 0, "expires": 1, "overflow": "drop-head"}},
+    {"definition": {"dead-letter-routing-key": "k"}},
+    {"definition": {}},
+    {"definition": {"message-ttl": "5"}},
+    {"definition": {"expires": 0}},
+    {"definition": {"max-length": None}},
+    {"definition": {"overflow": "drop"}},
+    {"definition": {"dead-letter-exchange": 1}},
+    {"apply-to": "exchanges"},
+    {"apply-to": "exchange"},
+    {"pattern": "("},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+def test_an_import_ends_where_it_is_said_to(tmp_path: Path) -> None:
+    if shutil.which("rabbitmqctl") is None:
+        pytest.skip("needs rabbitmqctl for imports")
+    vhost = f"t{uuid4().hex[:8]}"
+    queues = [{"queues": [{"name": f"q{n}", "vhost": vhost, **QUEUE, "arguments": a}]} for n, a in enumerate(QUEUES)]
+    policies = [{"policies": [{**POLICY, "pattern": "x", "vhost": vhost, **changed}]} for changed in POLICIES]
+    known = {"queues": [{"name": "q0", "vhost": vhost, **QUEUE, "arguments": {"x-message-ttl": "5000"}}]}
+    old = topology_of(queues=[Queue(vhost=vhost, name="q0")])
+    subprocess.run(["rabbitmqctl", "-q", "add_vhost", vhost], check=True, timeout=60)
+    try:
+        for document in (*queues, *policies, known):
+            path = tmp_path / "defs.json"
+            path.write_text(json.dumps({"vhosts": [{"name": vhost}], **document}))
+            foretold = bool(import_over(old, dr.load_definitions(path)).failures)
+            done = subprocess.run(
+                ["rabbitmqctl", "-q", "import_definitions"],
+                input=path.read_bytes(),
+                capture_output=True,
+                timeout=60,
+                check=False,
+            )
+            assert foretold == (done.returncode != 0), document
+    finally:
+        subprocess.run(["rabbitmqctl", "-q", "delete_vhost", vhost], check=True, timeout=60)
 
 
 def test_a_vhost_that_the_broker_has_need_not_be_declared() -> None:

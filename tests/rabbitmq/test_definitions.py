@@ -174,6 +174,8 @@ def test_null_in_arguments_ends_an_import(write: Write) -> None:
     assert [(one.kind, one.name) for one in topology.warnings] == [("null-argument", "h")]
     nested = load_definitions(write(SMALL | {"bindings": [binding(arguments={"a": [{"b": None}]})]}))
     assert [one.kind for one in nested.warnings] == ["null-argument"]
+    matched = load_definitions(write(bound_by_headers(**{"x-match": None})))
+    assert [one.kind for one in matched.warnings] == ["null-argument", "refused-binding"]
 
 
 def test_a_missing_alternate_exchange_is_warned_about(write: Write) -> None:
@@ -200,8 +202,8 @@ def test_policies_that_cannot_be_read_or_decided_are_warned_about(write: Write) 
     policies = [
         {"name": name, "pattern": "x", "priority": 1, "definition": {"alternate-exchange": name}} for name in "ab"
     ]
-    posix = {"name": "posix", "pattern": "^[[:alpha:]]+$", "apply-to": "exchanges", "definition": {}}
-    open_ = {"name": "open", "pattern": "(x", "apply-to": "exchanges", "definition": {}}
+    posix = {"name": "posix", "pattern": "^[[:alpha:]]+$", "apply-to": "exchanges", "definition": {"max-length": 1}}
+    open_ = {"name": "open", "pattern": "(x", "apply-to": "exchanges", "definition": {"max-length": 1}}
     topology = load_definitions(write({"exchanges": [exchange, *other], "policies": [*policies, posix, open_]}))
     assert [(warning.kind, warning.name) for warning in topology.warnings] == [
         ("unreadable-policy", "open"), ("tied-policies", "x"),
@@ -307,7 +309,7 @@ def test_arguments_that_are_no_texts_are_told_as_the_broker_refuses_them(write: 
     ]
     bound = [binding(source="h", arguments={"x-match": odd}), binding(source="d")]
     topology = load_definitions(write({**SMALL, "exchanges": exchanges, "bindings": bound}))
-    (warning,) = topology.warnings
+    (warning,) = (one for one in topology.warnings if one.kind != "null-argument")
     assert (warning.kind, "bindings[0]" in warning.place) == ("refused-binding", True)
     assert f"x-match is {odd!r}" in warning.advice
     assert topology.route("d", "a").not_simulated == ("d",)

@@ -41,7 +41,14 @@ SHAPES: dict[str, dict[str, Any]] = {
         rabbit_version="3.12.0",
         vhosts=[{"name": "v", "limits": [], "metadata": {"description": "", "tags": []}}],
         policies=[
-            {"vhost": "v", "name": "p", "pattern": "^q", "apply-to": "classic_queues", "priority": 0, "definition": {}}
+            {
+                "vhost": "v",
+                "name": "p",
+                "pattern": "^q",
+                "apply-to": "classic_queues",
+                "priority": 0,
+                "definition": {"max-length": 9},
+            }
         ],
     ),
     "4.1": whole(
@@ -68,7 +75,9 @@ SHAPES: dict[str, dict[str, Any]] = {
         "exchanges": [EXCHANGE],
         "queues": [QUEUE],
         "bindings": [BINDING],
-        "policies": [{"name": "p", "pattern": ".*", "apply-to": "queues", "priority": 0, "definition": {}}],
+        "policies": [
+            {"name": "p", "pattern": ".*", "apply-to": "queues", "priority": 0, "definition": {"max-length": 9}}
+        ],
     },
 }
 
