@@ -1,8 +1,8 @@
 """Bindings of internal exchanges that nothing reaches: clients cannot publish there, so other exchanges feed them, or dead letters.
 
 Each exchange has *ways*: patterns of which the key of a message that gets there matches one. (A message with CC or BCC has several
-keys; one may match before the exchange and another behind it, as findings say.) To where clients publish, every key is a
-way, and so it is to where queues send dead letters, which a broker hands to internal exchanges, too. Behind a binding from
+keys; one may match before the exchange and another behind it, as findings say.) To where clients publish, or the broker does,
+every key is a way, and so it is to where queues send dead letters, which a broker hands to internal exchanges, too. Behind a binding from
 one exchange to another, the ways are narrowed by its pattern; behind an alternate exchange they stay as they are, since what
 is left over may be anything. Where that would take too many patterns, or where an exchange's type does not go by the key
 alone, every key is a way: then nothing is reported, and never too much.
@@ -30,7 +30,7 @@ def lint_internal(topology: Topology) -> Iterator[Finding]:
     """Yield exchanges that no message reaches, and bindings of them that no message matches."""
     ways = _ways(topology)
     for number, exchange in enumerate(topology.exchanges):
-        if exchange.internal and not exchange.name.startswith("amq.") and not ways[exchange.vhost, exchange.name]:
+        if exchange.internal and not ways[exchange.vhost, exchange.name]:
             yield Finding(
                 rule=RULES["unreachable-exchange"],
                 place=f"exchanges[{number}]",
@@ -57,7 +57,11 @@ def lint_internal(topology: Topology) -> Iterator[Finding]:
 def _ways(topology: Topology) -> dict[Place, tuple[str, ...]]:
     """Return under which patterns messages reach each exchange; none for what nothing reaches."""
     known = topology.exchanges_by_name
-    ways: dict[Place, tuple[str, ...]] = {place: () if exchange.internal else _ANY for place, exchange in known.items()}
+    # Into internal exchanges of its own, such as amq.rabbitmq.trace, the broker publishes itself.
+    ways: dict[Place, tuple[str, ...]] = {
+        place: () if exchange.internal and not exchange.name.startswith("amq.") else _ANY
+        for place, exchange in known.items()
+    }
     ways |= {place: _ANY for place in known if place in topology.dead_letter_exchanges}
     leads: dict[Place, list[int]] = {}
     for number, binding in enumerate(topology.bindings):

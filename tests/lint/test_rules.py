@@ -235,6 +235,17 @@ def test_internal_exchanges_are_reached_through_others() -> None:
     assert [(one.rule.name, one.place) for one in found] == [("unreachable-binding", "bindings[7]")]
 
 
+def test_the_broker_publishes_into_internal_exchanges_of_its_own() -> None:
+    copied = Binding(source="amq.rabbitmq.trace", destination="t", destination_type="exchange", routing_key="publish.#")
+    bindings = [
+        copied,
+        *(Binding(source="t", destination="q", routing_key=f"{key}.x") for key in ("publish", "deliver")),
+    ]
+    exchange = Exchange(name="t", type="topic", internal=True)
+    found = lint_topology(topology_of(exchanges=[exchange], queues=[Queue(name="q")], bindings=bindings))
+    assert [(one.rule.name, one.place) for one in found] == [("unreachable-binding", "bindings[2]")]
+
+
 def test_what_only_another_key_in_cc_reaches_is_said_to_be_that() -> None:
     topology = topology_of(
         exchanges=[Exchange(name="in", type="topic"), Exchange(name="i", type="topic", internal=True)],
