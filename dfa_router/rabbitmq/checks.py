@@ -36,7 +36,7 @@ ADVICE = {
     "undeclared-exchange": "used by a binding, but not declared (exports leave internal exchanges out); its type is "
     "unknown, so routes that reach it name it as not simulated; add it to the file with its type",
     "undeclared-alternate-exchange": "named as alternate exchange, but not declared; the broker drops what would go there",
-    "repeated-declaration": "declared more than once; the first declaration is used, as on import",
+    "repeated-declaration": "declared more than once; the first declaration is used, and of policies the last, as on import",
     "default-exchange-binding": "a binding from or to the default exchange, which takes none: the broker refuses to make it, and one to it "
     "that an import has made leads nowhere; remove it, and bind to an exchange of your own",
     "refused-binding": "a binding that the broker refuses, so it cannot be there; it is routed by as if it were: "
@@ -166,7 +166,11 @@ def check_alternates(declared: Declarations, findings: Findings) -> None:
             except PolicyPatternError as error:
                 place = f"policies[{position}].pattern"
                 findings.add("unreadable-policy", policy.vhost, policy.name, place, str(error))
-    places = {(policy.vhost, policy.name): position for position, policy in enumerate(declared.policies)}
+    places: dict[tuple[str, str], int] = {}
+    for position, policy in enumerate(declared.policies):
+        if (policy.vhost, policy.name) in places:
+            findings.add("repeated-declaration", policy.vhost, policy.name, f"policies[{position}]")
+        places[policy.vhost, policy.name] = position
     by_policy = any(ALTERNATE in policy.definition for policy in declared.policies)
     for position, exchange in enumerate(declared.exchanges):
         if not exchange.name or (not by_policy and ALTERNATE not in exchange.arguments):

@@ -227,10 +227,15 @@ class Declarations:
         )
 
     @once
+    def _standing(self) -> tuple[Policy, ...]:
+        """The policies without those that a later one of the same name replaces, as on import."""
+        return tuple({(policy.vhost, policy.name): policy for policy in self.policies}.values())
+
+    @once
     def _limits(self) -> Mapping[tuple[str, str], QueueLimits]:
         """The limits of the queues that have any."""
         ranked: dict[str, list[tuple[Policy, PolicyPattern]]] = {}
-        for policy in sorted(self.policies, key=lambda policy: -policy.priority):
+        for policy in sorted(self._standing, key=lambda policy: -policy.priority):
             if policy.apply_to != "exchanges":
                 with suppress(PolicyPatternError):
                     ranked.setdefault(policy.vhost, []).append((policy, PolicyPattern(policy.pattern)))
@@ -249,7 +254,7 @@ class Declarations:
     @once
     def _ranked_policies(self) -> Mapping[str, list[tuple[Policy, PolicyPattern]]]:
         ranked: dict[str, list[tuple[Policy, PolicyPattern]]] = {}
-        for policy in sorted(self.policies, key=lambda policy: -policy.priority):
+        for policy in sorted(self._standing, key=lambda policy: -policy.priority):
             if policy.decides_exchanges():
                 with suppress(PolicyPatternError):  # which is a warning of the topology
                     ranked.setdefault(policy.vhost, []).append((policy, PolicyPattern(policy.pattern)))

@@ -210,6 +210,22 @@ def test_policies_that_cannot_be_read_or_decided_are_warned_about(write: Write) 
     ]  # fmt: skip
 
 
+def test_of_two_policies_of_one_name_the_last_stands(write: Write) -> None:
+    exchanges = [{"name": name, "type": "fanout"} for name in "xab"]
+    policies = [
+        {"name": "p", "pattern": "^x$", "priority": rank, "definition": {"alternate-exchange": to, "message-ttl": ttl}}
+        for rank, to, ttl in ((9, "a", 1), (1, "b", 2))
+    ]
+    queues = [{"name": name} for name in "xab"]
+    bindings = [binding(source=name, destination=name) for name in "ab"]
+    document = {"exchanges": exchanges, "queues": queues, "bindings": bindings, "policies": policies}
+    topology = load_definitions(path := write(document))
+    assert topology.route("x", "k").queues == ("b",)
+    assert topology.limits("/", "x").message_ttl == 2
+    found = [(one.kind, one.name, one.place) for one in topology.warnings]
+    assert found == [("repeated-declaration", "p", f"{path}: policies[1]")]
+
+
 BAD_FILES: list[tuple[str, Any, list[str]]] = [
     ("empty", "", ["is empty", "export_definitions"]),
     ("truncated", '{\n "exchanges": [\n', ["line 3", "ends in the middle"]),
