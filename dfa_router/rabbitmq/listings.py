@@ -40,6 +40,8 @@ def merge_listing(document: dict[str, Any], source: str, listing: Any, vhost: st
             "'rabbitmqctl list_exchanges --formatter json'"
         )
     entries = [{name: value for name, value in entry.items() if value is not None} for entry in listing]
+    for entry in entries:
+        _check_binding(entry, source)
     for section, add in (("bindings", _bindings), ("queues", _queues), ("exchanges", _exchanges)):
         of_section = [entry for entry in entries if _section(entry, source) == section]
         if of_section:
@@ -57,8 +59,22 @@ def _section(entry: Mapping[str, Any], source: str) -> str:
         return "exchanges"
     raise DefinitionsError(
         f"{source}: an entry with the keys {', '.join(map(repr, list(entry)[:5])) or 'none'} is no exchange, queue or binding; list "
-        "at least name and type, or source, destination and routing_key"
+        "at least name and type, or source, destination, its kind and routing_key"
     )
+
+
+def _check_binding(entry: Mapping[str, Any], source: str) -> None:
+    """Refuse a binding that lacks what decides where it leads, as ``rabbitmqctl`` writes where columns are named."""
+    lacks = [
+        name
+        for name, other in (("destination_type", "destination_kind"), ("routing_key", "routing_key"))
+        if name not in entry and other not in entry
+    ]
+    if lacks and _section(entry, source) == "bindings":
+        raise DefinitionsError(
+            f"{source}: a binding without {' and '.join(lacks)}: list bindings with all of their columns, as 'rabbitmqctl list_bindings "
+            "--formatter json' does where none is named"
+        )
 
 
 def _exchanges(known: list[Any], listed: Iterable[Mapping[str, Any]], vhost: str) -> None:
@@ -83,6 +99,7 @@ def _queues(known: list[Any], listed: Iterable[Mapping[str, Any]], vhost: str) -
 
 def _bindings(known: list[Any], listed: Iterable[Mapping[str, Any]], vhost: str) -> None:
     places = {_ends(entry, vhost) for entry in known if isinstance(entry, dict)}
+    bare = {ends[:-1] for ends in places}
     for entry in listed:
         kept = {
             "vhost": entry.get("vhost", vhost),
@@ -92,8 +109,11 @@ def _bindings(known: list[Any], listed: Iterable[Mapping[str, Any]], vhost: str)
             "routing_key": entry.get("routing_key", ""),
             "arguments": _arguments(entry),
         }
-        if kept["source"] and _ends(kept, vhost) not in places:
-            places.add(_ends(kept, vhost))
+        ends = _ends(kept, vhost)
+        # Where arguments are not listed, a binding with any is the same one, and not another that asks for nothing.
+        if kept["source"] and ends not in places and ("arguments" in entry or ends[:-1] not in bare):
+            places.add(ends)
+            bare.add(ends[:-1])
             known.append(kept)
 
 
@@ -116,5 +136,16 @@ def _arguments(entry: Mapping[str, Any]) -> Any:
     """Return arguments as an object: ``rabbitmqctl`` writes them as a list of (name, type, value)."""
     arguments = entry.get("arguments") or {}
     if isinstance(arguments, list) and all(isinstance(one, list) and len(one) == 3 for one in arguments):
-        return {str(name): value for name, _, value in arguments}
+        return {str(name): _exported(kind, value) for name, kind, value in arguments}
     return arguments
+
+
+def _exported(kind: Any, value: Any) -> Any:
+    """Return a value that ``rabbitmqctl`` lists with its type as an export has it: so one binding is not taken for two."""
+    if kind == "table" and isinstance(value, list):
+        return _arguments({"arguments": value})
+    if kind == "array" and isinstance(value, dict):  # the types of the elements with the elements
+        return [_exported(*one) for one in value.items()]
+    if kind == "decimal" and isinstance(value, list):
+        return float(".".join(map(str, value)))  # 1.5 is 1 place and 15, and is exported as 1.15
+    return value

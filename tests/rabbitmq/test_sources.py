@@ -130,6 +130,36 @@ def test_listings_that_rabbitmqctl_writes(shared: Path, tmp_path: Path) -> None:
     assert more.route("market", "eu.de.order").queues >= plain.route("market", "eu.de.order").queues
 
 
+def test_bindings_are_the_same_without_their_arguments_and_with_those_that_rabbitmqctl_writes(tmp_path: Path) -> None:
+    asked = {"n": 1.15, "t": {"a": 1, "b": {}}, "l": [1, "x", {"d": 2}], "x-match": "all"}
+    document = whole()
+    document["exchanges"].append({**EXCHANGE, "name": "h", "vhost": "v", "type": "headers"})
+    document["bindings"].append({**BINDING, "vhost": "v", "source": "h", "arguments": asked})
+    (tmp_path / "defs.json").write_text(json.dumps(document))
+    ends = {"source_name": "h", "destination_name": BINDING["destination"], "destination_kind": "queue"}
+    bare = {**ends, "routing_key": BINDING["routing_key"]}
+    full = bare | {
+        "arguments": [
+            ["l", "array", {"signedint": 1, "longstr": "x", "table": [["d", "signedint", 2]]}],
+            ["n", "decimal", [1, 15]],
+            ["t", "table", [["a", "signedint", 1], ["b", "table", []]]],
+            ["x-match", "longstr", "all"],
+        ]
+    }
+    (tmp_path / "listing.json").write_text(json.dumps([full, bare]))
+    topology = dr.load_definitions(tmp_path / "defs.json", "v", listings=[tmp_path / "listing.json"])
+    assert [one.arguments for one in topology.bindings if one.source == "h"] == [asked]
+    assert topology.route("h", "any", "v", headers={"other": 1}).queues == ()
+
+
+def test_a_listing_of_bindings_without_a_column_is_named(tmp_path: Path) -> None:
+    listed = {"source_name": "x", "destination_name": "q", "routing_key": "a"}
+    with pytest.raises(DefinitionsError, match=r"listing0\.json: a binding without destination_type: list"):
+        with_listing(tmp_path, [listed])
+    with pytest.raises(DefinitionsError, match=r"listing0\.json: a binding without routing_key: list"):
+        with_listing(tmp_path, [{"source_name": "x", "destination_name": "q", "destination_kind": "queue"}])
+
+
 @pytest.mark.parametrize(
     "listing", [{"error": "no"}, [1], [{"durable": True}], "text", [{"name": "q", "type": ["classic"]}]]
 )
