@@ -19,6 +19,9 @@ from dfa_router.logs.partitions import OtherWayError
 
 __all__ = ["check_numbers", "columns_of", "merged"]
 
+DEEPEST = 100
+"""Levels of lists and objects within a column; a message that somebody reads has a few."""
+
 KEYS = ("exchange", "routing_key", "vhost")
 
 _MOST = 2.0**63
@@ -58,26 +61,30 @@ def columns_of(schema: pa.DataType) -> pa.Schema:
     return found
 
 
-def check_numbers(columns: Iterable[Any], data: bytes) -> None:
+def check_numbers(columns: Iterable[Any], data: bytes, depth: int = 0) -> None:
     """Raise :class:`OtherWayError` for numbers that Spark would read otherwise: whole ones of over 64 bits, and -0.
+
+    It is raised, too, for columns of over :data:`DEEPEST` levels, which Python's stack would not take further on.
 
     Values of lists are looked at where they are kept, not by the lists' offsets: where Arrow finds the types by itself, it may
     leave out a null in front of them (its issue 51305). Of what it reads with types that it was given, none is left out.
     """
+    if depth > DEEPEST:
+        raise OtherWayError(f"it has values of over {DEEPEST} levels")
     for column in columns:
         for array in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-            _check(array, data)
+            _check(array, data, depth)
 
 
-def _check(array: Any, data: bytes) -> None:
+def _check(array: Any, data: bytes, depth: int) -> None:
     numbers = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)
     # Another block may make a double of it.
     if numbers and pc.any(pc.equal(array, 0)).as_py() and _WHOLE_ZERO.search(data):
         raise OtherWayError("it has the number -0")
     if pa.types.is_struct(array.type):
-        check_numbers((array.field(number) for number in range(array.type.num_fields)), data)
+        check_numbers((array.field(number) for number in range(array.type.num_fields)), data, depth + 1)
     elif pa.types.is_list(array.type):
-        check_numbers([array.values], data)
+        check_numbers([array.values], data, depth + 1)
     elif pa.types.is_floating(array.type):
         if pc.all(pc.is_finite(array)).as_py() is False:
             raise OtherWayError("it has numbers that are none, or infinite")
