@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
@@ -25,6 +26,10 @@ from dfa_router.logs.partitions import OtherWayError
 
 __all__ = ["json_columns", "json_line_by_line", "plain_json"]
 
+DEEP = "it has lines with very long numbers, or very deep objects"
+DEEPEST = 1000
+"""Levels of lists and objects of which Arrow is asked to find the types. It calls itself for each: 5,000 are found, and 20,000 end the process."""
+
 _RISKY = "'NI+-"
 """Where a value, or a name, should begin and one of these stands, Spark may read on: ``'text'``, NaN, INF, +INF."""
 
@@ -32,6 +37,10 @@ _ESCAPES = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
 )
 """Escapes; half of a character by itself is the group."""
+
+
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}\n"))
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
 def plain_json(data: bytes) -> Block | None:
@@ -108,7 +117,7 @@ def _parsed(text: str, pairs: Any) -> dict[str, Any] | None:
             raise OtherWayError("it has lines that are no strict JSON") from error
         return None
     except (ValueError, RecursionError) as error:
-        raise OtherWayError("it has lines with very long numbers, or very deep objects") from error
+        raise OtherWayError(DEEP) from error
     if not isinstance(value, dict):
         raise OtherWayError("it has lines that are arrays")
     return value
@@ -128,9 +137,11 @@ def _constant(name: str) -> Any:
 
 
 def json_columns(block: Block, schema: pa.Schema | None) -> pa.Table:
-    """Return a block's columns: those of a schema, or those that Arrow finds; raises ``ArrowInvalid``."""
+    """Return a block's columns: those of a schema, or those that Arrow finds; raises ``ArrowInvalid``, and :class:`OtherWayError` for what is too deep."""
     if not block.rows:
         return pa.schema([]).empty_table() if schema is None else schema.empty_table()
+    if schema is None and _is_deep(block.data):
+        raise OtherWayError(DEEP)
     table = arrow_json.read_json(
         pa.BufferReader(block.data),
         arrow_json.ReadOptions(use_threads=False, block_size=len(block.data) + 1),
@@ -141,3 +152,15 @@ def json_columns(block: Block, schema: pa.Schema | None) -> pa.Table:
     if len(table) != block.rows:
         raise pa.ArrowInvalid(f"{block.rows} lines were read as {len(table)} rows")
     return table
+
+
+def _is_deep(lines: bytes) -> bool:
+    """Tell whether a line has over DEEPEST lists and objects within each other; it takes a nanosecond a byte."""
+    brackets = lines.translate(None, _NO_BRACKETS).split(b"\n")
+    return max(map(len, brackets)) > DEEPEST and any(_depth(line) > DEEPEST for line in lines.split(b"\n"))
+
+
+def _depth(line: bytes) -> int:
+    brackets = np.frombuffer(_STRING.sub(b"", line).translate(None, _NO_BRACKETS), np.uint8)
+    steps = np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1)
+    return int(np.cumsum(steps).max(initial=0))

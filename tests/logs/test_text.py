@@ -62,7 +62,8 @@ def test_columns_are_those_of_all_lines_sorted_and_what_is_nothing_but_null_is_t
         (['{"a": 9223372036854775808}'], "more than 64 bits"),
         (['{"a": -0}', '{"a": 0.5}'], "-0"),
         (['{"a": NaN}'], "NaN|none"),
-        ([f'{{"a": {"[" * 2000}{"]" * 2000}}}'], "over 100 levels"),
+        ([f'{{"a": {"[" * 200_000}{"]" * 200_000}}}'], "very deep objects"),  # Arrow would end the process
+        ([f'{{"a": {"[" * 900}{"]" * 900}, "b": {json.dumps("[" * 2000)}}}'], "over 100 levels"),
         ([f'{{"a": {"[" * 500}1{"]" * 500}}}'], "over 100 levels"),
         (['{"a": ' * 300 + "1" + "}" * 300], "over 100 levels"),
         (['{"a": 1, "A": 2}'], "case"),
