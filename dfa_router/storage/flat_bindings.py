@@ -20,6 +20,9 @@ from dfa_router.listed import Listed
 
 __all__ = ["FlatBindings", "Texts", "flat"]
 
+_FEW = 8
+"""Of so many, numpy's arrays cost more than they spare."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts(Listed[str]):
@@ -40,6 +43,14 @@ class Texts(Listed[str]):
     def __iter__(self) -> Iterator[str]:
         data = self.data.tobytes()
         return (data[start:stop].decode() for start, stop in pairwise(self.offsets.tolist()))
+
+    def several(self, positions: Sequence[int]) -> Iterator[str]:
+        """Yield the texts at these positions, which for many takes a quarter of the time of :meth:`at`."""
+        if len(positions) <= _FEW:
+            return map(self.at, positions)
+        numbers, data = np.asarray(positions, np.int64), self.data.data
+        ends = zip(self.offsets[numbers].tolist(), self.offsets[numbers + 1].tolist(), strict=True)
+        return (str(data[start:stop], "utf-8") for start, stop in ends)
 
     def encoded(self, index: int) -> bytes:
         """Return a text as its bytes."""
@@ -68,6 +79,17 @@ class FlatBindings(Listed[Binding]):
     def at(self, position: int) -> Binding:
         """Return the binding at a position."""
         return Binding(self.patterns.at(position), self.names.at(int(self.codes[position])))
+
+    def destinations_of(self, positions: Sequence[int]) -> tuple[str, ...]:
+        """Return the destinations of the bindings at these positions, once each, in order of the first of them.
+
+        >>> flat([Binding("a.*", "x"), Binding("#", "y"), Binding("b", "x")]).destinations_of((1, 2, 0))
+        ('y', 'x')
+        """
+        codes = (
+            [self.codes[one] for one in positions] if len(positions) <= _FEW else self.codes[list(positions)].tolist()
+        )
+        return tuple(self.names.several(list(dict.fromkeys(codes))))
 
     def __iter__(self) -> Iterator[Binding]:
         names = tuple(self.names)

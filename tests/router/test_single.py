@@ -14,6 +14,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -201,6 +202,9 @@ def test_a_router_that_is_dropped_is_gone_at_once() -> None:
 
 
 def test_references_are_taken_and_given_back() -> None:
+    from compiler.kernels.single_lost import match_lost
+
+    match_lost.make((), "find")  # else another thread would load it meanwhile, and refer to None
     router = settled()
     known, unknown, wrong, long = "a.1" + "", "a." + "c" * 300, ["a.1"], b"a." + b"d" * 5000
     for key in (known, unknown, long):
@@ -334,6 +338,33 @@ def test_bindings_that_were_decoded_answer_single_keys() -> None:
     assert router.bindings == dr.compile(BINDINGS).bindings
     assert type(router._single.bindings) is tuple
     assert router.match("a.1") == ("x", "y")
+
+
+@pytest.mark.parametrize("most", [0, 1 << 16], ids=["left as they are", "decoded"])
+def test_a_loaded_router_answers_single_keys_as_the_one_that_was_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Whether it has few bindings, which are decoded at the first key, or many; for keys of few queues and of many, some of them twice."""
+    monkeypatch.setattr("dfa_router.single._DECODED", most)
+    many = [(pattern, f"queue-é-{number}") for number in range(30) for pattern in ("many.#", f"one.{number}", "#.many")]
+    router = dr.compile([*many, ("*", "any"), ("", "empty")])
+    router.save(tmp_path / "router")
+    loaded = dr.load(tmp_path / "router")
+    for key in ("many.many", "one.7", "one.77", "many", "", b"one.9"):
+        assert loaded.match(key) == router.match(key)
+    assert len(loaded.match("many")) == 31
+    assert loaded.bindings == router.bindings
+    again = pickle.loads(pickle.dumps(loaded))
+    assert again.match("one.7") == ("queue-é-7",)
+
+
+@pytest.mark.skipif(not jit_enabled() or not _LOCKED, reason="no function is made")
+def test_the_function_of_a_loaded_router_knows_its_bindings(tmp_path: Path) -> None:
+    """Else a method of Python would put each answer together, of bindings that are decoded anew."""
+    dr.compile(BINDINGS).save(tmp_path / "router")
+    loaded = dr.load(tmp_path / "router")
+    loaded.match("b")
+    assert len(loaded.match.__self__) == len(settled().match.__self__)  # type: ignore[attr-defined]
 
 
 def test_the_plain_way_is_there_without_compiled_kernels() -> None:
