@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from ctypes import c_void_p
 from typing import Any, Final
 
+import numpy as np
+
 from compiler.prepare import jit_enabled
 from dfa_router.engines.automaton import Automaton
 from dfa_router.engines.live import LiveMatcher
@@ -30,9 +32,9 @@ _RECENT, _RECENT_BYTES, _RECENT_NAMES = 1024, 255, 1 << 14
 _MIXED = not sys.flags.bytes_warning
 """Whether text and bytes may be keys of one dictionary. Looking one up there compares it with its equal of the other type, of
 which ``python -bb`` makes an error; two dictionaries, or types in the keys, would take a sixth more time for each hit."""
-_DECODED = 1 << 16
-"""The most bindings of a loaded router that are decoded for the function that answers single keys, which takes 0.12 s and 15 MB: it knows no other
-ones, and answers a key in 0.6 us in place of 4, one of ten thousand queues in 0.4 ms in place of 3."""
+_BINDINGS, _NAMES = 1 << 20, 1 << 16
+"""The most bindings of a loaded router, and distinct destinations, that the function for single keys is made for: it takes 8 bytes for each of the
+former, 0.2 KB for each of the latter, and 0.1 s at the first key. Then a key takes 0.6 us in place of 4, and one of ten thousand queues 0.4 ms in place of 3."""
 _LOCKED = sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
 """Whether a dictionary's value stays until a reference to it is taken: without the interpreter's lock it may be gone by then."""
 LEFT: Final = (KeyError, TypeError)
@@ -101,8 +103,6 @@ class SingleAnswers:
             return None
         from compiler.kernels.remembered import ask_remembered  # as late as all kernels
 
-        if isinstance(self.bindings, FlatBindings) and len(self.bindings) <= _DECODED:
-            self.bindings = tuple(self.bindings)
         name = method.__name__
         doc = f"{name}($self, key)\n--\n\n{inspect.getdoc(method)}"  # what inspect.signature() and help() read
         return ask_remembered.make(_state_of(self), name, doc)
@@ -133,11 +133,25 @@ def _state_of(answers: SingleAnswers) -> _State:
     state = answers.recent, answers.match, LEFT, sys.intern("key")
     matcher, bindings = answers._matcher, answers.bindings  # noqa: SLF001 - of this module
     at_once = matcher.answer_at_once() if isinstance(matcher, ReadyMatcher) else None
-    # Bindings in another form are decoded one by one.
-    if at_once is None or type(bindings) is not tuple or c_void_p.from_address(id("") + TYPE).value != id(str):
+    if at_once is None or c_void_p.from_address(id("") + TYPE).value != id(str):
+        return _State(state)
+    values = _values_of(bindings)
+    if values is None:
         return _State(state)
     loans, finders, counts = at_once
     left = answers._left  # noqa: SLF001
     places = counts.buffer_info()[0], left.buffer_info()[0]
-    ready = loans, 0, finders, places[0], bindings, None, str, bytes, places[1], _RECENT, _RECENT_BYTES, _RECENT_NAMES
+    ready = loans, 0, finders, places[0], values, None, str, bytes, places[1], _RECENT, _RECENT_BYTES, _RECENT_NAMES
     return _State((*state, *ready, counts, left))  # the last two are what the addresses are of
+
+
+def _values_of(bindings: Sequence[Binding]) -> tuple[tuple[Any, str], ...] | None:
+    """Return tuples with the destination of each binding as item 1; None where bindings would be decoded one by one."""
+    if type(bindings) is tuple:
+        return bindings
+    if not isinstance(bindings, FlatBindings) or len(bindings) > _BINDINGS or len(bindings.names) > _NAMES:
+        return None
+    values = np.empty(len(bindings.names), object)
+    for number, name in enumerate(bindings.names):
+        values[number] = None, name
+    return tuple(values[bindings.codes])

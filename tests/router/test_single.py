@@ -340,12 +340,12 @@ def test_bindings_that_were_decoded_answer_single_keys() -> None:
     assert router.match("a.1") == ("x", "y")
 
 
-@pytest.mark.parametrize("most", [0, 1 << 16], ids=["left as they are", "decoded"])
+@pytest.mark.parametrize("most", [0, 1 << 16], ids=["decoded one by one", "decoded"])
 def test_a_loaded_router_answers_single_keys_as_the_one_that_was_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    """Whether it has few bindings, which are decoded at the first key, or many; for keys of few queues and of many, some of them twice."""
-    monkeypatch.setattr("dfa_router.single._DECODED", most)
+    """Whether it has few destinations, which are decoded at the first key, or many; for keys of few queues and of many, some of them twice."""
+    monkeypatch.setattr("dfa_router.single._NAMES", most)
     many = [(pattern, f"queue-é-{number}") for number in range(30) for pattern in ("many.#", f"one.{number}", "#.many")]
     router = dr.compile([*many, ("*", "any"), ("", "empty")])
     router.save(tmp_path / "router")
@@ -360,7 +360,7 @@ def test_a_loaded_router_answers_single_keys_as_the_one_that_was_saved(
 
 @pytest.mark.skipif(not jit_enabled() or not _LOCKED, reason="no function is made")
 def test_the_function_of_a_loaded_router_knows_its_bindings(tmp_path: Path) -> None:
-    """Else a method of Python would put each answer together, of bindings that are decoded anew."""
+    """Else a method of Python would put each answer together, of destinations that are decoded anew."""
     dr.compile(BINDINGS).save(tmp_path / "router")
     loaded = dr.load(tmp_path / "router")
     loaded.match("b")
