@@ -37,7 +37,7 @@ def jit_enabled() -> bool:
 
 
 def kernels_kept() -> bool:
-    """Tell whether kernels of this release were compiled here before, so that loading them takes no half a minute.
+    """Tell whether kernels of this release were compiled here before, so that loading them takes no time.
 
     Numba is not imported to find out.
     """

@@ -446,7 +446,7 @@ def test_large_rounds_near_the_end_are_judged_without_kernels() -> None:
 
 
 def test_a_finding_does_not_wait_for_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where they were never compiled, which takes half a minute, engines without kernels judge."""
+    """Where they were never compiled, which takes long, engines without kernels judge."""
     monkeypatch.setattr("dfa_router.fuzz.judging.judge.kernels_kept", lambda: False)
     campaign = run(CallableTarget(lambda patterns, key: [], AMQP), AMQP, rounds=30, size=Size(20, 40))
     [finding] = campaign.findings

@@ -15,7 +15,7 @@ from compiler.kernels._lanes import features, processor
 
 HERE = Path(__file__).parent
 TESTS = ["test_lanes.py", "test_record_lanes.py", "test_key_lanes.py", "test_text_lanes.py", "-k", "not windows"]
-"""All but those that compile the whole walk, for half a minute."""
+"""All but those that compile the whole walk, which takes long."""
 MASKS = ("avx512", "evex", "avx10")
 WIDE = ("avx", "fma", "f16c", "vaes", "vpclmulqdq", "xop", "bmi", *MASKS)
 
