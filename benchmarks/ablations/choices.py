@@ -178,8 +178,8 @@ ABLATIONS = (
         (
             Change(
                 "compiler/kernels/_jit.py",
-                "numba.njit(forceinline=True, **OPTIONS)",
-                "numba.njit(**OPTIONS)",
+                '"forceinline": True, ',
+                "",
             ),
         ),
     ),
