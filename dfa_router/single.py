@@ -77,11 +77,10 @@ class SingleAnswers:
         if positions is None:
             positions = self._matcher.match(key_bytes(key))
         bindings = self.bindings
-        if len(positions) > 1:
-            if isinstance(bindings, FlatBindings):  # each of which would be decoded, its pattern, too
-                answer = bindings.destinations_of(positions)
-            else:
-                answer = tuple(dict.fromkeys([bindings[position].destination for position in positions]))
+        if isinstance(bindings, FlatBindings):  # each of which would be decoded, its pattern, too
+            answer = bindings.destinations_of(positions)
+        elif len(positions) > 1:
+            answer = tuple(dict.fromkeys([bindings[position].destination for position in positions]))
         else:  # the most frequent cases: 0.1 us instead of 0.5
             answer = (bindings[positions[0]].destination,) if positions else ()
         if self._remembers and len(key) <= _RECENT_BYTES and len(answer) <= _RECENT_NAMES:

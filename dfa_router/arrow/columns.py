@@ -99,7 +99,7 @@ def _without_hidden(chunk: pa.Array) -> pa.Array:
     valid = validity(chunk)
     if valid is None:
         return chunk
-    bits, views, *data = chunk.buffers()
+    _, views, *data = chunk.buffers()
     words = np.frombuffer(views, np.uint64, 2 * len(chunk), _VIEW_BYTES * chunk.offset).reshape(-1, 2)
     hidden = ~valid
     if not words[hidden, 0].any():  # the size is there

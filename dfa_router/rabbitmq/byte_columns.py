@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def _check_parts(array: pa.Array) -> None:
     """Refuse a damaged column of lists, maps or structs, or of views: Arrow believes offsets at any depth."""
     try:
         array.validate()
-        array.view(_as_bytes(array.type)).validate(full=True)  # as bytes: text need not be UTF-8
+        array.view(_with_leaves(array.type, _UNCLAIMED)).validate(full=True)  # as bytes: text need not be UTF-8
     except (pa.ArrowInvalid, pa.ArrowIndexError) as error:
         raise _damaged(str(error)) from None
     except pa.ArrowNotImplementedError:
@@ -98,19 +99,6 @@ def _check_hidden(array: pa.Array) -> None:
             raise _damaged("a null row has a view of negative size")
 
 
-def _as_bytes(kind: pa.DataType) -> pa.DataType:
-    if kind in _UNCLAIMED:
-        return _UNCLAIMED[kind]
-    if pa.types.is_map(kind):
-        return pa.map_(_as_bytes(kind.key_type), _as_bytes(kind.item_type), kind.keys_sorted)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        field = kind.value_field
-        return (pa.list_ if pa.types.is_list(kind) else pa.large_list)(field.with_type(_as_bytes(field.type)))
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_as_bytes(field.type)) for field in kind])
-    return kind
-
-
 def _damaged(problem: str) -> KeyTypeError:
     return KeyTypeError(f"a column of messages is a damaged Arrow column ({problem}): make or write it again")
 
@@ -121,13 +109,20 @@ def without_views(kind: pa.DataType) -> pa.DataType:
     >>> without_views(pa.map_(pa.string_view(), pa.list_(pa.binary_view())))
     MapType(map<string, list<item: binary>>)
     """
-    if kind in _VIEWS:
-        return _VIEWS[kind]
+    return _with_leaves(kind, _VIEWS)
+
+
+def _with_leaves(kind: pa.DataType, others: Mapping[pa.DataType, pa.DataType]) -> pa.DataType:
+    """Return a type with others in place of some, also within lists, maps and structs."""
+    if kind in others:
+        return others[kind]
     if pa.types.is_map(kind):
-        return pa.map_(without_views(kind.key_type), without_views(kind.item_type), kind.keys_sorted)
+        return pa.map_(_with_leaves(kind.key_type, others), _with_leaves(kind.item_type, others), kind.keys_sorted)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         field = kind.value_field
-        return (pa.list_ if pa.types.is_list(kind) else pa.large_list)(field.with_type(without_views(field.type)))
+        return (pa.list_ if pa.types.is_list(kind) else pa.large_list)(
+            field.with_type(_with_leaves(field.type, others))
+        )
     if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(without_views(field.type)) for field in kind])
+        return pa.struct([field.with_type(_with_leaves(field.type, others)) for field in kind])
     return kind
