@@ -28,7 +28,6 @@ from compiler.machine.bounded_cache import BoundedCache
 from compiler.machine.cache import nbytes
 from compiler.machine.collector import FIRST_SIMULATED, Collector
 from compiler.machine.columns import end_of_bytes, gathered, readable, whole
-from compiler.machine.dense_rows import QUIET_KEYS
 from compiler.machine.exact_keys import FOUND, ROWS
 from compiler.machine.key_store import stretch_of
 from compiler.machine.progress import Progress
@@ -256,7 +255,7 @@ class Walker(BoundedCache):
             from compiler.kernels.walk import walk
 
             if dense:
-                stop = min(stop, start + QUIET_KEYS)
+                stop = min(stop, start + self._dense_rows.most_keys)
             where = start, stop, column.block, column.found.base, column.out
             keys = column.keys if len(table) else column.others
             self._work.counts[MOST_UNKNOWN] = self._key_cache.most_unknown if len(table) else 0

@@ -214,7 +214,6 @@ def run(side: str, *, thorough: bool = False) -> None:
                     continue
                 with (
                     patch("compiler.machine.bounded_cache.FAR_BYTES", far),
-                    patch("compiler.machine.walker.QUIET_KEYS", quiet),
                     patch("compiler.machine.dense_rows.QUIET_KEYS", quiet),
                 ):
                     for machine in (
