@@ -29,8 +29,8 @@ from dfa_router.tables import DataFile, Found, read_table, table_at
 __all__ = ["distinct_count", "read_keys"]
 
 _BLOCK, _MOST_BLOCK = 1 << 20, (1 << 31) - 1
-"""The bytes of JSON that Arrow reads at once, as it does by itself, and the most that it can."""
-_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+"""The bytes of CSV and JSON that Arrow reads at once, as it does by itself, and the most that it can."""
+_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
 
 def read_keys(path: Path | str, column: str = "routing_key") -> pa.ChunkedArray:
@@ -126,7 +126,7 @@ def _of_one_format(path: Path, files: list[Path]) -> list[Path]:
 
 def _ending(path: Path) -> str:
     name = path.name.lower()
-    for ending in _COMPRESSED:
+    for ending in _CODECS:
         name = name.removesuffix(ending)
     return name.rpartition(".")[2] if "." in name else ""
 
@@ -146,8 +146,7 @@ def distinct_count(keys: pa.ChunkedArray) -> int:
 
 
 def _from_text(path: Path, _: str) -> pa.ChunkedArray:
-    with pa.input_stream(str(path), compression="detect") as file:
-        text = file.read().removeprefix(codecs.BOM_UTF8)
+    text = _content(path)
     if not text:
         return pa.chunked_array([], pa.large_binary())
     text = text.replace(b"\r\n", b"\n").removesuffix(b"\n")
@@ -155,15 +154,33 @@ def _from_text(path: Path, _: str) -> pa.ChunkedArray:
 
 
 def _from_csv(path: Path, column: str) -> pa.ChunkedArray:
-    parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
-    read = pyarrow.csv.ReadOptions(use_threads=False)  # with several threads an error names no row
-    convert = pyarrow.csv.ConvertOptions(include_columns=[column], column_types={column: pa.binary()})
     try:
-        with pyarrow.csv.open_csv(path, parse_options=parse, read_options=read) as start:
-            _check_column(path, column, start.schema.names)
-        return pyarrow.csv.read_csv(path, read_options=read, parse_options=parse, convert_options=convert)[column]
+        return _csv_column(path, column, _BLOCK)
+    except pa.ArrowInvalid:
+        size = len(_content(path))
+    try:
+        # A record that lies over the ends of two blocks is an error as well.
+        return _csv_column(path, column, max(_BLOCK, 1 + size))
     except pa.ArrowInvalid as error:
         raise MessagesError(f"{path}: {_sentence(error)}; correct the file, its first line must name columns") from None
+
+
+def _csv_column(path: Path, column: str, block_bytes: int) -> pa.ChunkedArray:
+    """Read the column in blocks."""
+    parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    # With several threads an error names no row.
+    read = pyarrow.csv.ReadOptions(use_threads=False, block_size=min(block_bytes, _MOST_BLOCK))
+    convert = pyarrow.csv.ConvertOptions(include_columns=[column], column_types={column: pa.binary()})
+    with _opened(path) as file, pyarrow.csv.open_csv(file, parse_options=parse, read_options=read) as start:
+        try:
+            names = start.schema.names
+        except UnicodeDecodeError as error:
+            raise MessagesError(
+                f"{path}: its first line, which names columns, is no UTF-8: {error}; correct the file"
+            ) from None
+        _check_column(path, column, names)
+    with _opened(path) as file:
+        return pyarrow.csv.read_csv(file, read_options=read, parse_options=parse, convert_options=convert)[column]
 
 
 def _from_json_lines(path: Path, column: str) -> pa.ChunkedArray:
@@ -187,7 +204,8 @@ def _json_column(path: Path, column: str, block_bytes: int) -> pa.ChunkedArray:
     read = pyarrow.json.ReadOptions(block_size=min(block_bytes, _MOST_BLOCK))
     schema = pa.schema([(column, pa.string())])
     parse = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    keys = pyarrow.json.read_json(path, read_options=read, parse_options=parse)[column]
+    with _opened(path) as file:
+        keys = pyarrow.json.read_json(file, read_options=read, parse_options=parse)[column]
     return pa.chunked_array([pa.nulls(len(keys))]) if len(keys) and keys.null_count == len(keys) else keys
 
 
@@ -237,9 +255,18 @@ def _check_column(path: Path, column: str, names: list[str]) -> None:
         )
 
 
+def _opened(path: Path) -> pa.NativeFile:
+    """Open a file, decompressing it where its name, in whatever case, says that it is compressed."""
+    return pa.input_stream(str(path), compression=_CODECS.get(path.suffix.lower()))
+
+
+def _content(path: Path) -> bytes:
+    with _opened(path) as file:
+        return cast("bytes", file.read()).removeprefix(codecs.BOM_UTF8)
+
+
 def _lines(path: Path) -> list[bytes]:
-    with pa.input_stream(str(path), compression="detect") as file:
-        return cast("bytes", file.read()).removeprefix(codecs.BOM_UTF8).split(b"\n")
+    return _content(path).split(b"\n")
 
 
 def _json_problem(path: Path, lines: list[bytes], column: str) -> str | None:

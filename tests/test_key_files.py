@@ -120,3 +120,32 @@ def test_keys_of_a_table_are_what_its_log_says(tmp_path: Path) -> None:
     assert read_keys(tmp_path / "apart").to_pylist() == [b"k", b"k"]
     with pytest.raises(dr.MessagesError, match="holds int64; name one of text"):
         read_keys(tmp_path / "log", "n")
+
+
+@pytest.mark.parametrize("name", ["K.TXT.GZ", "K.Csv.Gz", "k.JSONL.GZ"])
+def test_compressed_files_are_known_by_their_names_in_any_case(tmp_path: Path, name: str) -> None:
+    kind = name.lower().split(".")[1]
+    content = {"txt": "a\nb\n", "csv": "routing_key\na\nb\n", "jsonl": '{"routing_key": "a"}\n{"routing_key": "b"}\n'}[
+        kind
+    ]
+    (tmp_path / name).write_bytes(gzip.compress(content.encode()))
+    assert read_keys(tmp_path / name).to_pylist() == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_a_record_of_csv_may_be_as_long_as_it_likes(tmp_path: Path, ending: str) -> None:
+    pack = gzip.compress if ending.endswith("gz") else bytes
+    path = tmp_path / f"k.{ending}"
+    lines = ["routing_key,body", "a,", f"b,{'x' * 3_000_000}", "c,"]
+    path.write_bytes(pack("\n".join(lines).encode()))
+    assert read_keys(path).to_pylist() == [b"a", b"b", b"c"]
+    path.write_bytes(pack("\n".join([*lines, "d"]).encode()))
+    with pytest.raises(dr.MessagesError, match=r"Row #5: Expected 2 columns, got 1: d; correct the file"):
+        read_keys(path)
+
+
+def test_names_of_columns_that_are_no_text_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "k.csv"
+    path.write_bytes("routing_key,clé\na,1\n".encode("latin-1"))
+    with pytest.raises(dr.MessagesError, match=r"k\.csv: its first line, which names columns, is no UTF-8: .*0xe9"):
+        read_keys(path)
