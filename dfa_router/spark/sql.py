@@ -49,7 +49,9 @@ def register(
     :func:`dfa_router.spark.route`.
 
     The function is deterministic, as Spark asks of what stands in GROUP BY or in a lateral join. So Spark may call it twice for
-    a message where its result stands in WHERE as well as in SELECT; :func:`dfa_router.spark.route` routes once.
+    a message where its result stands in WHERE as well as in SELECT; :func:`dfa_router.spark.route` routes once. Spark 4.3 fails where
+    a query reads columns with a collation from files beside it: set ``spark.sql.execution.arrow.pythonUDF.columnarInput.enabled`` to
+    ``false``.
 
     >>> from dfa_router.rabbitmq import Exchange, Queue, topology_of
     >>> from dfa_router.spark import local_session, register

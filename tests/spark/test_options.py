@@ -119,6 +119,23 @@ def test_columns_are_found_as_spark_finds_them(spark: SparkSession, *, wide: boo
         assert [row.queues for row in route(other, TOPOLOGY).collect()] == [queues for *_, queues, _ in MESSAGES]
 
 
+@pytest.mark.parametrize("text", ["'a.b'", "'a.b' COLLATE UTF8_LCASE"])
+def test_columns_of_files_with_a_collation_pass_through(spark: SparkSession, tmp_path: Path, text: str) -> None:
+    if not hasattr(spark, "dataSource"):
+        pytest.skip("Spark 4.0 brought collations")
+    from dfa_router.spark import route
+
+    path = str(tmp_path / "log")
+    query = f"SELECT 'x' AS exchange, {text} AS routing_key, array('W' COLLATE UNICODE_CI) AS who, id FROM range(3)"
+    spark.sql(query).write.parquet(path)
+    read = spark.read.parquet(path)
+    routed = route(read, TOPOLOGY)
+    assert list(routed.schema)[:4] == list(read.schema)
+    assert sorted((row.id, row.who, row.queues) for row in routed.collect()) == [
+        (number, ["W"], ["q", "r"]) for number in range(3)
+    ]
+
+
 def test_two_topologies_in_a_row(spark: SparkSession) -> None:
     """Each queue of the first is an exchange of the second, as where a shovel moves messages on."""
     from dfa_router.spark import route
