@@ -26,6 +26,9 @@ _FIELD = re.compile(r'("(?:[^"]|"")*"|[^",]*)(,|$)')
 
 _NOT_BLANK = re.compile(b"[^" + re.escape(BLANK) + b"]")
 
+_CONTROLS = bytes(range(33))
+"""What Spark's parser passes over at the ends of lines: a line of nothing else, such as the zeros that a crash leaves, is no record."""
+
 _QUOTE, _COMMA, _END = b'",\n'
 
 
@@ -82,7 +85,11 @@ def csv_line_by_line(data: bytes, fields: int) -> Block:
         if not raw.strip(BLANK):
             continue
         text = java_text(raw)
-        if not _is_regular(text.encode() + b"\n") or "\0" in text or not raw.strip(bytes(range(33))):
+        if not raw.strip(_CONTROLS):
+            marks.append(Mark(len(lines), NO_FIELDS, raw))
+            lines.append("," * (fields - 1) or '""')
+            continue
+        if not _is_regular(text.encode() + b"\n") or "\0" in text:
             raise OtherWayError("it has lines with stray quotation marks, or marks of no text")
         found = _fields(text)
         if len(found) != fields:

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
 from dfa_router.errors import MessagesError
 from dfa_router.logs.csv_lines import has_empty_text
 from dfa_router.logs.marks import NO_FIELDS, NO_UTF8, READ_PROBLEM, UNREADABLE, free_name
-from dfa_router.spark.log_lines import CORRUPT, as_path
+from dfa_router.spark.log_lines import CORRUPT, as_path, shown
 from dfa_router.spark.route import quoted
 
 __all__ = ["csv_rows"]
@@ -31,13 +31,24 @@ def csv_rows(session: SparkSession, path: str, lines: DataFrame, *, is_pattern: 
     """
     numbered = lines.select(
         "value",
+        _is_record(sf.col("value")).alias("record"),
         sf.col("_metadata.file_path").alias("file"),
         sf.struct("_metadata.file_block_start", sf.monotonically_increasing_id()).alias("place"),
     )
-    files = numbered.groupBy("file").agg(sf.count("*").alias("lines"), sf.min_by("value", "place").alias("header"))
+    files = numbered.groupBy("file").agg(
+        sf.count("*").alias("lines"),
+        sf.min_by("value", sf.when(sf.col("record"), sf.col("place"))).alias("header"),
+        sf.count_if(~sf.col("record")).alias("others"),
+    )
     found = files.orderBy("file").collect()
+    if not found:
+        raise MessagesError(
+            f"{path}: there is no line in it; expected CSV, whose first line names columns, or another --format"
+        )
     groups: dict[str, list[str]] = {}
-    for file, _, header in found:
+    for file, _, header, _ in found:
+        if header is None:
+            raise MessagesError(f"{shown(file)}: no line of it is text; expected CSV, whose first line names columns")
         groups.setdefault(header.strip(), []).append(as_path(file))
     options: dict[str, bool | str] = dict(_OPTIONS)
     if len(lines.columns) == 1:  # as the lines were found: no folder names a column
@@ -56,11 +67,25 @@ def csv_rows(session: SparkSession, path: str, lines: DataFrame, *, is_pattern: 
     schemas = [session.read.options(**options).csv(part).schema for part in parts]
     taken = [name for schema in schemas for name in schema.names]
     rows = [_rows(session, part, schema, options, taken) for part, schema in zip(parts, schemas, strict=True)]
+    if any(others for *_, others in found):
+        rows.append(_no_records(lines, taken))
     together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), rows)
     last = [free_name(UNREADABLE, taken), READ_PROBLEM]
     names = [name for name in together.columns if name not in last]
     ordered = [*names, *(name for name in last if name in together.columns)]
-    return together.select(*map(quoted, ordered)), sum(count - 1 for _, count, _ in found)
+    return together.select(*map(quoted, ordered)), sum(count - 1 for _, count, *_ in found)
+
+
+def _is_record(line: Column) -> Column:
+    """Tell whether a line holds more than blanks and controls: Spark's reader passes over one that does not, as crashes leave them."""
+    return line.rlike(r"[^\x00-\x20]")
+
+
+def _no_records(lines: DataFrame, taken: Sequence[str]) -> DataFrame:
+    """Return rows for the lines that Spark's reader passes over."""
+    folders = [sf.col(quoted(name)) for name in lines.columns[1:]]
+    kept = sf.col("value").alias(free_name(UNREADABLE, taken))
+    return lines.where(~_is_record(sf.col("value"))).select(*folders, kept, sf.lit(NO_FIELDS).alias(READ_PROBLEM))
 
 
 def _rows(

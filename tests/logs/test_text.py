@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from dfa_router.errors import MessagesError
-from dfa_router.logs.csv_lines import csv_line_by_line, header_of, plain_csv, without_header
+from dfa_router.logs.csv_lines import csv_columns, csv_line_by_line, header_of, plain_csv, without_header
 from dfa_router.logs.hadoop_codecs import check_codecs
 from dfa_router.logs.json_lines import json_line_by_line, plain_json
 from dfa_router.logs.json_text import json_lines
@@ -120,6 +120,13 @@ def test_stray_quotation_marks_are_left_to_spark(line: bytes) -> None:
     assert plain_csv(line + b",c\n" + line + b"\n") is None
     with pytest.raises(OtherWayError, match="stray"):
         csv_line_by_line(line + b"\n", 1)
+
+
+@pytest.mark.parametrize("fields", [1, 3])
+def test_zeros_that_a_crash_has_left_are_a_line_that_is_no_record(fields: int) -> None:
+    block = csv_line_by_line(b"\0\0\n", fields)
+    assert (block.rows, [(mark.row, mark.line) for mark in block.marks]) == (1, [(0, b"\0\0")])
+    assert csv_columns(block, "abc"[:fields]).to_pylist() == [dict.fromkeys("abc"[:fields])]
 
 
 @pytest.mark.parametrize("header", [b"a,A", b"a,,b", b" a,b", b'a,b"', b"a,\xff"])

@@ -233,6 +233,14 @@ def test_logs_that_cannot_be_read_are_refused(spark: SparkSession, tmp_path: Pat
     prose.write_text("once upon a time\nthere was a log\n")
     with pytest.raises(dr.MessagesError, match="no line is a JSON object"):
         run(spark, prose, tmp_path / "out", "jsonl", "jsonl")
+    for nothing, said in (
+        (b"", "there is no line in it"),
+        (b"\n", "there is no line in it"),
+        (b"\0\n", "no line of it is text"),
+    ):
+        (tmp_path / "nothing.csv").write_bytes(nothing)
+        with pytest.raises(dr.MessagesError, match=rf"nothing\.csv: {said}"):
+            run(spark, tmp_path / "nothing.csv", tmp_path / "out", "csv", "csv")
     keyless = tmp_path / "keyless.jsonl"
     keyless.write_text('{"exchange": "x", "key": "a"}\n')
     with pytest.raises(dr.MessagesError, match=r"no column 'routing_key'; they have: exchange string, key string\."):

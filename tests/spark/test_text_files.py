@@ -209,6 +209,18 @@ def test_both_ways_give_the_same_of_csv(
     assert len({row["unreadable_line"] for row in rows}) == 6
 
 
+def test_zeros_that_a_crash_has_left_in_csv_cost_no_row(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log"
+    log.mkdir()
+    (log / "1.csv").write_bytes(b"exchange,routing_key\n\0\0\0\nx,a.b\n\x01 \x02\n")
+    (log / "2.csv").write_bytes(b"n,exchange,routing_key\n1,x,a.b\n" + b"\0" * 5_000)
+    summary, rows = both_ways(spark, log, "csv", "parquet", monkeypatch)
+    assert (summary.messages, summary.routed, summary.problem_rows) == (5, 2, 3)
+    assert {row["unreadable_line"] for row in rows} == {None, b"\0\0\0", b"\x01 \x02", b"\0" * 5_000}
+
+
 def by_folders(log: Path) -> None:
     for day in (1, 2):
         (log / f"day={day}").mkdir(parents=True)
