@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfa_router.logs.marks import READ_PROBLEM
-from dfa_router.logs.partitions import OtherWayError
+from dfa_router.logs.partitions import OtherWayError, UnreadableError
 
 __all__ = ["check_numbers", "columns_of", "merged"]
 
@@ -51,7 +51,7 @@ def columns_of(schema: pa.DataType) -> pa.Schema:
     ['exchange:', 'string', 'n:', 'int64']
     """
     if not pa.types.is_struct(schema) or not schema.num_fields:
-        raise OtherWayError("no line is a JSON object")
+        raise UnreadableError("no line is a JSON object")
     found = pa.schema(list(_settled(schema)))
     if READ_PROBLEM in found.names:
         raise OtherWayError(f"it has the column {READ_PROBLEM!r}")

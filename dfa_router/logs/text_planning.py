@@ -23,7 +23,7 @@ from dfa_router.logs.json_types import columns_of, merged
 from dfa_router.logs.lines import CODECS, blocks
 from dfa_router.logs.listing import files_of, of_each
 from dfa_router.logs.marks import READ_PROBLEM, UNREADABLE, free_name
-from dfa_router.logs.partitions import OtherWayError, partitions_of
+from dfa_router.logs.partitions import OtherWayError, UnreadableError, partitions_of
 from dfa_router.logs.parts import Part, TextPiece, part_bytes
 from dfa_router.logs.planning import Plan
 from dfa_router.logs.stores import STORE_ERRORS, Found, Place
@@ -55,7 +55,7 @@ def text_plan(place: Place, kind: str, divided: Sequence[Part[TextPiece]], seen:
     """Plan a log of a format by what was seen in its parts; raises :class:`OtherWayError`."""
     for one in seen:
         if one.reason is not None:
-            raise OtherWayError(one.reason)
+            raise UnreadableError(one.reason) if one.damaged_file else OtherWayError(one.reason)
     if kind == "csv":
         schema = _of_headers(divided)
     else:
@@ -98,7 +98,7 @@ def _of_headers(divided: Sequence[Part[TextPiece]]) -> pa.Schema:
     """Return the columns of all files, in the order in which they first occur."""
     names = dict.fromkeys(name for part in divided for piece in part.pieces for name in piece.names)
     if not names:
-        raise OtherWayError("no file has a header")
+        raise UnreadableError("no file has a line that names columns")
     if len({name.lower() for name in names}) < len(names) or READ_PROBLEM in names:
         raise OtherWayError("it has columns whose names differ by their case alone")
     return pa.schema([(name, pa.string()) for name in names])

@@ -43,6 +43,8 @@ class Seen(NamedTuple):
     """Whether lines have to be kept, as they could not be read in full."""
     reason: str | None = None
     """Why the log is left to Spark."""
+    damaged_file: bool = False
+    """Whether the reason is that a file cannot be read: only of a store may Spark know more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class SeeText:
         except OtherWayError as error:
             return Seen(pa.null(), pa.null(), (), unread, str(error))
         except STORE_ERRORS as error:
-            return Seen(pa.null(), pa.null(), (), unread, f"{path}: {error}")
+            return Seen(pa.null(), pa.null(), (), unread, f"{path}: {error}", damaged_file=isinstance(error, OSError))
 
     def _trace(self, part: Part[TextPiece]) -> Seen:
         """Count the messages; the columns of a trace are known, and there is always one for what could not be read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import os
 import tempfile
 from collections.abc import Iterator
@@ -71,6 +72,10 @@ def test_nobody_is_sent_to_a_command_that_cannot_read_it_either(tmp_path: Path, 
     log.write_text("exchange,routing_key\nx,a\n")
     damaged = tmp_path / "log.parquet"
     damaged.write_bytes(b"PAR1 and no more")
+    cut = tmp_path / "cut.jsonl.gz"
+    cut.write_bytes(gzip.compress(b'{"exchange": "x", "routing_key": "a"}\n' * 1_000)[:-8])
+    empty = tmp_path / "empty"
+    empty.write_bytes(b"\n")
     closed.chmod(0o755)
     (closed / "log.csv").chmod(0)
     for path, kind, said in (
@@ -78,6 +83,9 @@ def test_nobody_is_sent_to_a_command_that_cannot_read_it_either(tmp_path: Path, 
         (log, "parquet", "cannot be read as parquet"),
         (tmp_path / "*.jsonl", "jsonl", "there are no files"),
         (closed / "log.csv", "csv", "Permission denied"),
+        (cut, "jsonl", "Truncated compressed stream"),
+        (empty, "csv", "no file has a line that names columns"),
+        (empty, "jsonl", "no line is a JSON object"),
     ):
         rights = as_nobody() if path.is_relative_to(closed) else contextlib.nullcontext()
         with rights, pytest.raises(MessagesError, match=said) as refused:
