@@ -25,7 +25,7 @@ from dfa_router.logs.blocks import Mark
 from dfa_router.logs.marks import UNREADABLE
 from dfa_router.logs.partitions import OtherWayError
 from dfa_router.logs.parts import TextPiece
-from dfa_router.logs.stores import Place, is_pattern, local_name, place_of
+from dfa_router.logs.stores import STORE_ERRORS, Place, is_pattern, local_name, place_of
 from dfa_router.logs.text_planning import text_parts
 from dfa_router.logs.trace_reading import trace_tables
 from dfa_router.logs.trace_records import TRACE
@@ -76,6 +76,8 @@ def _options(given: Mapping[str, str], schema: StructType) -> _Options:
             "rabbitmq-trace: the columns of a trace are known: leave schema(...) out, and select what you need"
         )
     path = given.get("path")
+    if path is None and "paths" in given:
+        raise MessagesError("rabbitmq-trace: load(...) takes one path: give a folder or a pattern in place of a list")
     if path is None:
         raise MessagesError("rabbitmq-trace: give the file or folder of the trace with load(path)")
     place = place_of(local_name(path))
@@ -152,9 +154,14 @@ def _read(options: _Options, partition: InputPartition) -> Iterator[pa.RecordBat
     for piece in partition.pieces:
         if partition.growing and piece.end is not None:
             check_length(store, piece.path, piece.end)
-        for block, table in trace_tables(store, piece, published=options.published):
-            marked = _marked(table, block.marks).combine_chunks()
-            yield from marked.to_batches(max_chunksize=ROWS)
+        try:
+            for block, table in trace_tables(store, piece, published=options.published):
+                marked = _marked(table, block.marks).combine_chunks()
+                yield from marked.to_batches(max_chunksize=ROWS)
+        except STORE_ERRORS as error:
+            raise MessagesError(
+                f"{piece.path}: cannot be read: {error}; read it again if it was replaced meanwhile, or leave it out if it is damaged"
+            ) from error
 
 
 def _marked(table: pa.Table, marks: Sequence[Mark]) -> pa.Table:

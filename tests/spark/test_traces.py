@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from collections import Counter
@@ -85,6 +86,7 @@ def test_what_is_wrong_is_said(spark: SparkSession, source: str, tmp_path: Path)
     for reader, said in (
         (spark.read.format(source).option("path", str(tmp_path / "syslog.log")), "is no trace log"),
         (spark.read.format(source), "give the file or folder"),
+        (spark.read.format(source).option("paths", '["a", "b"]'), "takes one path: give a folder or a pattern"),
         (spark.read.format(source).schema("a int").option("path", str(tmp_path)), "leave schema"),
         (
             spark.read.format(source).option("published", "maybe").option("path", str(tmp_path)),
@@ -110,6 +112,25 @@ def test_a_folder_is_read_with_all_below_it_and_one_without_a_trace_is_told(tmp_
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(records("json", 2))
     assert count() == 6
+
+
+def test_a_file_that_is_cut_or_gone_is_named_by_the_worker_that_reads_it(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark.sql.datasource")
+    from dfa_router.spark.trace_source import TraceSource
+
+    log = tmp_path / "a.log.gz"
+    # So long that the damage lies behind what is read of it for the plan.
+    log.write_bytes(gzip.compress(records("json", 20_000))[:-9])
+    source = TraceSource({"path": str(log)})
+    reader = source.reader(source.schema())
+    parts = reader.partitions()
+    with pytest.raises(
+        MessagesError, match=r"a\.log\.gz: cannot be read: Truncated compressed stream; read it again if"
+    ):
+        [list(reader.read(part)) for part in parts]
+    log.unlink()
+    with pytest.raises(MessagesError, match=r"a\.log\.gz: cannot be read: .*No such file"):
+        [list(reader.read(part)) for part in parts]
 
 
 def test_a_growing_file_that_is_gone_before_it_was_read_is_told(tmp_path: Path) -> None:
