@@ -147,6 +147,9 @@ def distinct_count(keys: pa.ChunkedArray) -> int:
 
 def _from_text(path: Path, _: str) -> pa.ChunkedArray:
     text = _content(path)
+    other = next((what for begins, what in _NO_TEXT.items() if text.startswith(begins)), None)
+    if other is not None:
+        raise MessagesError(f"{path}: is {other}, and no text with a key per line: {_NO_TEXT_REMEDY}")
     if not text:
         return pa.chunked_array([], pa.large_binary())
     text = text.replace(b"\r\n", b"\n").removesuffix(b"\n")
@@ -234,6 +237,19 @@ _BYTES = {
     pa.binary_view(): pa.large_binary(),
 }
 """Types of text, and those of the same bytes without the claim that they are valid UTF-8. Arrow counts no distinct views."""
+
+_NO_TEXT = {
+    b"PAR1": "a Parquet file",
+    b"ARROW1": "a file of Arrow IPC",
+    b"\x1f\x8b": "compressed by gzip",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+"""How files begin whose lines are no keys, whatever their names say."""
+_NO_TEXT_REMEDY = (
+    "give it the ending of its format (.parquet, .gz, .zst), or write the keys as text in UTF-8, as CSV or as Parquet"
+)
 
 _READERS = {
     "csv": _from_csv,

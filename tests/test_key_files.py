@@ -149,3 +149,23 @@ def test_names_of_columns_that_are_no_text_are_told(tmp_path: Path) -> None:
     path.write_bytes("routing_key,clé\na,1\n".encode("latin-1"))
     with pytest.raises(dr.MessagesError, match=r"k\.csv: its first line, which names columns, is no UTF-8: .*0xe9"):
         read_keys(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("k", "a Parquet file"), ("k.arrow", "a file of Arrow IPC"), ("k.txt", "compressed by gzip"), ("utf16", "UTF-16")],
+)
+def test_a_file_of_another_format_is_no_list_of_lines(tmp_path: Path, name: str, said: str) -> None:
+    table = pa.table({"routing_key": ["a"]})
+    path = tmp_path / name
+    if name == "k":
+        pq.write_table(table, path)
+    elif name == "k.arrow":
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        path.write_bytes("a.b\n".encode("utf-16") if name == "utf16" else gzip.compress(b"a.b\n"))
+    with pytest.raises(
+        dr.MessagesError, match=f"{name}: is {said}, and no text with a key per line: give it the ending"
+    ):
+        read_keys(path)
