@@ -144,8 +144,9 @@ def run(
 
     Raises :class:`OptionError` for an unknown dialect and for a limit that is not above 0.
 
+    >>> import dfa_router as dr
     >>> from dfa_router.fuzz.targets import open_target
-    >>> run(open_target("trie", dialect_named("amqp")), rounds=50).agrees
+    >>> run(open_target("trie", dr.AMQP), rounds=50).agrees
     True
     """
     language = dialect_named(dialect)

@@ -48,7 +48,8 @@ class RoutedColumns:
     Libraries that read Arrow's PyCapsule interface take it as a table of these columns: ``polars.DataFrame(columns)``,
     ``pyarrow.table(columns)``, ``duckdb.from_arrow(columns)``. It is no tuple: polars would take the columns for rows.
 
-    >>> from dfa_router.rabbitmq import Exchange, Queue, topology_of
+    >>> import pyarrow as pa
+    >>> from dfa_router.rabbitmq import Queue, topology_of
     >>> router = topology_of(queues=[Queue(name="q")]).compile()
     >>> pa.table(router.route_columns(["", ""], ["q", "r"])).select(["queues", "routed"]).to_pylist()
     [{'queues': ['q'], 'routed': True}, {'queues': [], 'routed': False}]

@@ -178,6 +178,7 @@ def selects(*selectors: str | re.Pattern[str] | Callable[[str], bool]) -> Callab
 
     A string is a URI template; a compiled regular expression must match the whole topic; a function is called with it.
 
+    >>> import re
     >>> wants = selects("/users/{id}", re.compile("/news/.*"))
     >>> wants("/users/7"), wants("/news/today/1"), wants("/users/7/books")
     (True, True, False)

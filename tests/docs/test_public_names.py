@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import doctest
 import importlib
 import importlib.util
 import re
@@ -101,6 +103,29 @@ def test_the_pages_are_what_the_docstrings_say() -> None:
         [sys.executable, "scripts/api_pages.py", "--check"], cwd=REPOSITORY, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("package", DOCUMENTED)
+def test_examples_need_nothing_but_the_names_of_their_page(package: str) -> None:
+    """Whoever copies an example of an entry has to import what the page describes, and the example the rest."""
+    page = (API / f"{package}.md").read_text("utf-8")
+    lacking = []
+    for entry in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
+        examples = doctest.DocTestParser().get_examples(re.sub(r"^```$", "", entry, flags=re.MULTILINE))
+        names = [node for one in examples for node in ast.walk(ast.parse(one.source))]
+        made = {node.id for node in names if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+        made |= {node.arg for node in names if isinstance(node, ast.arg)}
+        made |= {node.name for node in names if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        made |= {
+            one.asname or one.name
+            for node in names
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for one in node.names
+        }
+        read = {node.id for node in names if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        known = made | set(_imported(package).__all__) | vars(builtins).keys()
+        lacking += [(entry.partition("\n")[0], name) for name in sorted(read - known)]
+    assert lacking == []
 
 
 @pytest.mark.parametrize("page", sorted(API.glob("*.md")), ids=lambda page: page.name)
