@@ -46,6 +46,26 @@ def test_a_copy_header_that_is_no_array_is_refused(channel: Any, copies: Any) ->
         topology_of().route("amq.direct", "a", headers={"CC": copies})
 
 
+def test_headers_that_hold_nothing_are_equal(channel: Any) -> None:
+    """An empty array is an empty table, on the outside of a value alone."""
+    import pika
+
+    name, values = f"t{uuid4().hex[:8]}", [[], {}, [[]], [{}], "", None]
+    channel.exchange_declare(name, "headers", auto_delete=True)
+    for number, value in enumerate(values):
+        channel.queue_declare(f"{name}.q{number}", exclusive=True)
+        channel.queue_bind(f"{name}.q{number}", name, arguments={"e": value})
+    bindings = [
+        Binding(source=name, destination=f"{name}.q{number}", arguments={"e": value})
+        for number, value in enumerate(values)
+    ]
+    topology = topology_of(exchanges=[Exchange(name=name, type="headers")], bindings=bindings)
+    for value in values:
+        channel.basic_publish(name, "", b"", pika.BasicProperties(headers={"e": value}))
+        got = [b.destination for b in bindings if channel.basic_get(b.destination, auto_ack=True)[0]]
+        assert topology.route(name, "", headers={"e": value}).queues == tuple(got), value
+
+
 def test_the_shares_of_a_consistent_hash_are_those_of_its_weights(channel: Any) -> None:
     """Within five standard deviations of what chance allows, for keys that all differ."""
     import pika

@@ -1,9 +1,9 @@
 """Values of headers, in the kinds that RabbitMQ tells apart.
 
 The broker compares values as Erlang does and not the names of their AMQP types: 5 is 5, whether it came in 8 bits or 64, a
-``longstr`` is a ``binary`` of the same bytes, and ``"5"`` is no 5. Up to 3.12 it compares with ``==``, so that 1 is 1.0; since
-3.13 with ``=:=``, so that it is not. Timestamps of messages are whole numbers of seconds up to 3.12, and since then of milliseconds,
-while those of bindings stay seconds.
+``longstr`` is a ``binary`` of the same bytes, an empty array is an empty table, and ``"5"`` is no 5. Up to 3.12 it compares
+with ``==``, so that 1 is 1.0; since 3.13 with ``=:=``, so that it is not. Timestamps of messages are whole numbers of seconds up
+to 3.12, and since then of milliseconds, while those of bindings stay seconds.
 
 Each value is a kind and bytes, equal where the broker says that the values are. What this leaves out: the types within arrays
 and tables. They are compared as JSON, with numbers as they are written.
@@ -54,7 +54,8 @@ def value_of(value: Any, *, strict: bool, name: object = "") -> tuple[int, bytes
         moment = value if value.tzinfo else value.replace(tzinfo=UTC)
         return INTEGER, b"%d" % (int(moment.timestamp()) * (1000 if strict else 1))
     if isinstance(value, list | tuple | dict):
-        return NESTED, json.dumps(value, default=_as_text, separators=(",", ":")).encode()
+        # An empty array and an empty table are both Erlang's empty list.
+        return NESTED, json.dumps(value or [], default=_as_text, separators=(",", ":")).encode()
     raise MessagesError(
         f"the header {name!r} has a value of type {type(value).__name__}: expected text, bytes, a number, a truth value, a "
         "datetime, None, or a list or dict of these"

@@ -94,6 +94,15 @@ def test_lists_and_tables_are_compared_as_they_are_written() -> None:
     assert queues(topology, {"l": ["a"], "t": {"k": "w"}}) == ("q0002",)
 
 
+def test_an_empty_list_is_an_empty_table() -> None:
+    """The broker compares what they hold, which is nothing, and not the names of their types; within others it does."""
+    topology = headers_topology({"e": []}, {"e": {}}, {"e": [[]]}, {"e": [{}]}, {"e": ""})
+    for broker in ("3.10", "4.3"):
+        assert queues(topology, {"e": []}, broker) == queues(topology, {"e": {}}, broker) == ("q0000", "q0001")
+        assert queues(topology, {"e": [[]]}, broker) == ("q0002",)
+        assert queues(topology, {"e": [{}]}, broker) == ("q0003",)
+
+
 FORMS: list[Any] = [
     pa.array([[("a", "1"), ("b", "x")], [("a", None)], [], None], pa.map_(pa.string(), pa.string())),
     pa.array([[(b"a", b"1"), (b"b", b"x")], [(b"a", None)], [], None], pa.map_(pa.binary(), pa.large_binary())),
