@@ -78,7 +78,8 @@ class TopicPermission:
 
     def _expression(self, pattern: str, client_id: str | None) -> Expression:
         pattern = pattern or _NOTHING
-        values = {"{username}": self.user, "{vhost}": self.vhost, "{client_id}": client_id}
+        # In the broker's order, in which it finds the later names in the earlier values, too.
+        values = {"{client_id}": client_id, "{username}": self.user, "{vhost}": self.vhost}
         for name, value in values.items():
             if value is not None:
                 pattern = pattern.replace(name, value)

@@ -209,6 +209,15 @@ def test_an_empty_expression_allows_nothing_and_a_client_is_no_client_of_mqtt() 
 
 
 @needs_greenery
+def test_what_a_client_calls_itself_is_replaced_before_the_other_names() -> None:
+    """A client of MQTT chooses its name, and the broker reads names of users and vhosts in what it chose."""
+    placed = rule("^{client_id}$")
+    assert placed.may_bind("ann", "{username}")
+    assert not placed.may_bind("{username}", "{username}")
+    assert placed.may_bind("/", "{vhost}")
+
+
+@needs_greenery
 def test_leaks_are_the_shortest_there_are() -> None:
     """Random expressions against all small bindings and keys."""
     chance = random.Random(2)

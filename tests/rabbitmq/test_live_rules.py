@@ -50,7 +50,8 @@ def test_headers_that_hold_nothing_are_equal(channel: Any) -> None:
     """An empty array is an empty table, on the outside of a value alone."""
     import pika
 
-    name, values = f"t{uuid4().hex[:8]}", [[], {}, [[]], [{}], "", None]
+    name = f"t{uuid4().hex[:8]}"
+    values: list[Any] = [[], {}, [[]], [{}], "", None]
     channel.exchange_declare(name, "headers", auto_delete=True)
     for number, value in enumerate(values):
         channel.queue_declare(f"{name}.q{number}", exclusive=True)
