@@ -4,6 +4,7 @@ JSON has fewer values than AMQP, and a broker writes some that it lacks as text.
 
 - A header without a value is written as ``undefined``. A binding for that text itself is far rarer, so it is read as none.
 - Binary that is no UTF-8 says so, with its bytes in base64 behind that. They are read as what they were.
+- Both stand within arrays and tables, too.
 - Null is what no broker writes, and an import ends at it. It is read as no value, which is what its author means.
 
 Each is a warning of the topology. What cannot be seen at all: a decimal is written as a number, with its
@@ -15,6 +16,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import is_
 from typing import Any
 
 from dfa_router.rabbitmq.checks import Findings
@@ -66,8 +68,9 @@ def _read(binding: Binding, place: str, findings: Findings) -> Binding:
         meant = _meant(value)
         if meant is not value:
             changed[name] = meant
-            kind = "without a value" if meant is None else "of binary"
-            detail = f"first {name}: {value[:40]!r}, read as a header {kind}"
+            kinds = {type(None): "without a value", bytes: "of binary"}
+            kind = kinds.get(type(meant), "with such values within")
+            detail = f"first {name}: {str(value)[:40]!r}, read as a header {kind}"
             findings.add("ambiguous-argument", binding.vhost, binding.source, place, detail)
     if not changed:
         return binding
@@ -77,6 +80,11 @@ def _read(binding: Binding, place: str, findings: Findings) -> Binding:
 
 def _meant(value: Any) -> Any:
     """Return what a broker had that wrote a value; the value itself where nothing else is written so."""
+    if isinstance(value, list | dict):
+        within = list(map(_meant, value.values() if isinstance(value, dict) else value))
+        if all(map(is_, within, value.values() if isinstance(value, dict) else value)):
+            return value
+        return dict(zip(value, within, strict=True)) if isinstance(value, dict) else within
     if value == _VOID:
         return None
     if not isinstance(value, str) or not value.startswith(_BINARY):

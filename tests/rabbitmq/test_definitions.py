@@ -151,6 +151,14 @@ def test_binary_arguments_are_read_out_of_the_words_of_an_export(write: Write) -
     assert topology.route("h", "", headers={"key": lines}).queues == ()
 
 
+def test_what_an_export_writes_is_read_within_lists_and_tables_too(write: Write) -> None:
+    words = {"list": ["undefined", "Not UTF-8, base64 is: /wA="], "table": {"k": ["undefined"]}}
+    topology = load_definitions(write(bound_by_headers(**words)))
+    assert [warning.kind for warning in topology.warnings] == ["ambiguous-argument"]
+    assert topology.route("h", "", headers={"list": [None, b"\xff\0"], "table": {"k": [None]}}).queues == ("q",)
+    assert topology.route("h", "", headers=words).queues == ()
+
+
 @pytest.mark.parametrize("rest", ["no", "n-_.", "YWJj"])  # no base64, and that of UTF-8
 def test_a_text_that_no_broker_writes_of_binary_is_a_text(write: Write, rest: str) -> None:
     literal = f"Not UTF-8, base64 is: {rest}"
