@@ -18,7 +18,7 @@ from contextlib import suppress
 from os import PathLike, fspath
 from typing import Any
 
-from dfa_router.errors import OptionError
+from dfa_router.errors import DefinitionsError, OptionError
 from dfa_router.rabbitmq.checks import (
     Findings,
     check_alternates,
@@ -80,29 +80,36 @@ def load_definitions(
     ]
     for name, data in (*source.listings, *((one.name, one.data) for one in found)):
         merge_listing(document, name, parsed(name, data), vhost)
-    entries = Entries(file, vhost)
+    try:
+        topology = _read(document, Entries(file, vhost), broker)
+    except RecursionError:  # what is read of JSON takes less of the stack than what looks into it
+        raise DefinitionsError(f"{file}: nests too deeply for a definitions file; {REMEDY}") from None
+    _log_warnings(topology.warnings)
+    return topology
+
+
+def _read(document: dict[str, Any], entries: Entries, broker: str | None) -> Topology:
+    """Return what the entries of a document declare."""
     declared = entries.read(document, "vhosts", entries.vhost)
     exchanges = entries.read(document, "exchanges", entries.exchange)
     version = _version(document) if broker is None else broker
-    findings = Findings(file)
+    findings = Findings(entries.source)
     bindings = entries.read(document, "bindings", entries.binding)
     queues = entries.read(document, "queues", entries.queue)
     note_nulls("exchanges", exchanges, findings)
     note_nulls("queues", queues, findings)
     policies = entries.read(document, "policies", entries.policy)
     check_limits(queues, policies, findings)
-    topology = _topology(
+    return _topology(
         vhosts=declared if "vhosts" in document else None,
         exchanges=exchanges,
         queues=queues,
         bindings=as_bound(bindings, exchanges, rules_of(version), findings),
         policies=policies,
-        default_vhost=vhost,
+        default_vhost=entries.default_vhost,
         findings=findings,
         broker=version,
     )
-    _log_warnings(topology.warnings)
-    return topology
 
 
 def topology_of(

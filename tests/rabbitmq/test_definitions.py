@@ -159,6 +159,15 @@ def test_what_an_export_writes_is_read_within_lists_and_tables_too(write: Write)
     assert topology.route("h", "", headers=words).queues == ()
 
 
+@pytest.mark.parametrize("levels", [700, 2000])
+@pytest.mark.parametrize(("opening", "closing"), ["[]", ('{"a": ', "}")])
+def test_arguments_that_nest_too_deeply_are_an_error(write: Write, levels: int, opening: str, closing: str) -> None:
+    content = json.dumps(bound_by_headers(key="here"))
+    deep = content.replace('"here"', opening * levels + "1" + closing * levels)
+    with pytest.raises(dr.DefinitionsError, match="nests too deeply for a definitions file"):
+        load_definitions(write(deep))
+
+
 @pytest.mark.parametrize("rest", ["no", "n-_.", "YWJj"])  # no base64, and that of UTF-8
 def test_a_text_that_no_broker_writes_of_binary_is_a_text(write: Write, rest: str) -> None:
     literal = f"Not UTF-8, base64 is: {rest}"
