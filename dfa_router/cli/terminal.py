@@ -29,10 +29,18 @@ def stderr_console(*, soft_wrap: bool = False) -> Console:
 
 
 def write_report(parts: Iterable[RenderableType]) -> None:
-    """Write a report to stdout, also where the user wants quiet: it is what was asked for."""
+    """Write a report to stdout, also where the user wants quiet: it is what was asked for.
+
+    What rich fills the rows of tables up with is left out where a file or another program reads them.
+    """
     console = _console()
     for part in parts:
-        console.print(part, soft_wrap=isinstance(part, str))
+        if isinstance(part, str) or console.is_terminal:
+            console.print(part, soft_wrap=isinstance(part, str))
+            continue
+        with console.capture() as written:
+            console.print(part)
+        console.print("\n".join(line.rstrip(" ") for line in written.get().split("\n")), end="", soft_wrap=True)
 
 
 def _console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:

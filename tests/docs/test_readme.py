@@ -69,8 +69,7 @@ def test_the_commands_of_the_section_on_changes_are_real(monkeypatch: pytest.Mon
     for command, expected in blocks:
         with contextlib.redirect_stdout(io.StringIO()) as said:
             assert run(shlex.split(command)) == 1
-        lines = [line.rstrip() for line in said.getvalue().splitlines()]
-        assert "\n".join(lines).strip() == expected.strip()
+        assert said.getvalue().strip() == expected.strip()
 
 
 MATCHER = r"""import re
