@@ -13,7 +13,7 @@ from itertools import islice
 
 from compiler import Token, Wildcard
 from dfa_router.analysis.alignment import Fit, fitted, longest_prefix
-from dfa_router.analysis.questions import tokens_of
+from dfa_router.analysis.questions import check_number, tokens_of
 from dfa_router.errors import KeyTypeError
 from dfa_router.language.bindings import Binding, binding_set, pattern_bytes
 from dfa_router.language.dialects import Dialect, dialect_named
@@ -96,6 +96,7 @@ def why_not(
     >>> why_not([("stock.*.ibm", "q")], "stock.nyse.msft")[0]
     Miss(binding=0, prefix='stock.nyse', broken_by='msft', expected=('ibm',), nearest='stock.nyse.ibm', edits=1, rule=None)
     """
+    check_number("most", most, "a number of bindings from 0 up")
     language, given, words = _asked(bindings, key, dialect)
     routed = key_space(language).is_key(words)
     misses: list[tuple[int, int, list[Token], str | None]] = []

@@ -24,7 +24,7 @@ from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.language.rules import key_space, tokens
 from dfa_router.language.validity import pattern_problem
 
-__all__ = ["BUDGET", "Question", "budget_of", "checked_patterns", "listed", "tokens_of"]
+__all__ = ["BUDGET", "Question", "budget_of", "check_number", "checked_patterns", "listed", "tokens_of"]
 
 BUDGET = 1_000_000
 """Steps of a proof, a few microseconds each."""
@@ -59,10 +59,15 @@ def tokens_of(pattern: str, dialect: Dialect) -> list[Token]:
     return tokens(pattern.encode(), dialect)
 
 
+def check_number(name: str, value: int, expected: str) -> None:
+    """Raise :class:`OptionError` for an argument that is no whole number from 0 up; ``expected`` says what it should be."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise OptionError(f"{name} is {value!r}: expected {expected}")
+
+
 def budget_of(steps: int) -> Budget:
     """Return a budget; raises :class:`OptionError` for what is no number of steps."""
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
-        raise OptionError(f"budget is {steps!r}: expected a number of steps, such as {BUDGET}")
+    check_number("budget", steps, f"a number of steps, such as {BUDGET}")
     return Budget(steps)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import tracemalloc
 from dataclasses import replace
 from itertools import product
@@ -14,11 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfa_router.analysis import coverage, differences, normalising, overlaps
+from dfa_router.analysis.costs import broker_cost
 from dfa_router.analysis.coverage import RedundancyKind, UnprovenError, cover, redundant, unreachable
 from dfa_router.analysis.differences import difference
+from dfa_router.analysis.explaining import why_not
+from dfa_router.analysis.intersections import intersection
 from dfa_router.analysis.normalising import normalise
 from dfa_router.analysis.overlaps import ambiguous, crowd
-from dfa_router.errors import CapacityError, PatternError
+from dfa_router.errors import CapacityError, OptionError, PatternError
 from dfa_router.language.dialects import DIALECTS
 from tests.analysis.oracle import keys_of, matched, patterns_of, table_of
 from tests.mutants import mutant
@@ -307,3 +311,29 @@ def test_a_proof_minds_a_reserved_byte_behind_a_wildcard() -> None:
     proof = normalise("#.$a", reserving, most=0).proof
     assert proof is not None
     assert all(matched(["#.$a"], key, reserving) for key in proof.matched)
+
+
+NUMBERS: list[tuple[str, Any]] = [
+    ("most", lambda most: ambiguous([("a", "q"), ("#", "r")], most=most)),
+    ("most", lambda most: difference([("a", "q")], [("b", "q")], most=most)),
+    ("most", lambda most: intersection("a.*", "*.b", most=most)),
+    ("most", lambda most: normalise("#.a.#", most=most)),
+    ("most", lambda most: why_not([("a", "q")], "b", most=most)),
+    ("most_bytes", lambda most: broker_cost([("#.a.#.b", "q")], most_bytes=most)),
+    ("budget", lambda budget: difference([("a", "q")], [("a", "q")], budget=budget)),
+]
+
+
+@pytest.mark.parametrize("value", [-1, None, 1.5, "3", True, [1]], ids=repr)
+@pytest.mark.parametrize(("name", "ask"), NUMBERS)
+def test_arguments_that_are_no_numbers_are_named(name: str, ask: Any, value: object) -> None:
+    with pytest.raises(OptionError, match=re.escape(f"{name} is {value!r}: expected a number of ")):
+        ask(value)
+
+
+def test_none_at_all_are_as_many_as_were_asked_for() -> None:
+    assert ambiguous([("a", "q"), ("#", "r")], most=0) == ()
+    assert why_not([("a", "q")], "b", most=0) == ()
+    change = difference([("a", "q")], [("b", "q")], most=0)["q"]
+    assert change.lost is not None
+    assert change.lost.shortest == ()
