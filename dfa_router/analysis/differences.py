@@ -17,6 +17,7 @@ from dfa_router.analysis.intersections import intersection
 from dfa_router.analysis.questions import BUDGET, Question, budget_of, check_number
 from dfa_router.errors import ConversionError
 from dfa_router.language.bindings import binding_set
+from dfa_router.language.convert import without_limits
 from dfa_router.language.dialects import Dialect, dialect_named
 
 __all__ = ["Change", "Keys", "Remainder", "difference"]
@@ -134,7 +135,7 @@ def _remainder(question: Question, number: int, others: Iterable[int]) -> Remain
 def _covering(patterns: Sequence[str], dialect: Dialect) -> tuple[str, ...]:
     """Return patterns that match the same keys, without those that are known to be needless: a longer list is as exact."""
     try:
-        return cover(patterns, dialect)
+        return cover(patterns, without_limits(dialect))
     except UnprovenError as error:
         needless = {one.binding for one in error.proven}
         return tuple(pattern for number, pattern in enumerate(patterns) if number not in needless)

@@ -22,7 +22,7 @@ def intersection(first: str, second: str, dialect: str | Dialect = "amqp", *, mo
 
     Two patterns can meet in several ways (``#.a`` and ``a.#`` in the key ``a``, and in all keys that begin and end with
     ``a``), exponentially many if both have several ``#``. No pattern of the answer covers another. A group of a shared
-    subscription is left out.
+    subscription is left out. What both match together may take patterns that are longer than a broker takes, or have more wildcards.
 
     Raises :class:`PatternError` for a pattern that the dialect refuses, :class:`CapacityError` for over ``most`` ways, and
     :class:`ConversionError` where a dialect of your own has no patterns for these keys.

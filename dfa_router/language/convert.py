@@ -32,7 +32,7 @@ from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.language.rules import tokens, without_group
 from dfa_router.language.validity import key_problem, pattern_problem
 
-__all__ = ["convert", "spelled"]
+__all__ = ["convert", "spelled", "without_limits"]
 
 _MOST = 1024
 """The most patterns of an answer: a dialect without a zero-or-more wildcard needs 2^n patterns for n of them."""
@@ -90,10 +90,20 @@ def spelled(meant: Sequence[Token], dialect: Dialect) -> tuple[str, ...]:
     >>> spelled([b"a", Wildcard.MANY], NATS)
     ('a', 'a.>')
     """
-    unlimited = replace(dialect, max_bytes=None, max_words=None, max_many=None)
+    unlimited = without_limits(dialect)
     return tuple(
         _written(spelling, (), unlimited, unlimited) for spelling in _spellings(normalize(meant), unlimited, unlimited)
     )
+
+
+def without_limits(dialect: Dialect) -> Dialect:
+    """Return the dialect of patterns that a proof has made, which may be longer than a broker takes, or have more wildcards.
+
+    >>> from dfa_router.language.dialects import AMQP_4_3_5
+    >>> pattern_problem("#.a.#.b.#", AMQP_4_3_5) is None, pattern_problem("#.a.#.b.#", without_limits(AMQP_4_3_5)) is None
+    (False, True)
+    """
+    return replace(dialect, max_bytes=None, max_words=None, max_many=None)
 
 
 def _shown(text: str, limit: int = 60) -> str:

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 
 from compiler import CapacityError
 from dfa_router.analysis.intersections import intersection
+from dfa_router.language.convert import without_limits
+from dfa_router.language.dialects import AMQP
 from dfa_router.lint.findings import RULES, Finding
 from dfa_router.rabbitmq import Topology
 
@@ -22,6 +24,8 @@ __all__ = ["lint_internal"]
 _MOST_WAYS = 16
 _ANY = ("#",)
 _DIALECT = {"topic": "amqp", "direct": "exact"}
+_UNLIMITED = without_limits(AMQP)
+"""Ways of several bindings are patterns that may be longer than any of them."""
 
 Place = tuple[str, str]
 
@@ -97,7 +101,7 @@ def _narrowed(topology: Topology, number: int, ways: tuple[str, ...]) -> tuple[s
     if kind == "direct" and wild:
         return _ANY  # a literal wildcard, which the patterns of a topic exchange cannot say
     try:
-        found = [one for way in ways for one in intersection(way, binding.routing_key, most=_MOST_WAYS)]
+        found = [one for way in ways for one in intersection(way, binding.routing_key, _UNLIMITED, most=_MOST_WAYS)]
     except CapacityError:
         return _ANY
     return tuple(dict.fromkeys(found)) if len(found) <= _MOST_WAYS else _ANY

@@ -337,3 +337,17 @@ def test_none_at_all_are_as_many_as_were_asked_for() -> None:
     change = difference([("a", "q")], [("b", "q")], most=0)["q"]
     assert change.lost is not None
     assert change.lost.shortest == ()
+
+
+@pytest.mark.parametrize(
+    ("dialect", "pattern", "other"),
+    [("amqp-4.3.5", "#.a.#", "#.b.#"), ("amqp", "#." + "a" * 150, "b" * 150 + ".#")],
+)
+def test_a_difference_may_take_patterns_that_no_broker_would(dialect: str, pattern: str, other: str) -> None:
+    """What both match together takes more bytes or wildcards than a binding may have."""
+    change = difference([(pattern, "q")], [(other, "q")], dialect)["q"]
+    for keys, having, lacking in ((change.lost, pattern, other), (change.gained, other, pattern)):
+        if keys is not None:
+            assert keys.patterns == (
+                differences.Remainder(pattern=having, without=intersection(having, lacking, dialect)),
+            )

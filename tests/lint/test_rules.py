@@ -274,6 +274,26 @@ def test_every_warning_of_a_topology_is_a_finding() -> None:
     assert ADVICE.keys() <= RULES.keys()
 
 
+def test_ways_through_several_bindings_may_be_longer_than_one() -> None:
+    """Patterns of 152 bytes, of which two together have over the 255 that a binding may have."""
+    first, second = "#." + "a" * 150, "b" * 150 + ".#"
+    topology = topology_of(
+        exchanges=[
+            Exchange(name="in", type="topic"),
+            *(Exchange(name=name, type="topic", internal=True) for name in "ij"),
+        ],
+        queues=[Queue(name="q")],
+        bindings=[
+            Binding(source="in", destination="i", destination_type="exchange", routing_key=first),
+            Binding(source="i", destination="j", destination_type="exchange", routing_key=second),
+            Binding(source="j", destination="q", routing_key="#.c.#"),
+            Binding(source="j", destination="q", routing_key="us.*"),
+        ],
+    )
+    [found] = lint_topology(topology)
+    assert (found.rule.name, found.subject) == ("unreachable-binding", "us.*")
+
+
 @pytest.mark.parametrize("by_policy", [False, True])
 def test_dead_letters_reach_an_internal_exchange_with_any_key(by_policy: bool) -> None:
     dead = {"dead-letter-exchange": "dlx"}
