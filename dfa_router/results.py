@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from compiler.once import once
-from compiler.values import SetBatch
+from compiler.values import Int32s, SetBatch
 from dfa_router.arrow.capsules import stream_of
 from dfa_router.arrow.lists import MOST, int32_array, lists_of
 from dfa_router.arrow.sets import NamedSets, NameTable, lists_of_members, lists_of_names, name_sets, with_nulls
@@ -48,8 +48,8 @@ class Matches:
 
     __slots__ = ("__dict__", "_batch", "_name_table")
 
-    def __init__(self, batch: SetBatch, name_table: Callable[[], NameTable]) -> None:
-        """Wrap a batch; ``name_table`` is called when destinations are asked for."""
+    def __init__(self, batch: SetBatch, name_table: Callable[[Int32s], NameTable]) -> None:
+        """Wrap a batch; ``name_table`` is called with the members of its sets when destinations are asked for."""
         self._batch = batch
         self._name_table = name_table
 
@@ -116,7 +116,7 @@ class Matches:
     @once
     def _named_sets(self) -> NamedSets:
         """The sets as sets of destinations."""
-        return name_sets(self._batch, self._name_table())
+        return name_sets(self._batch, self._name_table(self._batch.positions))
 
     def _total(self, sizes: npt.NDArray[np.integer[Any]]) -> int:
         """Return the sum over all rows of the size of their set."""

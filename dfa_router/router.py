@@ -14,11 +14,11 @@ from typing import Any
 from compiler.kernels.tables import frozen
 from compiler.notebook import mimebundle
 from compiler.prepare import jit_enabled
-from compiler.values import CacheStats
+from compiler.values import CacheStats, Int32s
 from dfa_router.arrow import key_array, key_columns
 from dfa_router.arrow.dictionaries import KEYS_PER_ROW, dictionary_of, row_numbers
 from dfa_router.arrow.lists import texts_from
-from dfa_router.arrow.sets import NameTable, name_table
+from dfa_router.arrow.sets import NameTable, name_table, names_of_members
 from dfa_router.blocks import BLOCK_BYTES, block_rows
 from dfa_router.engines.automaton import Automaton, Sealable
 from dfa_router.engines.key_by_key import with_batches
@@ -209,7 +209,8 @@ class Router:
         """Add a binding and return its position, which is never used for another one.
 
         An equal binding that is there already stays, and the new one has a position of its own: two bindings of a queue
-        that differ only in their arguments are two. Raises :class:`OptionError` if the engine is not dynamic.
+        that differ only in their arguments are two. The router keeps each binding that it ever had, also those that were unsubscribed.
+        Raises :class:`OptionError` if the engine is not dynamic.
 
         >>> import dfa_router as dr
         >>> router = dr.compile([("forex.*", "fx")], engine="trie")
@@ -330,14 +331,16 @@ class Router:
             )
         return self._matcher
 
-    def _destinations(self) -> NameTable:
-        """Return the name table of the bindings; it is made when it is first needed, and again when there are more."""
-        table = self._table
-        if isinstance(self._single.bindings, FlatBindings) and not len(table.codes):
-            codes, names = self._single.bindings.codes, self._single.bindings.names
+    def _destinations(self, positions: Int32s) -> NameTable:
+        """Return a name table of the bindings at these positions at least: of all, which is made once, where they never change."""
+        table, bindings = self._table, self._single.bindings
+        if isinstance(bindings, list | FirstBindings):  # of which there may be more, and other ones, at the next call
+            return names_of_members(positions, lambda position: bindings[position].destination)
+        if isinstance(bindings, FlatBindings) and not len(table.codes):
+            codes, names = bindings.codes, bindings.names
             table = self._table = NameTable(frozen(codes), texts_from(names.offsets, names.data, 0))
-        elif len(table.codes) < len(self._single.bindings):
-            table = self._table = name_table(binding.destination for binding in list(self._single.bindings))
+        elif len(table.codes) < len(bindings):
+            table = self._table = name_table(binding.destination for binding in bindings)
         return table
 
 

@@ -7,7 +7,7 @@ A null row, whose set number is -1, has a null list.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,7 +19,16 @@ from compiler.kernels.tables import Int64s, frozen
 from compiler.values import Int32s, SetBatch
 from dfa_router.arrow.lists import NAMES, Texts, empty_lists, int32_array, lists_of, new, texts_of, written_names
 
-__all__ = ["NameTable", "NamedSets", "lists_of_members", "lists_of_names", "name_sets", "name_table", "with_nulls"]
+__all__ = [
+    "NameTable",
+    "NamedSets",
+    "lists_of_members",
+    "lists_of_names",
+    "name_sets",
+    "name_table",
+    "names_of_members",
+    "with_nulls",
+]
 
 _MEMBERS = pa.list_(pa.int32())
 SOON, CALL = 1 << 19, 1 << 12
@@ -68,6 +77,22 @@ def name_table(destinations: Iterable[str]) -> NameTable:
     numbers: dict[str, int] = {}
     codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in destinations), np.int32)
     return NameTable(frozen(codes), texts_of(numbers, 0))
+
+
+def names_of_members(members: Int32s, name_of: Callable[[int], str]) -> NameTable:
+    """Return a name table of some members alone: the others have the number of one of these.
+
+    >>> table = names_of_members(np.array([2, 0, 2], np.int32), ["x", "y", "z"].__getitem__)
+    >>> table.codes.tolist(), table.texts.offsets.tolist()
+    ([0, 0, 1], [0, 1, 2])
+    """
+    met = np.zeros(int(members.max(initial=-1)) + 1, bool)
+    met[members] = True
+    used = np.flatnonzero(met)
+    some = name_table(map(name_of, used.tolist()))
+    codes = np.zeros(len(met), np.int32)
+    codes[used] = some.codes
+    return NameTable(frozen(codes), some.texts)
 
 
 class _Kernels(NamedTuple):

@@ -98,11 +98,36 @@ def test_a_router_that_was_pickled_lists_by_kernels(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("soon", WAYS)
+@pytest.mark.parametrize("engine", ["trie", "cstrie"])
+def test_a_batch_names_what_it_met_of_bindings_that_change(
+    soon: int, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was unsubscribed, and what the keys do not match, costs nothing: a router that lives long has ever more of it."""
+    monkeypatch.setattr(listing, "SOON", soon)
+    router = dr.compile([("#", "z"), ("a", "x"), ("b", "y")], engine=engine)
+    for number in range(99):
+        router.subscribe("a", f"gone {number}")
+        router.unsubscribe("a", f"gone {number}")
+    router.subscribe("a", "x")
+    shot = router.snapshot() if engine == "cstrie" else None
+    router.subscribe("a", "late")
+    matches = router.match_batch(["a", "b", None, "c"])
+    assert matches.destinations().to_pylist() == [["z", "x", "late"], ["z", "y"], None, ["z"]]
+    assert len(matches._named_sets.texts.offsets) - 1 == 4
+    assert router.match_batch(["c"])._named_sets.texts.offsets.tolist() == [0, 1]
+    assert router.match_batch([None]).destinations().to_pylist() == [None]
+    assert len(router.match_batch([]).destinations()) == 0
+    assert pickle.loads(pickle.dumps(matches)).destinations().equals(matches.destinations())
+    if shot is not None:
+        assert shot.match_batch(["a", "c"]).destinations().to_pylist() == [["z", "x"], ["z"]]
+
+
+@pytest.mark.parametrize("soon", WAYS)
 def test_other_libraries_take_the_same_lists_in_parts(soon: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listing, "SOON", soon)
     monkeypatch.setattr("dfa_router.results._BATCH", 7)
     batch, destinations = batch_of(random.Random(5), sets=9, rows=100, nulls=True)
-    matches = Matches(batch, lambda: name_table(destinations))
+    matches = Matches(batch, lambda _: name_table(destinations))
     table = pa.table(matches)
     assert table["bindings"].num_chunks == 15
     assert table["bindings"].to_pylist() == matches.bindings().to_pylist()
