@@ -15,6 +15,7 @@ from dfa_router.inspection.way import language_of
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect
 from dfa_router.rabbitmq import Topology, load_definitions
+from dfa_router.rabbitmq.document import no_text
 from dfa_router.strict_json import RepeatedKeyError, loads
 
 __all__ = ["BindingFile", "check_bindings", "exchange_bindings", "of_destination", "read_bindings", "read_set"]
@@ -191,6 +192,8 @@ def _text(path: Path) -> str:
         raw = path.read_bytes()
     except OSError as error:
         raise BindingError(f"{path}: cannot be read: {error.strerror}; name a file of bindings") from error
+    if (meaning := no_text(raw)) is not None:
+        raise BindingError(f"{path}: {meaning}")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

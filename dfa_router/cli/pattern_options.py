@@ -12,6 +12,7 @@ import click
 from dfa_router.errors import PatternError
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
+from dfa_router.rabbitmq.document import no_text
 
 __all__ = ["check_pattern", "checked_text", "pattern_options", "read_lines", "read_patterns"]
 
@@ -76,7 +77,7 @@ def read_patterns(patterns: tuple[str, ...], patterns_from: str | None, dialect:
 def read_lines(patterns_from: str) -> list[tuple[str, str]]:
     """Return the patterns of a text file and what stands behind the tabs, which is empty where there is none; - is stdin.
 
-    Raises :class:`PatternError` for a file that cannot be read.
+    Raises :class:`PatternError` for a file that cannot be read, or is no text.
     """
     try:
         raw = sys.stdin.buffer.read() if patterns_from == "-" else Path(patterns_from).read_bytes()
@@ -84,6 +85,8 @@ def read_lines(patterns_from: str) -> list[tuple[str, str]]:
         raise PatternError(
             f"cannot read the patterns in {patterns_from}: {error.strerror}: name a text file"
         ) from error
+    if (meaning := no_text(raw)) is not None:
+        raise PatternError(f"{patterns_from}: {meaning}")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -15,7 +15,7 @@ from dfa_router.permissions.emqx import EmqxRules, read_emqx_rules
 from dfa_router.permissions.mosquitto import AccessList, read_access_list
 from dfa_router.permissions.nats_users import NatsUser, read_nats_users
 from dfa_router.permissions.rabbitmq import Permission, TopicPermission
-from dfa_router.rabbitmq.document import REMEDY, read_document
+from dfa_router.rabbitmq.document import REMEDY, no_text, read_document
 from dfa_router.rabbitmq.entries import Entries
 from dfa_router.rabbitmq.sources import read_source
 
@@ -99,4 +99,5 @@ def rules_text(path: Path) -> str:
             f"{path}: cannot be read: {error.strerror}; name a definitions file, an access list or a configuration"
         ) from error
     except UnicodeDecodeError:
-        raise InputError(f"{path}: no valid UTF-8: save the file as UTF-8") from None
+        meaning = no_text(path.read_bytes()) or "no valid UTF-8: save the file as UTF-8"
+        raise InputError(f"{path}: {meaning}") from None

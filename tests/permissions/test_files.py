@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
 from pathlib import Path
@@ -260,3 +261,10 @@ def test_what_would_be_passed_over_is_refused(
     err = " ".join(capsys.readouterr().err.split())
     assert (code, "leave it out" in err) == ((0, False) if said is None else (2, True)), err
     assert (said or "") in err
+
+
+def test_a_compressed_file_is_told_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    packed = tmp_path / "rules.acl"
+    packed.write_bytes(gzip.compress(b"topic a/+"))
+    assert run(["permissions", str(packed)]) == 2
+    assert "is compressed with gzip: unpack it first (gunzip)" in " ".join(capsys.readouterr().err.split())

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+import bz2
 import json
 import logging
+import lzma
 import pickle
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import dfa_router as dr
@@ -253,6 +256,9 @@ BAD_FILES: list[tuple[str, Any, list[str]]] = [
     ("not UTF-8", b'{"exchanges": [{"name": "\xfc"}]}', ["not UTF-8", "0xfc", "offset 25"]),
     ("UTF-16", '{"exchanges": []}'.encode("utf-16"), ["UTF-16", "PowerShell"]),
     ("gzip", b"\x1f\x8b\x08rest", ["gzip", "gunzip"]),
+    ("bzip2", bz2.compress(b"{}"), ["bzip2", "bunzip2"]),
+    ("xz", lzma.compress(b"{}"), ["xz", "unxz"]),
+    ("zstd", pa.compress(b"{}", "zstd", asbytes=True), ["zstd", "unzstd"]),
     ("erlang terms", b"\x83t\x00", ["--format json"]),
     ("a number", "42", ["number", "export_definitions"]),
     (
