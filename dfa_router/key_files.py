@@ -23,6 +23,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 
 from dfa_router.errors import MessagesError
+from dfa_router.file_names import local_name
 from dfa_router.strict_json import RepeatedKeyError, loads
 from dfa_router.tables import DataFile, Found, read_table, table_at
 
@@ -47,24 +48,24 @@ def read_keys(path: Path | str, column: str = "routing_key") -> pa.ChunkedArray:
     ...     read_keys(folder).to_pylist()
     [b'a.b', b'c']
     """
-    keys = _keys_of(path, column)
+    keys = _keys_of(local_name(str(path)), column)
     if pa.types.is_null(keys.type):
         raise MessagesError(f"{path}: no line has a {column!r}; name the field that holds the keys with --key-column")
     return keys
 
 
-def _keys_of(path: Path | str, column: str) -> pa.ChunkedArray:
+def _keys_of(path: str, column: str) -> pa.ChunkedArray:
     """Return the keys; they have the type of nulls where no line of JSON has a key, of whatever file."""
-    table = table_at(str(path))
+    table = table_at(path)
     if table is not None:
         return _of_table(table, column)
     place = Path(path)
     if place.is_dir():
         files = sorted(file for file in place.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(place)))
         return _joined([_of_file(file, column) for file in _of_one_format(place, files)])
-    if has_magic(str(path)) and not place.exists():
-        found = sorted(map(Path, glob(str(path))))  # noqa: PTH207  (Path's own takes no absolute pattern)
-        return _joined([_keys_of(one, column) for one in _of_one_format(place, found)])
+    if has_magic(path) and not place.exists():
+        found = sorted(map(Path, glob(path)))  # noqa: PTH207  (Path's own takes no absolute pattern)
+        return _joined([_keys_of(str(one), column) for one in _of_one_format(place, found)])
     return _of_file(place, column)
 
 

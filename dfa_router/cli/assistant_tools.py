@@ -20,6 +20,7 @@ from dfa_router.build import compile
 from dfa_router.cli.binding_files import BindingFile, check_bindings, of_destination, read_bindings
 from dfa_router.cli.ways import check_queue
 from dfa_router.errors import OptionError
+from dfa_router.file_names import local_name
 from dfa_router.inspection.way import barriers, way
 from dfa_router.language.dialects import dialect_named
 from dfa_router.lint.linting import lint_bindings, lint_topology
@@ -149,4 +150,4 @@ def _file(name: str) -> str:
             f"{name}: tools read files of this machine and nothing else; save it to a file, for instance with "
             "'rabbitmqctl export_definitions FILE', and give its name"
         )
-    return name
+    return local_name(name)

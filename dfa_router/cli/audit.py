@@ -24,6 +24,7 @@ from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown, table_of, title
 from dfa_router.cli.terminal import write_report
 from dfa_router.cli.written import written
+from dfa_router.file_names import local_name
 from dfa_router.inspection.audit import SIZES, Audit, Traffic, audit_of
 from dfa_router.inspection.times import NAMES
 from dfa_router.logs.formats import FORMATS, format_of
@@ -55,7 +56,10 @@ EDGES = 60
 )
 @vhost_option
 @click.option(
-    "--html", metavar="FILE", help="Write a report to this file: one page, with charts, that needs no network."
+    "--html",
+    type=local_name,
+    metavar="FILE",
+    help="Write a report to this file: one page, with charts, that needs no network.",
 )
 @count_option("--top", 10, "Length of each list; 0 is all.", least=0)
 @json_option

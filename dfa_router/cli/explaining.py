@@ -30,6 +30,7 @@ from dfa_router.cli.ways import (
     why_missed,
 )
 from dfa_router.errors import OptionError
+from dfa_router.file_names import local_name
 from dfa_router.inspection.arrows import quoted_exchange
 from dfa_router.inspection.way import Way, barriers, way
 from dfa_router.language.dialects import dialect_named
@@ -116,7 +117,7 @@ def _file_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--exchange", help="The exchange of a definitions file to which the key is published."),
         bindings_dialect_option,
         click.argument("key", callback=checked_text),
-        click.argument("file", metavar="FILE"),
+        click.argument("file", type=local_name, metavar="FILE"),
     ):
         command = option(command)
     return command

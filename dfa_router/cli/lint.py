@@ -18,6 +18,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import chosen_form, findings_option
 from dfa_router.cli.tables import write_line
 from dfa_router.errors import OptionError
+from dfa_router.file_names import local_name
 from dfa_router.language.dialects import DIALECTS
 from dfa_router.lint.findings import RULES, Finding, Severity
 from dfa_router.lint.linting import lint_bindings, lint_topology
@@ -31,7 +32,7 @@ _LEVELS = [severity.name.lower() for severity in Severity]
 
 
 @click.command(short_help="Find bindings that repeat, do nothing, or do not do what they seem to.")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, type=local_name, metavar="FILE...")
 @click.option("--exchange", help="Only this exchange of a definitions file, as if it were a list of bindings.")
 @click.option(
     "--broker",
@@ -55,7 +56,9 @@ _LEVELS = [severity.name.lower() for severity in Severity]
     help="The least severity to show; all count for --fail-on.",
 )
 @click.option("--rule", "names", multiple=True, type=click.Choice(list(RULES)), help="Only this rule; may be repeated.")
-@click.option("--suppress", metavar="TOML", help="A file of findings to keep quiet about, with reasons.")
+@click.option(
+    "--suppress", type=local_name, metavar="TOML", help="A file of findings to keep quiet about, with reasons."
+)
 @findings_option
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.pass_context

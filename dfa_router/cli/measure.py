@@ -19,6 +19,7 @@ from dfa_router.cli.measuring import measure as measure_engine
 from dfa_router.cli.options import bindings_dialect_option, cache_bytes_option, count_option, json_option
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import BindingError, MessagesError, PatternError
+from dfa_router.file_names import local_name
 from dfa_router.key_files import distinct_count, read_keys
 from dfa_router.language.dialects import dialect_named
 
@@ -32,6 +33,7 @@ _ENGINES = [name for name in engines() if not engine_info(name).needs_topics]
     "--bindings",
     "bindings_file",
     required=True,
+    type=local_name,
     metavar="FILE",
     help="The bindings: text, .csv, .jsonl, or .json as 'rabbitmqctl export_definitions' writes it.",
 )
@@ -39,6 +41,7 @@ _ENGINES = [name for name in engines() if not engine_info(name).needs_topics]
     "--keys",
     "keys_file",
     required=True,
+    type=local_name,
     metavar="PATH",
     help="The routing keys: text, .csv, .jsonl or .parquet; a file, a folder, a pattern such as 'logs/*.jsonl', or a Delta or "
     "Iceberg table ('table@v3' for a version of it).",

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from dfa_router.errors import PatternError
+from dfa_router.file_names import local_name
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
 from dfa_router.rabbitmq.document import no_text
@@ -35,6 +36,7 @@ def pattern_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--pattern`` and ``--patterns-from``, which arrive as ``patterns`` and ``patterns_from``."""
     command = click.option(
         "--patterns-from",
+        type=local_name,
         metavar="FILE",
         help="A file of patterns, one per line, perhaps with a tab and a destination; - is stdin. An empty line is the pattern with no words.",
     )(command)

@@ -15,6 +15,7 @@ from dfa_router.cli.options import chosen_form, findings_option, json_option
 from dfa_router.cli.pattern_options import checked_text
 from dfa_router.cli.tables import write_line
 from dfa_router.errors import OptionError
+from dfa_router.file_names import local_name
 from dfa_router.lint.findings import PERMISSION_RULES, Finding, Severity
 from dfa_router.lint.sarif import entry_lines, sarif
 from dfa_router.permissions.differences import Shift, shifts
@@ -39,7 +40,7 @@ _OF_A_KEY = ("binding", "exchange", "vhost", "client", "address")
 
 
 @click.command(short_help="Tell who can read what, and which binding or key gets past a permission.")
-@click.argument("file", metavar="FILE")
+@click.argument("file", type=local_name, metavar="FILE")
 @click.option("--broker", type=click.Choice(BROKERS), help="Whose rules FILE holds.  [default: told from the file]")
 @click.option(
     "--no-match",
@@ -63,7 +64,7 @@ _OF_A_KEY = ("binding", "exchange", "vhost", "client", "address")
 @click.option(
     "--against",
     metavar="OLD",
-    type=click.Path(path_type=Path),
+    type=local_name,
     help="An older version of the same rules: tell what each user gains and loses by FILE.",
 )
 @findings_option
@@ -82,7 +83,7 @@ def permissions(
     exchange: str | None,
     vhost: str | None,
     binding: str | None,
-    against: Path | None,
+    against: str | None,
     form: str,
     as_json: bool,
 ) -> None:
@@ -116,7 +117,7 @@ def permissions(
             raise OptionError(
                 "--against compares all users, as text or --json: leave out --user, --key and --format sarif"
             )
-        differing = shifts(against, Path(file), client=client, broker=broker, no_match=allowing)
+        differing = shifts(Path(against), Path(file), client=client, broker=broker, no_match=allowing)
         if _compared(differing, form):
             context.exit(ExitCode.FOUND)
         return

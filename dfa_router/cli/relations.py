@@ -17,6 +17,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import dialect_option, json_option
 from dfa_router.cli.pattern_options import checked_text
 from dfa_router.errors import CapacityError, OptionError
+from dfa_router.file_names import local_name
 from dfa_router.language.dialects import dialect_named
 
 __all__ = ["normalise", "relation"]
@@ -55,7 +56,7 @@ def relation(*, first: str, second: str, sets: bool, dialect: str | None, as_jso
     if sets and first == second == "-":
         raise OptionError("A and B cannot both be stdin: save one of them to a file")
     language = dialect_named(dialect or "amqp")
-    ours, theirs = (read_set(file, language) for file in (first, second)) if sets else ([first], [second])
+    ours, theirs = (read_set(local_name(file), language) for file in (first, second)) if sets else ([first], [second])
     found = relation_of(ours, theirs, language)
     common = None if sets else _intersection(first, second, dialect or "amqp")
     if as_json:

@@ -23,6 +23,7 @@ from dfa_router.cli.options import cache_bytes_option, count_option, json_option
 from dfa_router.cli.spark_session import spark_session
 from dfa_router.cli.tables import shown, table_of, title
 from dfa_router.engines.registry import engine_info, engines
+from dfa_router.file_names import local_name
 from dfa_router.rabbitmq import Topology, load_definitions
 
 if TYPE_CHECKING:
@@ -51,11 +52,18 @@ SLOW_SECONDS = 60.0
 @click.option(
     "--messages",
     required=True,
+    type=local_name,
     metavar="PATH",
     help="A file, a folder, a pattern such as 'logs/*.jsonl', a Delta or Iceberg table ('table@v3' for a version of it), or a URI "
     "that Spark can read, with the columns exchange, routing_key and perhaps vhost; or what RabbitMQ's tracing plugin wrote.",
 )
-@click.option("--out", required=True, metavar="FOLDER", help="Where the result goes: the messages, with their queues.")
+@click.option(
+    "--out",
+    required=True,
+    type=local_name,
+    metavar="FOLDER",
+    help="Where the result goes: the messages, with their queues.",
+)
 @click.option("--format", "kind", type=click.Choice(_FORMATS), help="Of the messages.  [default: by their file names]")
 @click.option(
     "--out-format",
@@ -77,6 +85,7 @@ SLOW_SECONDS = 60.0
 @click.option("--overwrite", is_flag=True, help="Replace the result if it exists.")
 @click.option(
     "--counts",
+    type=local_name,
     metavar="FILE",
     help="Write all counts to this Parquet file: kind, vhost, name, key, messages; of keys that nobody gets, those of --top.",
 )

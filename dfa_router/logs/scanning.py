@@ -17,10 +17,11 @@ from typing import TypeVar
 import pyarrow as pa
 
 from dfa_router.errors import MessagesError
+from dfa_router.file_names import local_name
 from dfa_router.logs.partitions import OtherWayError, UnreadableError
 from dfa_router.logs.planning import Plan, planned
 from dfa_router.logs.routing import MOST_ROWS, gathered
-from dfa_router.logs.stores import STORE_ERRORS, is_pattern, is_remote, local_name, place_of
+from dfa_router.logs.stores import STORE_ERRORS, is_pattern, is_remote, place_of
 from dfa_router.logs.table_planning import planned_table
 from dfa_router.logs.text_planning import text_parts, text_plan
 from dfa_router.logs.text_reading import SeeText

@@ -29,7 +29,6 @@ __all__ = [
     "is_hidden",
     "is_pattern",
     "is_remote",
-    "local_name",
     "place_of",
     "roots",
     "touches",
@@ -69,15 +68,6 @@ class Found(NamedTuple):
 def is_remote(path: str) -> bool:
     """Tell whether a path is a URI, such as ``s3://bucket/log``."""
     return "://" in path
-
-
-def local_name(path: str) -> str:
-    """Return the local path that a URI ``file:///...`` names, in which nothing is encoded, as Spark has it; another path as it is.
-
-    >>> local_name("file:///logs/day 1"), local_name("s3://bucket/log"), local_name("logs")
-    ('/logs/day 1', 's3://bucket/log', 'logs')
-    """
-    return path.removeprefix("file://") if path.startswith("file:///") else path
 
 
 def exists(path: str) -> bool:

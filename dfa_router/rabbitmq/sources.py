@@ -20,6 +20,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from dfa_router.errors import DefinitionsError
+from dfa_router.file_names import local_name
 
 __all__ = ["PASSWORD", "USER", "Source", "is_address", "read_source"]
 
@@ -60,7 +61,7 @@ def read_source(text: str, remedy: str) -> Source:
         return _from_api(text)
     if text == "-":
         return Source("standard input", sys.stdin.buffer.read())
-    path = Path(text)
+    path = Path(local_name(text))
     try:
         return Source(text, path.read_bytes())
     except FileNotFoundError:

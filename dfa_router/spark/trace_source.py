@@ -21,11 +21,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from dfa_router.errors import MessagesError
+from dfa_router.file_names import local_name
 from dfa_router.logs.blocks import Mark
 from dfa_router.logs.marks import UNREADABLE
 from dfa_router.logs.partitions import OtherWayError
 from dfa_router.logs.parts import TextPiece
-from dfa_router.logs.stores import STORE_ERRORS, Place, is_pattern, local_name, place_of
+from dfa_router.logs.stores import STORE_ERRORS, Place, is_pattern, place_of
 from dfa_router.logs.text_planning import text_parts
 from dfa_router.logs.trace_reading import trace_tables
 from dfa_router.logs.trace_records import TRACE
