@@ -35,8 +35,9 @@ from dfa_router.engines.registry import restorer
 from dfa_router.errors import OptionError
 from dfa_router.few import few_keys
 from dfa_router.key_bytes import key_bytes
-from dfa_router.language.bindings import Binding, FirstBindings, binding_set, pattern_bytes
+from dfa_router.language.bindings import Binding, FirstBindings, pattern_bytes
 from dfa_router.language.dialects import Dialect
+from dfa_router.language.one_binding import one_binding
 from dfa_router.language.rules import compile_nfa
 from dfa_router.learning import learn
 from dfa_router.results import Matches
@@ -217,14 +218,14 @@ class Router:
         >>> router.subscribe("#", "audit"), router.match("forex.usd")
         (1, ('fx', 'audit'))
         """
-        return self._changeable().subscribe(binding_set([(pattern, destination)])[0])
+        return self._changeable().subscribe(one_binding(pattern, destination))
 
     def unsubscribe(self, pattern: str, destination: str) -> int:
         """Remove a binding, the oldest of several equal ones, and return its position.
 
         Raises :class:`BindingError` if there is none, and :class:`OptionError` if the engine is not dynamic.
         """
-        return self._changeable().unsubscribe(binding_set([(pattern, destination)])[0])
+        return self._changeable().unsubscribe(one_binding(pattern, destination))
 
     def subscriptions(self) -> dict[int, Binding]:
         """Return the live bindings by position, ascending.

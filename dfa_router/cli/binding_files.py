@@ -12,8 +12,8 @@ from dfa_router.cli.definition_options import check_vhost
 from dfa_router.cli.pattern_options import check_pattern, read_lines, read_patterns
 from dfa_router.errors import BindingError, OptionError
 from dfa_router.inspection.way import language_of
-from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect
+from dfa_router.language.one_binding import one_binding
 from dfa_router.rabbitmq import Topology, load_definitions
 from dfa_router.rabbitmq.document import no_text
 from dfa_router.strict_json import RepeatedKeyError, loads
@@ -97,7 +97,7 @@ def check_bindings(path: str | Path, file: BindingFile, dialect: Dialect) -> Non
     for binding, place in zip(file.bindings, file.places, strict=True):
         check_pattern(f"{path}:{place}", binding[0], dialect)
         try:
-            binding_set([binding])
+            one_binding(*binding)
         except BindingError as error:
             raise BindingError(f"{path}:{place}: {error}") from None
 

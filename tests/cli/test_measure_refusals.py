@@ -41,7 +41,7 @@ BAD_BINDINGS: list[tuple[str, str | bytes, str]] = [
     (
         "b.jsonl",
         '{"pattern": "a"}\n{"pattern": "a", "destination": "q\\ud800"}\n',
-        "b.jsonl:2: binding 0: the destination 'q\\ud800' has a lone surrogate",
+        "b.jsonl:2: the binding: the destination 'q\\ud800' has a lone surrogate",
     ),
     ("b.jsonl", '["a"]\n', "b.jsonl:1: is no JSON object; write one per line"),
     ("b.jsonl", '{"pattern": 1}\n', "b.jsonl:1: pattern and destination are 1 and None: write text"),

@@ -151,6 +151,11 @@ def test_the_oldest_of_equal_bindings_goes_first_and_what_is_not_there_is_refuse
     for pattern, destination in (("a", "q"), ("b", "q"), ("a.*", "other"), ("x" * 300, "q"), ("", "q")):
         with pytest.raises(dr.BindingError, match="no live binding"):
             router.unsubscribe(pattern, destination)
+    for change in (router.subscribe, router.unsubscribe):
+        with pytest.raises(dr.BindingError, match=r"the binding is \(5, 'q'\)"):
+            change(5, "q")  # type: ignore[arg-type]
+        with pytest.raises(dr.BindingError, match=r"the binding: the destination .* lone surrogate"):
+            change("a", "\ud800")
     again = pickle.loads(pickle.dumps(router))
     assert again.subscribe("b", "q") == 3
     assert again.match_bindings("a") == (1,)
