@@ -33,11 +33,11 @@ Place = tuple[str, str]
 def lint_internal(topology: Topology) -> Iterator[Finding]:
     """Yield exchanges that no message reaches, and bindings of them that no message matches."""
     ways = _ways(topology)
-    for number, exchange in enumerate(topology.exchanges):
+    for exchange in topology.exchanges:
         if exchange.internal and not ways[exchange.vhost, exchange.name]:
             yield Finding(
                 rule=RULES["unreachable-exchange"],
-                place=f"exchanges[{number}]",
+                place=f"exchanges[{topology.exchange_positions[exchange.vhost, exchange.name]}]",
                 vhost=exchange.vhost,
                 subject=exchange.name,
                 message="it is internal, so no client publishes to it, and no binding, alternate exchange or dead letter "

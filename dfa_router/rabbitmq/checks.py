@@ -172,11 +172,12 @@ def check_alternates(declared: Declarations, findings: Findings) -> None:
             findings.add("repeated-declaration", policy.vhost, policy.name, f"policies[{position}]")
         places[policy.vhost, policy.name] = position
     by_policy = any(ALTERNATE in policy.definition for policy in declared.policies)
-    for position, exchange in enumerate(declared.exchanges):
+    for exchange in declared.exchanges:
         if not exchange.name or (not by_policy and ALTERNATE not in exchange.arguments):
             continue
-        place = f"exchanges[{position}].arguments.{ALTERNATE}"
-        if ALTERNATE not in exchange.arguments:
+        if ALTERNATE in exchange.arguments:
+            place = f"exchanges[{declared.exchange_positions[exchange.vhost, exchange.name]}].arguments.{ALTERNATE}"
+        else:
             for policy in declared.costly_policies(exchange):
                 costly = f"policies[{places[policy.vhost, policy.name]}].pattern"
                 findings.add("costly-policy", policy.vhost, policy.name, costly, f"first met at {exchange.name!r}")

@@ -158,6 +158,8 @@ class Declarations:
     """The file that it was read from."""
     broker: str = NEWEST
     """The version of RabbitMQ whose rules hold where versions differ."""
+    exchange_positions: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Where the exchanges that the file declares stand in it, by (vhost, name); where several declare the same, the first."""
 
     @once
     def exchanges_by_name(self) -> Mapping[tuple[str, str], Exchange]:

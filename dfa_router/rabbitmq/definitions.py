@@ -178,6 +178,7 @@ def _topology(
         bindings=bindings,
         policies=policies,
         source=findings.source,
+        exchange_positions=_positions(exchanges),
     )
     check_bindings(declared, findings)
     check_alternates(declared, findings)
@@ -190,7 +191,15 @@ def _topology(
         warnings=findings.warnings(),
         source=findings.source,
         broker=broker,
+        exchange_positions=declared.exchange_positions,
     )
+
+
+def _positions(exchanges: Sequence[Exchange]) -> dict[tuple[str, str], int]:
+    positions: dict[tuple[str, str], int] = {}
+    for position, exchange in enumerate(exchanges):
+        positions.setdefault((exchange.vhost, exchange.name), position)
+    return positions
 
 
 def _version(document: dict[str, Any]) -> str:

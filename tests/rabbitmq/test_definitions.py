@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 import dfa_router as dr
+from dfa_router.lint import lint_topology
 from dfa_router.rabbitmq import Topology, load_definitions
 
 Write = Callable[[Any], Path]
@@ -214,6 +215,15 @@ def test_a_missing_alternate_exchange_is_warned_about(write: Write) -> None:
         ("undeclared-alternate-exchange", "gone", f"{path}: exchanges[0].arguments.alternate-exchange"),
         ("undeclared-alternate-exchange", "went", f"{path}: policies[0].definition.alternate-exchange"),
     ]
+
+
+def test_places_behind_a_repeated_declaration_are_those_of_the_file(write: Write) -> None:
+    fed, inner = {"name": "x", "type": "direct"}, {"name": "inner", "type": "fanout", "internal": True}
+    last = {"name": "last", "type": "direct", "arguments": {"alternate-exchange": "gone"}}
+    path = write({"exchanges": [fed, fed, fed, inner, last]})
+    topology = load_definitions(path)
+    assert topology.warnings[-1].place == f"{path}: exchanges[4].arguments.alternate-exchange"
+    assert [one.place for one in lint_topology(topology) if one.rule.name == "unreachable-exchange"] == ["exchanges[3]"]
 
 
 def test_policies_that_cannot_be_read_or_decided_are_warned_about(write: Write) -> None:
