@@ -7,28 +7,38 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-__all__ = ["RepeatedKeyError", "loads"]
+__all__ = ["Repeated", "RepeatedKeyError", "loads"]
 
 
 class RepeatedKeyError(ValueError):
     """An object has a key twice; the text names it and shows how the object begins."""
 
 
-def loads(text: str | bytes) -> Any:
+Repeated = Callable[[list[tuple[str, Any]]], Any]
+"""Given the pairs of an object that has a key twice, returns what it stands for, or None where it is an error."""
+
+
+def loads(text: str | bytes, repeated: Repeated | None = None) -> Any:
     """Return the value of a JSON text, as ``json.loads``; raises :class:`RepeatedKeyError` too.
+
+    ``repeated`` is for formats in which some objects have keys twice.
 
     >>> loads('[{"a": 1}, {"b": 1, "a": 2, "a": 3}]')
     Traceback (most recent call last):
     dfa_router.strict_json.RepeatedKeyError: the key 'a' stands twice in the object that begins with {"b": 1, "a": 2, "a": 3}
     """
-    return json.loads(text, object_pairs_hook=_object)
+    return json.loads(text, object_pairs_hook=partial(_object, repeated))
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(repeated: Repeated | None, pairs: list[tuple[str, Any]]) -> Any:
     made = dict(pairs)
     if len(made) < len(pairs):
+        if repeated is not None and (meant := repeated(pairs)) is not None:
+            return meant
         twice = next(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
         begins = ", ".join(f"{json.dumps(name)}: {json.dumps(value)[:30]}" for name, value in pairs[:3])
         raise RepeatedKeyError(f"the key {twice!r} stands twice in the object that begins with {{{begins}}}")

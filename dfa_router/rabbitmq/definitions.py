@@ -36,10 +36,10 @@ from dfa_router.rabbitmq.declared import (
     TopologyWarning,
     predeclared_exchanges,
 )
-from dfa_router.rabbitmq.document import REMEDY, parsed, read_document
+from dfa_router.rabbitmq.document import REMEDY, read_document
 from dfa_router.rabbitmq.entries import Entries
 from dfa_router.rabbitmq.exported import as_bound, note_nulls
-from dfa_router.rabbitmq.listings import merge_listing
+from dfa_router.rabbitmq.listings import LISTING_REMEDY, merge_listing, read_listing
 from dfa_router.rabbitmq.rules import NEWEST, rules_of
 from dfa_router.rabbitmq.sources import read_source
 from dfa_router.rabbitmq.topology import Topology
@@ -75,11 +75,9 @@ def load_definitions(
     vhost = vhost if source.vhost is None else source.vhost
     document = read_document(source)
     file = source.name
-    found = [
-        read_source(fspath(one), "write it with 'rabbitmqctl list_exchanges --formatter json'") for one in listings
-    ]
+    found = [read_source(fspath(one), LISTING_REMEDY) for one in listings]
     for name, data in (*source.listings, *((one.name, one.data) for one in found)):
-        merge_listing(document, name, parsed(name, data), vhost)
+        merge_listing(document, name, read_listing(name, data), vhost)
     try:
         topology = _read(document, Entries(file, vhost), broker)
     except RecursionError:  # what is read of JSON takes less of the stack than what looks into it

@@ -12,7 +12,7 @@ from typing import Any
 
 from dfa_router.errors import DefinitionsError
 from dfa_router.rabbitmq.sources import Source
-from dfa_router.strict_json import RepeatedKeyError, loads
+from dfa_router.strict_json import Repeated, RepeatedKeyError, loads
 
 __all__ = ["KNOWN_KEYS", "REMEDY", "no_text", "parsed", "read_document"]
 
@@ -70,12 +70,15 @@ def no_text(raw: bytes) -> str | None:
     return next((meaning for signature, meaning in _SIGNATURES if raw.startswith(signature)), None)
 
 
-def parsed(path: str, raw: bytes) -> Any:
-    """Return the value of a JSON text; raises :class:`DefinitionsError` with file, place and remedy."""
+def parsed(path: str, raw: bytes, remedy: str = REMEDY, repeated: Repeated | None = None) -> Any:
+    """Return the value of a JSON text; raises :class:`DefinitionsError` with file, place and what to do.
+
+    ``remedy`` tells how to have the whole file, and ``repeated`` is that of :func:`~dfa_router.strict_json.loads`.
+    """
     if (meaning := no_text(raw)) is not None:
         raise DefinitionsError(f"{path}: {meaning}")
     if not raw.strip():
-        raise DefinitionsError(f"{path}: is empty; {REMEDY}")
+        raise DefinitionsError(f"{path}: is empty; {remedy}")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -85,32 +88,32 @@ def parsed(path: str, raw: bytes) -> Any:
             "JSON is UTF-8 by its standard: save the file as UTF-8, or export it again"
         ) from None
     try:
-        return loads(text)
+        return loads(text, repeated)
     except RepeatedKeyError as error:
         raise DefinitionsError(
             f"{path}: {error}; no broker wrote that, and readers differ in which of the two they take: remove one"
         ) from None
     except json.JSONDecodeError as error:
-        raise DefinitionsError(f"{path}: line {error.lineno}, column {error.colno}: {_not_json(text, error)}") from None
+        raise DefinitionsError(
+            f"{path}: line {error.lineno}, column {error.colno}: {_not_json(text, error, remedy)}"
+        ) from None
     except RecursionError:
-        raise DefinitionsError(f"{path}: nests too deeply for a definitions file; {REMEDY}") from None
+        raise DefinitionsError(f"{path}: nests too deeply; {remedy}") from None
     except ValueError as error:  # such as an integer of more digits than Python reads
-        raise DefinitionsError(f"{path}: is not JSON that can be read: {error}; {REMEDY}") from None
+        raise DefinitionsError(f"{path}: is not JSON that can be read: {error}; {remedy}") from None
 
 
-def _not_json(text: str, error: json.JSONDecodeError) -> str:
+def _not_json(text: str, error: json.JSONDecodeError, remedy: str) -> str:
     if error.pos >= len(text.rstrip()):
-        return f"ends in the middle of the JSON; copy the whole file, or {REMEDY}"
+        return f"ends in the middle of the JSON; copy the whole file, or {remedy}"
     shown = text[max(0, error.pos - 20) : error.pos + 20].strip()
-    if text.lstrip().startswith("Exporting definitions"):
-        return (
-            "holds rabbitmqctl's progress message before the JSON: export again with '-q', or to a file instead of '-'"
-        )
+    if text.lstrip().startswith(("Exporting definitions", "Listing ")):
+        return "holds rabbitmqctl's progress message before the JSON: write it again with '-q'"
     if text.lstrip().startswith("<"):
         return "is HTML or XML, perhaps an error page of a proxy; log in to the management API and download again"
     first = text.lstrip().splitlines()[0]
     if error.msg == "Extra data" and first.startswith("{") and first.rstrip().endswith("}"):
-        return f"holds more than one JSON document, as JSON lines do; {REMEDY}"
+        return f"holds more than one JSON document, as JSON lines do; {remedy}"
     return f"is not JSON: {error.msg[:1].lower()}{error.msg[1:]}, near {shown!r}; repair it there, or export it again"
 
 

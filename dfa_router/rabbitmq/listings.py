@@ -14,12 +14,25 @@ from typing import Any
 
 from dfa_router.errors import DefinitionsError
 from dfa_router.rabbitmq.declared import predeclared_exchanges
+from dfa_router.rabbitmq.document import parsed
 
-__all__ = ["merge_listing"]
+__all__ = ["LISTING_REMEDY", "merge_listing", "read_listing"]
+
+LISTING_REMEDY = "write it with 'rabbitmqctl -q list_exchanges --formatter json'"
 
 _QUEUE_TYPES = ("classic", "quorum", "stream", "rabbit_classic_queue", "rabbit_quorum_queue", "rabbit_stream_queue")
 _OF_QUEUES = {"messages", "messages_ready", "exclusive", "consumers", "state", "pid", "owner_pid", "owner_pid_details"}
+_TYPES = frozenset(
+    {"array", "binary", "bool", "byte", "decimal", "double", "float", "long", "longstr", "short", "signedint", "table"}
+    | {"timestamp", "unsignedbyte", "unsignedint", "unsignedlong", "unsignedshort", "void"}
+)
+"""What ``rabbitmqctl`` calls the types of arguments."""
 _PREDECLARED = {exchange.name for exchange in predeclared_exchanges("/")}
+
+
+def read_listing(source: str, raw: bytes) -> Any:
+    """Return the JSON value of a listing; raises :class:`DefinitionsError` with file, place and remedy."""
+    return parsed(source, raw, LISTING_REMEDY, _elements)
 
 
 def merge_listing(document: dict[str, Any], source: str, listing: Any, vhost: str) -> None:
@@ -48,6 +61,11 @@ def merge_listing(document: dict[str, Any], source: str, listing: Any, vhost: st
             known = document.setdefault(section, [])
             if isinstance(known, list):  # else who reads the document says what is wrong with it
                 add(known, of_section, vhost)
+
+
+def _elements(pairs: list[tuple[str, Any]]) -> list[Any] | None:
+    """Return an array of which two elements have one type: ``rabbitmqctl`` writes an object, whose keys are the types."""
+    return [list(one) for one in pairs] if {kind for kind, _ in pairs} <= _TYPES else None
 
 
 def _section(entry: Mapping[str, Any], source: str) -> str:
@@ -146,6 +164,8 @@ def _exported(kind: Any, value: Any) -> Any:
         return _arguments({"arguments": value})
     if kind == "array" and isinstance(value, dict):  # the types of the elements with the elements
         return [_exported(*one) for one in value.items()]
+    if kind == "array" and isinstance(value, list):
+        return [_exported(*one) for one in value if isinstance(one, list) and len(one) == 2]
     if kind == "decimal" and isinstance(value, list):
         return float(".".join(map(str, value)))  # 1.5 is 1 place and 15, and is exported as 1.15
     return value

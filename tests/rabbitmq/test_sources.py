@@ -152,6 +152,36 @@ def test_bindings_are_the_same_without_their_arguments_and_with_those_that_rabbi
     assert topology.route("h", "any", "v", headers={"other": 1}).queues == ()
 
 
+def test_arrays_with_two_elements_of_a_type_are_those_of_the_export(tmp_path: Path) -> None:
+    """``rabbitmqctl`` writes an array as an object whose keys are the types of its elements, and so has keys twice."""
+    asked = {"e": [], "l": ["a", "b"], "n": [1, 2, "x"], "t": [{"a": 1}, {"b": 2}]}
+    document = whole()
+    document["exchanges"].append({**EXCHANGE, "name": "h", "vhost": "v", "type": "headers"})
+    document["bindings"].append({**BINDING, "vhost": "v", "source": "h", "arguments": asked})
+    (tmp_path / "defs.json").write_text(json.dumps(document))
+    written = (
+        '[["e","array",[]],["l","array",{"longstr":"a","longstr":"b"}],["n","array",{"signedint":1,"signedint":2,"longstr":"x"}],'
+        '["t","array",{"table":[["a","signedint",1]],"table":[["b","signedint",2]]}]]'
+    )
+    ends = {"source_name": "h", "destination_name": BINDING["destination"], "destination_kind": "queue"}
+    entry = json.dumps({**ends, "routing_key": BINDING["routing_key"], "arguments": 0})
+    (tmp_path / "listing.json").write_text("[" + entry.replace(" 0}", written + "}") + "]")
+    topology = dr.load_definitions(tmp_path / "defs.json", "v", listings=[tmp_path / "listing.json"])
+    assert [one.arguments for one in topology.bindings if one.source == "h"] == [asked]
+    (tmp_path / "listing.json").write_text('[{"name": "a", "name": "b", "type": "topic"}]')
+    with pytest.raises(DefinitionsError, match="the key 'name' stands twice"):
+        dr.load_definitions(tmp_path / "defs.json", "v", listings=[tmp_path / "listing.json"])
+
+
+@pytest.mark.parametrize("text", ["", '[{"name": "x"', "Listing exchanges for vhost / ...\n[]"])
+def test_what_is_said_of_a_bad_listing_is_about_listings(tmp_path: Path, text: str) -> None:
+    (tmp_path / "defs.json").write_text(json.dumps(whole()))
+    (tmp_path / "listing.json").write_text(text)
+    with pytest.raises(DefinitionsError, match="-q") as error:
+        dr.load_definitions(tmp_path / "defs.json", "v", listings=[tmp_path / "listing.json"])
+    assert "definitions" not in str(error.value)
+
+
 def test_a_listing_of_bindings_without_a_column_is_named(tmp_path: Path) -> None:
     listed = {"source_name": "x", "destination_name": "q", "routing_key": "a"}
     with pytest.raises(DefinitionsError, match=r"listing0\.json: a binding without destination_type: list"):
