@@ -142,10 +142,11 @@ def permissions(
         log = sarif(findings, (), file, lines, dfa_router.__version__, rules=PERMISSION_RULES)
         click.echo(json.dumps(log, indent=2))
     elif form == "json":
-        click.echo(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        told_of = [{**asdict(one), "severity": _severity(one)} for one in found]
+        click.echo(json.dumps(told_of, indent=2, ensure_ascii=False))
     else:
         for one in found:
-            write_line(f"{file}:{one.place}: {one.rule}: user {one.user!r}: {one.message}")
+            write_line(f"{file}:{one.place}: {_severity(one)} {one.rule}: user {one.user!r}: {one.message}")
         context.obj.terminal.show(f"{len(found) or 'nothing'} found in {file}")
     if any(PERMISSION_RULES[one.rule].severity >= Severity.WARNING for one in found):
         context.exit(ExitCode.FOUND)
@@ -182,6 +183,10 @@ def _compared(found: tuple[Shift, ...], form: str) -> bool:
     if not found:
         click.echo("both versions allow the same")
     return bool(found)
+
+
+def _severity(one: Passage) -> str:
+    return PERMISSION_RULES[one.rule].severity.name.lower()
 
 
 def _finding(one: Passage) -> Finding:

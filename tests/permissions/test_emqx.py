@@ -165,8 +165,8 @@ def test_findings_and_verdicts_by_the_command(tmp_path: Path, capsys: pytest.Cap
     )
     assert run(["permissions", str(file)]) == 1
     useless, leak = capsys.readouterr().out.splitlines()
-    assert useless.startswith(f"{file}:3: useless-rule: user 'anyone': the rule does nothing")
-    assert leak.startswith(f"{file}:1: leaking-subscription: user 'ann': the subscription 'a/#' is accepted")
+    assert useless.startswith(f"{file}:3: warning useless-rule: user 'anyone': the rule does nothing")
+    assert leak.startswith(f"{file}:1: error leaking-subscription: user 'ann': the subscription 'a/#' is accepted")
     assert run(["permissions", str(file), "--user", "ann", "--binding", "a/#", "--key", "a/b/c"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "may publish to a/b/c: no",

@@ -27,6 +27,7 @@ def test_definitions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     file.write_text(json.dumps({"topic_permissions": entries}))
     assert run(["permissions", str(file), "--json"]) == 1
     leaking, unreadable = json.loads(capsys.readouterr().out)
+    assert [one["severity"] for one in (leaking, unreadable)] == ["error", "note"]
     assert (leaking["rule"], leaking["place"], leaking["binding"]) == (
         "leaking-permission",
         "topic_permissions[0]",
