@@ -22,7 +22,6 @@ from typing import Any
 from dfa_router.analysis import normalise
 from dfa_router.inspection.arrows import arrow
 from dfa_router.rabbitmq import Binding, Topology
-from dfa_router.rabbitmq.checks import ADVICE
 from dfa_router.rabbitmq.exchange_types import refusal_of
 from dfa_router.rabbitmq.policy_patterns import PolicyPattern, PolicyPatternError
 
@@ -137,8 +136,7 @@ def _entries(old: Topology | None, new: Topology) -> Iterator[Failure]:
         elif warning.kind == "null-argument":
             yield Failure(place=place, since=ASKED, reason="null in arguments", remedy="take it out")
         elif warning.kind == "refused-declaration":
-            reason = warning.advice.removeprefix(ADVICE[warning.kind]).strip(" ()")
-            yield Failure(place=place, since=ASKED, reason=f"{warning.name}: {reason}", remedy="correct it")
+            yield Failure(place=place, since=ASKED, reason=f"{warning.name}: {warning.detail}", remedy="correct it")
     for position, policy in enumerate(new.policies):
         try:
             PolicyPattern(policy.pattern)

@@ -68,7 +68,7 @@ class Findings:
 
     def add(self, kind: str, vhost: str, name: str, place: str, detail: str = "") -> None:
         """Note that a place of the file has something odd, of a kind that has an advice, to which a detail is added."""
-        entry = self._found.setdefault((kind, vhost, name), [place, 0, f" ({detail})" if detail else ""])
+        entry = self._found.setdefault((kind, vhost, name), [place, 0, detail])
         entry[1] += 1
 
     def at(self, place: str) -> str:
@@ -79,7 +79,13 @@ class Findings:
         """Return what was noted, in the order in which it was first noted."""
         return tuple(
             TopologyWarning(
-                kind=kind, vhost=vhost, name=name, place=self.at(place), count=count, advice=ADVICE[kind] + detail
+                kind=kind,
+                vhost=vhost,
+                name=name,
+                place=self.at(place),
+                count=count,
+                advice=f"{ADVICE[kind]} ({detail})" if detail else ADVICE[kind],
+                detail=detail,
             )
             for (kind, vhost, name), (place, count, detail) in self._found.items()
         )

@@ -122,7 +122,9 @@ class TopologyWarning:
     count: int = 1
     """How many entries of the file are concerned."""
     advice: str
-    """What it means for routing, and what to do."""
+    """What it means for routing, and what to do; the detail at its end."""
+    detail: str = ""
+    """What in particular is odd, where the kind alone does not say it."""
 
     def __str__(self) -> str:
         more = f" (and {self.count - 1} more)" if self.count > 1 else ""

@@ -10,6 +10,7 @@ from typing import Any
 import click
 import pytest
 
+import dfa_router as dr
 from dfa_router.cli.app import app, run
 
 DATA = Path(__file__).parents[1] / "data" / "traces"
@@ -258,3 +259,15 @@ def test_what_newer_brokers_refuse_is_a_sentence(tmp_path: Path, capsys: pytest.
     told = " ".join(capsys.readouterr().out.split())
     assert "policies[0].pattern: '(' is no regular expression" in told
     assert "; RabbitMQ 3.10 and later refuse it: correct the pattern" in told
+
+
+def test_what_ends_an_import_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "defs.json"
+    queues = [{"name": "q", "vhost": "/", "arguments": {"x-max-length": -1, "x-note": None}}]
+    path.write_text(json.dumps({"vhosts": [{"name": "/"}], "queues": queues}))
+    assert run(["audit", "--definitions", str(path), "--json"]) == 1
+    rules = [one["rule"] for one in json.loads(capsys.readouterr().out)["findings"] if one["severity"] == "warning"]
+    assert rules == ["null-argument", "refused-declaration"]
+    refused = dr.load_definitions(path).warnings[1]
+    assert refused.detail == "x-max-length is -1: it takes a whole number of at least 0"
+    assert refused.advice.endswith(f"({refused.detail})")

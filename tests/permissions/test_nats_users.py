@@ -38,7 +38,9 @@ accounts { A: {users: [{user: bob, permissions: {pub: "x\\x2ey"}}]
     assert (key.name, key.publish.allow, key.subscribe.allow) == ("UX", ("a.b", "c.d"), ("from.env",))
     assert (bob.name, bob.account, bob.publish.allow, bob.subscribe) == ("bob", "A", ("x.y",), Subjects())
     assert run(["permissions", str(file)]) == 1
-    assert capsys.readouterr().out.startswith(f"{file}:8: warning overlapped-denial: user 'ann': the subscription 'any.*'")
+    assert capsys.readouterr().out.startswith(
+        f"{file}:8: warning overlapped-denial: user 'ann': the subscription 'any.*'"
+    )
     assert run(["permissions", str(file), "--user", "ann", "--binding", "foo.*", "--key", "foo.secret"]) == 1
     assert "gets foo.secret by it: no" in capsys.readouterr().out
     old = tmp_path / "old.conf"
