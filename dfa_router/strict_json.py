@@ -6,6 +6,7 @@ The standard leaves open what such an object means, and ``json.loads`` takes the
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -22,16 +23,29 @@ Repeated = Callable[[list[tuple[str, Any]]], Any]
 """Given the pairs of an object that has a key twice, returns what it stands for, or None where it is an error."""
 
 
-def loads(text: str | bytes, repeated: Repeated | None = None) -> Any:
+def loads(text: str | bytes, repeated: Repeated | None = None, *, finite: bool = False) -> Any:
     """Return the value of a JSON text, as ``json.loads``; raises :class:`RepeatedKeyError` too.
 
-    ``repeated`` is for formats in which some objects have keys twice.
+    ``repeated`` is for formats in which some objects have keys twice. ``finite`` refuses what the standard does not have
+    (``NaN``, ``Infinity``) and numbers that are beyond doubles, by a ``ValueError``.
 
     >>> loads('[{"a": 1}, {"b": 1, "a": 2, "a": 3}]')
     Traceback (most recent call last):
     dfa_router.strict_json.RepeatedKeyError: the key 'a' stands twice in the object that begins with {"b": 1, "a": 2, "a": 3}
     """
-    return json.loads(text, object_pairs_hook=partial(_object, repeated))
+    numbers: dict[str, Any] = {"parse_constant": _no_number, "parse_float": _double} if finite else {}
+    return json.loads(text, object_pairs_hook=partial(_object, repeated), **numbers)
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"it has {name}, which is no number of JSON")
+
+
+def _double(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"it has the number {digits[:40]}, which is beyond doubles")
+    return number
 
 
 def _object(repeated: Repeated | None, pairs: list[tuple[str, Any]]) -> Any:

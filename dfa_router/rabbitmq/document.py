@@ -88,7 +88,7 @@ def parsed(path: str, raw: bytes, remedy: str = REMEDY, repeated: Repeated | Non
             "JSON is UTF-8 by its standard: save the file as UTF-8, or export it again"
         ) from None
     try:
-        return loads(text, repeated)
+        return loads(text, repeated, finite=True)
     except RepeatedKeyError as error:
         raise DefinitionsError(
             f"{path}: {error}; no broker wrote that, and readers differ in which of the two they take: remove one"

@@ -289,6 +289,14 @@ BAD_FILES: list[tuple[str, Any, list[str]]] = [
         '{"exchanges": [{"name": "x", "type": "topic", "name": "y"}]}',
         ["the key 'name' stands twice", '"name": "x"', "remove one"],
     ),
+    *(
+        (
+            number,
+            f'{{"queues": [{{"name": "q", "arguments": {{"n": [{number}]}}}}]}}',
+            [f"{number}, which is", "export"],
+        )
+        for number in ("NaN", "-Infinity", "1e999", "-1.5E+400")
+    ),
     ("a section twice", '{"bindings": [], "queues": [], "bindings": []}', ["the key 'bindings' stands twice"]),
     ("no type", {"exchanges": [{"name": "x"}]}, ["exchanges[0].type", "is missing"]),
     (
