@@ -91,6 +91,7 @@ class Bench:
                     tally.classes.update(() if counted else narrowed.classes)
                     tally.cases += examined.cases
                     tally.keys += examined.keys
+                    tally.limited += examined.keys if examined.limited else 0
                     counted = True
                 failing = next((one for one in examined.found if one.kind is Kind.FAILS), None)
                 self._answered = self._answered or (failing is None and examined.keys > 0)

@@ -196,6 +196,7 @@ def run(
         if not total.rounds:
             raise
         total.given_up = str(error)
+    total.close()
     return Campaign(
         target=target.name,
         plan=plan,

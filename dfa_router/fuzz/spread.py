@@ -191,6 +191,7 @@ def run_in_waves(
         total.given_up = str(error)
     if not (total.rounds or total.replayed or total.findings or interrupted or total.given_up):
         total.given_up = "the time was over before the first round was answered"
+    total.close()
     return Campaign(
         target=name,
         plan=plan,

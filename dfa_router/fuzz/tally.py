@@ -43,6 +43,8 @@ class Tally:
     keys: int = 0
     replayed: int = 0
     """Rounds of a corpus, which are asked first."""
+    limited: int = 0
+    """Of the keys, those of sets that the target refused for a limit that it states: there was no answer to compare."""
     disagreements: int = 0
     """(pattern, key) pairs that were answered wrong, refusals and failures; equal ones count each time."""
     classes: Counter[str] = field(default_factory=Counter)
@@ -70,12 +72,23 @@ class Tally:
         """Put a finding in the place of the one of its shape."""
         self.findings[_named(finding)] = finding
 
+    @property
+    def compared(self) -> bool:
+        """Whether there was anything to compare, among what was asked."""
+        return self.keys == 0 or self.limited < self.keys
+
+    def close(self) -> None:
+        """Give the target up where it refused all that it was asked: this is no agreement."""
+        if not self.compared and self.given_up is None:
+            self.given_up = "it refused all that it was asked for a limit that it states"
+
     def merge(self, other: Tally) -> None:
         """Add what came of other rounds."""
         self.rounds += other.rounds
         self.cases += other.cases
         self.keys += other.keys
         self.replayed += other.replayed
+        self.limited += other.limited
         self.disagreements += other.disagreements
         self.classes.update(other.classes)
         self.declined |= other.declined

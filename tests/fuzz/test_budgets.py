@@ -16,7 +16,7 @@ from dfa_router.fuzz.check import CallableTarget
 from dfa_router.fuzz.findings import Case, Disagreement
 from dfa_router.fuzz.judging.manners import manners_of
 from dfa_router.fuzz.targets import open_target
-from dfa_router.fuzz.text.report import summary_text
+from dfa_router.fuzz.text.report import campaign_json, summary_text
 from dfa_router.language.dialects import AMQP, MQTT, NATS
 from dfa_router.target import Answers, OutOfTimeError, TargetFailure
 from tests.fuzz.planted import right_amqp, right_mqtt, right_nats
@@ -222,6 +222,22 @@ def test_a_limit_that_a_target_documents_is_no_finding() -> None:
 
     campaign = assert_agrees(bounded, "amqp")
     assert "a limit that it states" in summary_text(campaign)
+
+
+def test_a_target_that_takes_nothing_at_all_is_not_said_to_agree() -> None:
+    class LimitError(ValueError):
+        limit = True
+
+    def nothing(patterns: list[str], key: str) -> list[int]:
+        raise LimitError("never")
+
+    for rounds in (1, 60):
+        campaign = run(CallableTarget(nothing, AMQP), AMQP, rounds=rounds)
+        assert (campaign.agrees, campaign.findings) == (False, [])
+        assert ": nothing was compared" in summary_text(campaign)
+        told = campaign_json(campaign)
+        assert told["limited_keys"] == told["keys"] > 0
+        assert "refused all" in told["given_up"]
 
 
 def test_the_most_ordinary_case_is_told() -> None:

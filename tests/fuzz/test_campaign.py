@@ -410,7 +410,9 @@ def test_the_report_of_every_planted_fault_reads_well() -> None:
         text = finding_text(finding)
         assert "the target says it does" in text
         assert "the specification" in text
-        assert f"all {len(finding.verdicts)} engines" in text
+        speaking = [name for name in engines() if engine_info(name).speaks(dialect)]
+        assert {name for name, _ in finding.verdicts} == set(speaking)
+        assert f"all {len(speaking)} engines" in text
         assert "As a test case:" in text
         told = campaign_json(campaign)
         assert told["agrees"] is False
@@ -452,5 +454,5 @@ def test_a_finding_does_not_wait_for_kernels(monkeypatch: pytest.MonkeyPatch) ->
     [finding] = campaign.findings
     assert Judge(language_of(AMQP)).engine == "trie"
     assert {"dfa", "nfa"}.isdisjoint(dict(finding.verdicts))
-    assert "all 9 engines" in finding_text(finding)
+    assert "9 of 11 engines" in finding_text(finding)
     assert run(CallableTarget(right_amqp, AMQP), AMQP, rounds=10, size=Size(20, 40)).agrees

@@ -108,7 +108,7 @@ def test_one_round_is_asked_again(folder: Path, capsys: pytest.CaptureFixture[st
 def test_one_case_is_asked_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("case.txt").write_text("[one]\nbind #.a\nmatch a.a 0\n")
     assert fuzz("--target", "matchers:right", "--case", "case.txt") == 0
-    assert "1 cases (pattern and key) in 1 rounds" in capsys.readouterr().out
+    assert "1 case (pattern and key) in 1 round with 1 key," in capsys.readouterr().out
     assert fuzz("--target", "matchers:greedy", "--case", "case.txt") == 1
 
 
@@ -154,7 +154,7 @@ def test_a_run_goes_on_where_it_ended(folder: Path, capsys: pytest.CaptureFixtur
 def test_a_case_without_patterns_is_asked_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("case.txt").write_text("[no patterns]\nmatch a none\n")
     assert fuzz("--target", "matchers:right", "--case", "case.txt") == 0
-    assert "in 1 rounds with 1 keys" in capsys.readouterr().out
+    assert "0 cases (pattern and key) in 1 round with 1 key," in capsys.readouterr().out
 
 
 def test_what_a_run_told_of_itself_is_told_when_it_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,6 +76,8 @@ class Examination:
     steps: Sequence[Step] = ()
     """The keys that were asked, and the changes of the set between them."""
     found: list[Disagreement] = field(default_factory=list)
+    limited: bool = False
+    """Whether the target refused this for a limit that it states, so that there is nothing to compare."""
     ours: list[int] = field(default_factory=list)
     """Positions of the keys at which our own engine differs from the specification."""
 
@@ -152,6 +154,7 @@ class Judge:
             return result
         result.cases = len(patterns) * result.keys
         answered = subject.ask(patterns, steps, self.language)
+        result.limited = subject.limited
         if isinstance(answered, Disagreement):
             result.found.append(answered)
             return result
@@ -191,7 +194,8 @@ class Judge:
         result = Examination(cases=len(patterns), steps=keys)
         try:
             answer = subject.tell(patterns, keys)
-        except Refused:
+        except Refused as refusal:
+            result.limited = refusal.limit
             return result
         except TargetFailure as failure:
             if failure.kind != "raised":

@@ -34,6 +34,8 @@ class Subject:
     again."""
     told: list[Chapter] = field(default_factory=list)
     """All that it was told since it was started: an answer may depend on it."""
+    limited: bool = False
+    """Whether what was asked last was refused for a limit that it states."""
     _size: int = 0
     _ended: bool = False
     """Whether it ended, so that what it is told next is told to a new process."""
@@ -67,6 +69,7 @@ class Subject:
         """
         reasons = [refusable(step, language) if isinstance(step, str) else None for step in steps]
         answers: list[tuple[int, ...] | None] = [None if isinstance(step, str) else () for step in steps]
+        self.limited = False
         while True:
             left = [number for number, reason in enumerate(reasons) if reason not in self.declined]
             keys = [number for number in left if isinstance(steps[number], str)]
@@ -74,6 +77,7 @@ class Subject:
                 told = self.tell(patterns, [steps[number] for number in left])
             except Refused as refusal:
                 if refusal.limit:
+                    self.limited = True
                     self.declined.add(f"a limit that it states: {refusal.reason}")
                     return [None if isinstance(step, str) else () for step in steps]
                 key = keys[refusal.key] if refusal.key is not None else None

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from itertools import groupby
 from typing import Any
 
+from dfa_router.engines.registry import engine_info, engines
 from dfa_router.fuzz.findings import Finding, Kind
 from dfa_router.fuzz.generating.classes import HISTORIES, MANY_WORDS, REFUSALS, classes_of
 from dfa_router.fuzz.tally import Campaign
@@ -163,8 +164,10 @@ def _sides(finding: Finding) -> list[str]:
     together: dict[str, list[str]] = {}
     for name, verdict in finding.verdicts:
         together.setdefault(verdict.partition("\n")[0], []).append(name)
+    speaking = sum(engine_info(name).speaks(finding.dialect) for name in engines())
     for verdict, names in together.items():
-        sides.append((f"all {len(names)} engines" if len(together) == 1 else ", ".join(names), verdict))
+        count = f"all {speaking}" if len(names) == speaking else f"{len(names)} of {speaking}"
+        sides.append((f"{count} engines" if len(together) == 1 else ", ".join(names), verdict))
     width = max(len(name) for name, _ in sides)
     return [f"{name:{width}}  {verdict}" for name, verdict in sides]
 
@@ -178,6 +181,8 @@ def summary_text(campaign: Campaign) -> str:
     findings = campaign.findings
     if tally.given_up is not None and not tally.rounds and not findings:
         head = "it never answered a round"
+    elif not tally.compared and not findings:
+        head = "nothing was compared"
     elif (
         findings and not campaign.agrees and tally.given_up is not None and all(f.kind is Kind.FAILS for f in findings)
     ):
@@ -192,7 +197,7 @@ def summary_text(campaign: Campaign) -> str:
             head += f" (in {tally.disagreements:,} answers)"
     else:
         head = "no disagreement" if tally.given_up is None else "no disagreement until it was given up"
-    asked = f"{tally.cases:,} cases (pattern and key) in {tally.rounds:,} rounds with {tally.keys:,} keys"
+    asked = f"{_many(tally.cases, 'case')} (pattern and key) in {_many(tally.rounds, 'round')} with {_many(tally.keys, 'key')}"
     lines = [
         f"{campaign.target}, {name}: {head}",
         f"{asked}, {seconds:.1f} s, {tally.cases / seconds:,.0f} cases/s, seed {campaign.plan.seed}",
@@ -227,6 +232,10 @@ def summary_text(campaign: Campaign) -> str:
     if campaign.interrupted:
         lines.append("interrupted: what was asked until then is counted")
     return "\n".join(lines)
+
+
+def _many(number: int, name: str) -> str:
+    return f"{number:,} {name}{'s' * (number != 1)}"
 
 
 def _missing(expected: Sequence[str], reached: Sequence[str]) -> str:
@@ -287,6 +296,7 @@ def campaign_json(campaign: Campaign) -> dict[str, Any]:
         "rounds": tally.rounds,
         "cases": tally.cases,
         "keys": tally.keys,
+        "limited_keys": tally.limited,
         "disagreements": tally.disagreements,
         "seconds": round(campaign.seconds, 3),
         "cases_per_second": round(tally.cases / max(campaign.seconds, 1e-9)),
