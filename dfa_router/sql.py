@@ -19,11 +19,13 @@ Rejected: DuckDB's functions of Python values, one row at a time, which take 2,0
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from dfa_router.errors import OptionError
 from dfa_router.rabbitmq.routed_columns import routed_fields
 from dfa_router.rabbitmq.routing import TopologyRouter
 from dfa_router.router import Router
@@ -41,6 +43,8 @@ def register_duckdb(
 
     ``name`` is another name for it. With ``vhost=None`` the function of a topology takes the vhost as its third argument;
     else all messages are of that vhost. Text is read as it is; keys that are a ``BLOB`` are decoded first, by ``decode(key)``.
+    A function of the name that the connection was given before is replaced; an :class:`OptionError` is raised where DuckDB itself, or
+    another connection to the same database, has one.
 
     >>> import duckdb, dfa_router as dr
     >>> connection = duckdb.connect()
@@ -48,16 +52,27 @@ def register_duckdb(
     >>> connection.sql("select destinations(unnest(['forex.usd', 'weather', null]))").fetchall()
     [(['fx', 'audit'],), (['audit'],), (None,)]
     """
+    import duckdb
+
     function = _function_of(router, vhost)
-    connection.create_function(
-        name or function.name,
-        function.call,
-        ["VARCHAR"] * function.arguments,
-        _in_duckdb(function.answer),
-        type="arrow",
-        null_handling="special",  # else rows with a null do not arrive, and a message without a key is to be told
-        side_effects=function.changes,
-    )
+    called = name or function.name
+    with suppress(duckdb.InvalidInputException):  # there is none
+        connection.remove_function(called)
+    try:
+        connection.create_function(
+            called,
+            function.call,
+            ["VARCHAR"] * function.arguments,
+            _in_duckdb(function.answer),
+            type="arrow",
+            null_handling="special",  # else rows with a null do not arrive, and a message without a key is to be told
+            side_effects=function.changes,
+        )
+    except duckdb.CatalogException:
+        raise OptionError(
+            f"the database has a function {called!r}, which this connection was not given: choose another name, or replace it by the "
+            "connection that was"
+        ) from None
 
 
 def register_datafusion(

@@ -163,3 +163,19 @@ def test_exchanges_that_choose_have_a_column(connect: Callable[..., Ask]) -> Non
     shares = [(one["destination"], one["share"]) for one in choice["candidates"]]
     assert (choice["exchange"], shares) == ("h", [("q", 0.75), ("r", 0.25)])
     assert (found[0]["not_simulated"], found[0]["routed"], found[1]["one_of"]) == ([], True, [])
+
+
+@each_engine
+def test_a_function_that_is_registered_again_is_replaced(connect: Callable[..., Ask]) -> None:
+    ask = connect({"router": ROUTER}, {"router": dr.compile([("a.*", "z")])})
+    assert ask("select destinations('a.b') as found") == [(["z"],)]
+
+
+def test_a_function_that_is_not_the_connections_own_is_not_replaced() -> None:
+    connection = duckdb.connect()
+    register_duckdb(connection, ROUTER)
+    with pytest.raises(dr.OptionError, match="has a function 'destinations', which this connection was not given"):
+        register_duckdb(connection.cursor(), ROUTER)
+    with pytest.raises(dr.OptionError, match="choose another name"):
+        register_duckdb(connection, ROUTER, "lower")
+    assert connection.sql("select destinations('c'), lower('A')").fetchall() == [(["y"], "a")]
