@@ -28,6 +28,9 @@ DEFAULT_CACHE_BYTES = 64 << 20
 """The bound on the caches of a topology where none is given: room for about a million transitions. Memory is taken only as
 the caches fill."""
 
+_MOST_BYTES = (1 << 63) - 1
+"""The largest bound that a file holds."""
+
 
 def compile(
     bindings: Iterable[tuple[str, str]],
@@ -146,5 +149,7 @@ def _is_several(value: object) -> bool:
 
 
 def _accepted(options: dict[str, Any], info: EngineInfo) -> dict[str, Any]:
-    """Return those of the options that the engine has."""
-    return {name: value for name, value in options.items() if name in info.options}
+    """Return those of the options that the engine has; a bound that no file could hold, and no machine, is lowered to one that does."""
+    found = {name: value for name, value in options.items() if name in info.options}
+    size = found.get("cache_bytes")
+    return found if size is None else {**found, "cache_bytes": min(size, _MOST_BYTES)}

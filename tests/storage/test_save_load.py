@@ -418,6 +418,15 @@ def test_a_truncated_file_is_refused(size: int, tmp_path: Path) -> None:
         assert refused.value.kind is (Defect.LABEL if 0 <= size < 8 else Defect.SIZE)
 
 
+@pytest.mark.parametrize("engine", ["dfa", "nfa"])
+def test_a_bound_beyond_all_memory_can_be_saved(engine: str, tmp_path: Path) -> None:
+    router = dr.compile(BINDINGS, engine=engine, cache_bytes=10**30)
+    router.save(tmp_path / "file")
+    for loaded in (dr.load(tmp_path / "file"), dr.load(tmp_path / "file", cache_bytes=1 << 63)):
+        loaded.save(tmp_path / "again")
+        assert pickle.loads(pickle.dumps(loaded)).match("a.b") == router.match("a.b")
+
+
 def damage(count: int, seed: int) -> None:
     command = [sys.executable, str(DAMAGE), str(count), str(seed)]
     environment = {**os.environ, "PYTHONPATH": str(DAMAGE.parents[2])}
