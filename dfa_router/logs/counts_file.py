@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from dfa_router.logs.counting import COUNTS
 from dfa_router.logs.drafts import drafted
-from dfa_router.logs.stores import STORE_ERRORS
+from dfa_router.logs.stores import STORE_ERRORS, unwritable
 
 __all__ = ["counts_file", "is_replaceable"]
 
@@ -29,16 +29,30 @@ def counts_file(path: str | None) -> Iterator[Callable[[pa.Table], None] | None]
         yield None
         return
     with drafted(path) as (draft, target):
-        with ExitStack() as closing:
-            writer = closing.enter_context(pq.ParquetWriter(draft, _SCHEMA))
+        with _told(path):
+            writer = pq.ParquetWriter(draft, _SCHEMA)
 
-            def write(rows: pa.Table) -> None:
-                keys = [None if key is None else key.decode(errors="replace") for key in rows["key"].to_pylist()]
-                columns = {**{name: rows[name] for name in COUNTS.names}, "key": pa.array(keys, pa.string())}
+        def write(rows: pa.Table) -> None:
+            keys = [None if key is None else key.decode(errors="replace") for key in rows["key"].to_pylist()]
+            columns = {**{name: rows[name] for name in COUNTS.names}, "key": pa.array(keys, pa.string())}
+            with _told(path):
                 writer.write_table(pa.table(columns, schema=_SCHEMA))
 
+        try:
             yield write
+        finally:
+            with _told(path):
+                writer.close()
         draft.replace(target)
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    """Have an error of writing name the file."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(path, error) from error
 
 
 def is_replaceable(path: Path) -> bool:

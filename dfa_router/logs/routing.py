@@ -23,7 +23,7 @@ from dfa_router.logs.counting import CHECKSUM, COUNTS, Keys, Tally, Totals
 from dfa_router.logs.marks import NO_FIELDS, NO_JSON, NO_RECORD, READ_PROBLEM
 from dfa_router.logs.parts import Part, Read
 from dfa_router.logs.planning import Plan, with_column
-from dfa_router.logs.stores import Place
+from dfa_router.logs.stores import Place, unwritable
 from dfa_router.logs.writing import ENDINGS, opened
 from dfa_router.rabbitmq.columns import RoutedBatch
 from dfa_router.rabbitmq.routed_columns import routed_fields
@@ -100,10 +100,12 @@ class RoutePart:
                     write(*self._routed(router, table, tally))
             rows = tally.rows(INLINE_ROWS)
             spilled = spill.close()
-        except BaseException:
+        except BaseException as error:
             for leftover in (place, spill.place):
                 with suppress(OSError):
                     leftover.store.delete_file(leftover.path)
+            if isinstance(error, OSError):
+                raise unwritable(place.path, error) from error
             raise
         return Written(part.number, name, tally.totals, _as_stream(rows), spilled)
 

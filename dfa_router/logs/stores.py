@@ -32,6 +32,7 @@ __all__ = [
     "place_of",
     "roots",
     "touches",
+    "unwritable",
 ]
 
 SCHEMES = ("s3", "gs", "gcs", "hdfs", "abfs", "abfss")
@@ -63,6 +64,11 @@ class Found(NamedTuple):
     size: int
     folders: tuple[str, ...]
     """The folders between the path that was asked for and the file."""
+
+
+def unwritable(path: str, error: OSError) -> OSError:
+    """Return an error that names the file that could not be written, which Arrow's do not, and what to do."""
+    return OSError(f"{path}: cannot be written: {error}; make room there, or choose another place")
 
 
 def is_remote(path: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import resource
 from collections import Counter
 from pathlib import Path
 
@@ -103,3 +104,18 @@ def test_counts_are_those_of_a_plain_recount(
     assert (len(short.copies_per_queue), short.other_queues) == (1, 2)
     assert short.other_copies + sum(short.copies_per_queue.values()) == short.copies == summary.copies
     assert short.unroutable_keys == summary.unroutable_keys[:1]
+
+
+def test_counts_for_which_there_is_no_room_name_their_file(tmp_path: Path) -> None:
+    path = tmp_path / "counts.parquet"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with (
+            pytest.raises(OSError, match=r"/counts\.parquet: cannot be written: .*File too large.*; make room there"),
+            counts_file(str(path)),
+        ):
+            pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []
