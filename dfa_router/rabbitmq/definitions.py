@@ -81,7 +81,7 @@ def load_definitions(
     try:
         topology = _read(document, Entries(file, vhost), broker)
     except RecursionError:  # what is read of JSON takes less of the stack than what looks into it
-        raise DefinitionsError(f"{file}: nests too deeply for a definitions file; {REMEDY}") from None
+        raise DefinitionsError(f"{file}: nests too deeply; {REMEDY}") from None
     _log_warnings(topology.warnings)
     return topology
 
