@@ -56,7 +56,7 @@ def _wildcards(topology: Topology) -> Iterator[Finding]:
 def _refused(topology: Topology) -> Iterator[Finding]:
     # The warnings of these kinds say themselves that an import ends there.
     ending = [one for one in topology.warnings if one.kind in {"null-argument", "refused-declaration"}]
-    told = {one.place.removeprefix(f"{topology.source}: ") for one in ending}
+    told = {one.place_in(topology.source) for one in ending}
     for failure in import_over(None, topology).failures:
         if failure.since is not None and failure.place not in told:
             yield Finding(

@@ -128,7 +128,7 @@ def _entries(old: Topology | None, new: Topology) -> Iterator[Failure]:
     there = {("exchanges", one.vhost, one.name) for one in (() if old is None else old.exchanges)}
     there |= {("queues", one.vhost, one.name) for one in (() if old is None else old.queues)}
     for warning in new.warnings:
-        place = warning.place.removeprefix(f"{new.source}: ")
+        place = warning.place_in(new.source)
         if warning.kind == "undeclared-vhost" and warning.name not in has:
             yield Failure(place=place, since=ASKED, reason=f"no vhost {warning.name!r}", remedy="declare it")
         elif (place.partition("[")[0], warning.vhost, warning.name) in there:

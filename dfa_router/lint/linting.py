@@ -55,7 +55,7 @@ def lint_topology(topology: Topology, report: Report | None = None) -> tuple[Fin
 
 def _declarations(topology: Topology) -> Iterator[Finding]:
     for warning in topology.warnings:
-        place = warning.place.removeprefix(f"{topology.source}: ")
+        place = warning.place_in(topology.source)
         more = f" (and {warning.count - 1} more places)" if warning.count > 1 else ""
         yield Finding(
             rule=RULES[warning.kind],

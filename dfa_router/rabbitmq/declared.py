@@ -126,6 +126,10 @@ class TopologyWarning:
     detail: str = ""
     """What in particular is odd, where the kind alone does not say it."""
 
+    def place_in(self, source: str) -> str:
+        """Return the place without the name of the file that it is in, where a topology's ``source`` says that."""
+        return self.place.removeprefix(f"{source}: ")
+
     def __str__(self) -> str:
         more = f" (and {self.count - 1} more)" if self.count > 1 else ""
         return f"{self.place}{more}: {self.kind} {self.name!r} in vhost {self.vhost!r}: {self.advice}"
