@@ -85,13 +85,10 @@ def csv_line_by_line(data: bytes, fields: int) -> Block:
         if not raw.strip(BLANK):
             continue
         text = java_text(raw)
-        if not raw.strip(_CONTROLS):
-            marks.append(Mark(len(lines), NO_FIELDS, raw))
-            lines.append("," * (fields - 1) or '""')
-            continue
-        if not _is_regular(text.encode() + b"\n") or "\0" in text:
+        is_record = bool(raw.strip(_CONTROLS))
+        if is_record and (not _is_regular(text.encode() + b"\n") or "\0" in text):
             raise OtherWayError("it has lines with stray quotation marks, or marks of no text")
-        found = _fields(text)
+        found = _fields(text) if is_record else []
         if len(found) != fields:
             marks.append(Mark(len(lines), NO_FIELDS, text.encode()))
             found = found[:fields] + [""] * (fields - len(found))
