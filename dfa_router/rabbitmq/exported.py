@@ -81,8 +81,9 @@ def _read(binding: Binding, place: str, findings: Findings) -> Binding:
 def _meant(value: Any) -> Any:
     """Return what a broker had that wrote a value; the value itself where nothing else is written so."""
     if isinstance(value, list | dict):
-        within = list(map(_meant, value.values() if isinstance(value, dict) else value))
-        if all(map(is_, within, value.values() if isinstance(value, dict) else value)):
+        written = list(value.values()) if isinstance(value, dict) else value
+        within = list(map(_meant, written))
+        if all(map(is_, within, written)):
             return value
         return dict(zip(value, within, strict=True)) if isinstance(value, dict) else within
     if value == _VOID:
