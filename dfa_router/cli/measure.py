@@ -41,7 +41,6 @@ _ENGINES = [name for name in engines() if not engine_info(name).needs_topics]
     "--keys",
     "keys_file",
     required=True,
-    type=local_name,
     metavar="PATH",
     help="The routing keys: text, .csv, .jsonl or .parquet; a file, a folder, a pattern such as 'logs/*.jsonl', or a Delta or "
     "Iceberg table ('table@v3' for a version of it).",
