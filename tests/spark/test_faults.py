@@ -132,15 +132,15 @@ def test_a_disk_without_space_is_told_and_gets_back_what_was_written(spark: Spar
     keys = [os.urandom(8).hex() for _ in range(ROWS)]
     table = pa.table({"exchange": ["x"] * ROWS, "routing_key": keys, "n": range(ROWS)})
     pq.write_table(table, small_disk.parent / "log.parquet", row_group_size=ROWS // 20)
-    work = small_disk / "work"
-    work.mkdir()
-    (work / "log").symlink_to(small_disk.parent / "log.parquet")
+    folder = small_disk / "folder"
+    folder.mkdir()
+    (folder / "log").symlink_to(small_disk.parent / "log.parquet")
     with pytest.raises(
         dr.JobError,
-        match=r"^the Spark job failed: OSError: /.*/disk/work/.*: cannot be written: .*No space left on device.*; make room",
+        match=r"^the Spark job failed: OSError: /.*/disk/folder/.*: cannot be written: .*No space left on device.*; make room",
     ):
-        route(spark, work)
-    assert [path.name for path in work.iterdir()] == ["log"]
+        route(spark, folder)
+    assert [path.name for path in folder.iterdir()] == ["log"]
 
 
 def die(*_: object) -> None:
