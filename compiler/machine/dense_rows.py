@@ -40,6 +40,7 @@ class DenseRows:
         self._rows: npt.NDArray[np.uint32] | None = None
         self._keys = self._by_rows = self.wanted = self._builds = 0
         self._times = 1
+        """How many times QUIET_KEYS must go by, as it was in vain before."""
 
     @property
     def nbytes(self) -> int:
