@@ -67,8 +67,8 @@ class Found(NamedTuple):
 
 
 def unwritable(path: str, error: OSError) -> OSError:
-    """Return an error that names the file that could not be written, which Arrow's do not, and what to do."""
-    return OSError(f"{path}: cannot be written: {error}; make room there, or choose another place")
+    """Return an error of the same kind that names the file that could not be written, which Arrow's do not always, and what to do."""
+    return type(error)(f"{path}: cannot be written: {error}; make room there, or choose another place")
 
 
 def is_remote(path: str) -> bool:
