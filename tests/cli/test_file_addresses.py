@@ -13,11 +13,10 @@ from dfa_router.key_files import read_keys
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def files(tmp_path: Path) -> Path:
     """Return a folder of files with a blank in its name, which stands in addresses as it is."""
     folder = tmp_path / "of day 1"
     folder.mkdir()
-    monkeypatch.chdir(folder)
     (folder / "b.txt").write_text("a.*\tq\n#\tr\n")
     (folder / "b.csv").write_text("pattern,destination\na.*,q\n")
     (folder / "k.txt").write_text("a.b\nc\n")
