@@ -40,6 +40,35 @@ def test_a_result_that_a_full_disk_does_not_take_is_an_error(many: str, line: li
     assert said.decode() == "error: cannot write the result to standard output: No space left on device\n"
 
 
+def with_closed(stream: str, *line: str) -> subprocess.Popen[bytes]:
+    program = ["sh", "-c", f'exec "$@" {stream}>&-', "sh", sys.executable, "-m", "dfa_router", *line]
+    return subprocess.Popen(program, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+@pytest.mark.parametrize("line", [["explain", "{many}", "stock.b"], ["explain", "{many}", "a", "--json"], ["--help"]])
+def test_a_result_that_a_closed_standard_output_does_not_take_is_an_error(many: str, line: list[str]) -> None:
+    process = with_closed("1", *(word.format(many=many) for word in line))
+    _, said = process.communicate()
+    assert process.returncode == 3
+    assert said.decode() == "error: cannot write the result to standard output: Bad file descriptor\n"
+
+
+def test_a_closed_standard_output_matters_only_to_what_has_a_result(many: str) -> None:
+    process = with_closed("1", "lint", many)
+    _, said = process.communicate()
+    assert (process.returncode, said) == (0, b"nothing found in 1 file\n")
+    process = with_closed("1", "explain", "nowhere", "a")
+    _, said = process.communicate()
+    assert (process.returncode, said.count(b"\n")) == (2, 1)
+
+
+def test_a_closed_standard_error_leaves_the_result_as_it_is(many: str) -> None:
+    told, _ = (process := with_closed("2", "explain", many, "stock.b")).communicate()
+    assert (process.returncode, told.count(b"\n")) == (0, 5000)
+    told, _ = (process := with_closed("2", "lint", many)).communicate()
+    assert (process.returncode, told) == (0, b"")
+
+
 @needs_full
 def test_messages_that_a_full_disk_does_not_take_leave_the_result_as_it_is(many: str) -> None:
     with FULL.open("wb") as full:
