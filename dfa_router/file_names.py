@@ -1,8 +1,12 @@
-"""Names of files, which may be given as addresses, too."""
+"""Names of files, which may be given as addresses, too, or as ``-`` for standard input."""
 
 from __future__ import annotations
 
-__all__ = ["local_name"]
+import errno
+import os
+import sys
+
+__all__ = ["local_name", "standard_input"]
 
 
 def local_name(path: str) -> str:
@@ -12,3 +16,10 @@ def local_name(path: str) -> str:
     ('/logs/day 1', 's3://bucket/log', 'logs')
     """
     return path.removeprefix("file://") if path.startswith("file:///") else path
+
+
+def standard_input() -> bytes:
+    """Return all that comes by standard input; raises :class:`OSError` where it is closed, which Python has as None."""
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    return sys.stdin.buffer.read()

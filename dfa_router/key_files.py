@@ -6,6 +6,8 @@ the beginning of a file is no part of a key.
 
 Keys of a folder, or of a pattern of names, are those of its files, one after the other; those of a Delta or Iceberg table are
 what its log says. Folders that are columns (``day=1``) hold no keys: only what a file holds is read.
+
+A pipe, and standard input as ``-``, is text with a key per line, which is read once. The other formats are read in several places.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 
 from dfa_router.errors import MessagesError
-from dfa_router.file_names import local_name
+from dfa_router.file_names import local_name, standard_input
 from dfa_router.strict_json import RepeatedKeyError, loads
 from dfa_router.tables import DataFile, Found, read_table, table_at
 
@@ -56,6 +58,8 @@ def read_keys(path: Path | str, column: str = "routing_key") -> pa.ChunkedArray:
 
 def _keys_of(path: str, column: str) -> pa.ChunkedArray:
     """Return the keys; they have the type of nulls where no line of JSON has a key, of whatever file."""
+    if path == "-":
+        return _read(Path("standard input"), column, lambda place, _: _in_lines(place, standard_input()))
     table = table_at(path)
     if table is not None:
         return _of_table(table, column)
@@ -70,7 +74,14 @@ def _keys_of(path: str, column: str) -> pa.ChunkedArray:
 
 
 def _of_file(path: Path, column: str) -> pa.ChunkedArray:
-    return _read(path, column, _READERS.get(_ending(path), _from_text))
+    read = _READERS.get(_ending(path), _from_text)
+    if path.exists() and not path.is_file():
+        if read is not _from_text or _compression(path) is not None:
+            raise MessagesError(
+                f"{path}: is a pipe or a device, of which only text with a key per line is read: save it to a file"
+            )
+        read = _from_pipe
+    return _read(path, column, read)
 
 
 def _read(path: Path, column: str, read: Callable[[Path, str], pa.ChunkedArray]) -> pa.ChunkedArray:
@@ -147,7 +158,15 @@ def distinct_count(keys: pa.ChunkedArray) -> int:
 
 
 def _from_text(path: Path, _: str) -> pa.ChunkedArray:
-    text = _content(path)
+    return _in_lines(path, _content(path))
+
+
+def _from_pipe(path: Path, _: str) -> pa.ChunkedArray:
+    return _in_lines(path, path.read_bytes())  # Arrow asks how long a file is, which a pipe cannot tell
+
+
+def _in_lines(path: Path, text: bytes) -> pa.ChunkedArray:
+    text = text.removeprefix(codecs.BOM_UTF8)
     other = next((what for begins, what in _NO_TEXT.items() if text.startswith(begins)), None)
     if other is not None:
         raise MessagesError(f"{path}: is {other}, and no text with a key per line: {_NO_TEXT_REMEDY}")
@@ -274,7 +293,11 @@ def _check_column(path: Path, column: str, names: list[str]) -> None:
 
 def _opened(path: Path) -> pa.NativeFile:
     """Open a file, decompressing it where its name, in whatever case, says that it is compressed."""
-    return pa.input_stream(str(path), compression=_CODECS.get(path.suffix.lower()))
+    return pa.input_stream(str(path), compression=_compression(path))
+
+
+def _compression(path: Path) -> str | None:
+    return _CODECS.get(path.suffix.lower())
 
 
 def _content(path: Path) -> bytes:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
+import os
+import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,6 +35,37 @@ def test_keys_of_a_folder_or_a_pattern_are_those_of_its_files(tmp_path: Path, en
     for path in (folder, str(folder), f"{tmp_path}/k*/day=*"):
         assert read_keys(path).to_pylist() == [b"b", b"c", b"a"]
     assert read_keys(f"{folder}/day=[02]/*.{ending}").to_pylist() == [b"b", b"a"]
+
+
+def through_a_pipe(pipe: Path, content: bytes) -> threading.Thread:
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[content])
+    writer.start()
+    return writer
+
+
+def test_a_pipe_has_a_key_per_line(tmp_path: Path) -> None:
+    writer = through_a_pipe(tmp_path / "keys", b"\xef\xbb\xbfb\n\r\na\xff\n")
+    assert read_keys(tmp_path / "keys").to_pylist() == [b"b", b"", b"a\xff"]
+    writer.join()
+
+
+def test_standard_input_has_a_key_per_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"b\na\n")))
+    assert read_keys("-").to_pylist() == [b"b", b"a"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"b\n"))))
+    with pytest.raises(dr.MessagesError, match=r"standard input: .*gzip"):
+        read_keys("-")
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(dr.MessagesError, match=r"standard input: cannot be read: .*Bad file descriptor"):
+        read_keys("-")
+
+
+@pytest.mark.parametrize("name", ["k.csv", "k.jsonl", "k.parquet", "k.gz"])
+def test_a_pipe_of_another_format_is_refused_before_it_is_read(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(dr.MessagesError, match=f"{name}: is a pipe .*: save it to a file"):
+        read_keys(tmp_path / name)
 
 
 @pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view(), pa.large_string(), pa.binary()])

@@ -43,7 +43,7 @@ _ENGINES = [name for name in engines() if not engine_info(name).needs_topics]
     required=True,
     metavar="PATH",
     help="The routing keys: text, .csv, .jsonl or .parquet; a file, a folder, a pattern such as 'logs/*.jsonl', or a Delta or "
-    "Iceberg table ('table@v3' for a version of it).",
+    "Iceberg table ('table@v3' for a version of it); - is stdin, with a key per line.",
 )
 @click.option(
     "--key-column",

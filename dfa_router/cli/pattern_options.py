@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from dfa_router.errors import PatternError
-from dfa_router.file_names import local_name
+from dfa_router.file_names import local_name, standard_input
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
 from dfa_router.rabbitmq.document import no_text
@@ -82,7 +81,7 @@ def read_lines(patterns_from: str) -> list[tuple[str, str]]:
     Raises :class:`PatternError` for a file that cannot be read, or is no text.
     """
     try:
-        raw = sys.stdin.buffer.read() if patterns_from == "-" else Path(patterns_from).read_bytes()
+        raw = standard_input() if patterns_from == "-" else Path(patterns_from).read_bytes()
     except OSError as error:
         raise PatternError(
             f"cannot read the patterns in {patterns_from}: {error.strerror}: name a text file"

@@ -22,6 +22,10 @@ FORMATS = {
 }
 """The formats, and the file names by which each is known."""
 
+_ONE_READING = (
+    "standard input, pipes and devices cannot be read twice, as a log is: save the messages to a file, and name that"
+)
+
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy")
 
 
@@ -38,6 +42,8 @@ def format_of(path: str, given: str | None = None) -> str:
             table
         )  # once more than it is needed, so that nobody waits for Spark to be told that a table is refused
         return "parquet"
+    if path == "-":
+        raise MessagesError(f"-: {_ONE_READING}")
     try:
         names = set(_names(path))
     except (FileNotFoundError, NotADirectoryError):
@@ -66,9 +72,12 @@ def format_of(path: str, given: str | None = None) -> str:
 
 def _names(path: str) -> Iterator[str]:
     """Yield the names that may tell a format: that of the path, or those of the data files in a folder, and links to folders."""
-    if is_remote(path) or is_pattern(path) or not stat.S_ISDIR(Path(path).stat().st_mode):
+    mode = None if is_remote(path) or is_pattern(path) else Path(path).stat().st_mode
+    if mode is None or stat.S_ISREG(mode):
         yield path
         return
+    if not stat.S_ISDIR(mode):
+        raise MessagesError(f"{path}: {_ONE_READING}")
     for folder, folders, files in os.walk(path, onerror=_raise):
         folders[:] = (name for name in folders if not is_hidden(name))
         links = (name for name in folders if Path(folder, name).is_symlink())  # they are not walked into

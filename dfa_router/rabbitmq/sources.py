@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import http.client
 import os
-import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from dfa_router.errors import DefinitionsError
-from dfa_router.file_names import local_name
+from dfa_router.file_names import local_name, standard_input
 
 __all__ = ["PASSWORD", "USER", "Source", "is_address", "read_source"]
 
@@ -59,10 +58,10 @@ def read_source(text: str, remedy: str) -> Source:
     """Read definitions or a listing; raises :class:`DefinitionsError`, whose text ends with the remedy where nothing is there."""
     if is_address(text):
         return _from_api(text)
-    if text == "-":
-        return Source("standard input", sys.stdin.buffer.read())
     path = Path(local_name(text))
     try:
+        if text == "-":
+            return Source("standard input", standard_input())
         return Source(text, path.read_bytes())
     except FileNotFoundError:
         raise DefinitionsError(f"{text}: there is no such file; {remedy}") from None

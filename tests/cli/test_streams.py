@@ -69,6 +69,14 @@ def test_a_closed_standard_error_leaves_the_result_as_it_is(many: str) -> None:
     assert (process.returncode, told) == (0, b"")
 
 
+@pytest.mark.parametrize("line", [["audit", "--definitions", "-"], ["show", "--patterns-from", "-"]])
+def test_a_closed_standard_input_is_told(line: list[str]) -> None:
+    process = with_closed("0", *line)
+    told, said = process.communicate()
+    assert (process.returncode, told, said.count(b"\n")) == (2, b"", 1)
+    assert b"Bad file descriptor" in said
+
+
 @needs_full
 def test_messages_that_a_full_disk_does_not_take_leave_the_result_as_it_is(many: str) -> None:
     with FULL.open("wb") as full:

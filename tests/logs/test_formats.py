@@ -55,6 +55,14 @@ def test_what_may_not_be_looked_at_is_told(closed: Path) -> None:
         plan_log(str(closed / "*.csv"), "csv")
 
 
+@pytest.mark.parametrize("kind", [None, "csv", "trace"])
+def test_what_cannot_be_read_twice_is_no_log(tmp_path: Path, kind: str | None) -> None:
+    os.mkfifo(tmp_path / "log.csv")
+    for path in (str(tmp_path / "log.csv"), "/dev/null", "-"):
+        with pytest.raises(MessagesError, match=r"cannot be read twice, as a log is: save the messages to a file"):
+            format_of(path, kind)
+
+
 def test_a_folder_without_files_is_told_whatever_the_format(tmp_path: Path) -> None:
     (tmp_path / "_delta").mkdir()
     (tmp_path / "_SUCCESS").touch()
