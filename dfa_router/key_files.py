@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 
 from dfa_router.errors import MessagesError
 from dfa_router.file_names import local_name, standard_input
+from dfa_router.no_text import no_text
 from dfa_router.strict_json import RepeatedKeyError, loads
 from dfa_router.tables import DataFile, Found, read_table, table_at
 
@@ -167,16 +168,20 @@ def _from_pipe(path: Path, _: str) -> pa.ChunkedArray:
 
 def _in_lines(path: Path, text: bytes) -> pa.ChunkedArray:
     text = text.removeprefix(codecs.BOM_UTF8)
-    other = next((what for begins, what in _NO_TEXT.items() if text.startswith(begins)), None)
-    if other is not None:
-        raise MessagesError(f"{path}: is {other}, and no text with a key per line: {_NO_TEXT_REMEDY}")
+    _check_beginning(path, text)
     if not text:
         return pa.chunked_array([], pa.large_binary())
     text = text.replace(b"\r\n", b"\n").removesuffix(b"\n")
     return pa.chunked_array([pc.split_pattern(pa.array([text], pa.large_binary()), b"\n").flatten()])
 
 
+def _check_beginning(path: Path, text: bytes) -> None:
+    if (meaning := no_text(text, endings=True)) is not None:
+        raise MessagesError(f"{path}: {meaning}")
+
+
 def _from_csv(path: Path, column: str) -> pa.ChunkedArray:
+    _check_beginning(path, _head(path))
     try:
         return _csv_column(path, column, _BLOCK)
     except pa.ArrowInvalid:
@@ -207,6 +212,7 @@ def _csv_column(path: Path, column: str, block_bytes: int) -> pa.ChunkedArray:
 
 
 def _from_json_lines(path: Path, column: str) -> pa.ChunkedArray:
+    _check_beginning(path, _head(path))
     try:
         return _json_column(path, column, _BLOCK)
     except pa.ArrowInvalid:
@@ -258,19 +264,6 @@ _BYTES = {
 }
 """Types of text, and those of the same bytes without the claim that they are valid UTF-8. Arrow counts no distinct views."""
 
-_NO_TEXT = {
-    b"PAR1": "a Parquet file",
-    b"ARROW1": "a file of Arrow IPC",
-    b"\x1f\x8b": "compressed by gzip",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-}
-"""How files begin whose lines are no keys, whatever their names say."""
-_NO_TEXT_REMEDY = (
-    "give it the ending of its format (.parquet, .gz, .zst), or write the keys as text in UTF-8, as CSV or as Parquet"
-)
-
 _READERS = {
     "csv": _from_csv,
     "jsonl": _from_json_lines,
@@ -298,6 +291,11 @@ def _opened(path: Path) -> pa.NativeFile:
 
 def _compression(path: Path) -> str | None:
     return _CODECS.get(path.suffix.lower())
+
+
+def _head(path: Path) -> bytes:
+    with _opened(path) as file:
+        return cast("bytes", file.read(16))
 
 
 def _content(path: Path) -> bytes:

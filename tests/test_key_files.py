@@ -187,7 +187,15 @@ def test_names_of_columns_that_are_no_text_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("k", "a Parquet file"), ("k.arrow", "a file of Arrow IPC"), ("k.txt", "compressed by gzip"), ("utf16", "UTF-16")],
+    [
+        ("k", "a Parquet file: give it the ending .parquet"),
+        ("k.arrow", "a file of Arrow IPC: write text, or Parquet"),
+        ("k.txt", "compressed with gzip: give it the ending .gz"),
+        ("k.csv", "compressed with gzip: give it the ending .gz"),
+        ("utf16", "UTF-16, .*: iconv -f UTF-16 -t UTF-8"),
+        ("utf16.csv", "UTF-16, .*: iconv -f UTF-16 -t UTF-8"),
+        ("utf16.jsonl", "UTF-16, .*: iconv -f UTF-16 -t UTF-8"),
+    ],
 )
 def test_a_file_of_another_format_is_no_list_of_lines(tmp_path: Path, name: str, said: str) -> None:
     table = pa.table({"routing_key": ["a"]})
@@ -198,8 +206,6 @@ def test_a_file_of_another_format_is_no_list_of_lines(tmp_path: Path, name: str,
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
     else:
-        path.write_bytes("a.b\n".encode("utf-16") if name == "utf16" else gzip.compress(b"a.b\n"))
-    with pytest.raises(
-        dr.MessagesError, match=f"{name}: is {said}, and no text with a key per line: give it the ending"
-    ):
+        path.write_bytes("a.b\n".encode("utf-16") if name.startswith("utf16") else gzip.compress(b"a.b\n"))
+    with pytest.raises(dr.MessagesError, match=f"{name}: is {said}"):
         read_keys(path)

@@ -14,8 +14,8 @@ from dfa_router.errors import BindingError, OptionError
 from dfa_router.inspection.way import language_of
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.one_binding import one_binding
+from dfa_router.no_text import no_text
 from dfa_router.rabbitmq import Topology, load_definitions
-from dfa_router.rabbitmq.document import no_text
 from dfa_router.strict_json import RepeatedKeyError, loads
 
 __all__ = ["BindingFile", "check_bindings", "exchange_bindings", "of_destination", "read_bindings", "read_set"]

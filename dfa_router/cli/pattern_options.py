@@ -12,7 +12,7 @@ from dfa_router.errors import PatternError
 from dfa_router.file_names import local_name, standard_input
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
-from dfa_router.rabbitmq.document import no_text
+from dfa_router.no_text import no_text
 
 __all__ = ["check_pattern", "checked_text", "pattern_options", "read_lines", "read_patterns"]
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import Any
 
+from dfa_router.errors import MessagesError
 from dfa_router.logs.parts import TextPiece
+from dfa_router.no_text import no_text
 
-__all__ = ["BLOCK_BYTES", "CODECS", "blocks", "open_piece"]
+__all__ = ["BLOCK_BYTES", "CODECS", "blocks", "check_text", "open_piece"]
 
 BLOCK_BYTES = 4 << 20
 """Bytes that are read at a time. A line may be longer; then it is a block of its own."""
@@ -32,6 +34,12 @@ def open_piece(store: Any, piece: TextPiece) -> Any:
     """Open the file of a piece, decompressing it where its name says that it is compressed."""
     codec = next((codec for ending, codec in CODECS.items() if piece.path.lower().endswith(ending)), None)
     return store.open_input_file(piece.path) if codec is None else store.open_input_stream(piece.path, codec)
+
+
+def check_text(path: str, beginning: bytes) -> None:
+    """Raise :class:`MessagesError` for a file of text that begins as no text does; of a compressed one, its content is asked."""
+    if (meaning := no_text(beginning, endings=True)) is not None:
+        raise MessagesError(f"{path}: {meaning}")
 
 
 def _within(file: Any, start: int, end: int | None) -> Iterator[bytes]:

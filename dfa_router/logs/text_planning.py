@@ -20,7 +20,7 @@ from dfa_router.logs.blocks import BLANK
 from dfa_router.logs.csv_lines import header_of
 from dfa_router.logs.hadoop_codecs import is_left_to_spark
 from dfa_router.logs.json_types import columns_of, merged
-from dfa_router.logs.lines import CODECS, blocks
+from dfa_router.logs.lines import CODECS, blocks, check_text, open_piece
 from dfa_router.logs.listing import files_of, of_each
 from dfa_router.logs.marks import READ_PROBLEM, UNREADABLE, free_name
 from dfa_router.logs.partitions import OtherWayError, UnreadableError, partitions_of
@@ -59,7 +59,7 @@ def text_plan(place: Place, kind: str, divided: Sequence[Part[TextPiece]], seen:
     if kind == "csv":
         schema = _of_headers(divided)
     else:
-        schema = TRACE if kind == "trace" else columns_of(merged(one.kind for one in seen))
+        schema = TRACE if kind == "trace" else _of_objects(place.store, divided, seen)
     if kind == "jsonl" and schema != columns_of(merged(kind for one in seen for kind in (one.kind, one.damaged))):
         raise OtherWayError("lines that are no UTF-8 have columns, or types, of their own")
     unreadable = free_name(UNREADABLE, schema.names) if any(one.unread for one in seen) else None
@@ -77,7 +77,9 @@ def _headers(store: Any, files: Sequence[Found]) -> dict[str, tuple[str, ...]]:
 
     def header(file: Found) -> tuple[str, ...]:
         with closing(blocks(store, TextPiece(file.path, 0, None, 0, 0))) as found:
-            return next((header_of(data) for data in found if data.strip(BLANK)), ())
+            lines = next((data for data in found if data.strip(BLANK)), b"")
+        check_text(file.path, lines)
+        return header_of(lines)
 
     return dict(zip([file.path for file in files], of_each(files, header), strict=True))
 
@@ -102,6 +104,17 @@ def _of_headers(divided: Sequence[Part[TextPiece]]) -> pa.Schema:
     if len({name.lower() for name in names}) < len(names) or READ_PROBLEM in names:
         raise OtherWayError("it has columns whose names differ by their case alone")
     return pa.schema([(name, pa.string()) for name in names])
+
+
+def _of_objects(store: Any, divided: Sequence[Part[TextPiece]], seen: Sequence[Seen]) -> pa.Schema:
+    """Return the columns of JSON lines; where there are none, the first file may be no text."""
+    try:
+        return columns_of(merged(one.kind for one in seen))
+    except UnreadableError:
+        piece = divided[0].pieces[0]
+        with open_piece(store, piece) as file:
+            check_text(piece.path, bytes(file.read(16)))
+        raise
 
 
 def _counted(part: Part[TextPiece], rows: Sequence[int]) -> Part[TextPiece]:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from dfa_router.errors import MessagesError
 from dfa_router.logs.blocks import BLANK, Block
-from dfa_router.logs.lines import BLOCK_BYTES, blocks, open_piece
+from dfa_router.logs.lines import BLOCK_BYTES, blocks, check_text, open_piece
 from dfa_router.logs.parts import TextPiece
 from dfa_router.logs.trace_records import count_json, json_records
 from dfa_router.logs.trace_text import count_text, last_beginning, record_blocks, text_records
@@ -33,6 +33,7 @@ def form_of(store: Any, path: str) -> str:
     """
     with open_piece(store, TextPiece(path, 0, None, 0, 0)) as file:
         head = bytes(file.read(BLOCK_BYTES))
+    check_text(path, head)
     begins = head.removeprefix(b"\xef\xbb\xbf").strip(BLANK)
     if not begins or begins.startswith(b"{"):
         return "json"

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from dfa_router.errors import InputError
+from dfa_router.no_text import no_text
 from dfa_router.permissions.emqx import EmqxRules, read_emqx_rules
 from dfa_router.permissions.mosquitto import AccessList, read_access_list
 from dfa_router.permissions.nats_users import NatsUser, read_nats_users
 from dfa_router.permissions.rabbitmq import Permission, TopicPermission
-from dfa_router.rabbitmq.document import REMEDY, no_text, read_document
+from dfa_router.rabbitmq.document import REMEDY, read_document
 from dfa_router.rabbitmq.entries import Entries
 from dfa_router.rabbitmq.sources import read_source
 

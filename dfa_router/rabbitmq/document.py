@@ -11,10 +11,11 @@ import json
 from typing import Any
 
 from dfa_router.errors import DefinitionsError
+from dfa_router.no_text import no_text
 from dfa_router.rabbitmq.sources import Source
 from dfa_router.strict_json import Repeated, RepeatedKeyError, loads
 
-__all__ = ["KNOWN_KEYS", "REMEDY", "no_text", "parsed", "read_document"]
+__all__ = ["KNOWN_KEYS", "REMEDY", "parsed", "read_document"]
 
 REMEDY = "write it with 'rabbitmqctl export_definitions defs.json' or download /api/definitions of the management API"
 
@@ -24,16 +25,8 @@ KNOWN_KEYS = frozenset(
 )
 """Keys that a definitions file may have; one that has none of them is something else."""
 
-_SIGNATURES = (
-    (b"\x1f\x8b", "is compressed with gzip: unpack it first (gunzip)"),
-    (b"PK\x03\x04", "is a zip archive: unpack it first"),
-    (b"\x28\xb5\x2f\xfd", "is compressed with zstd: unpack it first (unzstd)"),
-    (b"BZh91AY&SY", "is compressed with bzip2: unpack it first (bunzip2)"),
-    (b"\xfd7zXZ\x00", "is compressed with xz: unpack it first (unxz)"),
-    (b"\x83", "looks like an export in Erlang's own format: export it again with '--format json'"),
-    (b"\xff\xfe", "is UTF-16, as PowerShell's '>' writes it: save it as UTF-8"),
-    (b"\xfe\xff", "is UTF-16: save it as UTF-8"),
-)
+_ERLANG = b"\x83"
+"""How terms begin in Erlang's own format."""
 
 _LISTINGS = (
     ({"source_name", "destination_name"}, "the output of 'rabbitmqctl list_bindings'"),
@@ -65,16 +58,15 @@ def read_document(source: Source) -> dict[str, Any]:
     return document
 
 
-def no_text(raw: bytes) -> str | None:
-    """Say what the bytes of a file are by their beginning, and what to do, where that is no text in UTF-8; None otherwise."""
-    return next((meaning for signature, meaning in _SIGNATURES if raw.startswith(signature)), None)
-
-
 def parsed(path: str, raw: bytes, remedy: str = REMEDY, repeated: Repeated | None = None) -> Any:
     """Return the value of a JSON text; raises :class:`DefinitionsError` with file, place and what to do.
 
     ``remedy`` tells how to have the whole file, and ``repeated`` is that of :func:`~dfa_router.strict_json.loads`.
     """
+    if raw.startswith(_ERLANG):
+        raise DefinitionsError(
+            f"{path}: looks like an export in Erlang's own format: export it again with '--format json'"
+        )
     if (meaning := no_text(raw)) is not None:
         raise DefinitionsError(f"{path}: {meaning}")
     if not raw.strip():

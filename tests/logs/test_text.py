@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from pathlib import Path
@@ -133,6 +134,31 @@ def test_zeros_that_a_crash_has_left_are_a_line_that_is_no_record(fields: int) -
 def test_headers_that_spark_would_change_are_left_to_it(header: bytes) -> None:
     with pytest.raises(OtherWayError, match="header"):
         header_of(header + b"\n1,2\n")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "trace"])
+@pytest.mark.parametrize(
+    ("encoding", "given"), [("utf-16", "UTF-16"), ("utf-16-le", "UTF-16LE"), ("utf-16-be", "UTF-16BE")]
+)
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_a_log_in_utf_16_is_told_as_one(tmp_path: Path, kind: str, encoding: str, given: str, ending: str) -> None:
+    line = {
+        "jsonl": '{"exchange": "x", "routing_key": "a"}\n',
+        "csv": "exchange,routing_key\nx,a\n",
+        "trace": "=" * 80 + "\n",
+    }
+    log = tmp_path / f"log{ending}"
+    data = (line[kind] * 3).encode(encoding)
+    log.write_bytes(gzip.compress(data) if ending else data)
+    with pytest.raises(MessagesError, match=rf"log{ending}: is UTF-16.*: iconv -f {given} -t UTF-8"):
+        planned(log, kind)
+
+
+def test_a_compressed_log_without_its_ending_is_told_as_one(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_bytes(gzip.compress(b"exchange,routing_key\nx,a\n"))
+    with pytest.raises(MessagesError, match=r"log\.csv: is compressed with gzip: give it the ending \.gz"):
+        planned(log, "csv")
 
 
 @pytest.mark.parametrize("name", ['a, "b"', '"', "x" * 200_000])
