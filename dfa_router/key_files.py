@@ -16,7 +16,7 @@ import codecs
 from collections.abc import Callable
 from glob import glob, has_magic
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 from dfa_router.errors import MessagesError
 from dfa_router.file_names import local_name, standard_input
 from dfa_router.no_text import no_text
+from dfa_router.padded_gzip import opened_padded
 from dfa_router.strict_json import RepeatedKeyError, loads
 from dfa_router.tables import DataFile, Found, read_table, table_at
 
@@ -181,7 +182,12 @@ def _check_beginning(path: Path, text: bytes) -> None:
 
 
 def _from_csv(path: Path, column: str) -> pa.ChunkedArray:
-    _check_beginning(path, _head(path))
+    head = _head(path)
+    _check_beginning(path, head)
+    if head.startswith(b"\0"):
+        raise MessagesError(
+            f"{path}: its first line, which names columns, begins with zeros, as a crash leaves them: remove them"
+        )
     try:
         return _csv_column(path, column, _BLOCK)
     except pa.ArrowInvalid:
@@ -284,9 +290,12 @@ def _check_column(path: Path, column: str, names: list[str]) -> None:
         )
 
 
-def _opened(path: Path) -> pa.NativeFile:
+def _opened(path: Path) -> Any:
     """Open a file, decompressing it where its name, in whatever case, says that it is compressed."""
-    return pa.input_stream(str(path), compression=_compression(path))
+    compression = _compression(path)
+    if compression == "gzip" and (padded := opened_padded(pa.OSFile(str(path)))) is not None:
+        return padded
+    return pa.input_stream(str(path), compression=compression)
 
 
 def _compression(path: Path) -> str | None:

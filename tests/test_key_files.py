@@ -37,6 +37,32 @@ def test_keys_of_a_folder_or_a_pattern_are_those_of_its_files(tmp_path: Path, en
     assert read_keys(f"{folder}/day=[02]/*.{ending}").to_pylist() == [b"b", b"a"]
 
 
+@pytest.mark.parametrize("ending", ["txt", "jsonl", "csv"])
+def test_zeros_behind_gzip_are_padding(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"k.{ending}.gz"
+    lines = [{"txt": f"{n}\n", "jsonl": f'{{"routing_key": "{n}"}}\n', "csv": f"{n}\n"}[ending] for n in range(100_000)]
+    half = "".join(lines[:50_000]).encode()
+    members = gzip.compress(b"routing_key\n" * (ending == "csv") + half) + gzip.compress(
+        "".join(lines[50_000:]).encode()
+    )
+    path.write_bytes(members + bytes(512))
+    assert read_keys(path).to_pylist() == [str(n).encode() for n in range(100_000)]
+    path.write_bytes(members[:-12] + bytes(512))
+    with pytest.raises(dr.MessagesError, match=rf"k\.{ending}\.gz: cannot be read: "):
+        read_keys(path)
+    path.write_bytes(members + bytes(512) + b"x" + bytes(512))
+    with pytest.raises(dr.MessagesError, match=rf"k\.{ending}\.gz: cannot be read: "):
+        read_keys(path)
+
+
+@pytest.mark.parametrize("content", [b"\0" * 4096 + b"routing_key\na\n", b"\0" * 4096 + b"\nrouting_key\na\n"])
+def test_zeros_in_front_of_the_names_of_columns_are_told(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "k.csv"
+    path.write_bytes(content)
+    with pytest.raises(dr.MessagesError, match=r"k\.csv: its first line, .*, begins with zeros, .*: remove them$"):
+        read_keys(path)
+
+
 def through_a_pipe(pipe: Path, content: bytes) -> threading.Thread:
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=[content])

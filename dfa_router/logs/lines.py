@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import Any
 
+import pyarrow as pa
+
 from dfa_router.errors import MessagesError
 from dfa_router.logs.parts import TextPiece
 from dfa_router.no_text import no_text
+from dfa_router.padded_gzip import opened_padded
 
 __all__ = ["BLOCK_BYTES", "CODECS", "blocks", "check_text", "open_piece"]
 
@@ -33,6 +36,9 @@ def blocks(store: Any, piece: TextPiece) -> Generator[bytes, None, None]:
 def open_piece(store: Any, piece: TextPiece) -> Any:
     """Open the file of a piece, decompressing it where its name says that it is compressed."""
     codec = next((codec for ending, codec in CODECS.items() if piece.path.lower().endswith(ending)), None)
+    if codec == "gzip":
+        file = store.open_input_file(piece.path)
+        return opened_padded(file) or pa.CompressedInputStream(file, codec)
     return store.open_input_file(piece.path) if codec is None else store.open_input_stream(piece.path, codec)
 
 

@@ -79,6 +79,10 @@ def _headers(store: Any, files: Sequence[Found]) -> dict[str, tuple[str, ...]]:
         with closing(blocks(store, TextPiece(file.path, 0, None, 0, 0))) as found:
             lines = next((data for data in found if data.strip(BLANK)), b"")
         check_text(file.path, lines)
+        if lines.lstrip(BLANK).startswith(b"\0"):  # Spark, too, reads no header there
+            raise MessagesError(
+                f"{file.path}: its first line, which names the columns, begins with zeros, as a crash leaves them: remove them"
+            )
         return header_of(lines)
 
     return dict(zip([file.path for file in files], of_each(files, header), strict=True))

@@ -154,6 +154,29 @@ def test_a_log_in_utf_16_is_told_as_one(tmp_path: Path, kind: str, encoding: str
         planned(log, kind)
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_zeros_behind_gzip_are_padding(tmp_path: Path, kind: str) -> None:
+    log = tmp_path / f"log.{kind}.gz"
+    line = {"jsonl": b'{"exchange": "x", "routing_key": "a"}\n', "csv": b"x,a\n"}[kind]
+    head = b"exchange,routing_key\n" * (kind == "csv")
+    data = gzip.compress(head + line * 2_000_000) + gzip.compress(line) + bytes(512)  # several blocks
+    log.write_bytes(data)
+    assert planned(log, kind).rows == 2_000_001
+    log.write_bytes(data[:-520] + bytes(512))
+    with pytest.raises(OtherWayError, match=rf"log\.{kind}\.gz: "):
+        planned(log, kind)
+
+
+@pytest.mark.parametrize(
+    "content", [b"\0" * 99 + b"exchange,routing_key\nx,a\n", b"\n\0\0\nexchange,routing_key\nx,a\n"]
+)
+def test_zeros_in_front_of_a_header_are_told(tmp_path: Path, content: bytes) -> None:
+    log = tmp_path / "log.csv"
+    log.write_bytes(content)
+    with pytest.raises(MessagesError, match=r"log\.csv: its first line, .*, begins with zeros, .*: remove them$"):
+        planned(log, "csv")
+
+
 def test_a_compressed_log_without_its_ending_is_told_as_one(tmp_path: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_bytes(gzip.compress(b"exchange,routing_key\nx,a\n"))
