@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def read_patterns(patterns: tuple[str, ...], patterns_from: str | None, dialect:
 def read_lines(patterns_from: str) -> list[tuple[str, str]]:
     """Return the patterns of a text file and what stands behind the tabs, which is empty where there is none; - is stdin.
 
-    Raises :class:`PatternError` for a file that cannot be read, or is no text.
+    Raises :class:`PatternError` for a file that cannot be read, is no text, or is JSON by what it holds.
     """
     try:
         raw = standard_input() if patterns_from == "-" else Path(patterns_from).read_bytes()
@@ -93,5 +94,24 @@ def read_lines(patterns_from: str) -> list[tuple[str, str]]:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise PatternError(f"{patterns_from}:{line}: no valid UTF-8: save the file as UTF-8") from error
+    if _is_json(text):
+        raise PatternError(
+            f"{patterns_from}: is JSON, and no list with a pattern on each line: name it .json, if it is a broker's definitions, or "
+            ".jsonl, if each line is an object with a field 'pattern'"
+        )
     lines = (line.removesuffix("\r").partition("\t") for line in text.removesuffix("\n").split("\n") if text)
     return [(pattern, destination) for pattern, _, destination in lines]
+
+
+def _is_json(text: str) -> bool:
+    """Tell whether a text, or its first line, is an object of JSON or a list of them, and not empty: no broker's pattern looks so."""
+    begins = text.lstrip()
+    if not begins.startswith(("{", "[")):
+        return False
+    for part in (begins, begins.partition("\n")[0]):
+        try:
+            value = json.loads(part)
+        except (ValueError, RecursionError):
+            continue
+        return bool(value) and isinstance(value[0] if isinstance(value, list) else value, dict)
+    return False

@@ -194,6 +194,35 @@ def test_explain_and_why_not(capsys: pytest.CaptureFixture[str], listed: Path) -
     assert [one["binding"] for one in found["misses"]] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("content", "ending"),
+    [
+        ('{"exchanges": [], "bindings": [{"source": "e"}]}', ".json"),
+        ('\n{\n "exchanges": [],\n "bindings": []\n}\n', ".json"),
+        ('[\n {"pattern": "a"}\n]\n', ".json"),
+        ('{"pattern": "a"}\n{"pattern": "b"}\n', ".jsonl"),
+    ],
+)
+@pytest.mark.parametrize("command", [["lint", "{file}"], ["explain", "{file}", "a"]])
+def test_json_of_another_name_is_no_list_of_patterns(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str, ending: str, command: list[str]
+) -> None:
+    file = tmp_path / "defs.bak"
+    file.write_text(content)
+    code, out, err = asked(capsys, *(word.format(file=file) for word in command))
+    said = " ".join(err.split())
+    assert (code, out) == (2, "")
+    assert f"{file.name}: is JSON, and no list with a pattern on each line: name it" in said
+    assert ending in said
+
+
+def test_patterns_may_look_like_the_beginning_of_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "list.txt"
+    for first in ("{}", "{a}", "[1]", "[]", "{"):
+        file.write_text(f"{first}\nb\n")
+        assert asked(capsys, "explain", str(file), first)[1].startswith(f"{first}: ")
+
+
 def test_why_not_says_that_every_binding_matches(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Without a queue there is then no binding to tell about, and silence would say that nothing matches."""
     file = tmp_path / "list.txt"
