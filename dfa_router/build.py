@@ -16,6 +16,7 @@ from dfa_router.engines.live import live_matcher
 from dfa_router.engines.protocol import NO_OPTIONS, DynamicMatcher, EngineInfo
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.errors import OptionError
+from dfa_router.file_names import given_path
 from dfa_router.language.bindings import binding_set, pattern_bytes
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.router import Router
@@ -105,7 +106,8 @@ def load(
     90 MB of these, in every process but one; the 140 MB that each makes of the file are its own.
 
     Raises :class:`FileFormatError` if the file is missing or anything in it is wrong (``kind`` and ``section`` say what
-    and where), and :class:`OptionError` for an engine that cannot be saved, or a wrong option.
+    and where), :class:`OptionError` for an engine that cannot be saved, or a wrong option, and an :class:`InputError` for what
+    is no path.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -115,6 +117,7 @@ def load(
     """
     if engine is not None:
         restorer(engine)  # refuse it before the file is read
+    path = given_path(path)
     compiled = read_compiled(path, mapped=mapped)
     try:
         return restored(compiled, engine=engine, cache_bytes=cache_bytes, key_cache=key_cache)

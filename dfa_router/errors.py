@@ -15,6 +15,7 @@
     │   ├── UnknownNameError         (LookupError) an exchange or vhost that a topology does not have
     │   ├── PublishRefusedError      an exchange that no client may publish to
     │   ├── MessagesError            a message log: a missing column, an unknown format
+    │   ├── PathTypeError            (TypeError) what is no path of a file (defined in file_names)
     │   └── CorpusError              a kept case of the fuzzer (defined in fuzz.text.casefile)
     ├── JobError                     a Spark job that failed, or lost rows
     ├── ReentryError                 (RuntimeError) a signal handler that asks in the middle of a call that cannot be shared

@@ -6,7 +6,13 @@ import errno
 import os
 import sys
 
-__all__ = ["local_name", "standard_input"]
+from dfa_router.errors import InputError
+
+__all__ = ["PathTypeError", "given_path", "local_name", "standard_input"]
+
+
+class PathTypeError(InputError, TypeError):
+    """What was given as a path is none."""
 
 
 def local_name(path: str) -> str:
@@ -16,6 +22,26 @@ def local_name(path: str) -> str:
     ('/logs/day 1', 's3://bucket/log', 'logs')
     """
     return path.removeprefix("file://") if path.startswith("file:///") else path
+
+
+def given_path(path: object) -> str:
+    """Return the text of a path that a caller has given; raises :class:`PathTypeError` for what is none.
+
+    >>> from pathlib import PurePosixPath
+    >>> given_path(PurePosixPath("logs/day"))
+    'logs/day'
+    """
+    try:
+        text = os.fspath(path)  # type: ignore[call-overload]  # that is asked here
+    except TypeError:
+        text = None
+    if isinstance(text, str):
+        return text
+    remedy = "decode bytes with os.fsdecode" if isinstance(text, bytes) else "give the name of a file"
+    shown = repr(path)
+    raise PathTypeError(
+        f"the path is {shown if len(shown) <= 80 else shown[:77] + '...'}: expected text or a pathlib.Path; {remedy}"
+    )
 
 
 def standard_input() -> bytes:

@@ -34,6 +34,7 @@ from dfa_router.engines.protocol import (
 from dfa_router.engines.registry import restorer
 from dfa_router.errors import OptionError
 from dfa_router.few import few_keys
+from dfa_router.file_names import given_path
 from dfa_router.key_bytes import key_bytes
 from dfa_router.language.bindings import Binding, FirstBindings, pattern_bytes
 from dfa_router.language.dialects import Dialect
@@ -261,9 +262,12 @@ class Router:
 
         The file appears complete or not at all, and replaces an older one in a single step. Raises
         :class:`OptionError` unless the engine is one of ``dfa`` and ``nfa``, and ``OSError`` if the path cannot be
-        written, or is that of a device, pipe or socket.
+        written, or is that of a device, pipe or socket; an :class:`InputError` for what is no path.
         """
-        write_compiled(path, self.compiled())
+        name, compiled = given_path(path), self.compiled()
+        if "\0" in name:
+            raise OptionError(f"the path is {name!r}: no name of a file has a zero; leave it out")
+        write_compiled(name, compiled)
 
     def compiled(self) -> Compiled:
         """Return the form that is saved; raises :class:`OptionError` if the engine has no such form."""

@@ -24,7 +24,7 @@ def trace(router: Router, keys: Iterable[str | bytes], *, cache_bytes: int | Non
     those of ``Router.stats()``. What batches and threads do beyond this (keys in blocks, a table of whole keys, a cache for each
     thread) is not told.
 
-    Raises :class:`OptionError` for a router whose engine is not ``dfa``, or where kernels are not compiled
+    Raises :class:`OptionError` for what is no router, for one whose engine is not ``dfa``, where kernels are not compiled
     (``NUMBA_DISABLE_JIT``), or for a bound that is none; and :class:`KeyTypeError` for one key alone, or what is no key.
 
     >>> import dfa_router as dr
@@ -34,6 +34,8 @@ def trace(router: Router, keys: Iterable[str | bytes], *, cache_bytes: int | Non
     """
     if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
         raise KeyTypeError(f"keys is {keys!r}: expected routing keys in a list, such as ['stock.nyse', 'forex.usd']")
+    if not isinstance(router, Router):
+        raise OptionError(f"router is {repr(router)[:80]}: expected what dfa_router.compile or load has returned")
     if router.engine.name != "dfa" or not jit_enabled():
         raise OptionError(
             f"the engine {router.engine.name!r} keeps no record here: compile with engine='dfa', and without NUMBA_DISABLE_JIT"

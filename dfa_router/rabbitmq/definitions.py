@@ -15,10 +15,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 from dfa_router.errors import DefinitionsError, OptionError
+from dfa_router.file_names import given_path
 from dfa_router.rabbitmq.checks import (
     Findings,
     check_alternates,
@@ -68,14 +69,19 @@ def load_definitions(
     export leaves out; whoever reads from the API gets them with it. User and password for the API are those in the environment,
     ``DFA_ROUTER_USER`` and ``DFA_ROUTER_PASSWORD``.
 
-    Raises :class:`DefinitionsError`, whose text names the file, the place in it and what to do. What is odd but can be
+    Raises :class:`DefinitionsError`, whose text names the file, the place in it and what to do, and another :class:`InputError` for
+    what is no path, such as the definitions themselves. What is odd but can be
     routed is listed in ``topology.warnings`` and logged.
     """
-    source = read_source(fspath(path), REMEDY)
+    if isinstance(listings, str | bytes | PathLike):
+        raise OptionError(
+            f"listings is {listings!r}: expected several files or addresses: give a list, such as [{listings!r}]"
+        )
+    source = read_source(given_path(path), REMEDY)
     vhost = vhost if source.vhost is None else source.vhost
     document = read_document(source)
     file = source.name
-    found = [read_source(fspath(one), LISTING_REMEDY) for one in listings]
+    found = [read_source(given_path(one), LISTING_REMEDY) for one in listings]
     for name, data in (*source.listings, *((one.name, one.data) for one in found)):
         merge_listing(document, name, read_listing(name, data), vhost)
     try:

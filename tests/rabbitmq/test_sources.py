@@ -97,6 +97,25 @@ def test_exports_of_all_versions(version: str, place: str, tmp_path: Path, monke
     assert topology.warnings == ()
 
 
+@pytest.mark.parametrize("path", [b"{}", b"defs.json", {"bindings": []}, None, 1, io.StringIO("{}")])
+def test_what_is_no_path_is_told(path: Any, tmp_path: Path) -> None:
+    (tmp_path / "defs.json").write_text(json.dumps(whole()))
+    for given in ({"path": path}, {"path": tmp_path / "defs.json", "listings": [path]}):
+        with pytest.raises(
+            TypeError, match=r"the path is .*: expected text or a pathlib.Path; (decode|give)"
+        ) as caught:
+            dr.load_definitions(**given)
+        assert isinstance(caught.value, dr.InputError)
+
+
+def test_one_listing_by_itself_and_a_name_with_a_zero_are_told(tmp_path: Path) -> None:
+    (tmp_path / "defs.json").write_text(json.dumps(whole()))
+    with pytest.raises(dr.OptionError, match=r"give a list, such as \['list\.json'\]"):
+        dr.load_definitions(tmp_path / "defs.json", listings="list.json")
+    with pytest.raises(DefinitionsError, match=r"'a\\x00b': is no name of a file; write it with"):
+        dr.load_definitions("a\0b")
+
+
 def with_listing(tmp_path: Path, *listings: Any) -> Topology:
     (tmp_path / "defs.json").write_text(json.dumps(whole()))
     paths = [tmp_path / f"listing{number}.json" for number in range(len(listings))]

@@ -50,3 +50,9 @@ def test_a_bound_of_its_own_changes_what_the_record_says_and_no_answer() -> None
     small, large = (dr.trace(ROUTER, ["a.b", "a.c"], cache_bytes=bound) for bound in (0, 1 << 20))
     assert [one.tags for one in small] == [one.tags for one in large] == [(0,), (0,)]
     assert (small[-1].stats.states, large[-1].stats.states > 0) == (0, True)
+
+
+@pytest.mark.parametrize("router", [5, None, [("a.*", "q")], "router.dfar"])
+def test_what_is_no_router_is_told(router: Any) -> None:
+    with pytest.raises(dr.OptionError, match=r"router is .*: expected what dfa_router\.compile or load has returned"):
+        dr.trace(router, ["a.b"])

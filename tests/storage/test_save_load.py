@@ -225,6 +225,25 @@ def test_a_router_is_saved_over_no_pipe(tmp_path: Path) -> None:
     assert (tmp_path / "pipe").is_fifo()
 
 
+@pytest.mark.parametrize(
+    ("path", "remedy"),
+    [(b"a.dfar", "decode bytes with os.fsdecode"), (None, "give the name of a file"), (1, "give the name of a file")],
+)
+def test_what_is_no_path_is_told(path: Any, remedy: str) -> None:
+    router = dr.compile([("a", "q")])
+    for call in (dr.load, router.save):
+        with pytest.raises(TypeError, match=f"the path is {path!r}: expected text .*; {remedy}") as caught:
+            call(path)
+        assert isinstance(caught.value, dr.InputError)
+
+
+def test_a_name_with_a_zero_is_told() -> None:
+    with pytest.raises(dr.OptionError, match=r"the path is 'a\\x00b': no name of a file has a zero"):
+        dr.compile([("a", "q")]).save("a\0b")
+    with pytest.raises(dr.FileFormatError, match="embedded null byte"):
+        dr.load("a\0b")
+
+
 def test_saving_removes_what_a_killed_process_left(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys, dfa_router as dr\n"
