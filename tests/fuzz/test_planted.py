@@ -63,6 +63,8 @@ def test_a_matcher_that_refuses_too_little_is_told_so() -> None:
 
     with pytest.raises(DisagreementError, match="takes a pattern that the dialect refuses") as caught:
         assert_agrees(lenient, "mqtt")
+    assert "--no-validity (validity=False) asks it none that are refused." in str(caught.value)
+    assert assert_agrees(lenient, "mqtt", validity=False).agrees
     finding = caught.value.campaign.findings[0]
     assert finding.expected is None
 

@@ -96,6 +96,7 @@ def explanation(finding: Finding) -> list[str]:
         lines += [
             f"{finding.dialect.name} refuses {shown(case.patterns[0])}: {reason}.",
             f"The target does not: {finding.detail}.",
+            "If patterns are checked before they reach it, --no-validity (validity=False) asks it none that are refused.",
         ]
     elif finding.kind is Kind.SLOW:
         lines.append("The smallest pattern for which an answer takes more than a second, twice in a row:")
