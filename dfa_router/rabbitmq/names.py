@@ -11,6 +11,9 @@ from difflib import get_close_matches
 
 __all__ = ["Names", "near", "no_exchange"]
 
+_LONGEST = 255
+"""Bytes of a name, by AMQP; so no name has more characters."""
+
 
 def no_exchange(
     name: str, vhost: str, vhosts: Iterable[str], exchanges: Iterable[tuple[str, str]], source: str = ""
@@ -27,13 +30,13 @@ def no_exchange(
             return f"the {what} is {given!r} ({type(given).__name__}): expected str"
     where = f" in {source}" if source else ""
     if vhost not in vhosts:
-        return f"no vhost {vhost!r}{where}{near(vhost, vhosts)}"
+        return f"no vhost {_quoted(vhost)}{where}{near(vhost, vhosts)}"
     elsewhere = [place for place, other in exchanges if other == name]
     if elsewhere:
         hint = f"; vhost {elsewhere[0]!r} has one"
     else:
         hint = near(name, [other for place, other in exchanges if place == vhost and other])
-    return f"no exchange {name!r} in vhost {vhost!r}{where}{hint}"
+    return f"no exchange {_quoted(name)} in vhost {vhost!r}{where}{hint}"
 
 
 class Names:
@@ -60,10 +63,10 @@ class Names:
     def no_exchange(self, name: str, vhost: str) -> str:
         """Say that there is no such exchange, or no such vhost, and what there is instead."""
         if vhost not in self._exchanges:
-            return f"no vhost {vhost!r}{self._vhosts.hint(vhost)}"
+            return f"no vhost {_quoted(vhost)}{self._vhosts.hint(vhost)}"
         elsewhere = self._places.get(name)
         hint = self._exchanges[vhost].hint(name) if elsewhere is None else f"; vhost {elsewhere!r} has one"
-        return f"no exchange {name!r} in vhost {vhost!r}{hint}"
+        return f"no exchange {_quoted(name)} in vhost {vhost!r}{hint}"
 
 
 class _Near:
@@ -84,15 +87,22 @@ class _Near:
 
 def _shortened(name: str) -> Iterator[str]:
     """Yield a name, and what is left of it without each of its characters."""
+    if len(name) > _LONGEST + 1:
+        return
     yield name
-    for place in range(min(len(name), 255)):  # no exchange has a longer name
+    for place in range(len(name)):
         yield name[:place] + name[place + 1 :]
+
+
+def _quoted(name: str) -> str:
+    """Return a name as sentences have it: whole if it could be one, and otherwise, as in a damaged log, how it begins."""
+    return repr(name if len(name) <= _LONGEST else name[:60] + "...")
 
 
 def near(name: str, names: Iterable[str]) -> str:
     """Return a hint that lists names like this one, or how many there are to choose from."""
     named = sorted(set(names))
-    close = get_close_matches(name, named, n=3, cutoff=0.5)
+    close = get_close_matches(name[: _LONGEST + 1], named, n=3, cutoff=0.5)
     if close:
         return f"; near names: {', '.join(map(repr, close))}"
     return _some(named)

@@ -207,6 +207,18 @@ def test_a_typing_error_in_a_batch_is_told_the_name_that_was_meant(typed: str) -
     assert "; there are " in far
 
 
+def test_a_name_that_is_too_long_for_one_is_told_by_its_beginning() -> None:
+    long, longest = "ü" * 1_000_000, "a" * 255
+    vhosts = ["/", "/", long]
+    said = SMALL.compile().route_columns([long, longest, "x"], ["a"] * 3, vhosts).problem.to_pylist()
+    beginning = repr("ü" * 60 + "...")
+    assert said[0].startswith(f"no exchange {beginning} in vhost '/'; there are ")
+    assert said[1].startswith(f"no exchange {longest!r} in vhost '/'; there are ")
+    assert said[2].startswith(f"no vhost {beginning}; there are ")
+    with pytest.raises(dr.UnknownNameError, match=rf"^no exchange {beginning} in vhost '/'; there are .{{,200}}$"):
+        SMALL.route(long, "a")
+
+
 def test_every_form_of_an_arrow_column_is_taken() -> None:
     router = SMALL.compile()
     keys = pa.array(["a.b", None, "ü.end", "", "a.b"])
