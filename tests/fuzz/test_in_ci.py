@@ -160,11 +160,22 @@ def test_a_case_without_patterns_is_asked_again(folder: Path, capsys: pytest.Cap
 def test_what_a_run_told_of_itself_is_told_when_it_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("case.txt").write_text("[one]\nbind a\nmatch a 0\n")
     assert fuzz("--target", "matchers:right", "--case", "case.txt", "--json") == 0
-    part = told(capsys) | {"set_aside": ["patterns with #"], "declined_keys": ["…"]}
+    part = told(capsys) | {"set_aside": ["patterns with #"], "declined_keys": ["…"], "limited_keys": 7}
     Path("part.json").write_text(json.dumps(part))
     assert fuzz("--target", "matchers:right", "--resume", "part.json", "--rounds", "2", "--json") == 0
     both = told(capsys)
     assert (both["replayed"], both["set_aside"], both["declined_keys"]) == (1, ["patterns with #"], ["…"])
+    assert both["limited_keys"] == 7
+
+
+def test_a_run_goes_on_from_the_result_of_a_version_that_did_not_count_limits(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fuzz("--target", "matchers:right", "--rounds", "2", "--json") == 0
+    part = {name: value for name, value in told(capsys).items() if name != "limited_keys"}
+    Path("part.json").write_text(json.dumps(part))
+    assert fuzz("--target", "matchers:right", "--resume", "part.json", "--rounds", "2", "--json") == 0
+    assert told(capsys)["limited_keys"] == 0
 
 
 def test_a_run_does_not_go_on_from_the_result_of_another(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

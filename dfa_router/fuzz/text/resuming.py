@@ -47,7 +47,7 @@ def begun(told: dict[str, Any], dialect: Dialect) -> Begun:
             cases=told["cases"],
             keys=told["keys"],
             replayed=told["replayed"],
-            limited=told["limited_keys"],
+            limited=told.get("limited_keys", 0),  # older versions did not count them apart
             disagreements=told["disagreements"],
             classes=Counter({name: count for name, count in told["classes"].items() if count}),
             declined=set(told["declined_keys"]),
