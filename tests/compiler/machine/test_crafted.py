@@ -20,6 +20,8 @@ from compiler.machine.simulator import Simulator
 from compiler.prepare import jit_enabled
 from tests.compiler.machines import answers, column, without_bits
 
+pytestmark = pytest.mark.skipif(not jit_enabled(), reason="of compiled machines")
+
 WIDE = 2**64
 INVERSE = pow(SCRAMBLE, -1, WIDE)
 
@@ -158,10 +160,6 @@ def assert_searches_end(index: Uint64s) -> None:
     assert (index.reshape(-1, 256) == 0).any(axis=1).all()
 
 
-compiled = pytest.mark.skipif(not jit_enabled(), reason="keys are looked up whole by compiled machines")
-
-
-@compiled
 def test_stored_keys_that_meet_in_the_index_are_left_out() -> None:
     crafted, number = keys_with_one_home(3000, bits=12), 4000
     nfa = build_nfa([[Wildcard.MANY, b"behind", Wildcard.MANY], [b"other", Wildcard.ONE], [Wildcard.MANY, b"7"]])
@@ -178,7 +176,6 @@ def test_stored_keys_that_meet_in_the_index_are_left_out() -> None:
     assert machine.stats().key_cache_hits >= 2 * number
 
 
-@compiled
 def test_exact_keys_that_meet_in_the_index_stay_in_the_automaton() -> None:
     crafted, number = keys_with_one_home(3000, bits=12), 4000
     keys: list[bytes | None] = [*crafted, *(b"other.%d" % i for i in range(number))]
@@ -193,7 +190,6 @@ def test_exact_keys_that_meet_in_the_index_stay_in_the_automaton() -> None:
     assert [list(machine.match(key)) for key in keys[::10] if key is not None] == expected[::10]
 
 
-@compiled
 def test_as_many_keys_of_one_home_as_there_are_others_are_no_part_of_their_own() -> None:
     """More than half of the patterns would stay in the automaton then, so all of them do."""
     keys: list[bytes | None] = [*keys_with_one_home(1200, bits=12)]
@@ -247,7 +243,6 @@ def test_sets_that_meet_in_their_table_make_no_long_run() -> None:
     assert sealed is None or answers(sealed, keys) == sets
 
 
-@compiled
 def test_large_sets_of_simulated_keys_that_meet_are_told_again_rather_than_searched_for() -> None:
     sets = sets_in_one_place(bindings=8, least=8)
     keys: list[bytes | None] = [b".".join(b"w%d" % word for word in words) for words in sets]
