@@ -7,8 +7,9 @@ In a test suite::
     def test_my_matcher():
         assert_agrees(my_matcher, "mqtt")  # f(patterns: list[str], key: str) -> positions that match
 
-``patterns``, ``binding_sets``, ``keys_for`` and ``rounds`` are Hypothesis strategies for tests of your own; :func:`run`
-is what the command ``dfa-router fuzz`` runs. The specification that decides is :mod:`dfa_router.reference.naive`.
+``patterns``, ``binding_sets``, ``keys_for`` and ``rounds`` are Hypothesis strategies for tests of your own. :func:`run`
+is what the command ``dfa-router fuzz`` runs, and :func:`open_target` opens what its ``--target`` names. The specification
+that decides is :mod:`dfa_router.reference.naive`.
 
 Inside: ``generating`` makes rounds, ``targets`` opens what is asked, ``judging`` compares answers with the specification,
 ``shrinking`` reduces what differs, ``bench`` and ``campaign`` put these together, and ``text`` writes reports.
@@ -23,6 +24,7 @@ from dfa_router.fuzz.generating.rounds import Size, round_of
 from dfa_router.fuzz.generating.strategies import binding_sets, keys_for, patterns, rounds
 from dfa_router.fuzz.scope import Scope
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
+from dfa_router.fuzz.targets import open_target
 from dfa_router.target import Refused, Round, Target, TargetFailure
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "assert_agrees",
     "binding_sets",
     "keys_for",
+    "open_target",
     "patterns",
     "round_of",
     "rounds",

@@ -14,7 +14,7 @@ from dfa_router.errors import OptionError
 from dfa_router.fuzz.targets.command import CommandTarget
 from dfa_router.fuzz.targets.engine import EngineTarget
 from dfa_router.fuzz.targets.function import FunctionTarget
-from dfa_router.language.dialects import Dialect
+from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.target import Target
 
 __all__ = ["TIMEOUT", "TargetSpec", "open_target"]
@@ -25,8 +25,10 @@ TIMEOUT = 10.0
 _BROKERS = ("amqp", "mqtt", "nats")
 
 
-def open_target(spec: str, dialect: Dialect, *, timeout: float = TIMEOUT, python: str | None = None) -> Target:
-    """Open what a SPEC names; the caller closes it.
+def open_target(
+    spec: str, dialect: str | Dialect = "amqp", *, timeout: float = TIMEOUT, python: str | None = None
+) -> Target:
+    """Open what a SPEC names, to be asked in a dialect or one of that name; the caller closes it.
 
     ==============================  ====================================================================
     ``dfa``                         an engine of this package, see :func:`dfa_router.engines`
@@ -41,13 +43,17 @@ def open_target(spec: str, dialect: Dialect, *, timeout: float = TIMEOUT, python
     Raises :class:`OptionError` for a SPEC that names nothing, or nothing that speaks the dialect, and
     :class:`EnvironmentLacksError` where an extra or a broker is missing.
 
-    >>> from dfa_router.language.dialects import AMQP
-    >>> open_target("dfa", AMQP).answer(["a.*", "#"], ["a.b", ""])
+    >>> from contextlib import closing
+    >>> from dfa_router.fuzz import open_target, run
+    >>> with closing(open_target("trie", "mqtt")) as target:
+    ...     target.answer(["a/+", "#"], ["a/b", "a"])
+    ...     run(target, "mqtt", rounds=3).agrees
     [(0, 1), (1,)]
+    True
     """
     if not timeout > 0:
         raise OptionError(f"the timeout is {timeout!r}: expected a number of seconds above 0")
-    return TargetSpec(spec, dialect, timeout, python).open()
+    return TargetSpec(spec, dialect_named(dialect), timeout, python).open()
 
 
 @dataclass(frozen=True, slots=True)
