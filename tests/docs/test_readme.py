@@ -72,25 +72,16 @@ def test_the_commands_of_the_section_on_changes_are_real(monkeypatch: pytest.Mon
         assert said.getvalue().strip() == expected.strip()
 
 
-MATCHER = r"""import re
-
-def to_regex(pattern):
-    return "^" + pattern.replace(".", r"\.").replace("*", r"[^.]*").replace("#", ".*") + "$"
-
-def match(patterns, key):
-    return [i for i, one in enumerate(patterns) if re.match(to_regex(one), key)]
-"""
-
-
 def test_the_command_that_finds_where_a_matcher_is_wrong_is_real(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a matcher that translates patterns into regular expressions, as many do."""
     from dfa_router.cli.app import run
 
-    (tmp_path / "mymatcher.py").write_text(MATCHER)
     monkeypatch.chdir(tmp_path)
     section = README.read_text("utf-8").split("\n## Find where a matcher is wrong\n")[1].split("\n## ", 1)[0]
+    matcher, _ = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    Path("mymatcher.py").write_text(matcher)
     ((command, expected),) = re.findall(r"```console\n\$ dfa-router ([^\n]+)\n(.*?)```", section, re.DOTALL)
     with contextlib.redirect_stdout(io.StringIO()) as said:
         assert run(shlex.split(command)) == 1
