@@ -1,7 +1,12 @@
-"""What PySpark raises, and the line of it that says what happened."""
+"""What PySpark raises, and what of its text says what happened.
+
+That text holds a trace of Python, of Java, or of both, and the exceptions that led to each other. What happened stands in the
+last of Python's, or else in the first of Java's, which names the file, and the deepest, which says what was wrong with it.
+"""
 
 from __future__ import annotations
 
+import builtins
 import re
 from importlib.util import find_spec
 
@@ -18,14 +23,48 @@ if find_spec("py4j") is not None:
 
     SPARK_ERRORS = (*SPARK_ERRORS, Py4JError)
 
+_TRACE = "Traceback (most recent call last):"
+_BELOW = "Caused by: "
+_NO_ROOM = "No space left on device"
+
 
 def cause(error: BaseException) -> str:
-    """Return the line of a Spark error that says what happened; the other lines say where."""
-    lines = [
-        line.strip() for line in str(error).splitlines() if line.strip() and not line.strip().startswith("SQLSTATE")
-    ]
+    """Return what a Spark error says that happened: one line, or as many as an exception of Python has; the others say where."""
+    text = str(error)
+    if _TRACE in text:
+        return _of_python(text.rpartition(_TRACE)[2])
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("SQLSTATE")]
     if not lines:
         return type(error).__name__
     if lines[0].startswith("An error occurred while calling") and len(lines) > 1:  # py4j's text of an exception of Java
-        return re.sub(r"^: (?:[\w.$]+: )?", "", lines[1])
-    return lines[-1] if any(line.startswith("Traceback") for line in lines) else lines[0]
+        lines = [re.sub(r"^: (?:[\w.$]+: )?", "", lines[1]), *lines[2:]]
+    said = re.sub(r"[.:]?\s*(?:SQLSTATE: \w+)?$", "", lines[0])
+    told = [line.removeprefix(_BELOW).partition(": ") for line in lines if line.startswith(_BELOW)]
+    deepest = next((text for _, _, text in reversed(told) if text), said)
+    if deepest not in said:
+        said = f"{said}: {deepest}"
+    return f"{said}; make room there, or choose another place" if _NO_ROOM in deepest else said
+
+
+def _of_python(trace: str) -> str:
+    """Return what an exception of Python says, which stands below its frames; those of Java may follow."""
+    lines = [line for line in trace.splitlines() if line]
+    first = next((number for number, line in enumerate(lines) if not line[0].isspace()), None)
+    if first is None:
+        return trace.strip()
+    said = [lines[first]]
+    for line in lines[first + 1 :]:
+        if line.startswith("\t") or line.lstrip().startswith(("at ", "SQLSTATE", "JVM stacktrace", _BELOW)):
+            break
+        said.append(line.strip())
+    name, _, text = "\n".join(said).partition(": ")
+    return text if text and _speaks_for_itself(name) else "\n".join(said)
+
+
+def _speaks_for_itself(name: str) -> bool:
+    """Tell whether texts of exceptions of this name are sentences, as ours are, Arrow's and those of files; ``KeyError: 3`` is none."""
+    module, _, plain = name.rpartition(".")
+    if module:
+        return module.partition(".")[0] in ("dfa_router", "compiler", "pyarrow")
+    kind = getattr(builtins, plain, None)
+    return isinstance(kind, type) and issubclass(kind, OSError | RuntimeError)

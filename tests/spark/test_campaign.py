@@ -95,7 +95,10 @@ def test_a_target_that_dies_is_a_finding(spark: SparkSession, folder: Path) -> N
 def test_a_worker_that_cannot_open_the_target_is_an_error(spark: SparkSession, folder: Path) -> None:
     from dfa_router.spark.campaign import run_on_spark
 
-    with pytest.raises(JobError, match="campaign failed on Spark"):
+    with pytest.raises(
+        JobError,
+        match=r"^the campaign failed on Spark: cannot import the target matchers:absent: .*\nIt was looked for in ",
+    ):
         run_on_spark(spark, "matchers:absent", Plan(dialect=AMQP, seed=1), rounds=2)
 
 
