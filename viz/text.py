@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["cells", "counted", "elided", "isolated", "listed", "markup", "shown", "visible"]
+__all__ = ["cells", "counted", "elided", "isolated", "left_to_right", "listed", "markup", "shown", "visible"]
 
 _RESERVED = frozenset({"", "*", "#", "ε", "other", "any word"})
 """Words that look like a label of a picture."""
@@ -87,6 +87,16 @@ def isolated(text: str) -> str:
     (True, '\u2713 a.b')
     """
     return _FROM_THE_RIGHT.sub("\u2068\\g<0>\u2069", text)
+
+
+def left_to_right(text: str) -> str:
+    r"""Return the text of a label for what takes a line's direction from its first letter, as Pango does: the line goes from left to right.
+
+    >>> left_to_right("\u2713 \u05d0.#") == "\u200e\u2713 \u2068\u05d0\u2069.#", left_to_right("\u2713 a.b")
+    (True, '\u2713 a.b')
+    """
+    signed = isolated(text)
+    return text if signed == text else f"\u200e{signed}"
 
 
 def listed(items: Iterable[object], limit: int) -> str:

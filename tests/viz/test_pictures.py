@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import re
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ from examples.pictures.make import FILM, PICTURES, moving
 from tests.viz.material import ATTACKS, FOUR, KEY, SVG, content
 from viz import RendererError, render, save, to_dot, to_svg
 from viz.formats.film import film, save_gif
+from viz.formats.style import Rule
 from viz.patterns import nfa_of
 
 PICTURES_FOLDER = Path(__file__).parents[2] / "examples" / "pictures"
@@ -124,6 +126,33 @@ def test_words_from_right_to_left_reorder_no_label_of_an_svg() -> None:
     assert drawn.count("\u2068\u05d0\u2069") == 2, "the edge has one, too"
 
 
+@needs_dot
+@pytest.mark.parametrize("place", ["node", "edge", "table"])
+@pytest.mark.parametrize(
+    ("text", "heavy"),
+    [("888888888.\u05d0", "left"), ("\u05d0.888888888", "right"), ("\u05d0.\u05d188888888\u05d1", "right")],
+)
+def test_words_from_right_to_left_reorder_no_label_of_a_png(place: str, text: str, heavy: str) -> None:
+    """On which side the eights are is seen by the ink."""
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
+    graph = nx.DiGraph()
+    graph.add_node(0, label=text)
+    rules: list[Rule] = []
+    if place == "edge":
+        graph.add_edge(1, 2, label=text)
+        graph.remove_node(0)
+        rules = [Rule("node", lambda _: True, {"style": "invis"}), Rule("edge", lambda _: True, {"color": "#ffffff"})]
+    drawn = render([[text]] if place == "table" else graph, "png", rules=rules)
+    with image.open(io.BytesIO(drawn)) as picture:
+        grey = picture.convert("L")
+    half = grey.width // 2
+    left, right = (
+        sum(255 - pixel for pixel in grey.crop(box).tobytes())
+        for box in ((0, 0, half, grey.height), (grey.width - half, 0, grey.width, grey.height))
+    )
+    assert heavy == ("left" if left > right else "right")
+
+
 @pytest.mark.usefixtures("renderer")
 def test_a_plain_graph_s_nodes_are_text_in_svg_and_so_are_keys_in_a_film() -> None:
     drawn = ET.fromstring(to_svg(nx.DiGraph(list(pairwise(ATTACKS)))))
@@ -149,7 +178,7 @@ def test_threads_wait_for_each_other_where_the_library_would_crash() -> None:
     """In a process of its own: without the lock it is a segmentation fault, which would end the test run."""
     code = """
 import threading
-from viz.formats.layout import layout
+from viz.formats.style import Rule
 done = []
 def work():
     for _ in range(5):

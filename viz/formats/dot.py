@@ -11,7 +11,7 @@ place without an error.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import networkx as nx
@@ -20,7 +20,7 @@ from viz.formats.style import Rule, Theme, default_rules, styled, theme_named
 from viz.model.build import model_of
 from viz.text import visible
 
-__all__ = ["FONT", "to_dot"]
+__all__ = ["FONT", "dot_of", "to_dot"]
 
 FONT = "Verdana"
 """The font of the layout. Graphviz can measure it where it is not installed. It is the widest of the common fonts, so
@@ -50,19 +50,29 @@ def to_dot(
     >>> print(next(line for line in text.splitlines() if '"n0" -> "n1"' in line))  # doctest: +ELLIPSIS
         "n0" -> "n1" [id="n0-n1" class="literal" label=" \"say \\\"hi\\\"\" " ...];
     """
-    model = model_of(thing, **options)
+    return dot_of(model_of(thing, **options), rules, theme, direction)
+
+
+def dot_of(
+    model: nx.DiGraph,
+    rules: Sequence[Rule],
+    theme: str | Theme,
+    direction: str | None,
+    signed: Callable[[str], str] = str,
+) -> str:
+    """Return a drawing model as DOT text; ``signed`` puts signs that nobody sees into each line of its labels."""
     colours = theme_named(theme) if isinstance(theme, str) else theme
     all_rules = [*default_rules(colours), *rules]
     kind = model.graph["kind"]
     lines = ["digraph {", *_head(model, colours, direction or _DIRECTIONS.get(kind, "LR"))]
     grouped: defaultdict[str | None, list[str]] = defaultdict(list)
     for _, data in model.nodes(data=True):
-        grouped[data["cluster"]].append(f"{_quoted(data['id'])} {_node(data, all_rules)};")
+        grouped[data["cluster"]].append(f"{_quoted(data['id'])} {_node(data, all_rules, signed)};")
     for number, (cluster, nodes) in enumerate(grouped.items()):
         if cluster is None:
             lines += [f"    {node}" for node in nodes]
         else:
-            label = _quoted(model.graph["clusters"][cluster])
+            label = _quoted(signed(model.graph["clusters"][cluster]))
             lines += [
                 f"    subgraph cluster_{number} {{",
                 f"        label={label};",
@@ -72,7 +82,7 @@ def to_dot(
             lines += [*(f"        {node}" for node in nodes), "    }"]
     for tail, head, data in model.edges(data=True):
         ends = f"{_quoted(model.nodes[tail]['id'])} -> {_quoted(model.nodes[head]['id'])}"
-        lines.append(f"    {ends} {_edge(data, all_rules)};")
+        lines.append(f"    {ends} {_edge(data, all_rules, signed)};")
     return "\n".join([*lines, "}", ""])
 
 
@@ -111,7 +121,7 @@ def _head(model: nx.DiGraph, theme: Theme, direction: str) -> list[str]:
     return [f"    {name} {_list(values)};" for name, values in (("graph", graph), ("node", node), ("edge", edge))]
 
 
-def _node(data: Mapping[str, Any], rules: Iterable[Rule]) -> str:
+def _node(data: Mapping[str, Any], rules: Iterable[Rule], signed: Callable[[str], str]) -> str:
     # The roles become classes of the SVG, by which a page can style what is drawn.
     values = {"id": data["id"], "class": " ".join(sorted(data["roles"])), **styled(data, "node", rules)}
     if data["tooltip"]:
@@ -119,25 +129,26 @@ def _node(data: Mapping[str, Any], rules: Iterable[Rule]) -> str:
     if "label" in values:
         return _list(values)
     if data["rows"]:
-        return f"{_list(values)[:-1]} label={_columns(data['rows'])}]"
-    return _list({**values, "label": "\n".join([*([data["label"]] if data["label"] else []), *data["lines"]])})
+        return f"{_list(values)[:-1]} label={_columns(data['rows'], signed)}]"
+    lines = [*([data["label"]] if data["label"] else []), *data["lines"]]
+    return _list({**values, "label": "\n".join(map(signed, lines))})
 
 
-def _edge(data: Mapping[str, Any], rules: Iterable[Rule]) -> str:
+def _edge(data: Mapping[str, Any], rules: Iterable[Rule], signed: Callable[[str], str]) -> str:
     values = {"id": data["id"], "class": " ".join(sorted(data["roles"])), "label": data["label"]}
     if data["label"]:
         # Graphviz puts a label directly at the line: a space on either side keeps arrows away from the letters.
-        values["label"] = f" {data['label']} "
+        values["label"] = signed(f" {data['label']} ")
     if data["tooltip"]:
         values["tooltip"] = values["labeltooltip"] = data["tooltip"]
     return _list({**values, **styled(data, "edge", rules)})
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> str:
+def _columns(rows: Sequence[Sequence[str]], signed: Callable[[str], str]) -> str:
     """Write a table as a record label: a field per column, and in it a field per row."""
     width = max(map(len, rows), default=0)
     columns = [[row[column] if column < len(row) else "" for row in rows] for column in range(width)]
-    fields = ["{" + "|".join(_cell(cell) for cell in column) + "}" for column in columns]
+    fields = ["{" + "|".join(_cell(signed(cell)) for cell in column) + "}" for column in columns]
     return f'"{"|".join(fields)}"'
 
 

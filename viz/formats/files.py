@@ -8,12 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from viz.formats.dot import to_dot
+from viz.formats.dot import dot_of, to_dot
 from viz.formats.layout import layout
 from viz.formats.style import Rule
 from viz.formats.svg import finished_svg
 from viz.formats.tikz import to_tikz
 from viz.model.build import model_of
+from viz.text import left_to_right
 
 __all__ = ["FORMATS", "Mode", "render", "save", "to_svg"]
 
@@ -49,7 +50,10 @@ def render(
     """
     if kind == "svg":
         return (to_svg(thing, theme=theme, rules=rules, **options) + "\n").encode()
-    dot = to_dot(thing, theme="light" if theme == "auto" else theme, rules=rules or [], **options)
+    direction = options.pop("direction", None)
+    model = model_of(thing, **options)
+    # Pango writes the labels, which sees none of the signs. An SVG gets them once it is laid out.
+    dot = dot_of(model, rules or [], "light" if theme == "auto" else theme, direction, left_to_right)
     return layout(dot, kind)
 
 
