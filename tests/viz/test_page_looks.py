@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -174,6 +175,26 @@ def test_lecture_mode_fills_the_screen_with_large_text(visits: Visits, page_file
             assert y + height <= 720
     page.keyboard.press("Escape")
     assert page.locator("#editor").is_visible()
+
+
+@pytest.mark.parametrize("size", [(360, 740), (740, 360)])
+def test_lecture_mode_scrolls_on_a_phone_where_nothing_lies_upon_anything(
+    visits: Visits, page_file: str, size: tuple[int, int]
+) -> None:
+    page = visits.open(page_file, size=size)
+    page.keyboard.press("l")
+    parts = ["#lecture", "#predict", "#set", "#words", ".transport", "#story"]
+    parts += [f"#{name}-figure {part}" for name in ("nfa", "dfa") for part in ("h2", ".now", ".zoom", ".canvas")]
+    placed = [(part, boxes(page, part)[0]) for part in parts]
+    for (one, (x, y, width, height)), (other, (left, top, across, down)) in combinations(placed, 2):
+        apart = x + width <= left or left + across <= x or y + height <= top or top + down <= y
+        assert apart, (one, other)
+    for part in parts:
+        page.eval_on_selector(part, "one => one.scrollIntoView({ block: 'end' })")
+        _, y, _, height = boxes(page, part)[0]
+        assert 0 <= y <= y + height <= size[1] + 1, part
+    assert min(box[3] for box in boxes(page, ".canvas:not(.table)")) >= 250
+    assert boxes(page, "#key-back")[0][1] == boxes(page, "#key-next")[0][1]
 
 
 def test_words_from_right_to_left_reorder_no_pattern(visits: Visits, page_file: str) -> None:
