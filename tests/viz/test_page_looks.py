@@ -260,6 +260,24 @@ def test_everything_has_a_name_that_is_seen(visits: Visits, page_file: str) -> N
       !one.getAttribute("aria-label").includes(one.innerText.trim())).map((one) => one.id)""") == []  # fmt: skip
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("press", ["Tab", "Shift+Tab"])
+def test_what_has_the_focus_is_seen_below_the_steps(
+    visits: Visits, page_file: str, size: tuple[int, int], press: str
+) -> None:
+    page = visits.open(page_file, size=size)
+    page.evaluate(f"scrollTo(0, {0 if press == 'Tab' else 'document.body.scrollHeight'})")
+    met = []
+    for _ in range(60):
+        page.keyboard.press(press)
+        if page.evaluate("document.activeElement.closest('main') !== null"):
+            met.append(page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.id"))
+            _, y, _, height = boxes(page, ":focus")[0]
+            assert height > 0, met
+            assert y >= boxes(page, "#dock")[0][1] + boxes(page, "#dock")[0][3], met
+    assert {"Bindings", "Look-ups by word", "ghosts"} <= set(met)
+
+
 @pytest.mark.parametrize("state", ["light", "dark", "lecture", "predict"])
 def test_axe_finds_nothing(visits: Visits, page_file: str, state: str) -> None:
     axe = pytest.importorskip(

@@ -239,6 +239,13 @@
     if (key !== " ") pause();
     work();
   });
+  // Who goes back through the page with Shift+Tab has what gets the focus below the steps: to a browser, what they cover is in view.
+  // Room that style sheets leave for them (scroll-padding) would make the page jump where the focus goes into the steps themselves.
+  document.querySelector("main").addEventListener("focusin", ({ target }) => {
+    if (getComputedStyle($("dock")).position !== "sticky" || !target.matches(":focus-visible")) return;
+    const covered = $("dock").getBoundingClientRect().bottom - target.getBoundingClientRect().top;
+    if (covered > 0) scrollBy(0, -covered - 8);
+  });
   addEventListener("hashchange", () => { if (location.hash !== fragment) follow(location.hash); });
   let width = innerWidth, height = innerHeight;
   addEventListener("resize", () => {

@@ -144,6 +144,7 @@ const Panels = (() => {
       if (frame.how === "remembered") events.push([index, `key ${key + 1}: remembered`]);
     });
     $("events").replaceChildren(...events.slice(-40).reverse().map(([, text]) => make("li", {}, text)));
+    $("events").hidden = !events.length; // an empty list has no height: the focus would be nowhere to be seen
   }
 
   const races = new WeakMap();
