@@ -16,7 +16,7 @@ from dfa_router.siblings import check_sibling
 __all__ = ["show"]
 
 _LEAST_WIDTH = 20
-"""Columns; with fewer there would be nothing but marks of what was cut."""
+"""Columns; with fewer nearly each word would have lines of its own."""
 
 
 @click.command(short_help="Draw automata and a match in the terminal.")

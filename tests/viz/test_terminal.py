@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from compiler import build_dfa
@@ -47,6 +49,35 @@ def test_no_line_is_wider_than_asked(width: int) -> None:
     for key in (f"{ATTACKS[0]}..x", f"日本語.{'x' * 200}", ""):
         text = show(nfa, key, dfa=build_dfa(nfa), names=patterns, width=width)
         assert max(map(cells, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [20, 40, 60])
+def test_narrow_lines_fold_and_lose_nothing(width: int) -> None:
+    """What is there is there in the same order: all but what is drawn, and the marks of what is left of a deep tree."""
+
+    def content(columns: int) -> str:
+        drawn = show(nfa, "stock.nyse.ibm", dfa=build_dfa(nfa), names=patterns, width=columns)
+        return re.sub(r"[\s│└├─…]", "", drawn)
+
+    patterns = ["a.*.b", "stock.nyse.#", "stock.*.ibm", f"stock.#.{'x' * 50}", "日本語.日本語.日本語.日本語"]
+    nfa = nfa_of(patterns)
+    assert content(width) == content(500)
+
+
+def test_what_accepts_stands_below_where_it_has_no_room_beside() -> None:
+    patterns = ["stock.nyse.#", "stock.nyse.a.b"]
+    assert show(nfa_of(patterns), names=patterns, width=30).splitlines()[2:6] == [
+        " └─stock─(1)",
+        "          └─nyse─(2)",
+        "                  ├─ε─(3)↻",
+        "                ✓ stock.nyse.#",
+    ]
+    table = show(nfa_of(patterns), dfa=build_dfa(nfa_of(patterns)), names=patterns, width=40).splitlines()
+    assert table[-3:] == [
+        "       stock.nyse.#, stock.nyse.a.b",
+        "> start, ∅ the dead state, ! no further",
+        "word changes the state",
+    ]
 
 
 def test_attacking_words_cannot_drive_the_terminal() -> None:

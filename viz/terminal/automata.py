@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from compiler import Dfa, Nfa
-from viz.terminal.fit import MAX_LINES, binding_name, cut, number_set, padded
+from viz.terminal.fit import MAX_LINES, binding_name, folded, number_set, padded
 from viz.text import cells, counted, listed, shown
 from viz.walk import members
 
@@ -25,16 +27,13 @@ def show_nfa(nfa: Nfa, *, names: Sequence[str] | None = None, width: int = 80) -
     ε reads no word, * any one word, ↻ stays on any word
     """
     head = f"NFA: {counted(len(nfa), 'position')}, {counted(len(nfa.tags), 'binding')}"
-    lines = [cut(head, width)]
-    for line in _tree(nfa, names):
-        if len(lines) > MAX_LINES:
-            more = (
-                f"… {counted(len(nfa) - MAX_LINES, 'position')} more: draw a part of the set, or a file with 'render'"
-            )
-            lines.append(cut(more, width))
-            break
-        lines.append(cut(line, width))
-    lines.append(cut("ε reads no word, * any one word, ↻ stays on any word", width))
+    lines = folded(head, width)
+    for branch in islice(_tree(nfa, names), MAX_LINES):
+        lines += branch.lines(width)
+    if len(nfa) > MAX_LINES:
+        more = f"… {counted(len(nfa) - MAX_LINES, 'position')} more: draw a part of the set, or a file with 'render'"
+        lines += folded(more, width)
+    lines += folded("ε reads no word, * any one word, ↻ stays on any word", width)
     return "\n".join(lines)
 
 
@@ -66,28 +65,50 @@ def show_dfa(dfa: Dfa, *, names: Sequence[str] | None = None, width: int = 80) -
             )
         )
     widths = [min(max(cells(row[column]) for row in rows), limit) for column, limit in enumerate((9, 22, 44, 60))]
-    lines = [cut(f"DFA: {counted(len(dfa), 'state')}", width)]
-    lines += [
-        cut("  ".join(padded(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip(), width)
-        for row in rows
-    ]
+    lines = folded(f"DFA: {counted(len(dfa), 'state')}", width)
+    for row in rows:
+        line = "  ".join(padded(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip()
+        lines += folded(line, width, " " * (widths[0] + 2))
     if len(dfa) > MAX_LINES:
-        lines.append(cut(f"… {counted(len(dfa) - MAX_LINES, 'state')} more", width))
-    lines.append(cut("> start, ∅ the dead state, ! no further word changes the state", width))
+        lines += folded(f"… {counted(len(dfa) - MAX_LINES, 'state')} more", width)
+    lines += folded("> start, ∅ the dead state, ! no further word changes the state", width)
     return "\n".join(lines)
 
 
-def _tree(nfa: Nfa, names: Sequence[str] | None) -> Iterator[str]:
-    """Yield a line per position, depth first."""
+class _Branch(NamedTuple):
+    """A position of the tree."""
+
+    lead: str
+    """The lines of other branches, on the left."""
+    text: str
+    accepts: str
+    below: str
+    """The lines that are on the left of what stands under the position."""
+
+    def lines(self, width: int) -> list[str]:
+        """Return the position in lines: where it is too deep for them, an ellipsis stands for the left of the lead."""
+        room = width - cells(self.text)
+        lead = self.lead if len(self.lead) <= room else f"…{self.lead[len(self.lead) - room + 1 :]}" if room > 0 else ""
+        line = lead + self.text
+        if not self.accepts or cells(line) + 2 + cells(self.accepts) <= width:
+            return folded(f"{line}  {self.accepts}".rstrip(), width, "  ")
+        indent = max(2, min(len(self.below), width - cells(self.accepts)))
+        below = [self.below[:indent] + part for part in folded(self.accepts, width - indent)]
+        return [*folded(line, width, "  "), *below]
+
+
+def _tree(nfa: Nfa, names: Sequence[str] | None) -> Iterator[_Branch]:
+    """Yield the positions, depth first."""
     stack = [(root, "", "", True) for root in reversed(nfa.roots)]
     while stack:
         position, lead, branch, last = stack.pop()
         tags = nfa.tags_of(position)
-        accepts = f"  ✓ {listed((binding_name(tag, names) for tag in tags), 6)}" if tags else ""
-        yield f"{lead}{branch}({position}){'↻' if nfa.loops(position) else ''}{accepts}"
+        accepts = f"✓ {listed((binding_name(tag, names) for tag in tags), 6)}" if tags else ""
         children = nfa.successors(position)
         # The lines to the children begin below the first digit of their parent's number.
         below = lead + (" " if last else "│") + " " * cells(branch)
+        text = f"{branch}({position}){'↻' if nfa.loops(position) else ''}"
+        yield _Branch(lead, text, accepts, f"{below}{'│' if children else ' '} ")
         for child in reversed(children):
             label = nfa.label(child)
             word = shown(nfa.word(label)) if label > 0 else nfa.word(label)

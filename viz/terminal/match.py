@@ -8,7 +8,7 @@ from compiler import Nfa
 from compiler.automata.powerset import State
 from compiler.errors import InputError
 from compiler.machine.trace import KeyTrace, TracedDfa
-from viz.terminal.fit import MAX_LINES, binding_name, cut, number_set, padded
+from viz.terminal.fit import MAX_LINES, binding_name, cut, folded, number_set, padded
 from viz.text import cells, counted, shown
 from viz.trie_walk import trie_walk
 from viz.walk import Step, failures, members, steps
@@ -86,7 +86,7 @@ def show_match(
     looked_up = next((number for number, step in enumerate(read) if step.final), len(words))
     lines.append(f"The cache has {size_now}.")
     lines.append(f"The DFA looked up {counted(looked_up, 'word')}; a trie with backtracking {trie}.")
-    return "\n".join(cut(line, width) for line in lines)
+    return "\n".join(part for line in lines for part in folded(line, width, "" if line.startswith("The ") else "   "))
 
 
 def _verdicts(nfa: Nfa, read: Sequence[Step], names: Sequence[str] | None) -> Iterator[str]:
