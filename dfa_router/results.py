@@ -18,6 +18,7 @@ from compiler.values import Int32s, SetBatch
 from dfa_router.arrow.capsules import stream_of
 from dfa_router.arrow.lists import MOST, int32_array, lists_of
 from dfa_router.arrow.sets import NamedSets, NameTable, lists_of_members, lists_of_names, name_sets, with_nulls
+from dfa_router.counted import counted
 from dfa_router.errors import CapacityError
 
 __all__ = ["Matches"]
@@ -57,7 +58,8 @@ class Matches:
         return len(self._batch.set_ids)
 
     def __repr__(self) -> str:
-        return f"<Matches: {len(self)} keys, {self.pair_count} pairs, {len(self.sets)} sets>"
+        told = ((len(self), "key"), (self.pair_count, "pair"), (len(self.sets), "set"))
+        return f"<Matches: {', '.join(counted(*one) for one in told)}>"
 
     @once
     def set_ids(self) -> pa.Int32Array:

@@ -20,6 +20,7 @@ from dfa_router.arrow.dictionaries import KEYS_PER_ROW, dictionary_of, row_numbe
 from dfa_router.arrow.lists import texts_from
 from dfa_router.arrow.sets import NameTable, name_table, names_of_members
 from dfa_router.blocks import BLOCK_BYTES, block_rows
+from dfa_router.counted import counted
 from dfa_router.engines.automaton import Automaton, Sealable
 from dfa_router.engines.key_by_key import with_batches
 from dfa_router.engines.live import LiveMatcher
@@ -94,7 +95,7 @@ class Router:
             count = self._matcher.live_count()
         else:
             count = len(self.subscriptions() if isinstance(self._matcher, SnapshotView) else self._single.bindings)
-        return f"<Router: {count} bindings, dialect {self._dialect.name}, engine {self._info.name}>"
+        return f"<Router: {counted(count, 'binding')}, dialect {self._dialect.name}, engine {self._info.name}>"
 
     def __len__(self) -> int:
         return len(self._single.bindings)

@@ -151,7 +151,7 @@ def _picture(found: Audit, topology: Topology) -> tuple[str | None, str | None]:
 
 
 def _parts(found: Audit, top: int | None) -> Iterator[RenderableType]:
-    yield f"{found.exchanges:,} exchanges, {found.queues:,} queues, {found.bindings:,} bindings"
+    yield found.size_in_words
     if found.findings:
         yield title("findings in the declarations")
         table = table_of("", "rule", "what", numbers=0)

@@ -16,6 +16,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown, table_of, title
 from dfa_router.cli.terminal import write_report
+from dfa_router.counted import counted
 from dfa_router.errors import OptionError
 from dfa_router.inspection.comparison import Comparison, Sample, compare_messages
 from dfa_router.inspection.imports import Declared, Import, declared_differences, import_over
@@ -220,4 +221,4 @@ def _compared(compared: Comparison, top: int | None) -> Iterator[RenderableType]
             lines.add_row(_place(one.queue, one.vhost), Text(example), *counts)
         yield lines
         if top is not None and len(compared.queues) > top:
-            yield f"... and {len(compared.queues) - top:,} more queues; --top 0 shows all"
+            yield f"... and {counted(len(compared.queues) - top, 'more queue')}; --top 0 shows all"

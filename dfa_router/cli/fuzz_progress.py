@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from dfa_router.counted import counted
+
 if TYPE_CHECKING:
     from dfa_router.cli.terminal import Terminal
     from dfa_router.fuzz.tally import Tally
@@ -49,5 +51,5 @@ def progress_on(terminal: Terminal) -> Iterator[Callable[[Tally, float], None] |
 
 def _status(tally: Tally, passed: float) -> str:
     rate = tally.cases / max(passed, 1e-9)
-    asked = f"{tally.rounds:,} rounds of {len(tally.classes)} classes, {tally.cases:,} cases"
-    return f"{passed:.0f} s: {asked}, {rate:,.0f} cases/s, {len(tally.findings)} findings"
+    asked = f"{counted(tally.rounds, 'round')} of {len(tally.classes)} class{'es' * (len(tally.classes) != 1)}, {counted(tally.cases, 'case')}"
+    return f"{passed:.0f} s: {asked}, {rate:,.0f} cases/s, {counted(len(tally.findings), 'finding')}"

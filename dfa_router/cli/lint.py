@@ -17,6 +17,7 @@ from dfa_router.cli.configurations import CONFIGURED, ENDINGS, configured
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import chosen_form, findings_option
 from dfa_router.cli.tables import write_line
+from dfa_router.counted import counted
 from dfa_router.errors import OptionError
 from dfa_router.file_names import local_name
 from dfa_router.language.dialects import DIALECTS
@@ -171,12 +172,10 @@ def _tell(shown: Iterable[tuple[str, Finding]]) -> None:
 def _counted(left: Iterable[tuple[str, Finding]], hidden: int, quiet: int, files: int) -> str:
     """Return how many findings there are, how many of them are below ``--least``, and how many are suppressed."""
     counts = Counter(one.severity.name.lower() for _, one in left)
-    told = ", ".join(
-        f"{counts[level]} {level}{'s' * (counts[level] != 1)}" for level in reversed(_LEVELS) if counts[level]
-    )
+    told = ", ".join(counted(counts[level], level) for level in reversed(_LEVELS) if counts[level])
     below = f", {hidden} of them not shown" if hidden else ""
     suffix = f", {quiet} suppressed" if quiet else ""
-    return f"{told or 'nothing found'} in {files} file{'s' * (files != 1)}{below}{suffix}"
+    return f"{told or 'nothing found'} in {counted(files, 'file')}{below}{suffix}"
 
 
 def _as_json(name: str, one: Finding) -> dict[str, Any]:

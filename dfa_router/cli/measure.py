@@ -17,6 +17,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.measuring import Measurement, Request, canonical_answers, in_words
 from dfa_router.cli.measuring import measure as measure_engine
 from dfa_router.cli.options import bindings_dialect_option, cache_bytes_option, count_option, json_option
+from dfa_router.counted import counted
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import BindingError, MessagesError, PatternError
 from dfa_router.file_names import local_name
@@ -182,8 +183,8 @@ def _table(request: Request, results: Sequence[Measurement]) -> Iterator[str]:
     """Yield the lines that people read: what was measured, a column per engine, and what it means."""
     keys = len(request.keys)
     nulls = f", {request.keys.null_count:,} null" if request.keys.null_count else ""
-    yield f"{len(request.bindings):,} bindings ({request.dialect}), {keys:,} keys, {distinct_count(request.keys):,} distinct{nulls}"
-    yield f"{results[0].pairs:,} pairs of a key and a matching binding"
+    yield f"{counted(len(request.bindings), 'binding')} ({request.dialect}), {counted(keys, 'key')}, {distinct_count(request.keys):,} distinct{nulls}"
+    yield f"{counted(results[0].pairs, 'pair')} of a key and a matching binding"
     yield ""
     rows = [("", [one.engine for one in results])]
     rows += [(label, [show(one) for one in results]) for label, show in _rows(request.threads)]

@@ -17,6 +17,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown
 from dfa_router.cli.terminal import write_report
+from dfa_router.counted import counted
 from dfa_router.errors import MessagesError
 from dfa_router.inspection.replay import CAUSES, Difference, Replay
 from dfa_router.inspection.replay import replay as replayed
@@ -102,19 +103,19 @@ def _parts(found: Replay, top: int) -> Iterator[RenderableType]:
             table.add_row(label, f"{count:,}")
     yield table
     for name, count in found.not_simulated.items():
-        yield f"{count:,} messages reach {name!r}, whose type is not simulated"
+        yield f"{counted(count, 'message')} {'reaches' if count == 1 else 'reach'} {name!r}, whose type is not simulated"
     for problem, count in found.problems.items():
-        yield f"{count:,} records: {problem}"
+        yield f"{counted(count, 'record')}: {problem}"
     listed = found.differences[: top or None]
     for difference in listed:
         yield from _difference(difference)
     if len(listed) < len(found.differences):
-        yield f"\n... and {len(found.differences) - len(listed):,} more groups; --top 0 shows all"
+        yield f"\n... and {counted(len(found.differences) - len(listed), 'more group')}; --top 0 shows all"
 
 
 def _difference(one: Difference) -> Iterator[RenderableType]:
     where = f" queue {one.queue!r}" if one.queue is not None else ""
-    yield Text(f"\n{one.messages:,} messages: {one.cause}{where}", style="bold")
+    yield Text(f"\n{counted(one.messages, 'message')}: {one.cause}{where}", style="bold")
     yield Padding(Text(CAUSES[one.cause]), (0, 0, 0, 2))
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)

@@ -22,6 +22,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import cache_bytes_option, count_option, json_option
 from dfa_router.cli.spark_session import spark_session
 from dfa_router.cli.tables import shown, table_of, title
+from dfa_router.counted import counted
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.file_names import local_name
 from dfa_router.rabbitmq import Topology, load_definitions
@@ -190,7 +191,7 @@ def _machine(summary: Summary, topology: Topology) -> dict[str, object]:
 def _parts(summary: Summary, starting: float) -> Iterator[RenderableType]:
     yield _totals(summary)
     if summary.copies_per_queue:
-        more = f"{summary.other_queues:,} more queues" if summary.other_queues else None
+        more = counted(summary.other_queues, "more queue") if summary.other_queues else None
         yield from _counts("copies per queue", "queue", summary.copies_per_queue, more, summary.other_copies)
     if summary.unroutable_keys:
         yield title("most frequent unroutable keys")

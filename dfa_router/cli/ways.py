@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dfa_router.analysis.explaining import Miss
+from dfa_router.counted import counted
 from dfa_router.errors import BindingError, OptionError
 from dfa_router.inspection.arrows import quoted_exchange
 from dfa_router.inspection.way import Barrier, Met, Way
@@ -122,4 +123,4 @@ def nearest_key(miss: Miss) -> str:
     """Return the nearest key that matches, in words."""
     if miss.nearest is None:
         return "no key matches it"
-    return f"nearest key that does, {miss.edits} word{'s' * (miss.edits != 1)} away: {miss.nearest!r}"
+    return f"nearest key that does, {counted(miss.edits, 'word')} away: {miss.nearest!r}"

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dfa_router.counted import counted
 from dfa_router.inspection.arrows import arrow
 from dfa_router.inspection.binding_counts import Marked
 from dfa_router.inspection.declared_findings import Finding, findings_of
@@ -112,6 +113,12 @@ class Audit:
     bindings: int
     findings: list[Finding]
     traffic: Traffic | None = None
+
+    @property
+    def size_in_words(self) -> str:
+        """How much is declared, as people read it."""
+        told = ((self.exchanges, "exchange"), (self.queues, "queue"), (self.bindings, "binding"))
+        return ", ".join(counted(*one) for one in told)
 
     @property
     def has_found(self) -> bool:

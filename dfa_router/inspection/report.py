@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
+from dfa_router.counted import counted
 from dfa_router.inspection.audit import Audit, Traffic
 from dfa_router.inspection.charts import bar_chart, histogram, time_chart
 
@@ -59,7 +60,7 @@ def page_of(audit: Audit, *, picture: str | None = None, why_none: str | None = 
     body = [
         _HEAD.format(title=_text(title)),
         f"<h1>{_text(title)}</h1>\n",
-        f"<p>{audit.exchanges:,} exchanges, {audit.queues:,} queues, {audit.bindings:,} bindings.</p>\n",
+        f"<p>{audit.size_in_words}.</p>\n",
         *_findings(audit),
     ]
     if audit.traffic is not None:
@@ -126,7 +127,7 @@ def _traffic(traffic: Traffic) -> Iterator[str]:
     columns = ("queue", "vhost", *(["bytes"] if sized else []), "messages")
     yield _table(columns, queues, len(traffic.queues), numbers=1 + sized)
     idle = [one for one in traffic.queues if not one.messages]
-    yield f"<p>{len(idle):,} queues got nothing.</p>\n"
+    yield f"<p>{counted(len(idle), 'queue')} got nothing.</p>\n"
     yield "<h2>Hottest bindings</h2>\n"
     hot = [one for one in traffic.bindings if one.messages]
     yield _bindings((_code(one.binding), _text(one.vhost), f"{one.messages:,}") for one in hot[:ROWS])

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dfa_router.analysis.costs import broker_cost, growth
 from dfa_router.analysis.coverage import RedundancyKind, UnprovenError, redundant, unreachable
 from dfa_router.analysis.normalising import normalise
+from dfa_router.counted import counted
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
 from dfa_router.lint.findings import RULES, Finding
@@ -109,7 +110,7 @@ def _redundant(valid: Given, dialect: Dialect, vhost: str, where: str) -> Iterat
         to = f" for {destination}" if destination else ""
         at = f" of {where}" if where else ""
         if one.kind is not RedundancyKind.EQUAL:
-            more = f" and {len(one.by) - 4} others" if len(one.by) > 4 else ""
+            more = f" and {counted(len(one.by) - 4, 'other')}" if len(one.by) > 4 else ""
             message = f"{others}{more}{at} match all of its keys{to}: remove it, or narrow the others if they were meant to be"
             yield _finding("covered-binding", place, vhost, pattern, message, _plain(pattern, dialect))
         elif one.by in repeats:  # of many that are equal, one finding speaks for all

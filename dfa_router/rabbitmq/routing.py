@@ -28,6 +28,7 @@ from compiler.relay.plain_batches import ListsOfNames
 from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.arrow.lists import Texts, texts_of
 from dfa_router.build import DEFAULT_CACHE_BYTES, compile
+from dfa_router.counted import counted
 from dfa_router.engines.registry import engine_spec, restorer
 from dfa_router.errors import PublishRefusedError, UnknownNameError
 from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns, route_batch, route_columns
@@ -97,7 +98,9 @@ class TopologyRouter:
 
     def __repr__(self) -> str:
         state = "compiled" if self._automata or self._matchers else "not compiled yet"
-        return f"<TopologyRouter {self.fingerprint[:12]}: {len(self.nodes)} exchanges, {state}, {self.engine}>"
+        return (
+            f"<TopologyRouter {self.fingerprint[:12]}: {counted(len(self.nodes), 'exchange')}, {state}, {self.engine}>"
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         for number in range(len(self.nodes)):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from compiler.notebook import mimebundle
 from compiler.once import once
 from dfa_router.build import DEFAULT_CACHE_BYTES
+from dfa_router.counted import counted
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.nodes import chooses
 from dfa_router.rabbitmq.route import Route
@@ -38,9 +39,9 @@ class Topology(Declarations):
         )
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(types.items(), key=str))
         return (
-            f"<Topology{' ' + self.source if self.source else ''}: {len(self.vhosts)} vhosts, "
-            f"{sum(types.values())} exchanges{f' ({kinds})' if kinds else ''}, {len(self.queues)} queues, "
-            f"{len(self.bindings)} bindings, {len(self.warnings)} warnings>"
+            f"<Topology{' ' + self.source if self.source else ''}: {counted(len(self.vhosts), 'vhost')}, "
+            f"{counted(sum(types.values()), 'exchange')}{f' ({kinds})' if kinds else ''}, {counted(len(self.queues), 'queue')}, "
+            f"{counted(len(self.bindings), 'binding')}, {counted(len(self.warnings), 'warning')}>"
         )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:

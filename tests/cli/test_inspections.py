@@ -50,6 +50,25 @@ def test_replay_tells_machines_and_people(known: str, tmp_path: Path, capsys: py
     assert "6 messages: missing-binding queue 'q1'" in capsys.readouterr().out
 
 
+def test_one_thing_is_told_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = definitions(tmp_path / "one.json", ("x", "a.#", "q1"), x={})
+    log, page = tmp_path / "log.jsonl", tmp_path / "audit.html"
+    log.write_text('{"exchange": "x", "routing_key": "b"}\n')
+    assert run(["audit", "--definitions", one, "--messages", str(log), "--html", str(page)]) == 1
+    assert "1 exchange, 1 queue, 1 binding\n" in capsys.readouterr().out
+    for told in ("<p>1 exchange, 1 queue, 1 binding.</p>", "<p>1 queue got nothing.</p>"):
+        assert told in page.read_text("utf-8")
+    trace = tmp_path / "trace.log"
+    trace.write_bytes(TRACE.read_bytes().splitlines(keepends=True)[0])
+    assert run(["replay", "--definitions", one, "--trace", str(trace)]) == 1
+    assert "\n1 message: unknown-queue queue 'q.ü'\n" in capsys.readouterr().out
+    document = json.loads(Path(one).read_text())
+    document["exchanges"][0]["type"] = "x-unheard-of"
+    Path(one).write_text(json.dumps(document))
+    assert run(["replay", "--definitions", one, "--trace", str(trace)]) == 0
+    assert "\n1 message reaches 'x', whose type is not simulated\n" in capsys.readouterr().out
+
+
 def test_a_report_is_a_result(known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is on stdout, also for who wants quiet, and alone there; what is told meanwhile is not."""
     other = definitions(tmp_path / "other.json", ("x", "a.*", "q1"), ("x", "*.b", "q.ü"), x={})

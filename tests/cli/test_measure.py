@@ -41,6 +41,12 @@ def test_the_table_has_a_column_per_engine_and_ends_in_words(write: Write, run: 
     assert "cold pass" in err, "progress goes to stderr"
 
 
+def test_one_thing_is_told_as_one(write: Write, run: Run) -> None:
+    code, out, err = run(write("patterns.txt", "a.*"), write("keys.txt", "a.b\n"))
+    assert code == ExitCode.OK, err
+    assert out.splitlines()[:2] == ["1 binding (amqp), 1 key, 1 distinct", "1 pair of a key and a matching binding"]
+
+
 def test_json_has_the_same_for_programs(write: Write, run: Run) -> None:
     code, out, _ = run(
         write("p", "\n".join(PATTERNS)), write("k", "\n".join(KEYS) + "\n"), "--json", "--cache-bytes", "100000"

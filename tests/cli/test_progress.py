@@ -9,6 +9,8 @@ import pytest
 from rich.console import Console
 
 from dfa_router.cli import running, terminal
+from dfa_router.cli.fuzz_progress import _status
+from dfa_router.fuzz.tally import Tally
 
 
 @pytest.mark.parametrize("redrawn", [False, True])
@@ -40,3 +42,9 @@ def test_a_terminal_takes_no_orders_from_lines_and_warnings(capsys: pytest.Captu
 def test_a_failed_start_of_the_clock_divides_by_nothing() -> None:
     begun = terminal._Begun()
     assert begun.rate("routing", 0, 10, "messages") == "messages"
+
+
+def test_the_first_round_of_the_fuzz_tester_is_one_round() -> None:
+    tally = Tally()
+    tally.rounds = tally.cases = tally.classes["words"] = 1
+    assert _status(tally, 0.5) == "0 s: 1 round of 1 class, 1 case, 2 cases/s, 0 findings"

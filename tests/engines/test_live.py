@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import dfa_router as dr
+from dfa_router.counted import counted
 from dfa_router.language.bindings import Binding
 from dfa_router.reference.cstrie import ConcurrentTrie, Snapshot
 from dfa_router.reference.cstrie.cell import LockedCell
@@ -234,7 +235,7 @@ def test_a_router_shows_how_many_bindings_are_live(engine: str) -> None:
     router = dr.compile([("a", "q"), ("b", "q"), ("b", "q")], engine=engine)
     for left, pattern in ((2, "a"), (1, "b"), (0, "b")):
         router.unsubscribe(pattern, "q")
-        assert repr(router) == f"<Router: {left} bindings, dialect amqp, engine {engine}>"
+        assert repr(router) == f"<Router: {counted(left, 'binding')}, dialect amqp, engine {engine}>"
     assert len(router) == 3
 
 
@@ -275,7 +276,7 @@ def test_later_changes_do_not_show_in_a_snapshot() -> None:
     snapshot = router.snapshot()
     router.subscribe("b", "p")
     router.unsubscribe("a", "q")
-    assert (len(snapshot), repr(snapshot)) == (1, "<Router: 1 bindings, dialect amqp, engine cstrie>")
+    assert (len(snapshot), repr(snapshot)) == (1, "<Router: 1 binding, dialect amqp, engine cstrie>")
     assert snapshot.bindings == (Binding("a", "q"),)
     assert snapshot.subscriptions() == {0: Binding("a", "q")}
     assert snapshot.match("a") == ("q",)

@@ -266,7 +266,7 @@ def test_the_graph_holds_exchanges_queues_and_what_connects_them() -> None:
 
 def test_a_topology_says_what_it_holds() -> None:
     there = topology([exchange("X"), exchange("Y", "fanout")], [bind("X", "q")])
-    assert repr(there) == "<Topology: 1 vhosts, 2 exchanges (1 fanout, 1 topic), 1 queues, 1 bindings, 0 warnings>"
+    assert repr(there) == "<Topology: 1 vhost, 2 exchanges (1 fanout, 1 topic), 1 queue, 1 binding, 0 warnings>"
 
 
 def test_a_router_pickles_as_its_compiled_form() -> None:

@@ -1,4 +1,4 @@
-"""Answers that are larger than an Arrow column can be: told before anything of that size is made."""
+"""What an answer says of itself; and answers that are larger than an Arrow column can be, told before anything of that size is made."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import pyarrow as pa
 import pytest
 
 import dfa_router as dr
+
+
+def test_an_answer_says_what_it_holds() -> None:
+    router = dr.compile([("a.*", "q"), ("a.b", "p")])
+    assert repr(router.match_batch(["a.b", "a.c", "d"])) == "<Matches: 3 keys, 3 pairs, 3 sets>"
+    assert repr(router.match_batch(["a.c"])) == "<Matches: 1 key, 1 pair, 1 set>"
 
 
 def test_more_pairs_than_a_list_column_can_hold_are_an_error_before_they_are_made() -> None:

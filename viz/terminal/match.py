@@ -98,7 +98,7 @@ def _verdicts(nfa: Nfa, read: Sequence[Step], names: Sequence[str] | None) -> It
     for tag, number in list(failed.items())[: max(0, _VERDICTS - len(accepted))]:
         yield f"✗ {binding_name(tag, names)}  {_failure(read, number)}"
     if len(accepted) + len(failed) > _VERDICTS:
-        yield f"… {len(accepted):,} bindings accept, {len(failed):,} do not"
+        yield f"… {counted(len(accepted), 'binding')} of {len(accepted) + len(failed):,} accept{'s' * (len(accepted) == 1)}"
 
 
 def _failure(read: Sequence[Step], number: int) -> str:

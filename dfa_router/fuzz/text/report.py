@@ -7,6 +7,7 @@ from importlib.metadata import version
 from itertools import groupby
 from typing import Any
 
+from dfa_router.counted import counted
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.fuzz.findings import Finding, Kind
 from dfa_router.fuzz.generating.classes import HISTORIES, MANY_WORDS, REFUSALS, classes_of
@@ -198,7 +199,7 @@ def summary_text(campaign: Campaign) -> str:
             head += f" (in {tally.disagreements:,} answers)"
     else:
         head = "no disagreement" if tally.given_up is None else "no disagreement until it was given up"
-    asked = f"{_many(tally.cases, 'case')} (pattern and key) in {_many(tally.rounds, 'round')} with {_many(tally.keys, 'key')}"
+    asked = f"{counted(tally.cases, 'case')} (pattern and key) in {counted(tally.rounds, 'round')} with {counted(tally.keys, 'key')}"
     lines = [
         f"{campaign.target}, {name}: {head}",
         f"{asked}, {seconds:.1f} s, {tally.cases / seconds:,.0f} cases/s, seed {campaign.plan.seed}",
@@ -233,10 +234,6 @@ def summary_text(campaign: Campaign) -> str:
     if campaign.interrupted:
         lines.append("interrupted: what was asked until then is counted")
     return "\n".join(lines)
-
-
-def _many(number: int, name: str) -> str:
-    return f"{number:,} {name}{'s' * (number != 1)}"
 
 
 def _missing(expected: Sequence[str], reached: Sequence[str]) -> str:
