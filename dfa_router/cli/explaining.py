@@ -26,6 +26,7 @@ from dfa_router.cli.ways import (
     message_options,
     nearest_key,
     read_attributes,
+    taken_texts,
     way_lines,
     why_missed,
 )
@@ -165,17 +166,18 @@ def explain(context: click.Context, /, *, file: str, key: str, as_json: bool, **
     if as_json:
         click.echo(json.dumps({**asdict(explained), "queues": None}, indent=2, ensure_ascii=False))
     else:
-        _explained(file, bindings, explained)
+        _explained(file, bindings, explained, language)
     if not explained.matches:
         context.exit(ExitCode.FOUND)
 
 
-def _explained(file: str, bindings: BindingFile, found: Explanation) -> None:
+def _explained(file: str, bindings: BindingFile, found: Explanation, language: str) -> None:
+    separator = dialect_named(language).separator.decode()
     if found.problem is not None:
         write_line(f"{found.key!r} is no valid key: {found.problem}")
     for match in found.matches:
         pattern, destination = bindings.bindings[match.binding]
-        taken = ", ".join(f"{token or repr('')} took {'.'.join(words) or 'nothing'}" for token, words in match.taken)
+        taken = ", ".join(taken_texts(match.taken, separator))
         write_line(f"{destination}: {pattern!r} ({file}:{bindings.places[match.binding]}): {taken}")
     if not found.matches:
         write_line(f"no binding matches {found.key!r}")
@@ -268,7 +270,7 @@ def _missing(question: _Question, queue: str | None, most: int, as_json: bool) -
         if gets:
             if queue is not None:
                 write_line(f"{queue} gets it:")
-            _explained(file, part, matching)
+            _explained(file, part, matching, language)
         for line in [] if gets else _missed(file, part, key, found):
             write_line(line)
     return gets

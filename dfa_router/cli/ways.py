@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -22,6 +22,7 @@ __all__ = [
     "message_options",
     "nearest_key",
     "read_attributes",
+    "taken_texts",
     "way_lines",
     "why_missed",
 ]
@@ -77,7 +78,7 @@ def way_lines(file: str, found: Way) -> Iterator[str]:
             yield f"{name} ({hop.type}): no binding is met"
         for one in hop.met:
             place = f" ({file}:bindings[{one.binding}])" if one.binding >= 0 else ""
-            taken = "".join(f", {token or repr('')} took {'.'.join(words) or 'nothing'}" for token, words in one.taken)
+            taken = "".join(f", {text}" for text in taken_texts(one.taken, "."))
             yield f"  {one.demand}{place}{taken}: to {_end(one)}"
     held = [
         f"{name} (holds nothing: only who consumes at that moment gets it)" if name in found.route.unheld else name
@@ -85,6 +86,16 @@ def way_lines(file: str, found: Way) -> Iterator[str]:
     ]
     none = "none for certain" if found.route.one_of else "none"
     yield f"queues: {', '.join(held) or none}"
+
+
+def taken_texts(taken: Iterable[tuple[str, Sequence[str]]], separator: str) -> Iterator[str]:
+    """Yield what each word of a pattern took.
+
+    >>> list(taken_texts([("*", ("",)), ("#", ("b", "c")), ("#", ())], "/"))
+    ["* took ''", '# took b/c', '# took nothing']
+    """
+    for token, words in taken:
+        yield f"{token or repr('')} took {(separator.join(words) or repr('')) if words else 'nothing'}"
 
 
 def barrier_lines(file: str, key: str, barred: Iterable[Barrier]) -> Iterator[str]:

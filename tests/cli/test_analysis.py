@@ -194,6 +194,28 @@ def test_explain_and_why_not(capsys: pytest.CaptureFixture[str], listed: Path) -
     assert [one["binding"] for one in found["misses"]] == [1, 2]
 
 
+def test_explain_joins_words_as_the_dialect_does(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "filters.txt"
+    file.write_text("a/+/#\tq\n")
+    assert asked(capsys, "explain", str(file), "a/b/c/d", "--dialect", "mqtt") == (
+        0,
+        f"q: 'a/+/#' ({file}:1): a took a, + took b, # took c/d\n",
+        "",
+    )
+
+
+def test_explain_tells_an_empty_word_from_none(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """``*`` takes exactly one word, and never nothing."""
+    file = tmp_path / "list.txt"
+    file.write_text("a.*.#\tq\n")
+    for key, taken in (
+        ("a.", "* took '', # took nothing"),
+        ("a.b.", "* took b, # took ''"),
+        ("a...", "* took '', # took ."),
+    ):
+        assert asked(capsys, "explain", str(file), key)[1] == f"q: 'a.*.#' ({file}:1): a took a, {taken}\n"
+
+
 @pytest.mark.parametrize(
     ("content", "ending"),
     [
