@@ -20,7 +20,10 @@ from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.language.rules import key_space
 from dfa_router.language.validity import key_problem
 
-__all__ = ["Explanation", "Match", "Miss", "explain", "why_not"]
+__all__ = ["KEY_END", "Explanation", "Match", "Miss", "explain", "why_not"]
+
+KEY_END = "end of key"
+"""What :attr:`Miss.expected` has where the key could have ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +164,7 @@ def _meets(tokens: Sequence[Token], key: str, words: Sequence[bytes], dialect: D
 
 def _next(tokens: Sequence[Token], states: Iterable[int], dialect: Dialect) -> list[str]:
     ends = [at for at in sorted(states) if at < len(tokens)]
-    return [*dict.fromkeys(_shown(tokens[at], dialect) for at in ends), *["end of key"] * (len(tokens) in states)]
+    return [*dict.fromkeys(_shown(tokens[at], dialect) for at in ends), *[KEY_END] * (len(tokens) in states)]
 
 
 def _shown(token: Token, dialect: Dialect) -> str:

@@ -178,7 +178,8 @@ def _explained(file: str, bindings: BindingFile, found: Explanation, language: s
     for match in found.matches:
         pattern, destination = bindings.bindings[match.binding]
         taken = ", ".join(taken_texts(match.taken, separator))
-        write_line(f"{destination}: {pattern!r} ({file}:{bindings.places[match.binding]}): {taken}")
+        head = f"{destination or repr('')}: {pattern!r} ({file}:{bindings.places[match.binding]})"
+        write_line(f"{head}: {taken or 'neither has a word'}")
     if not found.matches:
         write_line(f"no binding matches {found.key!r}")
 
@@ -280,6 +281,6 @@ def _missed(file: str, part: BindingFile, key: str, found: Sequence[Miss]) -> li
     lines = []
     for miss in found:
         pattern, destination = part.bindings[miss.binding]
-        head = f"{destination}: {pattern!r} ({file}:{part.places[miss.binding]}) does not match {key!r}"
+        head = f"{destination or repr('')}: {pattern!r} ({file}:{part.places[miss.binding]}) does not match {key!r}"
         lines += [f"{head}: {why_missed(miss)}", f"    {nearest_key(miss)}"]
     return lines

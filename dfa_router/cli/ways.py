@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dfa_router.analysis.explaining import Miss
+from dfa_router.analysis.explaining import KEY_END, Miss
 from dfa_router.counted import counted
 from dfa_router.errors import BindingError, OptionError
 from dfa_router.inspection.arrows import quoted_exchange
@@ -123,7 +123,7 @@ def why_missed(miss: Miss) -> str:
     """Return what broke a match."""
     if miss.rule is not None:
         return miss.rule
-    expected = " or ".join(map(repr, miss.expected))
+    expected = " or ".join("the key's end" if one == KEY_END else repr(one) for one in miss.expected)
     if miss.broken_by is None:
         return f"the key ends too early; expected {expected}"
     behind = f"behind {miss.prefix!r}" if miss.prefix else "at its beginning"

@@ -216,6 +216,18 @@ def test_explain_tells_an_empty_word_from_none(capsys: pytest.CaptureFixture[str
         assert asked(capsys, "explain", str(file), key)[1] == f"q: 'a.*.#' ({file}:1): a took a, {taken}\n"
 
 
+def test_the_pattern_without_words_and_its_end_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "list.txt"
+    file.write_text("\na\n")
+    assert asked(capsys, "explain", str(file), "")[1] == f"'': '' ({file}:1): neither has a word\n"
+    assert asked(capsys, "why-not", str(file), "a.b")[1].splitlines() == [
+        f"a: 'a' ({file}:2) does not match 'a.b': behind 'a', 'b' breaks it; expected the key's end",
+        "    nearest key that does, 1 word away: 'a'",
+        f"'': '' ({file}:1) does not match 'a.b': at its beginning, 'a' breaks it; expected the key's end",
+        "    nearest key that does, 2 words away: ''",
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "ending"),
     [
