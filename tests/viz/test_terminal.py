@@ -64,6 +64,14 @@ def test_narrow_lines_fold_and_lose_nothing(width: int) -> None:
     assert content(width) == content(500)
 
 
+@pytest.mark.parametrize("width", [5, 11])
+def test_lines_end_where_not_even_their_indent_or_a_character_has_room(width: int) -> None:
+    nfa = nfa_of(["日本語.a.#", "b.日本語"])
+    text = show(nfa, "日本語.a", dfa=build_dfa(nfa), names=["日本", "b"], width=width)
+    assert max(map(cells, text.splitlines())) <= width
+    assert text.count("日") > 2
+
+
 def test_what_accepts_stands_below_where_it_has_no_room_beside() -> None:
     patterns = ["stock.nyse.#", "stock.nyse.a.b"]
     assert show(nfa_of(patterns), names=patterns, width=30).splitlines()[2:6] == [

@@ -20,16 +20,17 @@ def cut(text: str, width: int) -> str:
 
 
 def folded(text: str, width: int, indent: str = "") -> list[str]:
-    """Return the text in lines of at most ``width`` cells, each but the first behind ``indent``, which has to be narrower.
+    """Return the text in lines of at most ``width`` cells, each but the first behind ``indent``, where that is narrower.
 
-    A line ends at a space, or where it is full if it has none.
+    A line ends at a space, or where it is full if it has none; it has one character at least.
 
     >>> folded("the state is final", 9, "  "), folded("internationalisation", 9)
     (['the state', '  is', '  final'], ['internati', 'onalisati', 'on'])
     """
     lines, lead = [], ""
-    while cells(lead + text) > width:
-        end = len(_fitting(text, width - cells(lead)))
+    indent = indent if cells(indent) < width else ""
+    while len(text) > 1 and cells(lead + text) > width:
+        end = max(1, len(_fitting(text, width - cells(lead))))
         space = text.rfind(" ", 0, end + 1)
         if text[: max(space, 0)].strip():
             end = space
