@@ -255,8 +255,10 @@ def positions_of(reply: Any, patterns: int) -> tuple[int, ...]:
     if not isinstance(reply, list) or not all(
         type(position) is int for position in reply
     ):  # True is an int, but no position
+        # What a callable returned comes as its text where JSON has no such value.
+        shown = reply["returned"] if isinstance(reply, dict) and reply.keys() == {"returned"} else _shown(reply)
         raise ProcessError(
-            "nonsense", f"answered {_shown(reply)}, expected the positions of the patterns that match, such as [0, 2]"
+            "nonsense", f"answered {shown}, expected the positions of the patterns that match, such as [0, 2]"
         )
     positions = sorted(set(reply))
     if positions and not (positions[0] >= 0 and positions[-1] < patterns):
