@@ -143,9 +143,11 @@ class CallableTarget:
         return answers
 
     def _positions(self, told: Any, count: int, patterns: Sequence[str], asked: Sequence[str]) -> tuple[int, ...]:
-        positions = tuple(told)
+        # Going through a text or a dictionary would take what it is made of for positions.
+        rows = not isinstance(told, str | bytes | dict) and hasattr(told, "__iter__")
+        positions = tuple(told) if rows else told
         # A mask is no list of positions, though bools pass for numbers.
-        if not all(
+        if not rows or not all(
             isinstance(position, Integral) and not isinstance(position, bool) and 0 <= int(position) < count
             for position in positions
         ):

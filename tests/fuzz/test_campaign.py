@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import time
 from collections.abc import Sequence
 
@@ -381,8 +382,11 @@ def test_nonsense_of_a_callable() -> None:
     for answer in ([7], ["a"], [-1], [1.5]):
         with pytest.raises(DisagreementError, match="expected positions"):
             assert_agrees(lambda patterns, key, answer=answer: answer)
-    with pytest.raises(DisagreementError, match="TypeError"):
-        assert_agrees(lambda patterns, key: None)  # type: ignore[arg-type]
+    for value in (None, 5, "0", b"\0", {0: "a"}):
+        with pytest.raises(
+            DisagreementError, match=f"it answered {re.escape(repr(value))}: expected positions from 0 to"
+        ):
+            assert_agrees(lambda patterns, key, value=value: value)
     assert assert_agrees(lambda patterns, key: iter(right_amqp(patterns, key) * 2), cases=500).agrees
     with pytest.raises(OptionError, match="expected a callable"):
         assert_agrees("mymodule:match")  # type: ignore[arg-type]
