@@ -49,6 +49,11 @@ def _check_result(messages: str, out: str, *, overwrite: bool) -> None:
         )
     if target.exists() and not target.is_dir():
         raise MessagesError(f"{out}: is a file, and the result is a folder; choose another name with --out")
+    if target.exists() and Path.cwd().resolve().is_relative_to(target):
+        raise MessagesError(
+            f"{out}: is the working folder, or holds it, and would be replaced with all that is in it; choose another folder "
+            "with --out"
+        )
 
 
 def _check_counts(messages: str, counts: str, out: str) -> None:

@@ -133,3 +133,15 @@ def test_counts_are_written_over_earlier_ones_and_empty_files(home: Path) -> Non
         pass
     for counts in ("earlier", "empty", "new", "logs/day1/counts"):
         check_output("logs/day1/log.parquet", "out", overwrite=False, counts=counts)
+
+
+@pytest.mark.parametrize("out", [".", "..", "file://{home}", "/"])
+def test_the_working_folder_is_not_replaced(home: Path, monkeypatch: pytest.MonkeyPatch, out: str) -> None:
+    """With all that is in it, of which nothing needs to be a result."""
+    work = home / "free"
+    monkeypatch.chdir(work)
+    (work / "kept").touch()
+    with pytest.raises(MessagesError, match="is the working folder, or holds it"):
+        check_output("s3://b/log", out.format(home=work), overwrite=True)
+    (work / "routed").mkdir()
+    check_output("s3://b/log", "routed", overwrite=True)
