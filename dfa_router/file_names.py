@@ -11,6 +11,9 @@ from dfa_router.errors import InputError
 __all__ = ["PathTypeError", "given_path", "local_name", "standard_input"]
 
 
+_EMPTY = "the path is empty, as a variable that is not set leaves it: give the name of a file or folder"
+
+
 class PathTypeError(InputError, TypeError):
     """What was given as a path is none."""
 
@@ -18,14 +21,18 @@ class PathTypeError(InputError, TypeError):
 def local_name(path: str) -> str:
     """Return the local path that a URI ``file:///...`` names, in which nothing is encoded, as Spark has it; another path as it is.
 
+    Raises :class:`InputError` for an empty one, which Python would take for the working folder.
+
     >>> local_name("file:///logs/day 1"), local_name("s3://bucket/log"), local_name("logs")
     ('/logs/day 1', 's3://bucket/log', 'logs')
     """
+    if not path:
+        raise InputError(_EMPTY)
     return path.removeprefix("file://") if path.startswith("file:///") else path
 
 
 def given_path(path: object) -> str:
-    """Return the text of a path that a caller has given; raises :class:`PathTypeError` for what is none.
+    """Return the text of a path that a caller has given; raises :class:`PathTypeError` for what is none, or :class:`InputError`.
 
     >>> from pathlib import PurePosixPath
     >>> given_path(PurePosixPath("logs/day"))
@@ -36,6 +43,8 @@ def given_path(path: object) -> str:
     except TypeError:
         text = None
     if isinstance(text, str):
+        if not text:
+            raise InputError(_EMPTY)
         return text
     remedy = "decode bytes with os.fsdecode" if isinstance(text, bytes) else "give the name of a file"
     shown = repr(path)

@@ -47,6 +47,7 @@ EDGES = 60
 @broker_option
 @click.option(
     "--messages",
+    type=local_name,
     metavar="PATH",
     help=f"A log, as 'dfa-router route' takes it. Of its columns, the first of {', '.join(NAMES)} tells when a message was sent, or "
     f"else the first of times; the first of {', '.join(SIZES)} how large it was.",

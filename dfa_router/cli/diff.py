@@ -18,6 +18,7 @@ from dfa_router.cli.tables import plain, shown, table_of, title
 from dfa_router.cli.terminal import write_report
 from dfa_router.counted import counted
 from dfa_router.errors import OptionError
+from dfa_router.file_names import local_name
 from dfa_router.inspection.comparison import Comparison, Sample, compare_messages
 from dfa_router.inspection.imports import Declared, Import, declared_differences, import_over
 from dfa_router.inspection.witnesses import Change, Changes, changes_between
@@ -38,6 +39,7 @@ __all__ = ["diff"]
 @broker_option
 @click.option(
     "--messages",
+    type=local_name,
     metavar="PATH",
     help="A log, as 'dfa-router route' takes it: how many of its messages change hands, and which.",
 )

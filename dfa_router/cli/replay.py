@@ -19,6 +19,7 @@ from dfa_router.cli.tables import plain, shown
 from dfa_router.cli.terminal import write_report
 from dfa_router.counted import counted
 from dfa_router.errors import MessagesError
+from dfa_router.file_names import local_name
 from dfa_router.inspection.replay import CAUSES, Difference, Replay
 from dfa_router.inspection.replay import replay as replayed
 from dfa_router.logs.formats import format_of
@@ -37,6 +38,7 @@ __all__ = ["replay"]
 @broker_option
 @click.option(
     "--trace",
+    type=local_name,
     required=True,
     metavar="PATH",
     help="What RabbitMQ's tracing plugin wrote, in JSON or as text: a file, a folder, or a pattern.",

@@ -15,6 +15,7 @@ from dfa_router.cli.page_dialects import page_dialects
 from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
 from dfa_router.cli.written import written
 from dfa_router.errors import OptionError, PatternError
+from dfa_router.file_names import given_path
 from dfa_router.language.dialects import dialect_named
 from dfa_router.rabbitmq import load_definitions
 from dfa_router.siblings import check_sibling
@@ -84,6 +85,7 @@ def teach(
     """  # noqa: D301 - click wants the control character itself
     if (out is None) == (site is None):
         raise OptionError("say where to write: --out FILE for a page, or --site DIR for a site of lessons")
+    given_path(out if site is None else site)
     if definitions is None and (exchange is not None or vhost != "/"):
         raise OptionError(
             "--exchange and --vhost are of a message that --definitions follows: give it, or leave them out"

@@ -79,3 +79,45 @@ def test_a_log_at_an_address_is_routed_where_it_lies(files: Path, capsys: pytest
     assert run(["route", *options, "--json", "--master", "local[1]"]) == 0
     assert json.loads(capsys.readouterr().out)["way"] == "files"
     assert (files / "counts.parquet").is_file()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["lint", ""],
+        ["lint", "@b.txt", "--suppress", ""],
+        ["explain", "", "a"],
+        ["relation", "--sets", "", "@b.txt"],
+        ["show", "--patterns-from", ""],
+        ["measure", "--bindings", "", "--keys", "@k.txt"],
+        ["measure", "--bindings", "@b.txt", "--keys", ""],
+        ["permissions", ""],
+        ["permissions", "@rules.acl", "--against", ""],
+        ["audit", "--definitions", ""],
+        ["audit", "--definitions", "@defs.json", "--messages", ""],
+        ["audit", "--definitions", "@defs.json", "--html", ""],
+        ["diff", "@defs.json", ""],
+        ["replay", "--definitions", "@defs.json", "--trace", ""],
+        ["route", "--definitions", "@defs.json", "--messages", "@log.jsonl", "--out", "", "--overwrite"],
+        ["teach", "--site", ""],
+        ["teach", "--out", ""],
+    ],
+    ids=" ".join,
+)
+def test_an_empty_path_is_not_the_working_folder(
+    files: Path, line: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As ``--site "$DIR"`` gives it where the variable is not set: nothing is read or written there."""
+    monkeypatch.chdir(files)
+    before = sorted(files.iterdir())
+    assert run([str(files / word[1:]) if word.startswith("@") else word for word in line]) == 2
+    told = capsys.readouterr()
+    assert "the path is empty, as a variable that is not set leaves it" in " ".join(told.err.split())
+    assert sorted(files.iterdir()) == before
+
+
+def test_an_empty_path_is_refused_where_files_are_read_and_saved() -> None:
+    router = dr.compile([("a", "q")])
+    for call in (dr.load, dr.load_definitions, router.save, read_keys):
+        with pytest.raises(dr.InputError, match="the path is empty"):
+            call("")
