@@ -178,7 +178,7 @@ def test_threads_wait_for_each_other_where_the_library_would_crash() -> None:
     """In a process of its own: without the lock it is a segmentation fault, which would end the test run."""
     code = """
 import threading
-from viz.formats.style import Rule
+from viz.formats.layout import layout
 done = []
 def work():
     for _ in range(5):
