@@ -33,7 +33,7 @@ from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import Plan
 from dfa_router.spark.functions import arrow_udf, over_batches
 from dfa_router.spark.shapes import FATE, ONE_OF, OUTPUT, QUEUE, key_columns, output, quoted
-from dfa_router.spark.shipping import is_connect, ship
+from dfa_router.spark.shipping import check_topology, is_connect, ship
 
 __all__ = ["BATCH_ROWS", "OUTPUT", "quoted", "route"]
 
@@ -93,6 +93,7 @@ def route(
     """
     if batch_rows < 1:
         raise OptionError(f"batch_rows is {batch_rows}: expected 1 or more")
+    check_topology(topology)
     session = messages.sparkSession
     fields = output(topology.chooses)
     names = [prefix + field.name for field in fields]

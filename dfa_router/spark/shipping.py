@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from dfa_router.engines.registry import engine_spec
+from dfa_router.errors import OptionError
 from dfa_router.rabbitmq.routing import TopologyRouter
 from dfa_router.rabbitmq.topology import Topology
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-__all__ = ["Shipment", "is_connect", "ship"]
+__all__ = ["Shipment", "check_topology", "is_connect", "ship"]
 
 LARGEST_CLOSURE = 1 << 20
 """The most bytes of a router that go with the function: Spark sends a larger function to its executors in another way, too."""
@@ -42,6 +43,14 @@ An entry is dropped when its topology is, or when another Spark application has 
 
 _folders: dict[str, TemporaryDirectory[str]] = {}
 """For each Spark application, the folder with the files that executors may still ask the driver for."""
+
+
+def check_topology(topology: object) -> None:
+    """Raise :class:`OptionError` for what is no topology, such as its file or a router."""
+    if not isinstance(topology, Topology):
+        raise OptionError(
+            f"topology is {type(topology).__name__}: expected a Topology, as dfa_router.load_definitions(path) returns it"
+        )
 
 
 def is_connect(session: SparkSession) -> bool:

@@ -258,3 +258,15 @@ def test_groups_are_bounded_in_bytes() -> None:
     groups = list(gathered([5, 5, 5, 20, 1, 1], 100, lambda size: (1, size), most_bytes=10))
     assert groups == [[5, 5], [5, 20], [1, 1]]
     assert list(gathered([], 1, lambda _: (1, 1))) == []
+
+
+@pytest.mark.parametrize("given", ["definitions.json", TOPOLOGY.compile(), None], ids=["path", "router", "none"])
+def test_what_is_no_topology_is_refused(spark: SparkSession, given: Any) -> None:
+    from dfa_router.spark import register, route
+
+    messages = spark.createDataFrame([("x", "a")], "exchange string, routing_key string")
+    for call in (lambda: route(messages, given), lambda: register(spark, given)):
+        with pytest.raises(
+            dr.RouterError, match=r"topology is \w+: expected a Topology, as dfa_router.load_definitions"
+        ):
+            call()
