@@ -71,10 +71,10 @@ def test_a_byte_order_mark_is_no_part_of_a_file(write: Write, run: Run) -> None:
     keys = [("k", b"a\n"), ("k.csv", b"routing_key\na\n"), ("k.jsonl", b'{"routing_key": "a"}\n')]
     for (binding_name, binding), (key_name, key) in itertools.product(bindings, keys):
         _, out, _ = run(write(binding_name, mark + binding), write(key_name, mark + key))
-        assert "1 pairs of a key" in out, (binding_name, key_name)
+        assert "1 pair of a key" in out, (binding_name, key_name)
     in_v = ("--vhost", "v", "--exchange", "x")
     _, out, _ = run(write("b.json", mark + definitions().encode()), write("k", mark + b"c"), *in_v)
-    assert "1 pairs of a key" in out
+    assert "1 pair of a key" in out
 
 
 def test_a_direct_exchange_is_read_in_its_own_dialect(write: Write, run: Run) -> None:
@@ -88,7 +88,7 @@ def test_a_direct_exchange_is_read_in_its_own_dialect(write: Write, run: Run) ->
 def test_null_keys_and_bytes_that_are_no_utf8_are_keys(write: Write, run: Run) -> None:
     bindings = write("p", "#")
     _, out, _ = run(bindings, write("k.jsonl", '{"routing_key": "a"}\n{"routing_key": null}\n{}\n'), "--engine", "scan")
-    assert out.startswith("1 bindings (amqp), 3 keys, 1 distinct, 2 null\n1 pairs")
+    assert out.startswith("1 binding (amqp), 3 keys, 1 distinct, 2 null\n1 pair ")
     for path in (write("k", b"\xff\nb"), write("k.csv", b"routing_key\n\xff\nb\n")):
         _, out, _ = run(bindings, path, "--engine", "scan")
-        assert out.startswith("1 bindings (amqp), 2 keys, 2 distinct\n2 pairs")
+        assert out.startswith("1 binding (amqp), 2 keys, 2 distinct\n2 pairs")

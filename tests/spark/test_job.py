@@ -236,7 +236,7 @@ def test_logs_that_cannot_be_read_are_refused(spark: SparkSession, tmp_path: Pat
     for nothing, said in (
         (b"", "there is no line in it"),
         (b"\n", "there is no line in it"),
-        (b"\0\n", "no line of it is text"),
+        (b"\0\n", "its first line, which names the columns, begins with zeros"),
     ):
         (tmp_path / "nothing.csv").write_bytes(nothing)
         with pytest.raises(dr.MessagesError, match=rf"nothing\.csv: {said}"):
