@@ -131,7 +131,7 @@ def restored(
     """Return the router of a compiled form, with an empty cache; the parameters are those of :func:`load`."""
     spec = engine_spec(engine or compiled.engine)
     options: dict[str, Any] = asdict(compiled.options)
-    both: dict[str, Any] = {"cache_bytes": cache_bytes, "key_cache": key_cache}
+    both: dict[str, Any] = {"cache_bytes": bytes_of(cache_bytes), "key_cache": key_cache}
     given = {name: value for name, value in both.items() if value is not None}
     DfaOptions(**given)  # checked whatever the engine: who loads a file need not know which it has
     options |= given

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any, Protocol, get_args, runtime_checkable
 
 import numpy as np
@@ -121,10 +122,11 @@ def _screened(machine: Automaton, dialect: Dialect) -> Automaton:
 
 def bytes_of(cache_bytes: int | None) -> int | None:
     """Return a bound on the cache; raises :class:`OptionError` for what is none, whatever the engine."""
-    number = isinstance(cache_bytes, int) and not isinstance(cache_bytes, bool)
-    if cache_bytes is not None and (not number or cache_bytes < 0):
+    if cache_bytes is None:
+        return None
+    if not isinstance(cache_bytes, Integral) or isinstance(cache_bytes, bool) or cache_bytes < 0:
         raise OptionError(f"cache_bytes is {cache_bytes!r}: expected a number of bytes from 0 up, or None")
-    return cache_bytes
+    return int(cache_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ A binding is identified by its position in the set, which never changes; results
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -67,6 +67,10 @@ def binding_set(bindings: Iterable[tuple[str, str]]) -> tuple[Binding, ...]:
     >>> binding_set([("stock.#", "equities")])
     (Binding(pattern='stock.#', destination='equities'),)
     """
+    if (remedy := _pairs_of(bindings)) is not None:
+        raise BindingError(
+            f"bindings is a {type(bindings).__name__}: expected a list of (pattern, destination) pairs: give {remedy}"
+        )
     if isinstance(bindings, str | bytes) or not isinstance(bindings, Iterable):
         raise BindingError(
             f"bindings is {bindings!r}: expected a list of (pattern, destination) pairs, such as [('stock.#', 'q')]"
@@ -84,6 +88,16 @@ def binding_set(bindings: Iterable[tuple[str, str]]) -> tuple[Binding, ...]:
             f"binding {position} is {entry!r}: expected a (pattern, destination) pair of strings, such as ('stock.#', 'q')"
         )
     return tuple(checked)
+
+
+def _pairs_of(bindings: object) -> str | None:
+    """Say what of a dictionary or table are the pairs, as what goes through one finds its keys or columns; None for others."""
+    if isinstance(bindings, Mapping):
+        return "its items(), if its keys are the patterns"
+    if hasattr(bindings, "__arrow_c_stream__"):  # as tables and data frames have
+        columns = (f"table[{name!r}]{'.to_pylist()' * hasattr(bindings, 'to_pylist')}" for name in Binding._fields)
+        return f"its rows, such as zip({', '.join(columns)})"
+    return None
 
 
 def _check_text(destination: str, position: int) -> None:

@@ -29,8 +29,9 @@ from compiler.values import CacheStats, Int32s, SetBatch
 from dfa_router.arrow.lists import Texts, texts_of
 from dfa_router.build import DEFAULT_CACHE_BYTES, compile
 from dfa_router.counted import counted
+from dfa_router.engines.automaton import bytes_of
 from dfa_router.engines.registry import engine_spec, restorer
-from dfa_router.errors import PublishRefusedError, UnknownNameError
+from dfa_router.errors import OptionError, PublishRefusedError, UnknownNameError
 from dfa_router.rabbitmq.columns import RoutedBatch, RoutedColumns, route_batch, route_columns
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.exchange_types import SIMULATED, check_attributes
@@ -75,14 +76,17 @@ class TopologyRouter:
         broker: str | None = None,
     ) -> None:
         """Lay the topology out; raises :class:`OptionError` for options that are wrong."""
-        compile((), engine=engine, cache_bytes=cache_bytes)  # refuse wrong options now, not at the first message
+        capacity = bytes_of(cache_bytes)
+        if capacity is None:  # as exchanges have shares of it
+            raise OptionError("cache_bytes is None: expected a number of bytes from 0 up; leave it out for the default")
+        compile((), engine=engine, cache_bytes=capacity)  # refuse wrong options now, not at the first message
         self.engine = engine
-        self.cache_bytes = cache_bytes
+        self.cache_bytes = capacity
         self.broker = declared.broker if broker is None else broker
         rules = rules_of(self.broker)
         self.queues = queues_of(declared)
         self.nodes = make_nodes(declared, self.queues, rules)
-        self.fingerprint = fingerprint_of(declared, self.nodes, engine, cache_bytes, rules)
+        self.fingerprint = fingerprint_of(declared, self.nodes, engine, capacity, rules)
         self.numbering = Numbering(len(self.queues), len(self.nodes))
         self.strict_values = rules.strict_values
         self.chooses = any(node.candidates for node in self.nodes)

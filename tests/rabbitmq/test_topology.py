@@ -8,6 +8,7 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dfa_router as dr
@@ -362,3 +363,15 @@ def test_a_version_that_is_no_text_is_refused_with_what_is_expected(broker: Any)
     if broker is not None:  # of Topology.compile, that is the topology's own
         with pytest.raises(dr.OptionError, match=r"expected a version of RabbitMQ, such as '3\.10'"):
             topology_of().compile(broker=broker)
+
+
+def test_the_bound_of_a_topology_is_a_number() -> None:
+    topology = topology_of(queues=[Queue(vhost="/", name="q")])
+    counted: Any = np.int64(1 << 24)
+    router = topology.compile(cache_bytes=counted)
+    assert (router.cache_bytes, router.route("", "q").queues) == (1 << 24, ("q",))
+    assert router.fingerprint == topology.compile(cache_bytes=1 << 24).fingerprint
+    wrong: list[Any] = [None, -1, True]
+    for bound in wrong:
+        with pytest.raises(dr.OptionError, match=rf"cache_bytes is {bound}: expected a number of bytes from 0 up"):
+            topology.compile(cache_bytes=bound)

@@ -9,9 +9,11 @@ import subprocess
 import sys
 import threading
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -301,6 +303,21 @@ def test_all_engines_agree_whatever_the_cache_and_the_order(patterns: list[str],
         ),
         ({"bindings": "a.b"}, dr.BindingError, "bindings is 'a.b': expected a list of (pattern, destination) pairs"),
         ({"bindings": 7}, dr.BindingError, "bindings is 7: expected a list of (pattern, destination) pairs"),
+        (
+            {"bindings": {"a": "q"}},
+            dr.BindingError,
+            "bindings is a dict: expected a list of (pattern, destination) pairs: give its items()",
+        ),
+        (
+            {"bindings": pa.table({"pattern": ["a"], "destination": ["q"]})},
+            dr.BindingError,
+            "bindings is a Table: expected a list of (pattern, destination) pairs: give its rows, such as zip(table['pattern'].to_pylist(), ",
+        ),
+        (
+            {"bindings": pl.DataFrame({"pattern": ["a"], "destination": ["q"]})},
+            dr.BindingError,
+            "bindings is a DataFrame: expected a list of (pattern, destination) pairs: give its rows, such as zip(table['pattern'], ",
+        ),
         ({"bindings": [("a" * 256, "q")]}, dr.PatternError, "has 256 bytes, but amqp carries at most 255: shorten it"),
         ({"bindings": [("é" * 128, "q")]}, dr.PatternError, "has 256 bytes"),
         (
@@ -322,6 +339,14 @@ def test_wrong_input_is_named(arguments: dict[str, Any], error: type[Exception],
     assert message in str(caught.value)
     assert isinstance(caught.value, dr.RouterError)
     assert isinstance(caught.value, ValueError)
+
+
+def test_a_bound_may_be_a_number_of_numpy(tmp_path: Path) -> None:
+    bound: Any = np.int64(1 << 20)
+    router = dr.compile([("a.*", "q")], cache_bytes=bound)
+    router.save(tmp_path / "router.dfr")
+    for one in (router, dr.load(tmp_path / "router.dfr"), dr.load(tmp_path / "router.dfr", cache_bytes=bound)):
+        assert (one.match("a.b"), one.stats().capacity) == (("q",), 1 << 20)
 
 
 @pytest.mark.parametrize(
