@@ -35,6 +35,9 @@ _KINDS = {
 }
 """By how they begin."""
 
+_ERLANG = b"\x83"
+"""How terms begin in Erlang's own format, and any key or line of a log may."""
+
 _UNMARKED = (
     (slice(0, 8, 2), slice(1, 8, 2), _Kind("UTF-16 without a byte order mark", _ICONV.format("UTF-16LE"))),
     (slice(1, 8, 2), slice(0, 8, 2), _Kind("UTF-16 without a byte order mark", _ICONV.format("UTF-16BE"))),
@@ -45,7 +48,7 @@ _UNMARKED = (
 def no_text(raw: bytes, *, endings: bool = False) -> str | None:
     r"""Say what the bytes of a file are by their beginning, and what to do, where that is no text in UTF-8; None otherwise.
 
-    ``endings`` is for files that are read as their names say.
+    ``endings`` is for files of keys and messages, which are read as their names say.
 
     >>> no_text(b"\x1f\x8b\x08")
     'is compressed with gzip: unpack it first (gunzip)'
@@ -54,6 +57,8 @@ def no_text(raw: bytes, *, endings: bool = False) -> str | None:
     >>> no_text("exchange".encode("utf-16-le"))
     'is UTF-16 without a byte order mark: save it as UTF-8, or convert it: iconv -f UTF-16LE -t UTF-8'
     """
+    if raw.startswith(_ERLANG) and not endings:
+        return "looks like an export in Erlang's own format: export it again with '--format json'"
     kind = next((kind for begins, kind in _KINDS.items() if raw.startswith(begins)), None) or _unmarked(raw)
     if kind is None:
         return None

@@ -25,9 +25,6 @@ KNOWN_KEYS = frozenset(
 )
 """Keys that a definitions file may have; one that has none of them is something else."""
 
-_ERLANG = b"\x83"
-"""How terms begin in Erlang's own format."""
-
 _LISTINGS = (
     ({"source_name", "destination_name"}, "the output of 'rabbitmqctl list_bindings'"),
     ({"properties_key"}, "a list of bindings from /api/bindings"),
@@ -63,10 +60,6 @@ def parsed(path: str, raw: bytes, remedy: str = REMEDY, repeated: Repeated | Non
 
     ``remedy`` tells how to have the whole file, and ``repeated`` is that of :func:`~dfa_router.strict_json.loads`.
     """
-    if raw.startswith(_ERLANG):
-        raise DefinitionsError(
-            f"{path}: looks like an export in Erlang's own format: export it again with '--format json'"
-        )
     if (meaning := no_text(raw)) is not None:
         raise DefinitionsError(f"{path}: {meaning}")
     if not raw.strip():

@@ -18,6 +18,8 @@ BAD_BINDINGS: list[tuple[str, str | bytes, str]] = [
     ("b.txt", "", "b.txt: has no bindings; write a pattern per line"),
     ("b.txt", b"a\nb\xff\n", "b.txt:2: no valid UTF-8: save the file as UTF-8"),
     ("b.json.gz", gzip.compress(b"{}"), "b.json.gz: is compressed with gzip: unpack it first (gunzip)"),
+    ("b.txt", b"\x83l\0", "b.txt: looks like an export in Erlang's own format: export it again with '--format json'"),
+    ("b.json", b"\x83l\0", "b.json: looks like an export in Erlang's own format: export it again with '--format json'"),
     ("b.txt", "a".encode("utf-16"), "b.txt: is UTF-16, as PowerShell's '>' writes it: save it as UTF-8"),
     ("b.csv", b"\xfe\xff\0p", "b.csv: is UTF-16: save it as UTF-8"),
     ("b.csv", "", "b.csv: has no bindings"),
