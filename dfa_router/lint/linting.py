@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from dfa_router.counted import counted
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import AMQP, EXACT, Dialect, dialect_named
 from dfa_router.lint.findings import RULES, Finding
@@ -56,7 +57,7 @@ def lint_topology(topology: Topology, report: Report | None = None) -> tuple[Fin
 def _declarations(topology: Topology) -> Iterator[Finding]:
     for warning in topology.warnings:
         place = warning.place_in(topology.source)
-        more = f" (and {warning.count - 1} more places)" if warning.count > 1 else ""
+        more = f" (and {counted(warning.count - 1, 'more place')})" if warning.count > 1 else ""
         yield Finding(
             rule=RULES[warning.kind],
             place=place,

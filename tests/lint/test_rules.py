@@ -79,6 +79,14 @@ def test_twenty_planted_defects_are_found(rule: str, seeds: range) -> None:
             assert all(matches(pattern.encode(), mine[0].witness.encode()) for pattern, _ in planted)
 
 
+@pytest.mark.parametrize(("times", "told"), [(1, "to be sure"), (2, "(and 1 more place)"), (3, "(and 2 more places)")])
+def test_a_finding_of_several_places_says_how_many_more(times: int, told: str) -> None:
+    bindings = [Binding(vhost="/", source="x", destination="gone", routing_key=f"a{i}") for i in range(times)]
+    topology = topology_of(exchanges=[Exchange(vhost="/", name="x", type="topic")], bindings=bindings)
+    (finding,) = (one for one in lint_topology(topology) if one.rule.name == "undeclared-queue")
+    assert finding.message.endswith(told)
+
+
 def test_a_binding_without_a_proof_hides_no_other_finding() -> None:
     chance = random.Random(3)
     planted = hard_to_prove(["a"] * 4, chance)
