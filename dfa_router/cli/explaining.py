@@ -267,12 +267,12 @@ def _missing(question: _Question, queue: str | None, most: int, as_json: bool) -
         ]
         shown = {"matches": len(matching.matches), "queues": None, "misses": told}
         click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+    elif gets:
+        if queue is not None:
+            write_line(f"{queue} gets it:")
+        _explained(file, part, matching, language)
     else:
-        if gets:
-            if queue is not None:
-                write_line(f"{queue} gets it:")
-            _explained(file, part, matching, language)
-        for line in [] if gets else _missed(file, part, key, found):
+        for line in _missed(file, part, key, found):
             write_line(line)
     return gets
 
