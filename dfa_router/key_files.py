@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from dfa_router.errors import MessagesError
 from dfa_router.file_names import local_name, standard_input
-from dfa_router.no_text import no_text
+from dfa_router.no_text import check_header, check_text
 from dfa_router.padded_gzip import opened_padded
 from dfa_router.strict_json import RepeatedKeyError, loads
 from dfa_router.tables import DataFile, Found, read_table, table_at
@@ -169,25 +169,15 @@ def _from_pipe(path: Path, _: str) -> pa.ChunkedArray:
 
 def _in_lines(path: Path, text: bytes) -> pa.ChunkedArray:
     text = text.removeprefix(codecs.BOM_UTF8)
-    _check_beginning(path, text)
+    check_text(path, text)
     if not text:
         return pa.chunked_array([], pa.large_binary())
     text = text.replace(b"\r\n", b"\n").removesuffix(b"\n")
     return pa.chunked_array([pc.split_pattern(pa.array([text], pa.large_binary()), b"\n").flatten()])
 
 
-def _check_beginning(path: Path, text: bytes) -> None:
-    if (meaning := no_text(text, endings=True)) is not None:
-        raise MessagesError(f"{path}: {meaning}")
-
-
 def _from_csv(path: Path, column: str) -> pa.ChunkedArray:
-    head = _head(path)
-    _check_beginning(path, head)
-    if head.startswith(b"\0"):
-        raise MessagesError(
-            f"{path}: its first line, which names columns, begins with zeros, as a crash leaves them: remove them"
-        )
+    check_header(path, _head(path))
     try:
         return _csv_column(path, column, _BLOCK)
     except pa.ArrowInvalid:
@@ -218,7 +208,7 @@ def _csv_column(path: Path, column: str, block_bytes: int) -> pa.ChunkedArray:
 
 
 def _from_json_lines(path: Path, column: str) -> pa.ChunkedArray:
-    _check_beginning(path, _head(path))
+    check_text(path, _head(path))
     try:
         return _json_column(path, column, _BLOCK)
     except pa.ArrowInvalid:
@@ -293,8 +283,9 @@ def _check_column(path: Path, column: str, names: list[str]) -> None:
 def _opened(path: Path) -> Any:
     """Open a file, decompressing it where its name, in whatever case, says that it is compressed."""
     compression = _compression(path)
-    if compression == "gzip" and (padded := opened_padded(pa.OSFile(str(path)))) is not None:
-        return padded
+    if compression == "gzip":
+        file = pa.OSFile(str(path))
+        return opened_padded(file) or pa.CompressedInputStream(file, compression)
     return pa.input_stream(str(path), compression=compression)
 
 

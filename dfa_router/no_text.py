@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["no_text"]
+from dfa_router.errors import MessagesError
+
+__all__ = ["check_header", "check_text", "no_text"]
 
 
 class _Kind(NamedTuple):
@@ -64,6 +66,21 @@ def no_text(raw: bytes, *, endings: bool = False) -> str | None:
         return None
     named = f"give it the ending {kind.ending}, or " if endings and kind.ending is not None else ""
     return f"is {kind.what}: {named}{kind.remedy}"
+
+
+def check_text(path: object, beginning: bytes) -> None:
+    """Raise :class:`MessagesError` for a file of keys or messages that begins as no text does; of a compressed one, its content is asked."""
+    if (meaning := no_text(beginning, endings=True)) is not None:
+        raise MessagesError(f"{path}: {meaning}")
+
+
+def check_header(path: object, beginning: bytes) -> None:
+    """Do so for CSV, where zeros in front of what names the columns leave no header to read: not to Spark either."""
+    check_text(path, beginning)
+    if beginning.lstrip().startswith(b"\0"):
+        raise MessagesError(
+            f"{path}: its first line, which names the columns, begins with zeros, as a crash leaves them: remove them"
+        )
 
 
 def _unmarked(raw: bytes) -> _Kind | None:

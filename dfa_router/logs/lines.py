@@ -11,12 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from dfa_router.errors import MessagesError
 from dfa_router.logs.parts import TextPiece
-from dfa_router.no_text import no_text
 from dfa_router.padded_gzip import opened_padded
 
-__all__ = ["BLOCK_BYTES", "CODECS", "blocks", "check_text", "open_piece"]
+__all__ = ["BLOCK_BYTES", "CODECS", "blocks", "open_piece"]
 
 BLOCK_BYTES = 4 << 20
 """Bytes that are read at a time. A line may be longer; then it is a block of its own."""
@@ -40,12 +38,6 @@ def open_piece(store: Any, piece: TextPiece) -> Any:
         file = store.open_input_file(piece.path)
         return opened_padded(file) or pa.CompressedInputStream(file, codec)
     return store.open_input_file(piece.path) if codec is None else store.open_input_stream(piece.path, codec)
-
-
-def check_text(path: str, beginning: bytes) -> None:
-    """Raise :class:`MessagesError` for a file of text that begins as no text does; of a compressed one, its content is asked."""
-    if (meaning := no_text(beginning, endings=True)) is not None:
-        raise MessagesError(f"{path}: {meaning}")
 
 
 def _within(file: Any, start: int, end: int | None) -> Iterator[bytes]:

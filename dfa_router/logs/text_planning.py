@@ -20,7 +20,7 @@ from dfa_router.logs.blocks import BLANK
 from dfa_router.logs.csv_lines import header_of
 from dfa_router.logs.hadoop_codecs import is_left_to_spark
 from dfa_router.logs.json_types import columns_of, merged
-from dfa_router.logs.lines import CODECS, blocks, check_text, open_piece
+from dfa_router.logs.lines import CODECS, blocks, open_piece
 from dfa_router.logs.listing import files_of, of_each
 from dfa_router.logs.marks import READ_PROBLEM, UNREADABLE, free_name
 from dfa_router.logs.partitions import OtherWayError, UnreadableError, partitions_of
@@ -30,6 +30,7 @@ from dfa_router.logs.stores import STORE_ERRORS, Found, Place
 from dfa_router.logs.text_reading import ReadText, Seen
 from dfa_router.logs.trace_reading import form_of
 from dfa_router.logs.trace_records import TRACE
+from dfa_router.no_text import check_header, check_text
 
 __all__ = ["text_parts", "text_plan"]
 
@@ -78,11 +79,7 @@ def _headers(store: Any, files: Sequence[Found]) -> dict[str, tuple[str, ...]]:
     def header(file: Found) -> tuple[str, ...]:
         with closing(blocks(store, TextPiece(file.path, 0, None, 0, 0))) as found:
             lines = next((data for data in found if data.strip(BLANK)), b"")
-        check_text(file.path, lines)
-        if lines.lstrip(BLANK).startswith(b"\0"):  # Spark, too, reads no header there
-            raise MessagesError(
-                f"{file.path}: its first line, which names the columns, begins with zeros, as a crash leaves them: remove them"
-            )
+        check_header(file.path, lines)
         return header_of(lines)
 
     return dict(zip([file.path for file in files], of_each(files, header), strict=True))

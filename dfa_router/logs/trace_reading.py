@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 
 from dfa_router.errors import MessagesError
 from dfa_router.logs.blocks import BLANK, Block
-from dfa_router.logs.lines import BLOCK_BYTES, blocks, check_text, open_piece
+from dfa_router.logs.lines import BLOCK_BYTES, blocks, open_piece
 from dfa_router.logs.parts import TextPiece
 from dfa_router.logs.trace_records import count_json, json_records
 from dfa_router.logs.trace_text import count_text, last_beginning, record_blocks, text_records
+from dfa_router.no_text import check_text
 
 __all__ = ["FORMS", "count_publications", "form_of", "trace_tables"]
 
