@@ -291,6 +291,25 @@ def test_a_cache_that_was_closed_for_the_store_is_opened_when_that_goes() -> Non
     assert machine.stats().bytes <= 4 << 20
 
 
+@pytest.mark.parametrize("rests", [False, True])
+def test_all_keys_are_walked_when_the_store_goes_though_those_it_lacked_were_simulated(rests: bool) -> None:
+    machine = LazyDfa(DEEP, b".", 4 << 20, key_cache="auto", policy=Policy(doorkeeper=False))
+    known = numbered(400_000, most=8000)
+    answers(machine, known)
+    pace = machine._walkers[0]._pace
+    pace.pause = 1 << 40
+    answers(machine, known[:20_000])
+    assert store_of(machine).policy.active
+
+    def lost(self: KeyStore, *_: object, **__: object) -> bool:
+        self.policy.active = False
+        return rests
+
+    with patch.object(KeyStore, "rests" if rests else "judge", lost), patch.object(KeySample, "begin"):
+        answers(machine, known[:100_000])
+    assert pace.pause < 1 << 39
+
+
 def test_keys_that_are_simulated_are_stored() -> None:
     """Patterns that need many states: nothing is built for them in time, and keys that come again need none."""
     rng = random.Random(4)

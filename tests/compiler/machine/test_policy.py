@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from compiler import Token, Wildcard, build_nfa
 from compiler.automata.twin import Twin
 from compiler.machine.lazy import LazyDfa
-from compiler.machine.pace import FRESH_PAUSE, LESSON, LONGEST_FRESH, LONGEST_FULL, Pace
+from compiler.machine.pace import FAST, FRESH_PAUSE, LESSON, LONGEST_FRESH, LONGEST_FULL, Pace
 from compiler.machine.policy import AUTO, Policy
 from compiler.prepare import jit_enabled
 from tests.compiler.machines import KEYS, PATTERNS, answers
@@ -119,10 +119,23 @@ def test_a_cache_that_was_full_is_left_aside_while_nothing_comes_again() -> None
     pace = Pace(lanes=None)
     pace.stretch = 1 << 18
     pace.compare(keys=1 << 18, words=1 << 20, builds=0, members=1.0, fresh=1 << 17)
+    assert not pace.pause, "half of the keys have come before, or what they need has"
+    pace.compare(keys=1 << 18, words=1 << 20, builds=0, members=1.0, fresh=15 << 14)
     assert (pace.stretch, pace.pause) == (LONGEST_FRESH, FRESH_PAUSE * LONGEST_FRESH)
     pace.pause = 0
     for _ in range(8):
         pace.compare(keys=pace.stretch, words=4 * pace.stretch, builds=0, members=1.0, fresh=pace.stretch // 10)
     assert (pace.stretch, pace.pause) == (LONGEST_FULL, 0)
     pace.compare(keys=pace.stretch, words=4 * pace.stretch, builds=0, members=1.0)
-    assert pace.stretch == 2 * LONGEST_FULL
+    assert pace.stretch == FAST * LONGEST_FULL
+
+
+@pytest.mark.parametrize("lanes", [8, None])
+def test_a_stretch_is_the_longer_the_less_was_built(lanes: int | None) -> None:
+    pace, keys = Pace(lanes=lanes), 10_000
+    most = keys // 100  # builds of 600 ns, beside 127 for each key that is simulated, of a small set
+    for builds, times in ((0, FAST), (most, FAST), (10 * most if lanes else 300 * most, 2), (most, FAST)):
+        stretch = pace.stretch
+        pace.compare(keys=keys, words=5 * keys, builds=builds, members=0.0)
+        assert pace.stretch == times * stretch
+        assert not pace.pause
