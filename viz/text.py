@@ -14,7 +14,9 @@ __all__ = ["cells", "counted", "elided", "isolated", "left_to_right", "listed", 
 
 _RESERVED = frozenset({"", "*", "#", "ε", "other", "any word"})
 """Words that look like a label of a picture."""
-_FROM_THE_RIGHT = re.compile(r"[^\s./,]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff][^\s./,]*")
+_FROM_THE_RIGHT = re.compile(
+    r"[^\s./,]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff][^\s./,]*"
+)
 """A word with a letter of a script that is written from right to left, between separators or in a list."""
 _MARKS = 30
 """So many marks on one letter are looked at, as Unicode's stream-safe texts have no more: a key may have thousands."""

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import unicodedata
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -26,6 +27,7 @@ from viz import RendererError, render, save, to_dot, to_svg, to_tikz
 from viz.formats.film import film, save_gif
 from viz.formats.style import Rule
 from viz.patterns import nfa_of
+from viz.text import isolated
 
 PICTURES_FOLDER = Path(__file__).parents[2] / "examples" / "pictures"
 
@@ -124,6 +126,14 @@ def test_words_from_right_to_left_reorder_no_label_of_an_svg() -> None:
     drawn = to_svg(nfa_of(["\u05d0.\u05d1"]), names=["\u05d0.\u05d1"])
     assert "\u2713 \u2068\u05d0\u2069.\u2068\u05d1\u2069<" in drawn
     assert drawn.count("\u2068\u05d0\u2069") == 2, "the edge has one, too"
+
+
+def test_all_scripts_from_right_to_left_are_isolated_and_no_others() -> None:
+    for code in range(0x80, 0x20000):
+        letter = chr(code)
+        if unicodedata.category(letter).startswith("L"):
+            from_the_right = unicodedata.bidirectional(letter) in {"R", "AL"}
+            assert (isolated(letter) != letter) == from_the_right, f"U+{code:04X}"
 
 
 @needs_dot

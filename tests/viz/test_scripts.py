@@ -46,6 +46,8 @@ def test_words_are_made_visible_alike() -> None:
         "🙂" * 30,
         *itertools.chain(*TWOFOLD),
         "\u2713 \u05d0b.#.\u05d1, \u0639/x/\ufe8d \ufb31",
+        "\u2713 \U0001e900.#.\U00010a60, \U00010800/\U0001efff \U00010fff",
+        "\U000107ff.\U00011000.\U0001e7ff.\U0001f000",
     ]
     told = asked_in_node([{"what": "words", "words": words}])[0]
     assert told == [[visible(word), shown(word), isolated(word)] for word in words]

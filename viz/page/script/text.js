@@ -54,7 +54,7 @@ const Text = (() => {
 
   /** The text of a label with each word isolated that is written from right to left, so that it does not reorder what stands beside it. */
   const isolated = (text) =>
-    text.replace(/[^\s./,]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff][^\s./,]*/g, "\u2068$&\u2069");
+    text.replace(/[^\s./,]*[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}][^\s./,]*/gu, "\u2068$&\u2069");
 
   /** A number with its noun. */
   const counted = (count, thing) => `${count.toLocaleString("en")} ${thing}${count === 1 ? "" : "s"}`;
