@@ -128,6 +128,14 @@ def test_words_from_right_to_left_reorder_no_label_of_an_svg() -> None:
     assert drawn.count("\u2068\u05d0\u2069") == 2, "the edge has one, too"
 
 
+@needs_dot
+def test_graphviz_draws_of_a_dot_file_the_picture_that_render_draws(tmp_path: Path) -> None:
+    names = ["\u05d0.#.\u05d1", "a.b"]
+    written = save(nfa_of(names), tmp_path / "x.dot", names=names)
+    drawn = subprocess.run(["dot", "-Tpng", written], check=True, capture_output=True).stdout
+    assert drawn == render(nfa_of(names), "png", names=names)
+
+
 def test_all_scripts_from_right_to_left_are_isolated_and_no_others() -> None:
     for code in range(0x80, 0x20000):
         letter = chr(code)

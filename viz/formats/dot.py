@@ -18,7 +18,7 @@ import networkx as nx
 
 from viz.formats.style import Rule, Theme, default_rules, styled, theme_named
 from viz.model.build import model_of
-from viz.text import visible
+from viz.text import left_to_right, visible
 
 __all__ = ["FONT", "dot_of", "to_dot"]
 
@@ -45,14 +45,15 @@ def to_dot(
 
     ``thing`` is a drawing model, or whatever :func:`viz.drawing` takes, with its options. ``rules`` come after the
     default ones and override them. ``theme`` is ``light``, ``dark`` or a theme of your own; ``direction`` is LR or TB.
-    No Graphviz is needed.
+    No Graphviz is needed. Labels with words that are written from right to left have signs in them that nobody sees, which
+    keep their order.
 
     >>> from viz.patterns import nfa_of
     >>> text = to_dot(nfa_of(['say "hi"']))
     >>> print(next(line for line in text.splitlines() if '"n0" -> "n1"' in line))  # doctest: +ELLIPSIS
         "n0" -> "n1" [id="n0-n1" class="literal" label=" \"say \\\"hi\\\"\" " ...];
     """
-    return dot_of(model_of(thing, **options), rules, theme, direction)
+    return dot_of(model_of(thing, **options), rules, theme, direction, left_to_right)
 
 
 def dot_of(

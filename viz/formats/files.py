@@ -14,7 +14,6 @@ from viz.formats.style import Rule
 from viz.formats.svg import finished_svg
 from viz.formats.tikz import to_tikz
 from viz.model.build import model_of
-from viz.text import left_to_right
 
 __all__ = ["FORMATS", "Mode", "render", "save", "to_svg"]
 
@@ -32,7 +31,8 @@ def to_svg(thing: Any, *, theme: Mode = "auto", rules: list[Rule] | None = None,
     """
     direction = options.pop("direction", None)
     model = model_of(thing, **options)
-    dot = to_dot(model, theme="light" if theme == "auto" else theme, rules=rules or [], direction=direction)
+    # The signs of direction come into it once it is laid out, as Graphviz would measure them, but for Pango's pictures.
+    dot = dot_of(model, rules or [], "light" if theme == "auto" else theme, direction)
     return finished_svg(layout(dot, "svg"), model, theme)
 
 
@@ -52,8 +52,7 @@ def render(
         return (to_svg(thing, theme=theme, rules=rules, **options) + "\n").encode()
     direction = options.pop("direction", None)
     model = model_of(thing, **options)
-    # Pango writes the labels, which sees none of the signs. An SVG gets them once it is laid out.
-    dot = dot_of(model, rules or [], "light" if theme == "auto" else theme, direction, left_to_right)
+    dot = to_dot(model, theme="light" if theme == "auto" else theme, rules=rules or [], direction=direction)
     return layout(dot, kind)
 
 

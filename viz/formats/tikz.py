@@ -16,7 +16,7 @@ from typing import Any
 import networkx as nx
 
 from viz.errors import RendererError
-from viz.formats.dot import to_dot
+from viz.formats.dot import dot_of
 from viz.formats.layout import layout
 from viz.model.build import model_of
 
@@ -104,7 +104,7 @@ def _scale(places: _Places) -> str:
 
 def _places(model: nx.DiGraph, direction: str | None) -> _Places:
     try:
-        laid_out = json.loads(layout(to_dot(model, direction=direction), "json0"))
+        laid_out = json.loads(layout(dot_of(model, [], "light", direction), "json0"))
     except RendererError:
         return _columns(model)
     by_id = {data["id"]: node for node, data in model.nodes(data=True)}
