@@ -142,7 +142,7 @@ def render(
         with written(out, "--out"):
             told = draw(out, theme=theme, **options)
     except DrawingTooLargeError as error:
-        raise DrawingTooLargeError(_in_options(str(error))) from None
+        raise DrawingTooLargeError(error.told(_ways(what, vhost))) from None
     context.obj.terminal.show(f"wrote {out}{told}")
 
 
@@ -177,11 +177,21 @@ def _of_vhost(topology: Topology, vhost: str) -> Any:
     return graph.subgraph([node for node, data in graph.nodes(data=True) if data["vhost"] == vhost])
 
 
-def _in_options(advice: str) -> str:
-    """Return the advice of the library in the words of this command."""
-    for option, name in (("key=...", "--key KEY"), ("other=False", "--no-other"), ("max_nodes=", "--max-nodes ")):
-        advice = advice.replace(option, name)
-    return advice.replace("raise max_nodes", "raise --max-nodes")
+def _ways(what: str, vhost: str | None) -> dict[str, str]:
+    """Return the ways to a smaller picture (:data:`viz.errors.WAYS`) in the words of this command, which are options and WHATs."""
+    part = {"part": "draw fewer patterns (--pattern)"}
+    if what == "topology":
+        part = {"part": "draw one vhost (--vhost NAME)"} if vhost is None else {}
+    return part | {
+        "key": "give fewer or shorter keys (--key)"
+        if what in {"cache", "film"}
+        else "draw what one key visits (--key KEY)",
+        "shorter": "shorten the key",
+        "minimal": "draw the fewest states that tell the same ('render minimal')",
+        "cache": "draw the states that keys have needed ('render cache' with --key, as often as you like)",
+        "other": "hide transitions on other words (--no-other)",
+        "limit": "raise the limit (--max-nodes {max_nodes})",
+    }
 
 
 def _picture(thing: Any, out: str, *, theme: Any, **options: Any) -> str:

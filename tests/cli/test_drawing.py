@@ -179,6 +179,43 @@ def test_a_blow_up_is_drawn_along_a_key(tmp_path: Path, capsys: pytest.CaptureFi
     assert "accepted by none" in err
 
 
+VISITED = "draw what one key visits (--key KEY)"
+STATES = (
+    "draw the fewest states that tell the same ('render minimal'), draw the states that keys have needed ('render cache' with --key, as "
+    "often as you like)"
+)
+FEWER = "draw fewer patterns (--pattern), or raise the limit (--max-nodes 12)"
+
+
+@pytest.mark.parametrize(
+    ("what", "ways"),
+    [
+        ("dfa", f"{VISITED}, {STATES}, or raise the limit (--max-nodes 1024)"),
+        ("minimal", f"{VISITED}, or raise the limit (--max-nodes 1024)"),
+        ("nfa", f"{VISITED}, {FEWER}"),
+        ("trie", FEWER),
+        ("cache", "give fewer or shorter keys (--key), or raise the limit (--max-nodes 4)"),
+        ("film", "give fewer or shorter keys (--key), or raise the limit (--max-nodes 4)"),
+        ("topology", "draw one vhost (--vhost NAME), or raise the limit (--max-nodes 124)"),
+    ],
+)
+def test_what_is_too_large_names_a_command_or_an_option_for_each_way_to_less(
+    what: str, ways: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = ["-p", "#.a" + ".*" * 9] if what != "topology" else ["--definitions", "examples/demo/definitions.json"]
+    key = ["--key", "a.b.c"] if what in {"cache", "film"} else []
+    bound = ["--max-nodes", "3"] if what not in {"dfa", "minimal"} else []
+    code, _, err = run(capsys, "render", what, *chosen, *key, *bound, "--out", str(tmp_path / "x.svg"))
+    assert code == ExitCode.USAGE
+    assert err.endswith(f" that a picture can hold: {ways}\n")
+
+
+def test_a_vhost_that_is_too_large_is_not_told_to_draw_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vhost = ["--definitions", "examples/demo/definitions.json", "--vhost", "shop", "--max-nodes", "3"]
+    _, _, err = run(capsys, "render", "topology", *vhost, "--out", str(tmp_path / "x.svg"))
+    assert err.endswith("can hold: raise the limit (--max-nodes 83)\n")
+
+
 def test_teach_writes_a_page_in_time(tmp_path: Path) -> None:
     started = os.times()
     command = [sys.executable, "-m", "dfa_router", "teach", *FOUR, *KEY, "--out", str(tmp_path / "page.html")]

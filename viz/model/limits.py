@@ -19,31 +19,24 @@ _NEAR = 4
 """Successors up to which a node of a path is drawn with all of them."""
 
 _THINGS = {"nfa": "positions", "trie": "nodes", "graph": "nodes"}
-_KEY = "draw what one key visits (key=...)"
-_WAYS = {
-    "dfa": [_KEY, "minimise it first", "draw the lazy cache, which holds what keys have needed"],
-    "minimal": [_KEY],
-    "cache": [_KEY],
-    "nfa": [_KEY, "draw a part of the set"],
-}
+_WAYS = {"dfa": ("key", "minimal", "cache"), "minimal": ("key",), "cache": ("key",), "nfa": ("key", "part")}
+"""Those of a kind of graph to a smaller picture, of :data:`viz.errors.WAYS`; any other can be drawn in part."""
 
 
 def check_nodes(kind: str, count: int, max_nodes: int) -> None:
     """Raise :class:`DrawingTooLargeError` if there are more nodes than ``max_nodes``."""
     if count > max_nodes:
-        ways = [*_WAYS.get(kind, ["draw a part of it"]), f"raise the limit (max_nodes={count})"]
-        raise DrawingTooLargeError(_advice(count, _THINGS.get(kind, "states"), max_nodes, ways))
+        ways = (*_WAYS.get(kind, ("part",)), "limit")
+        raise DrawingTooLargeError(_found(count, _THINGS.get(kind, "states"), max_nodes), ways, count)
 
 
 def check_edges(kind: str, count: int, max_nodes: int) -> None:
     """Raise :class:`DrawingTooLargeError` if there are more edges than a picture of ``max_nodes`` nodes can hold."""
     limit = _EDGES_PER_NODE * max_nodes
     if count > limit:
-        ways = list(_WAYS.get(kind, ["draw a part of it"]))
-        if kind in {"dfa", "minimal", "cache"}:
-            ways.append("hide transitions on other words (other=False)")
-        ways.append(f"raise the limit (max_nodes={count // _EDGES_PER_NODE + 1})")
-        raise DrawingTooLargeError(_advice(count, "edges", limit, ways))
+        other = ("other",) if kind in {"dfa", "minimal", "cache"} else ()
+        ways = (*_WAYS.get(kind, ("part",)), *other, "limit")
+        raise DrawingTooLargeError(_found(count, "edges", limit), ways, count // _EDGES_PER_NODE + 1)
 
 
 def around(source: nx.Graph, path: KeyPath, hidden: set[Hashable], limit: int) -> list[Hashable]:
@@ -53,9 +46,8 @@ def around(source: nx.Graph, path: KeyPath, hidden: set[Hashable], limit: int) -
     """
     kept = dict.fromkeys(node for node in path.nodes if node in source)
     if len(kept) > limit:
-        raise DrawingTooLargeError(
-            f"the key alone visits {len(kept)} nodes, more than the {limit} of a picture: raise max_nodes, or shorten the key"
-        )
+        found = f"the key alone visits {len(kept)} nodes, more than the {limit} of a picture"
+        raise DrawingTooLargeError(found, ("shorter", "limit"), len(kept))
     for node in list(kept):
         near = [head for head in source.successors(node) if head not in hidden and head not in kept]
         if len(near) <= _NEAR and len(kept) + len(near) <= limit:
@@ -63,7 +55,5 @@ def around(source: nx.Graph, path: KeyPath, hidden: set[Hashable], limit: int) -
     return [node for node in source if node in kept]
 
 
-def _advice(count: int, what: str, limit: int, ways: list[str]) -> str:
-    return (
-        f"{count:,} {what} are more than the {limit:,} that a picture can hold: {', '.join(ways[:-1])}, or {ways[-1]}"
-    )
+def _found(count: int, what: str, limit: int) -> str:
+    return f"{count:,} {what} are more than the {limit:,} that a picture can hold"
