@@ -13,7 +13,7 @@ from dfa_router.language.rules import compile_nfa
 from tests.viz.material import ATTACKS, FOUR, KEY, random_sets
 from viz import show
 from viz.patterns import nfa_of
-from viz.terminal.automata import show_nfa
+from viz.terminal.automata import show_dfa, show_nfa
 from viz.terminal.match import show_match
 from viz.text import cells
 
@@ -40,6 +40,25 @@ def test_the_four_patterns_in_eighty_columns() -> None:
         "The cache has 6 states and 6 transitions.\n"
         "The DFA looked up 5 words; a trie with backtracking 7, entering 9 nodes."
     )
+
+
+def test_sets_of_positions_take_the_room_that_a_terminal_has() -> None:
+    patterns = [f"#.{word}{'.*' * 11}" for word in ("eu", "us")]
+    nfa = nfa_of([f"w{number}.x" for number in range(100)] + patterns)
+    texts = {width: show_match(nfa, ".".join(["eu"] * 11), width=width) for width in (60, 80)}
+    assert "{1,102,204,206,208,210,212,214,216,218,220,222}" in texts[80]
+    assert "{1,102,204,206,208,210,212,214,21…" in texts[60]
+    assert all(max(map(cells, text.splitlines())) <= width for width, text in texts.items())
+
+
+def test_the_columns_of_a_dfa_are_straight_where_the_terminal_has_room() -> None:
+    dfa = build_dfa(nfa_of([*(f"w{number}.x" for number in range(100)), f"#.eu{'.*' * 6}"]), max_states=400)
+
+    def columns(width: int) -> set[int]:
+        text = show_dfa(dfa, width=width)
+        return {len(row.group()) for row in re.finditer(r"^.*} +(?=\S)", text, re.MULTILINE)}
+
+    assert len(columns(160)) == 1 < len(columns(80))
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])

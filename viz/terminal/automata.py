@@ -13,6 +13,9 @@ from viz.walk import members
 
 __all__ = ["show_dfa", "show_nfa"]
 
+_COLUMNS = (9, 22, 44, 60)
+"""Cells of the columns of a DFA's table at most, where a terminal has no room for all that is in them."""
+
 
 def show_nfa(nfa: Nfa, *, names: Sequence[str] | None = None, width: int = 80) -> str:
     """Return the NFA as a tree; ``names`` are what to call the bindings, such as their patterns.
@@ -64,7 +67,9 @@ def show_dfa(dfa: Dfa, *, names: Sequence[str] | None = None, width: int = 80) -
                 listed((binding_name(tag, names) for tag in state.tags), 6),
             )
         )
-    widths = [min(max(cells(row[column]) for row in rows), limit) for column, limit in enumerate((9, 22, 44, 60))]
+    widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
+    if sum(widths) + 2 * len(widths) > width:  # a long cell moves what is beside it, and does not fold all rows
+        widths = [min(size, limit) for size, limit in zip(widths, _COLUMNS, strict=True)]
     lines = folded(f"DFA: {counted(len(dfa), 'state')}", width)
     for row in rows:
         line = "  ".join(padded(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip()

@@ -16,6 +16,8 @@ from viz.walk import Step, failures, members, steps
 __all__ = ["show_match"]
 
 CACHE_BYTES = 64 << 20
+_LEAST_SET = 32
+"""Cells up to which a set of positions is shown in the narrowest terminal; a wider one shows what it has room for."""
 _VERDICTS = 20
 """Bindings of which it is told whether they match; the others are counted."""
 
@@ -66,7 +68,8 @@ def show_match(
     read = steps(nfa, words)
     size = max([5, *(min(24, cells(shown(_text(word)))) for word in words)])
     sets = [number_set(members(nfa, State(frame.positions, frame.tags))) for frame in told.frames]
-    across = min(32, max([13, *map(len, sets)]))
+    beside = 3 + size + len("   DFA  ") + max(len("transition"), *(len(_HOWS[frame.how]) for frame in told.frames))
+    across = min(max(_LEAST_SET, width - beside), max([13, *map(len, sets)]))
     lines = [f"Match of {shown(_text(data), 60)}", f"   {'word':<{size}} {'NFA positions':<{across}}  DFA  transition"]
     for frame, positions in zip(told.frames, sets, strict=True):
         word = shown(_text(words[frame.word - 1])) if frame.word else "start"
