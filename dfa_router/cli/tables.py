@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 import click
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 __all__ = ["plain", "plain_lines", "shown", "table_of", "title", "write_line"]
+
+
+_NAME, _NUMBER = 16, 8
+"""Cells that a column of names and one of numbers should have: with fewer, words are broken into pieces of a few letters."""
+
+
+class _Rows(Table):
+    """A table of which a narrow terminal gets each row as a list, where its columns would break words into a few letters each."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        least = sum(_NUMBER if column.no_wrap else _NAME for column in self.columns)
+        if options.max_width >= min(least, self.__rich_measure__(console, options).maximum):
+            yield from super().__rich_console__(console, options)
+            return
+        for place, cells in enumerate(zip(*(column.cells for column in self.columns), strict=True)):
+            row = Table(box=None, show_header=False, pad_edge=False)
+            row.add_column(style="dim")
+            row.add_column(overflow="fold")
+            for column, cell in zip(self.columns, cells, strict=True):
+                row.add_row(column.header, cell)
+            if place:
+                yield ""
+            yield row
 
 
 def title(text: str) -> Text:
@@ -16,7 +40,7 @@ def title(text: str) -> Text:
 
 def table_of(*columns: str, numbers: int = 1) -> Table:
     """Return an empty table; the last columns, so many, hold numbers."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
+    table = _Rows(box=None, pad_edge=False, header_style="dim")
     for place, column in enumerate(columns):
         number = place >= len(columns) - numbers
         table.add_column(column, justify="right" if number else "left", no_wrap=number, overflow="fold")
