@@ -11,6 +11,7 @@ import sys
 import unicodedata
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 from xml.etree import ElementTree as ET
 
 import networkx as nx
@@ -25,7 +26,7 @@ from examples.pictures.make import FILM, PICTURES, moving
 from tests.viz.material import ATTACKS, FOUR, KEY, SVG, content
 from viz import RendererError, render, save, to_dot, to_svg, to_tikz
 from viz.formats.film import film, save_gif
-from viz.formats.style import Rule
+from viz.formats.style import Rule, theme_named
 from viz.patterns import nfa_of
 from viz.text import isolated
 
@@ -72,6 +73,19 @@ def test_a_film_is_a_gif_with_a_frame_for_each_step(tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
     with image.open(save_gif(nfa_of(FOUR), [KEY], tmp_path / "film.gif", names=FOUR)) as frames:
         assert frames.n_frames == 6
+
+
+@needs_dot
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_gif_has_the_colours_of_its_theme(theme: Literal["light", "dark"], tmp_path: Path) -> None:
+    """Each on a surface of its own, and not mixed of dots in others."""
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
+    with image.open(save_gif(nfa_of(FOUR), [KEY, "a"], tmp_path / "film.gif", names=FOUR, theme=theme)) as frames:
+        frames.seek(frames.n_frames - 1)
+        sizes = {f"#{bytes(colour).hex()}": size for size, colour in frames.convert("RGB").getcolors(1 << 20)}
+    colours = theme_named(theme)
+    surfaces = (colours.paper, colours.fill, colours.accept_fill, colours.path_fill)
+    assert min(sizes.get(colour, 0) for colour in surfaces) > 500, sizes
 
 
 @pytest.mark.usefixtures("renderer")

@@ -184,7 +184,8 @@ def save_gif(nfa: Nfa, keys: Sequence[str], path: str | Path, *, theme: Mode = "
             picture = render(model, "png", theme=theme, rules=rules)
         except RendererError as error:
             raise RendererError(f"a GIF is made of PNG pictures: {error}") from error
-        images.append(Image.open(io.BytesIO(picture)).convert("P"))
+        # Without a palette of its own, each colour would be mixed of dots of others.
+        images.append(Image.open(io.BytesIO(picture)).convert("RGB").quantize(dither=Image.Dither.NONE))
     target = Path(path)
     times = [int(1000 * _SECONDS)] * (len(images) - 1) + [int(3000 * _SECONDS)]
     images[0].save(target, save_all=True, append_images=images[1:], duration=times, loop=0, optimize=True)
