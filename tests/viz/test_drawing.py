@@ -291,6 +291,14 @@ def test_words_that_read_like_labels_are_quoted() -> None:
     ]  # fmt: skip
 
 
+def test_the_text_of_a_wide_table_counts_its_columns_and_does_not_name_hundreds() -> None:
+    header = ["topic", *map(str, range(300))]
+    assert drawing([header, ["0"] * 301]).graph["alt"] == (
+        "Table with 1 row and the columns topic, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 289 more."
+    )
+    assert drawing([["topic", "0"]]).graph["alt"] == "Table with 0 rows and the columns topic, 0."
+
+
 def test_every_picture_has_a_text_alternative() -> None:
     nfa = nfa_of(FOUR)
     table = [["topic", "0"], ["a", "1"]]

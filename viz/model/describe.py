@@ -35,7 +35,8 @@ def describe(
     kind = model.graph["kind"]
     if kind == "table":
         rows = next(data["rows"] for _, data in model.nodes(data=True))
-        return f"{model.graph['title']} with {counted(len(rows) - 1, 'row')} and the columns {', '.join(rows[0]) if rows else 'none'}."
+        columns = listed(rows[0], _ITEMS) if rows else "none"
+        return f"{model.graph['title']} with {counted(len(rows) - 1, 'row')} and the columns {columns}."
     real = [(node, data) for node, data in model.nodes(data=True) if not data["roles"] & {"entry", "ghost"}]
     drawn = {node for node, _ in real}
     edges = sum(tail in drawn and head in drawn for tail, head in model.edges)
