@@ -47,6 +47,14 @@ def test_the_dead_state_is_hidden_unless_asked_for() -> None:
     assert not any("to-dead" in data["roles"] for _, _, data in hidden.edges(data=True))
 
 
+def test_the_empty_set_is_written_in_pictures_as_in_the_terminal() -> None:
+    dfa = build_dfa(nfa_of(["a.#"]))
+    assert {data["lines"] for _, data in drawing(dfa, dead=True).nodes(data=True) if "dead" in data["roles"]} == {
+        ("∅",)
+    }
+    assert r"1\\\scriptsize $\varnothing$" in to_tikz(dfa, dead=True)
+
+
 def test_other_edges_that_lead_on_are_hidden_only_on_request() -> None:
     dfa = build_dfa(nfa_of(FOUR))
     assert any("other" in data["roles"] for _, _, data in drawing(dfa).edges(data=True))

@@ -28,7 +28,7 @@ _WIDEST = 15.0
 """Centimetres of the widest picture, as wide as a page's text; a wider one is scaled down, its words with it."""
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "ε": r"$\varepsilon$", "✓": r"$\checkmark$", "…": r"\ldots{}",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "ε": r"$\varepsilon$", "✓": r"$\checkmark$", "∅": r"$\varnothing$", "…": r"\ldots{}",
     "–": "--", "‹": r"$\langle$", "›": r"$\rangle$", "*": r"$\ast$", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"{\ttfamily\char34}", " ": r"\ ", "-": "{-}", ",": "{,}", "'": r"\textquotesingle{}",
     "`": r"\textasciigrave{}", "[": "{[}",

@@ -69,7 +69,7 @@ def _texts(
     tooltip: list[str] = []
     if "positions" in data:
         positions = sorted({*data["positions"], *(ends[tag] for tag in tags if tag in ends)})
-        lines.append("{" + _few(positions) + "}")
+        lines.append("{" + _few(positions) + "}" if positions else "∅")
         tooltip.append("NFA positions " + (", ".join(map(str, positions)) or "none"))
     if "members" in data and len(data["members"]) > 1:
         lines.append("= {" + _few(data["members"]) + "}")
