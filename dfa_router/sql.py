@@ -54,6 +54,7 @@ def register_duckdb(
     """
     import duckdb
 
+    _check_place(connection, "create_function", "connection", "a connection of DuckDB, as duckdb.connect() returns it")
     function = _function_of(router, vhost)
     called = name or function.name
     with suppress(duckdb.InvalidInputException):  # there is none
@@ -88,10 +89,19 @@ def register_datafusion(
     """
     from datafusion import udf
 
+    _check_place(
+        context, "register_udf", "context", "a context of DataFusion, as datafusion.SessionContext() returns it"
+    )
     function = _function_of(router, vhost)
     texts = [pa.string()] * function.arguments
     volatility = "stable" if function.changes else "immutable"
     context.register_udf(udf(function.call, texts, function.answer, volatility, name or function.name))
+
+
+def _check_place(place: Any, call: str, name: str, expected: str) -> None:
+    """Raise ``TypeError`` for what has no such call; the module ``duckdb`` has it, for its default connection."""
+    if not hasattr(place, call):
+        raise TypeError(f"{name} is {type(place).__name__}: expected {expected}")
 
 
 def _in_duckdb(kind: pa.DataType) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dfa_router.errors import EnvironmentLacksError
 from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.spark.functions import worker_check
-from dfa_router.spark.shipping import is_connect
+from dfa_router.spark.shipping import check_session, is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,6 +35,7 @@ def check_executors(session: SparkSession, *, tasks: int | None = None) -> None:
     """
     from pyspark.sql.functions import udf
 
+    check_session(session)
     lacking = worker_check()
 
     def ask(_: int) -> str | None:

@@ -80,7 +80,7 @@ def route(
     :func:`dfa_router.spark.check_executors` tries.
 
     Raises :class:`MessagesError` for a missing column, one of another type, or one whose name is taken by the output,
-    and :class:`OptionError` for options that are wrong.
+    :class:`OptionError` for options that are wrong, and ``TypeError`` for messages that are no DataFrame of Spark.
 
     >>> from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
     >>> from dfa_router.spark import local_session, route
@@ -91,6 +91,10 @@ def route(
     >>> [row.queues for row in route(messages, topology).collect()]
     [['q'], []]
     """
+    if not hasattr(messages, "sparkSession"):
+        raise TypeError(
+            f"messages is {type(messages).__name__}: expected a DataFrame of Spark, as spark.createDataFrame(...) returns it"
+        )
     if batch_rows < 1:
         raise OptionError(f"batch_rows is {batch_rows}: expected 1 or more")
     check_topology(topology)

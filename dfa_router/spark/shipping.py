@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-__all__ = ["Shipment", "check_topology", "is_connect", "ship"]
+__all__ = ["Shipment", "check_session", "check_topology", "is_connect", "ship"]
 
 LARGEST_CLOSURE = 1 << 20
 """The most bytes of a router that go with the function: Spark sends a larger function to its executors in another way, too."""
@@ -43,6 +43,14 @@ An entry is dropped when its topology is, or when another Spark application has 
 
 _folders: dict[str, TemporaryDirectory[str]] = {}
 """For each Spark application, the folder with the files that executors may still ask the driver for."""
+
+
+def check_session(session: object) -> None:
+    """Raise ``TypeError`` for what is no session; those of Spark Connect are of a class of their own."""
+    if not hasattr(session, "conf") or not hasattr(session, "udf"):
+        raise TypeError(
+            f"session is {type(session).__name__}: expected a SparkSession, as dfa_router.spark.local_session() returns it"
+        )
 
 
 def check_topology(topology: object) -> None:

@@ -22,7 +22,7 @@ from dfa_router.spark._worker import Plan
 from dfa_router.spark.functions import column_udf
 from dfa_router.spark.route import BATCH_ROWS
 from dfa_router.spark.shapes import KEYS, output
-from dfa_router.spark.shipping import check_topology, ship
+from dfa_router.spark.shipping import check_session, check_topology, ship
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,6 +68,7 @@ def register(
         raise OptionError(f"name is {name!r}: expected letters, digits and underscores, as for any function of SQL")
     if batch_rows < 1:
         raise OptionError(f"batch_rows is {batch_rows}: expected 1 or more")
+    check_session(session)
     check_topology(topology)
     fingerprint, packed = ship(session, topology, engine, cache_bytes)
     plan = Plan(fingerprint=fingerprint, packed=packed, keys=KEYS, vhost=vhost, batch_rows=batch_rows)

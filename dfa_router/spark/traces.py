@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dfa_router.errors import EnvironmentLacksError
+from dfa_router.spark.shipping import check_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,6 +36,7 @@ def register_trace_source(session: SparkSession) -> str:
     >>> trace.where("type = 'published'").count()
     14
     """
+    check_session(session)
     if not hasattr(session, "dataSource"):
         raise EnvironmentLacksError(
             f"the format rabbitmq-trace needs Spark 4.0 or newer, and this is {session.version}: route a trace with 'dfa-router route', "

@@ -270,3 +270,18 @@ def test_what_is_no_topology_is_refused(spark: SparkSession, given: Any) -> None
             dr.RouterError, match=r"topology is \w+: expected a Topology, as dfa_router.load_definitions"
         ):
             call()
+
+
+@pytest.mark.parametrize("given", [5, None, "messages", [("x", "a")]], ids=["number", "none", "name", "rows"])
+def test_what_is_no_data_frame_or_session_is_refused(given: Any) -> None:
+    from dfa_router.spark import check_executors, register, register_trace_source, route
+
+    with pytest.raises(TypeError, match=r"messages is .*: expected a DataFrame of Spark"):
+        route(given, TOPOLOGY)
+    for call in (
+        lambda: register(given, TOPOLOGY),
+        lambda: register_trace_source(given),
+        lambda: check_executors(given),
+    ):
+        with pytest.raises(TypeError, match=r"session is .*: expected a SparkSession"):
+            call()

@@ -179,3 +179,18 @@ def test_a_function_that_is_not_the_connections_own_is_not_replaced() -> None:
     with pytest.raises(dr.OptionError, match="choose another name"):
         register_duckdb(connection, ROUTER, "lower")
     assert connection.sql("select destinations('c'), lower('A')").fetchall() == [(["y"], "a")]
+
+
+@pytest.mark.parametrize("given", [5, None, "messages.db", ROUTER], ids=["number", "none", "path", "router"])
+def test_what_is_no_connection_is_refused(given: Any) -> None:
+    for call, expected in [
+        (register_duckdb, "connection is .*duckdb.connect"),
+        (register_datafusion, "context is .*SessionContext"),
+    ]:
+        with pytest.raises(TypeError, match=expected):
+            call(given, ROUTER)
+
+
+def test_the_module_of_duckdb_is_a_connection_too() -> None:
+    register_duckdb(duckdb, ROUTER, "of_the_module")
+    assert duckdb.sql("select of_the_module('a.b')").fetchall() == [(["x", "y"],)]
