@@ -24,6 +24,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet as pq
 
+from dfa_router.arrow.checks import is_text
 from dfa_router.errors import MessagesError
 from dfa_router.file_names import local_name, standard_input
 from dfa_router.no_text import check_header, check_text
@@ -246,11 +247,9 @@ def _from_parquet(path: Path, column: str) -> pa.ChunkedArray:
 
 
 def _check_text(path: Path, column: str, kind: pa.DataType) -> None:
-    if not any(check(kind) for check in (pa.types.is_string, pa.types.is_binary, *_LARGE)):
+    if not is_text(kind):
         raise MessagesError(f"{path}: the column {column!r} holds {kind}; name one of text with --key-column")
 
-
-_LARGE = (pa.types.is_large_string, pa.types.is_large_binary, pa.types.is_string_view, pa.types.is_binary_view)
 
 _BYTES = {
     pa.string(): pa.binary(),

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from dfa_router.errors import KeyTypeError
 
-__all__ = ["LONGEST_KEY", "check_column", "check_layout", "same_place", "too_long", "wide_offsets"]
+__all__ = ["LONGEST_KEY", "check_column", "check_layout", "is_text", "same_place", "too_long", "wide_offsets"]
 
 LONGEST_KEY = 2**31 - 1
 """The most bytes of a key, and of all keys of a part of a column: what 32-bit offsets can address."""
@@ -22,6 +22,25 @@ _OFFSETS: dict[int, np.dtype[Any]] = {
     pa.large_binary().id: np.dtype(np.int64),
 }
 """The types of columns that have offsets, and the type of these."""
+
+
+_TEXTS = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_binary_view,
+)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether columns of a type hold text or bytes.
+
+    >>> is_text(pa.large_string()), is_text(pa.binary()), is_text(pa.int32())
+    (True, True, False)
+    """
+    return any(check(kind) for check in _TEXTS)
 
 
 def check_column(column: pa.ChunkedArray, name: str) -> None:

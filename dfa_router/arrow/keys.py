@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from dfa_router.arrow.capsules import column_of, without_index
-from dfa_router.arrow.checks import LONGEST_KEY, check_column
+from dfa_router.arrow.checks import LONGEST_KEY, check_column, is_text
 from dfa_router.arrow.runs import runs_as_keys
 from dfa_router.errors import KeyTypeError
 
@@ -38,7 +38,7 @@ def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
     given = column.type
     column = runs_as_keys(column, name)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (_is_text(kind) or pa.types.is_null(kind)):
+    if not (is_text(kind) or pa.types.is_null(kind)):
         raise KeyTypeError(f"{name} is an Arrow column of {given}: cast it to string first")
     try:
         check_column(column, name)
@@ -114,20 +114,6 @@ def _utf8(key: str, row: int, name: str) -> bytes:
         raise KeyTypeError(
             f"{name}[{row}] is {key!r}, with a lone surrogate at character {error.start}: pass the key as bytes"
         ) from None
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return any(
-        check(kind)
-        for check in (
-            pa.types.is_string,
-            pa.types.is_large_string,
-            pa.types.is_string_view,
-            pa.types.is_binary,
-            pa.types.is_large_binary,
-            pa.types.is_binary_view,
-        )
-    )
 
 
 def _remedy(keys: Any, name: str) -> str:

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from dfa_router.arrow.checks import is_text
 from dfa_router.errors import MessagesError
 from dfa_router.file_names import local_name
 from dfa_router.logs.partitions import OtherWayError, UnreadableError
@@ -115,26 +116,12 @@ def key_names(schema: pa.Schema, read: Sequence[str] = ()) -> Mapping[str, str]:
         if key not in found:
             raise MessagesError(f"the messages have no column {key!r}; they have: {listed}. Rename one to it")
     for key in _KEYS:
-        if key in found and not _is_text(schema.field(found[key]).type):
-            kind = schema.field(found[key]).type
+        kind = schema.field(found[key]).type if key in found else pa.string()
+        if not is_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
             raise MessagesError(
                 f"column {found[key]!r} is {kind}: expected a string; the messages have: {listed}. Cast it first"
             )
     return found
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    tests = (
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_binary,
-        pa.types.is_large_binary,
-        pa.types.is_string_view,
-        pa.types.is_binary_view,
-    )
-    return any(test(kind) for test in tests)
 
 
 def _in_threads(

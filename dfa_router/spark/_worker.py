@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from dfa_router.arrow.checks import is_text
 from dfa_router.errors import CapacityError
 from dfa_router.rabbitmq.columns import RoutedColumns
 from dfa_router.rabbitmq.routing import TopologyRouter
@@ -37,6 +38,10 @@ KEPT = 4
 
 MOST_BYTES = 16 << 20
 """Batches are gathered up to so many bytes, with all of their columns that came to Python."""
+
+_FEWEST = 2
+_TEXTS = ("exchange", "routing_key", "vhost")
+"""What every message is routed by, all of them texts; of the vhost there may be no column."""
 
 _routers: OrderedDict[str, TopologyRouter] = OrderedDict()
 
@@ -85,7 +90,7 @@ def route_batches(plan: Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.
 def route_keys(plan: Plan, columns: Iterable[Sequence[pa.Array]]) -> Iterator[pa.Array]:
     """For an Arrow UDF of the iterator form: the columns to route by, to a column of structs."""
     router = router_of(plan.fingerprint, plan.packed)
-    for group in gathered(map(_several, columns), plan.batch_rows, _of_columns):
+    for group in gathered((_checked(plan, several) for several in columns), plan.batch_rows, _of_columns):
         keys = [pa.chunked_array(list(arrays)) for arrays in zip(*group, strict=True)]
         for routed in _routed(router, plan, keys, [len(arrays[0]) for arrays in group]):
             yield routed.to_struct_array()
@@ -93,7 +98,7 @@ def route_keys(plan: Plan, columns: Iterable[Sequence[pa.Array]]) -> Iterator[pa
 
 def route_series(plan: Plan, columns: Iterable[Sequence[Any]]) -> Iterator[Any]:
     """For a pandas UDF of the iterator form: columns as pandas' Series, to data frames."""
-    for struct in route_keys(plan, (tuple(map(_text, _several(series))) for series in columns)):
+    for struct in route_keys(plan, (_texts(series) for series in columns)):
         yield pa.Table.from_batches([pa.RecordBatch.from_struct_array(struct)]).to_pandas()
 
 
@@ -124,8 +129,6 @@ def _routed(
     router: TopologyRouter, plan: Plan, columns: Sequence[pa.ChunkedArray], lengths: Sequence[int]
 ) -> Iterator[pa.RecordBatch]:
     """Route a group of batches that have so many rows each, and yield the columns of each."""
-    if len(columns) > len(plan.keys):
-        raise TypeError(f"{len(columns)} columns to route by: expected {', '.join(plan.keys)}")
     attributes = dict(zip(plan.keys, columns, strict=False))  # in SQL the columns are as many as were written
     exchanges, keys, vhosts = (attributes.pop(name, None) for name in ("exchange", "routing_key", "vhost"))
     routed = router.route_batch(exchanges, keys, vhosts, vhost=plan.vhost, **attributes)
@@ -142,11 +145,24 @@ def _table(columns: RoutedColumns) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(list(columns), names=list(columns.names))
 
 
-def _several(columns: Any) -> Any:
-    """Return the columns of a call in SQL; Spark hands a single one over as it is."""
-    if not isinstance(columns, tuple):
-        raise TypeError("one column to route by: expected exchange, routing_key and perhaps vhost")
+def _checked(plan: Plan, columns: Any) -> Any:
+    """Return the columns of a call: in SQL they are what was written, and Spark hands a single one over as it is."""
+    count = len(columns) if isinstance(columns, tuple) else 1
+    if not _FEWEST <= count <= len(plan.keys):
+        given = "one column" if count == 1 else f"{count} columns"
+        raise TypeError(f"{given} to route by: expected exchange, routing_key and perhaps vhost")
+    for key, column in zip(plan.keys, columns, strict=False):
+        if key in _TEXTS and not (is_text(column.type) or pa.types.is_null(column.type)):
+            raise TypeError(
+                f"{key} is {_in_spark(column.type)}: expected a string; CAST(... AS STRING) makes one of it"
+            )
     return columns
+
+
+def _in_spark(kind: pa.DataType) -> str:
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    return from_arrow_type(kind).simpleString()
 
 
 def _places(lengths: Iterable[int]) -> list[int]:
@@ -162,6 +178,10 @@ def _of_batch(batch: pa.RecordBatch) -> tuple[int, int]:
 
 def _of_columns(arrays: Sequence[pa.Array]) -> tuple[int, int]:
     return len(arrays[0]), sum(array.nbytes for array in arrays)
+
+
+def _texts(several: Any) -> Any:
+    return tuple(map(_text, several)) if isinstance(several, tuple) else several
 
 
 def _text(series: Any) -> pa.Array:

@@ -99,8 +99,14 @@ def test_wrong_calls_say_what_is_expected(messages: SparkSession) -> None:
 
     for call, expected in [
         ("route(exchange)", "one column to route by: expected exchange, routing_key and perhaps vhost"),
-        ("route(exchange, routing_key, vhost, 'x')", "4 columns to route by: expected exchange, routing_key, vhost"),
-        ("route(exchange, number)", "int32"),
+        (
+            "route(exchange, routing_key, vhost, 'x')",
+            "4 columns to route by: expected exchange, routing_key and perhaps vhost",
+        ),
+        ("route()", "0 columns to route by: expected exchange, routing_key and perhaps vhost"),
+        ("route(exchange, number)", r"TypeError: routing_key is int: expected a string; CAST\(... AS STRING\)"),
+        ("route('x', 1.5)", r"TypeError: routing_key is decimal\(2,1\): expected a string"),
+        ("route('x', 'a', array(vhost))", "TypeError: vhost is array<string>: expected a string"),
     ]:
         with pytest.raises(PySparkException, match=expected):
             messages.sql(f"SELECT {call} FROM messages").collect()
