@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.automata.fanout import most_accepted
 from dfa_router.engines.automaton import Automaton
 from dfa_router.engines.protocol import Matcher
-from dfa_router.errors import OptionError
+from dfa_router.whole_numbers import whole_number
 
 __all__ = ["BLOCK_BYTES", "block_rows"]
 
@@ -22,7 +22,6 @@ def block_rows(matcher: Matcher, bindings: int, most_bytes: int) -> int:
     In the worst case each row has a set of its own, of as many bindings as one key can match: a number for the row, one for where the
     set ends, and one for each binding; and sets of the cache that no row asks for come along.
     """
-    if isinstance(most_bytes, bool) or not isinstance(most_bytes, int) or most_bytes < 1:
-        raise OptionError(f"most_bytes is {most_bytes!r}: expected a number of bytes from 1 up")
+    most_bytes = whole_number("most_bytes", most_bytes, 1, "a number of bytes from 1 up")
     crowd = most_accepted(matcher.nfa) if isinstance(matcher, Automaton) else bindings
     return max(1, most_bytes // (_NUMBER * (1 + _CACHED + 1 + crowd)))

@@ -47,6 +47,7 @@ from dfa_router.single import LEFT, SingleAnswers
 from dfa_router.storage.compiled import Compiled
 from dfa_router.storage.files import write_compiled
 from dfa_router.storage.flat_bindings import FlatBindings
+from dfa_router.whole_numbers import whole_number
 
 __all__ = ["Router"]
 
@@ -177,8 +178,7 @@ class Router:
 
     def _matched(self, keys: Any, threads: int, keys_per_row: int) -> Matches:
         """Match a column; of a dictionary at most so many keys for each row, or those that rows name."""
-        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise OptionError(f"threads is {threads!r}: expected a number of threads from 1 up")
+        threads = whole_number("threads", threads, 1, "a number of threads from 1 up")
         if self._few is not None:
             few = few_keys(self._few, keys)
             if few is not None:

@@ -19,9 +19,10 @@ from compiler import CapacityError, Token, Wildcard
 from compiler.automata.nfa import OTHER
 from compiler.automata.paths import parents_of, path_to
 from compiler.automata.positions import States
-from dfa_router.analysis.questions import BUDGET, Question, check_number
+from dfa_router.analysis.questions import BUDGET, Question
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect
+from dfa_router.whole_numbers import whole_number
 
 __all__ = ["BrokerCost", "Growth", "broker_cost", "growth"]
 
@@ -128,7 +129,7 @@ def broker_cost(bindings: Iterable[tuple[str, str]], *, most_bytes: int = _MOST_
     >>> found.key, found.steps, found.plain_steps
     ('a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a', 8897, 22)
     """
-    check_number("most_bytes", most_bytes, "a number of bytes from 0 up")
+    most_bytes = whole_number("most_bytes", most_bytes, 0, "a number of bytes from 0 up")
     given = binding_set(bindings)
     question = Question([one.pattern for one in given], "amqp")
     trie = _trie(question.tokens)

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from compiler import CapacityError
 from dfa_router.analysis.coverage import UnprovenError, cover
 from dfa_router.analysis.intersections import intersection
-from dfa_router.analysis.questions import BUDGET, Question, budget_of, check_number
+from dfa_router.analysis.questions import BUDGET, Question, budget_of
 from dfa_router.errors import ConversionError
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.convert import without_limits
 from dfa_router.language.dialects import Dialect, dialect_named
+from dfa_router.whole_numbers import whole_number
 
 __all__ = ["Change", "Keys", "Remainder", "difference"]
 
@@ -75,7 +76,7 @@ def difference(
     >>> change["r"].gained.shortest
     ('b',)
     """
-    check_number("most", most, "a number of keys from 0 up")
+    most = whole_number("most", most, 0, "a number of keys from 0 up")
     budget_of(budget)  # refused also where nothing has to be proven
     language = dialect_named(dialect)
     before, after = _by_destination(old), _by_destination(new)

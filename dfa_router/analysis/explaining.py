@@ -13,12 +13,13 @@ from itertools import islice
 
 from compiler import Token, Wildcard
 from dfa_router.analysis.alignment import Fit, fitted, longest_prefix
-from dfa_router.analysis.questions import check_number, tokens_of
+from dfa_router.analysis.questions import tokens_of
 from dfa_router.errors import KeyTypeError
 from dfa_router.language.bindings import Binding, binding_set, pattern_bytes
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.language.rules import key_space
 from dfa_router.language.validity import key_problem
+from dfa_router.whole_numbers import whole_number
 
 __all__ = ["KEY_END", "Explanation", "Match", "Miss", "explain", "why_not"]
 
@@ -99,7 +100,7 @@ def why_not(
     >>> why_not([("stock.*.ibm", "q")], "stock.nyse.msft")[0]
     Miss(binding=0, prefix='stock.nyse', broken_by='msft', expected=('ibm',), nearest='stock.nyse.ibm', edits=1, rule=None)
     """
-    check_number("most", most, "a number of bindings from 0 up")
+    most = whole_number("most", most, 0, "a number of bindings from 0 up")
     language, given, words = _asked(bindings, key, dialect)
     routed = key_space(language).is_key(words)
     misses: list[tuple[int, int, list[Token], str | None]] = []

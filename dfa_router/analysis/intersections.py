@@ -5,11 +5,12 @@ from __future__ import annotations
 from compiler import CapacityError, Token, Wildcard
 from compiler.automata.covering import probes
 from compiler.automata.pattern import intersection as common_tokens
-from dfa_router.analysis.questions import check_number, checked_patterns, tokens_of
+from dfa_router.analysis.questions import checked_patterns, tokens_of
 from dfa_router.errors import ConversionError
 from dfa_router.language.convert import spelled
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.language.rules import key_space
+from dfa_router.whole_numbers import whole_number
 
 __all__ = ["MOST", "intersection", "spelled_or_none"]
 
@@ -30,7 +31,7 @@ def intersection(first: str, second: str, dialect: str | Dialect = "amqp", *, mo
     >>> intersection("#.a", "a.#"), intersection("t/global/#", "t/+/1/+", "mqtt"), intersection("a.*", "b.#")
     (('a', 'a.#.a'), ('t/global/1/+',), ())
     """
-    check_number("most", most, "a number of ways from 0 up")
+    most = whole_number("most", most, 0, "a number of ways from 0 up")
     language = dialect_named(dialect)
     one, other = (tokens_of(pattern, language) for pattern in checked_patterns((first, second), language))
     if _apart(one, other, language) or _apart(other, one, language):

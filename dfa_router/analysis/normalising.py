@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from compiler import Token, Wildcard, normalize
-from dfa_router.analysis.questions import Question, check_number, checked_patterns, tokens_of
+from dfa_router.analysis.questions import Question, checked_patterns, tokens_of
 from dfa_router.language.convert import convert
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.language.rules import key_space
+from dfa_router.whole_numbers import whole_number
 
 __all__ = ["Normalised", "Proof", "normalise"]
 
@@ -63,7 +64,7 @@ def normalise(pattern: str, dialect: str | Dialect = "amqp", *, most: int = 2) -
     >>> refused.accepted, refused.proof.matched, refused.proof.unmatched
     (False, ('a.b', 'x.x.x.a.x.x.x.b.x.x.x'), ('x.x.x.x.x.x.x.b.x.x.x', 'x.x.x.a.x.x.x.x.x.x.x'))
     """
-    check_number("most", most, "a number of wildcards from 0 up")
+    most = whole_number("most", most, 0, "a number of wildcards from 0 up")
     language = dialect_named(dialect)
     (given,) = checked_patterns((pattern,), language)
     (shortest,) = convert(given, language, language)

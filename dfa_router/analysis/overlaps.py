@@ -14,9 +14,10 @@ from compiler.automata.keyspace import Word
 from compiler.automata.nfa import OTHER
 from compiler.automata.positions import States
 from compiler.automata.proofs import Witness
-from dfa_router.analysis.questions import BUDGET, Question, check_number
+from dfa_router.analysis.questions import BUDGET, Question
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect
+from dfa_router.whole_numbers import whole_number
 
 __all__ = ["Crowd", "Overlap", "ambiguous", "crowd"]
 
@@ -54,7 +55,7 @@ def ambiguous(
     >>> ambiguous([("orders.*", "all"), ("orders.eu", "europe"), ("stock", "s")])
     (Overlap(first=0, second=1, key='orders.eu'),)
     """
-    check_number("most", most, "a number of pairs from 0 up")
+    most = whole_number("most", most, 0, "a number of pairs from 0 up")
     given = binding_set(bindings)
     question = Question([one.pattern for one in given], dialect, budget)
     if most == 0:

@@ -19,12 +19,12 @@ from compiler.automata.positions import Budget, Positions, Side, positions_of
 from compiler.automata.proofs import Witness, escape, meeting
 from compiler.automata.separation import separations
 from compiler.once import once
-from dfa_router.errors import OptionError
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.language.rules import key_space, tokens
 from dfa_router.language.validity import pattern_problem
+from dfa_router.whole_numbers import whole_number
 
-__all__ = ["BUDGET", "Question", "budget_of", "check_number", "checked_patterns", "listed", "tokens_of"]
+__all__ = ["BUDGET", "Question", "budget_of", "checked_patterns", "listed", "tokens_of"]
 
 BUDGET = 1_000_000
 """Steps of a proof, a few microseconds each."""
@@ -59,16 +59,9 @@ def tokens_of(pattern: str, dialect: Dialect) -> list[Token]:
     return tokens(pattern.encode(), dialect)
 
 
-def check_number(name: str, value: int, expected: str) -> None:
-    """Raise :class:`OptionError` for an argument that is no whole number from 0 up; ``expected`` says what it should be."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise OptionError(f"{name} is {value!r}: expected {expected}")
-
-
 def budget_of(steps: int) -> Budget:
     """Return a budget; raises :class:`OptionError` for what is no number of steps."""
-    check_number("budget", steps, f"a number of steps, such as {BUDGET}")
-    return Budget(steps)
+    return Budget(whole_number("budget", steps, 0, f"a number of steps, such as {BUDGET}"))
 
 
 class Question:

@@ -26,7 +26,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from dfa_router.build import DEFAULT_CACHE_BYTES
-from dfa_router.errors import OptionError
 from dfa_router.logs.marks import free_name
 from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.topology import Topology
@@ -34,6 +33,7 @@ from dfa_router.spark._worker import Plan
 from dfa_router.spark.functions import arrow_udf, over_batches
 from dfa_router.spark.shapes import FATE, ONE_OF, OUTPUT, QUEUE, key_columns, output, quoted
 from dfa_router.spark.shipping import check_topology, is_connect, ship
+from dfa_router.whole_numbers import whole_number
 
 __all__ = ["BATCH_ROWS", "OUTPUT", "quoted", "route"]
 
@@ -95,8 +95,7 @@ def route(
         raise TypeError(
             f"messages is {type(messages).__name__}: expected a DataFrame of Spark, as spark.createDataFrame(...) returns it"
         )
-    if batch_rows < 1:
-        raise OptionError(f"batch_rows is {batch_rows}: expected 1 or more")
+    batch_rows = whole_number("batch_rows", batch_rows, 1, "a number of rows from 1 up")
     check_topology(topology)
     session = messages.sparkSession
     fields = output(topology.chooses)

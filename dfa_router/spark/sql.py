@@ -23,6 +23,7 @@ from dfa_router.spark.functions import column_udf
 from dfa_router.spark.route import BATCH_ROWS
 from dfa_router.spark.shapes import KEYS, output
 from dfa_router.spark.shipping import check_session, check_topology, ship
+from dfa_router.whole_numbers import whole_number
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,8 +67,7 @@ def register(
     """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", name):
         raise OptionError(f"name is {name!r}: expected letters, digits and underscores, as for any function of SQL")
-    if batch_rows < 1:
-        raise OptionError(f"batch_rows is {batch_rows}: expected 1 or more")
+    batch_rows = whole_number("batch_rows", batch_rows, 1, "a number of rows from 1 up")
     check_session(session)
     check_topology(topology)
     fingerprint, packed = ship(session, topology, engine, cache_bytes)

@@ -331,6 +331,12 @@ def test_arguments_that_are_no_numbers_are_named(name: str, ask: Any, value: obj
         ask(value)
 
 
+@pytest.mark.parametrize(("name", "ask"), NUMBERS)
+def test_numbers_may_be_those_of_numpy(name: str, ask: Any) -> None:
+    value = 100_000 if name == "budget" else 3
+    assert ask(np.int64(value)) == ask(value)
+
+
 def test_none_at_all_are_as_many_as_were_asked_for() -> None:
     assert ambiguous([("a", "q"), ("#", "r")], most=0) == ()
     assert why_not([("a", "q")], "b", most=0) == ()

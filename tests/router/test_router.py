@@ -349,6 +349,14 @@ def test_a_bound_may_be_a_number_of_numpy(tmp_path: Path) -> None:
         assert (one.match("a.b"), one.stats().capacity) == (("q",), 1 << 20)
 
 
+def test_numbers_of_calls_may_be_numbers_of_numpy() -> None:
+    two: Any = np.int64(2)
+    router = dr.compile([("#.a.#", "x"), ("#.b.#", "y")])
+    assert router.match_batch(["a"], threads=two).destinations().to_pylist() == [["x"]]
+    blocks = router.match_blocks(["a", "b.a", "c"], most_bytes=80 * two, threads=two)
+    assert [len(block) for block in blocks] == [2, 1]
+
+
 @pytest.mark.parametrize(
     ("keys", "message"),
     [

@@ -174,7 +174,7 @@ def test_batches_are_gathered_and_no_row_changes_its_place(
         assert route(spark.read.parquet(log).drop("id"), TOPOLOGY, batch_rows=batch_rows).where("routed").count() == (
             sum(n % 3 == 0 or n % 5 == 0 for n in range(50_000))
         )
-    with pytest.raises(dr.OptionError, match="batch_rows is 0: expected 1 or more"):
+    with pytest.raises(dr.OptionError, match="batch_rows is 0: expected a number of rows from 1 up"):
         route(spark.read.parquet(log), TOPOLOGY, batch_rows=0)
 
 
