@@ -21,13 +21,12 @@ class PathTypeError(InputError, TypeError):
 def local_name(path: str) -> str:
     """Return the local path that a URI ``file:///...`` names, in which nothing is encoded, as Spark has it; another path as it is.
 
-    Raises :class:`InputError` for an empty one, which Python would take for the working folder.
+    Raises :class:`InputError` for an empty one, which Python would take for the working folder, and for what no file can be called.
 
     >>> local_name("file:///logs/day 1"), local_name("s3://bucket/log"), local_name("logs")
     ('/logs/day 1', 's3://bucket/log', 'logs')
     """
-    if not path:
-        raise InputError(_EMPTY)
+    _check_name(path)
     return path.removeprefix("file://") if path.startswith("file:///") else path
 
 
@@ -43,14 +42,28 @@ def given_path(path: object) -> str:
     except TypeError:
         text = None
     if isinstance(text, str):
-        if not text:
-            raise InputError(_EMPTY)
+        _check_name(text)
         return text
     remedy = "decode bytes with os.fsdecode" if isinstance(text, bytes) else "give the name of a file"
+    raise PathTypeError(f"the path is {_shown(path)}: expected text or a pathlib.Path; {remedy}")
+
+
+def _check_name(text: str) -> None:
+    if not text:
+        raise InputError(_EMPTY)
+    if "\0" in text:
+        raise InputError(f"the path is {_shown(text)}: no name of a file has a zero; leave it out")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the path is {_shown(text)}: no name of a file has its character {error.start}, {text[error.start]!r}; leave it out"
+        ) from None
+
+
+def _shown(path: object) -> str:
     shown = repr(path)
-    raise PathTypeError(
-        f"the path is {shown if len(shown) <= 80 else shown[:77] + '...'}: expected text or a pathlib.Path; {remedy}"
-    )
+    return shown if len(shown) <= 80 else shown[:77] + "..."
 
 
 def standard_input() -> bytes:

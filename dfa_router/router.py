@@ -265,10 +265,7 @@ class Router:
         :class:`OptionError` unless the engine is one of ``dfa`` and ``nfa``, and ``OSError`` if the path cannot be
         written, or is that of a device, pipe or socket; an :class:`InputError` for what is no path.
         """
-        name, compiled = given_path(path), self.compiled()
-        if "\0" in name:
-            raise OptionError(f"the path is {name!r}: no name of a file has a zero; leave it out")
-        write_compiled(name, compiled)
+        write_compiled(given_path(path), self.compiled())
 
     def compiled(self) -> Compiled:
         """Return the form that is saved; raises :class:`OptionError` if the engine has no such form."""

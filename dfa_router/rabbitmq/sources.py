@@ -69,8 +69,6 @@ def read_source(text: str, remedy: str) -> Source:
         raise DefinitionsError(f"{text}: is a directory; expected one definitions file; {remedy}") from None
     except OSError as error:
         raise DefinitionsError(f"{text}: cannot be read: {error.strerror}") from error
-    except ValueError:  # for a zero, which no name of a file has
-        raise DefinitionsError(f"{text[:80]!r}: is no name of a file; {remedy}") from None
 
 
 def _from_api(address: str) -> Source:

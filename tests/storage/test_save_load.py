@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -237,11 +238,22 @@ def test_what_is_no_path_is_told(path: Any, remedy: str) -> None:
         assert isinstance(caught.value, dr.InputError)
 
 
-def test_a_name_with_a_zero_is_told() -> None:
-    with pytest.raises(dr.OptionError, match=r"the path is 'a\\x00b': no name of a file has a zero"):
-        dr.compile([("a", "q")]).save("a\0b")
-    with pytest.raises(dr.FileFormatError, match="embedded null byte"):
-        dr.load("a\0b")
+@pytest.mark.parametrize(
+    ("name", "what"), [("a\0b", "a zero"), ("a\ud800b", r"its character 1, '\\ud800'")], ids=["zero", "surrogate"]
+)
+def test_what_no_file_can_be_called_is_told_alike_everywhere(name: str, what: str) -> None:
+    definitions = "examples/demo/definitions.json"
+    for call in (
+        dr.compile([("a", "q")]).save,
+        dr.load,
+        dr.load_definitions,
+        lambda given: dr.load_definitions(definitions, listings=[given]),
+    ):
+        with pytest.raises(
+            dr.InputError, match=rf"the path is {re.escape(repr(name))}: no name of a file has {what}"
+        ) as caught:
+            call(name)
+        assert type(caught.value) is dr.InputError
 
 
 def test_saving_removes_what_a_killed_process_left(tmp_path: Path) -> None:
