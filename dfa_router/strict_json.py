@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-__all__ = ["Repeated", "RepeatedKeyError", "loads"]
+__all__ = ["Repeated", "RepeatedKeyError", "first_key", "loads"]
 
 
 class RepeatedKeyError(ValueError):
@@ -21,6 +22,19 @@ class RepeatedKeyError(ValueError):
 
 Repeated = Callable[[list[tuple[str, Any]]], Any]
 """Given the pairs of an object that has a key twice, returns what it stands for, or None where it is an error."""
+
+
+_FIRST_KEY = re.compile(r'\s*(?:\[\s*)?\{\s*"([^"\n]*)"\s*:')
+
+
+def first_key(text: str) -> str | None:
+    """Return the first key of what begins as an object of JSON, or as a list of them, whether it is whole or not; None for other text.
+
+    >>> first_key('{"bindings": ['), first_key('[{"source": "e"}]'), first_key("{a}.b")
+    ('bindings', 'source', None)
+    """
+    found = _FIRST_KEY.match(text)
+    return found and found[1]
 
 
 def loads(text: str | bytes, repeated: Repeated | None = None, *, finite: bool = False) -> Any:

@@ -30,6 +30,10 @@ def configured(path: Path, broker: str | None = None) -> tuple[list[Entry], str]
     Raises an ``InputError`` with line and remedy for a file that cannot be read, and one without patterns.
     """
     kind = broker or broker_of(path)
+    if kind == "rabbitmq":
+        raise OptionError(
+            f"{path}: is JSON without access rules or users: name it .json, if it is a broker's definitions"
+        )
     if kind not in CONFIGURED:
         raise OptionError(
             f"{path}: holds rules whose order decides: 'dfa-router permissions {path}' tells what they do; lint reads configuration "

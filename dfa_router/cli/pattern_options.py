@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from dfa_router.file_names import local_name, standard_input
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
 from dfa_router.no_text import no_text
+from dfa_router.strict_json import first_key
 
 __all__ = ["check_pattern", "checked_text", "pattern_options", "read_lines", "read_patterns"]
 
@@ -94,24 +94,10 @@ def read_lines(patterns_from: str) -> list[tuple[str, str]]:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise PatternError(f"{patterns_from}:{line}: no valid UTF-8: save the file as UTF-8") from error
-    if _is_json(text):
+    if first_key(text) is not None:  # no broker's pattern looks so
         raise PatternError(
             f"{patterns_from}: is JSON, and no list with a pattern on each line: name it .json, if it is a broker's definitions, or "
             ".jsonl, if each line is an object with a field 'pattern'"
         )
     lines = (line.removesuffix("\r").partition("\t") for line in text.removesuffix("\n").split("\n") if text)
     return [(pattern, destination) for pattern, _, destination in lines]
-
-
-def _is_json(text: str) -> bool:
-    """Tell whether a text, or its first line, is an object of JSON or a list of them, and not empty: no broker's pattern looks so."""
-    begins = text.lstrip()
-    if not begins.startswith(("{", "[")):
-        return False
-    for part in (begins, begins.partition("\n")[0]):
-        try:
-            value = json.loads(part)
-        except (ValueError, RecursionError):
-            continue
-        return bool(value) and isinstance(value[0] if isinstance(value, list) else value, dict)
-    return False

@@ -89,8 +89,8 @@ def permissions(
 ) -> None:
     """Find what rules of access let through against their evident intent, with a binding and a key that show it.
 
-    A definitions file (.json) has topic permissions of RabbitMQ. Other files are Mosquitto's access lists, EMQX' acl.conf or
-    NATS' configuration, which is told from their text; --broker says it.
+    FILE is a definitions file, with topic permissions of RabbitMQ, an access list of Mosquitto, EMQX' acl.conf or NATS'
+    configuration; a name that ends in .json, or the text, tells which, and --broker says it.
     With --user and --key, tell what the broker would say about that key, of RabbitMQ by the permissions for names, too ('explain
     --user' tells which one refuses it); with --against, what changes for each user.
 
@@ -137,7 +137,8 @@ def permissions(
         return
     found = passages(Path(file), broker, no_match=allowing)
     if form == "sarif":
-        lines = entry_lines(Path(file).read_text("utf-8-sig")) if file.lower().endswith(".json") else {}
+        definitions = (broker or broker_of(Path(file))) == "rabbitmq"
+        lines = entry_lines(Path(file).read_text("utf-8-sig")) if definitions else {}
         findings = [_finding(one) for one in found]
         log = sarif(findings, (), file, lines, dfa_router.__version__, rules=PERMISSION_RULES)
         click.echo(json.dumps(log, indent=2))

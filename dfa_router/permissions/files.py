@@ -6,7 +6,7 @@ A file says by its text whose it is (:func:`broker_of`), unless the caller does.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ from dfa_router.permissions.emqx import EmqxRules, read_emqx_rules
 from dfa_router.permissions.mosquitto import AccessList, read_access_list
 from dfa_router.permissions.nats_users import NatsUser, read_nats_users
 from dfa_router.permissions.rabbitmq import Permission, TopicPermission
-from dfa_router.rabbitmq.document import REMEDY, read_document
+from dfa_router.rabbitmq.document import KNOWN_KEYS, REMEDY, read_document
 from dfa_router.rabbitmq.entries import Entries
 from dfa_router.rabbitmq.sources import read_source
+from dfa_router.strict_json import first_key
 
 __all__ = [
     "BROKERS",
@@ -35,12 +36,14 @@ BROKERS = ("rabbitmq", "mosquitto", "emqx", "nats")
 """Whose rules can be read."""
 
 _COMMENT = re.compile(r"^\s*(#|//|%).*$", re.MULTILINE)
-_SIGNS = (
-    ("emqx", re.compile(r"\s*\{\s*(allow|deny)\s*,")),
-    ("mosquitto", re.compile(r"\s*(user|topic|pattern)[ \t]+[^\s{:=]")),
-    ("nats", re.compile(r"""[\s\S]*?\b(authorization|accounts)\b["']?\s*[:={]""")),
+_SIGNS: tuple[tuple[str, Callable[[str], object]], ...] = (
+    ("emqx", re.compile(r"\s*\{\s*(allow|deny)\s*,").match),
+    ("mosquitto", re.compile(r"\s*(user|topic|pattern)[ \t]+[^\s{:=]").match),
+    ("rabbitmq", lambda text: first_key(text) in KNOWN_KEYS),
+    ("nats", re.compile(r"""[\s\S]*?\b(authorization|accounts)\b["']?\s*[:={]""").match),
+    ("rabbitmq", first_key),
 )
-"""How the text of a file begins that is a broker's, the first that fits deciding; NATS' entries have any order."""
+"""How the text of a file begins that is a broker's, the first that fits deciding; NATS' entries have any order, and may be JSON."""
 
 
 def broker_of(path: Path) -> str:
@@ -48,7 +51,7 @@ def broker_of(path: Path) -> str:
     if path.suffix.lower() == ".json":
         return "rabbitmq"
     text = _COMMENT.sub("", rules_text(path))
-    return next((broker for broker, sign in _SIGNS if sign.match(text)), "mosquitto")
+    return next((broker for broker, is_meant in _SIGNS if is_meant(text)), "mosquitto")
 
 
 def topic_permissions(path: Path) -> tuple[TopicPermission, ...]:

@@ -234,6 +234,7 @@ def test_the_pattern_without_words_and_its_end_are_named(capsys: pytest.CaptureF
         ('{"exchanges": [], "bindings": [{"source": "e"}]}', ".json"),
         ('\n{\n "exchanges": [],\n "bindings": []\n}\n', ".json"),
         ('[\n {"pattern": "a"}\n]\n', ".json"),
+        ('{\n "bindings": [\n  {\n   "arguments": {},\n   "destin', ".json"),
         ('{"pattern": "a"}\n{"pattern": "b"}\n', ".jsonl"),
     ],
 )

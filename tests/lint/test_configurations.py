@@ -60,6 +60,7 @@ def test_users_of_nats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         ("connection up\n", [], "has no patterns"),
         ("connection up\ntopic a sideways\n", [], "x.conf:2: is 'topic a sideways': expected 'topic PATTERN"),
         ("connection up\ntopic\n", [], "x.conf:2: is 'topic'"),
+        ('{\n "bindings": [', [], "is JSON without access rules or users: name it .json"),
         ("{allow, all}.", [], "whose order decides: 'dfa-router permissions"),
         ("user ann\ntopic a\n", ["--dialect", "amqp"], "leave out --exchange and --dialect"),
         ("authorization {", [], "x.conf:1: found 'the end of the file'"),

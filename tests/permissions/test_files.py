@@ -45,6 +45,28 @@ def test_definitions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
 
 
 @needs_greenery
+@pytest.mark.parametrize("name", ["defs.bak", "defs.conf"])
+def test_definitions_of_another_name_are_told_from_their_text(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / name
+    entry = {**ENTRY, "read": r"^[^.]+\.public"}
+    declared = {"rabbit_version": "4.1.0", "users": [{"name": "accounts"}], "topic_permissions": [entry]}
+    for document in (declared, {"product_name": "RabbitMQ", **declared}):
+        file.write_text(json.dumps(document, indent=1))
+        assert run(["permissions", str(file), "--format", "sarif"]) == 1
+        (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+        assert result["ruleId"] == "leaking-permission"
+        assert result["locations"][0]["physicalLocation"]["region"]["startLine"] > 1
+    file.write_text(json.dumps(declared, indent=1)[:-2])
+    assert run(["permissions", str(file)]) == 2
+    assert "ends in the middle of the JSON" in " ".join(capsys.readouterr().err.split())
+    file.write_text('{"port": 4222}')
+    assert run(["permissions", str(file)]) == 2
+    assert "is an object with the keys 'port'" in " ".join(capsys.readouterr().err.split())
+
+
+@needs_greenery
 def test_a_note_alone_is_told_and_fails_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "defs.json"
     file.write_text(json.dumps({"topic_permissions": [{**ENTRY, "read": "^(?!secret).*$"}]}))
