@@ -54,13 +54,15 @@ def text_parts(place: Place, kind: str, *, pattern: bool, cores: int) -> tuple[P
 
 def text_plan(place: Place, kind: str, divided: Sequence[Part[TextPiece]], seen: Sequence[Seen]) -> Plan:
     """Plan a log of a format by what was seen in its parts; raises :class:`OtherWayError`."""
+    if kind == "jsonl":
+        _check_objects(place.store, divided, seen)
     for one in seen:
         if one.reason is not None:
             raise UnreadableError(one.reason) if one.damaged_file else OtherWayError(one.reason)
     if kind == "csv":
         schema = _of_headers(divided)
     else:
-        schema = TRACE if kind == "trace" else _of_objects(place.store, divided, seen)
+        schema = TRACE if kind == "trace" else columns_of(merged(one.kind for one in seen))
     if kind == "jsonl" and schema != columns_of(merged(kind for one in seen for kind in (one.kind, one.damaged))):
         raise OtherWayError("lines that are no UTF-8 have columns, or types, of their own")
     unreadable = free_name(UNREADABLE, schema.names) if any(one.unread for one in seen) else None
@@ -107,15 +109,12 @@ def _of_headers(divided: Sequence[Part[TextPiece]]) -> pa.Schema:
     return pa.schema([(name, pa.string()) for name in names])
 
 
-def _of_objects(store: Any, divided: Sequence[Part[TextPiece]], seen: Sequence[Seen]) -> pa.Schema:
-    """Return the columns of JSON lines; where there are none, the first file may be no text."""
-    try:
-        return columns_of(merged(one.kind for one in seen))
-    except UnreadableError:
-        piece = divided[0].pieces[0]
+def _check_objects(store: Any, divided: Sequence[Part[TextPiece]], seen: Sequence[Seen]) -> None:
+    """Refuse files of JSON lines that are no text: each of their lines would be a row that cannot be read, and perhaps a part of one."""
+    unread = (part for part, one in zip(divided, seen, strict=True) if one.unread)
+    for piece in (piece for part in unread for piece in part.pieces if not piece.start):
         with open_piece(store, piece) as file:
             check_text(piece.path, bytes(file.read(16)))
-        raise
 
 
 def _counted(part: Part[TextPiece], rows: Sequence[int]) -> Part[TextPiece]:

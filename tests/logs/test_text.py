@@ -155,6 +155,19 @@ def test_a_log_in_utf_16_is_told_as_one(tmp_path: Path, kind: str, encoding: str
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
+@pytest.mark.parametrize("other", ["a", "z"])
+def test_one_file_in_utf_16_among_others_is_told(tmp_path: Path, kind: str, other: str) -> None:
+    line = {"jsonl": '{"exchange": "x", "routing_key": "a"}\n', "csv": "exchange,routing_key\nx,a\n"}[kind]
+    (tmp_path / f"m.{kind}").write_text(line)
+    (tmp_path / f"{other}.{kind}").write_bytes(line.encode("utf-16"))
+    with pytest.raises(MessagesError, match=rf"/{other}\.{kind}: is UTF-16"):
+        planned(tmp_path, kind)
+    (tmp_path / f"{other}.{kind}").write_bytes(b"\xe9\n" * 3)  # lines that cannot be read are rows, elsewhere
+    if kind == "jsonl":
+        assert planned(tmp_path, kind).rows == 4
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
 def test_zeros_behind_gzip_are_padding(tmp_path: Path, kind: str) -> None:
     log = tmp_path / f"log.{kind}.gz"
     line = {"jsonl": b'{"exchange": "x", "routing_key": "a"}\n', "csv": b"x,a\n"}[kind]
