@@ -168,8 +168,9 @@ def _sides(finding: Finding) -> list[str]:
         together.setdefault(verdict.partition("\n")[0], []).append(name)
     speaking = sum(engine_info(name).speaks(finding.dialect) for name in engines())
     for verdict, names in together.items():
-        count = f"all {speaking}" if len(names) == speaking else f"{len(names)} of {speaking}"
-        sides.append((f"{count} engines" if len(together) == 1 else ", ".join(names), verdict))
+        # Others may not have been asked, as engines whose kernels were not compiled yet: that is no disagreement.
+        agreed = f"all {speaking} engines" if len(names) == speaking else f"the {counted(len(names), 'engine')} asked"
+        sides.append((agreed if len(together) == 1 else ", ".join(names), verdict))
     width = max(len(name) for name, _ in sides)
     return [f"{name:{width}}  {verdict}" for name, verdict in sides]
 
