@@ -10,11 +10,12 @@ import click
 
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.fuzz_asking import asked_of
-from dfa_router.cli.fuzz_options import Outcome, outcome_options, scope_options
+from dfa_router.cli.fuzz_options import READ, Outcome, outcome_options, scope_options
 from dfa_router.cli.fuzz_progress import progress_on
 from dfa_router.cli.options import dialect_option
 from dfa_router.cli.spark_session import spark_session
 from dfa_router.cli.tables import write_line
+from dfa_router.cli.written import GivenPath
 
 if TYPE_CHECKING:
     from dfa_router.cli.fuzz_asking import Asked
@@ -30,7 +31,7 @@ __all__ = ["fuzz"]
 @dialect_option
 @click.option(
     "--dialect-file",
-    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    type=READ,
     metavar="FILE",
     help="A pattern language of your own, in TOML: the fields of dfa_router.Dialect, and like, the name of one whose other fields "
     "it takes; without like, they are the defaults.",
@@ -46,13 +47,13 @@ __all__ = ["fuzz"]
 @click.option(
     "--case",
     "case_file",
-    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    type=READ,
     metavar="FILE",
     help="Ask the cases of this file alone, as a corpus keeps them.",
 )
 @click.option(
     "--resume",
-    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    type=READ,
     metavar="FILE",
     help="Go on where the run ended that wrote this --json result. A round that it did not ask to its end is asked, and counted, again.",
 )
@@ -67,7 +68,7 @@ __all__ = ["fuzz"]
 )
 @click.option(
     "--corpus",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=GivenPath(file_okay=False),
     metavar="DIR",
     help="A folder that keeps what is found, a text file per case; its cases are asked first.",
 )

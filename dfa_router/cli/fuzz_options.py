@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dfa_router.cli.tables import write_line
-from dfa_router.cli.written import written
+from dfa_router.cli.written import GivenPath, written
 
 if TYPE_CHECKING:
     from dfa_router.fuzz.scope import Scope
     from dfa_router.fuzz.tally import Campaign
 
-__all__ = ["Outcome", "outcome_options", "scope_of", "scope_options"]
+__all__ = ["READ", "Outcome", "outcome_options", "scope_of", "scope_options"]
 
 Command = Callable[..., Any]
 
-_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
-_READ = click.Path(dir_okay=False, exists=True, path_type=Path)
+READ = GivenPath(dir_okay=False, exists=True)
+"""The type of an option for a file that is read."""
+_FILE = GivenPath(dir_okay=False, writable=True)
 
 _SCOPE = (
     click.option(
@@ -46,7 +47,7 @@ _SCOPE = (
 )
 _OUTCOME = (
     click.option("--confirm", metavar="URL", help="A live broker that is asked before the target is accused."),
-    click.option("--baseline", type=_READ, metavar="FILE", help="A former --json result: what it has does not fail."),
+    click.option("--baseline", type=READ, metavar="FILE", help="A former --json result: what it has does not fail."),
     click.option("--junit", type=_FILE, metavar="FILE", help="Write the result as JUnit's XML, too."),
     click.option("--github", is_flag=True, help="Print findings as annotations of GitHub's runners, too."),
 )

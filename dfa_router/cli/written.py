@@ -1,20 +1,31 @@
-"""What a command says where the file that it was asked for cannot be written."""
+"""Files that a command is asked to write, and what it says where they cannot be written."""
 
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
 from dfa_router.errors import EnvironmentLacksError
+from dfa_router.file_names import given_path
 
-__all__ = ["written"]
+__all__ = ["GivenPath", "written"]
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NO_FOLDER = {errno.ENOENT, errno.ENOTDIR}
+
+
+class GivenPath(click.Path):
+    """The type of an option whose value is a path; raises :class:`InputError` for an empty one, which is the working folder to Python."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path, checked as ``click.Path`` does."""
+        return Path(os.fsdecode(super().convert(given_path(value), param, ctx)))
 
 
 @contextmanager

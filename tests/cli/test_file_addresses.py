@@ -99,6 +99,10 @@ def test_a_log_at_an_address_is_routed_where_it_lies(files: Path, capsys: pytest
         ["diff", "@defs.json", ""],
         ["replay", "--definitions", "@defs.json", "--trace", ""],
         ["route", "--definitions", "@defs.json", "--messages", "@log.jsonl", "--out", "", "--overwrite"],
+        *(
+            ["fuzz", "--target", "trie", "--rounds", "1", option, ""]
+            for option in ("--corpus", "--junit", "--case", "--baseline")
+        ),
         ["teach", "--site", ""],
         ["teach", "--out", ""],
     ],
