@@ -22,7 +22,19 @@ from pyspark.sql.types import (
 
 from dfa_router.errors import MessagesError, OptionError
 
-__all__ = ["FATE", "KEYS", "ONE_OF", "OUTPUT", "QUEUE", "KeyColumns", "key_columns", "output", "quoted", "spelt_keys"]
+__all__ = [
+    "FATE",
+    "KEYS",
+    "ONE_OF",
+    "OUTPUT",
+    "QUEUE",
+    "KeyColumns",
+    "check_texts",
+    "key_columns",
+    "output",
+    "quoted",
+    "spelt_keys",
+]
 
 OUTPUT = StructType(
     [
@@ -86,10 +98,15 @@ def key_columns(
     with an attribute's name is passed over where its type does not fit, unless ``given`` names it.
     Raises :class:`MessagesError` for columns that do not fit, and :class:`OptionError` for a name given to no key.
     """
-    given, read = dict(given or {}), tuple(read)
-    for key in given:
+    read = tuple(read)
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise OptionError(f"columns is {given!r}: expected names by key, such as {{'routing_key': 'topic'}}")
+    for key, name in given.items():
         if key not in (*KEYS, *read):
             raise OptionError(f"columns: {key!r} is no key of a message; expected {', '.join((*KEYS, *read))}")
+        if not isinstance(name, str):
+            raise OptionError(f"columns: {key!r} is {name!r}: expected the name of a column")
     listed = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema) or "none"
     columns: dict[str, StructField] = {}
     for field in schema:
@@ -122,6 +139,13 @@ def key_columns(
         if key in found:
             _check_type(key, found[key], listed)
     return KeyColumns(tuple(found), tuple(field.name for field in found.values()))
+
+
+def check_texts(**given: object) -> None:
+    """Raise :class:`OptionError` for an option that is no text: workers would find that out, in the middle of a job."""
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise OptionError(f"{name} is {value!r}: expected text")
 
 
 def spelt_keys(names: Iterable[str]) -> dict[str, str]:

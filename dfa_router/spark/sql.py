@@ -21,7 +21,7 @@ from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import Plan
 from dfa_router.spark.functions import column_udf
 from dfa_router.spark.route import BATCH_ROWS
-from dfa_router.spark.shapes import KEYS, output
+from dfa_router.spark.shapes import KEYS, check_texts, output
 from dfa_router.spark.shipping import check_session, check_topology, ship
 from dfa_router.whole_numbers import whole_number
 
@@ -65,6 +65,7 @@ def register(
 
     Raises :class:`OptionError` for a name that is no plain identifier, and for other wrong options.
     """
+    check_texts(name=name, vhost=vhost)
     if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", name):
         raise OptionError(f"name is {name!r}: expected letters, digits and underscores, as for any function of SQL")
     batch_rows = whole_number("batch_rows", batch_rows, 1, "a number of rows from 1 up")

@@ -285,3 +285,28 @@ def test_what_is_no_data_frame_or_session_is_refused(given: Any) -> None:
     ):
         with pytest.raises(TypeError, match=r"session is .*: expected a SparkSession"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vhost": None}, "vhost is None: expected text"),
+        ({"vhost": 5}, "vhost is 5: expected text"),
+        ({"prefix": None}, "prefix is None: expected text"),
+        ({"columns": "routing_key"}, "columns is 'routing_key': expected names by key, such as"),
+        ({"columns": ["routing_key"]}, r"columns is \['routing_key'\]: expected names by key"),
+        ({"columns": {"routing_key": None}}, "columns: 'routing_key' is None: expected the name of a column"),
+    ],
+    ids=str,
+)
+def test_options_that_are_no_names_are_refused_before_the_job(
+    spark: SparkSession, options: dict[str, Any], message: str
+) -> None:
+    from dfa_router.spark import register, route
+
+    messages = spark.createDataFrame([("x", "a")], "exchange string, routing_key string")
+    with pytest.raises(dr.OptionError, match=message):
+        route(messages, TOPOLOGY, **options)
+    if "vhost" in options:
+        with pytest.raises(dr.OptionError, match=message):
+            register(spark, TOPOLOGY, **options)
