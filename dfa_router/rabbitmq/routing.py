@@ -240,7 +240,7 @@ class TopologyRouter:
         >>> columns.problem.to_pylist()[1]
         'routing_key is null'
         """
-        check_attributes(attributes)
+        _check_batch(vhost, attributes)
         return route_columns(self, exchanges, keys, vhosts, vhost=vhost, attributes=attributes)
 
     def route_batch(
@@ -252,10 +252,10 @@ class TopologyRouter:
         another library that has Arrow's PyCapsule interface, or lists; without ``vhosts`` all messages are of vhost
         ``vhost``. ``attributes`` are such columns, by name, of what exchange types read of a message besides its routing key.
 
-        Raises :class:`MessagesError` for columns of different lengths, :class:`KeyTypeError` for a column of another type, and
-        ``TypeError`` for an attribute that no exchange type reads.
+        Raises :class:`MessagesError` for columns of different lengths, :class:`KeyTypeError` for a column of another type,
+        :class:`UnknownNameError` for a ``vhost`` that is no text, and ``TypeError`` for an attribute that no exchange type reads.
         """
-        check_attributes(attributes)
+        _check_batch(vhost, attributes)
         return route_batch(self, exchanges, keys, vhosts, vhost=vhost, attributes=attributes)
 
     def send(self, starts: Int32s, columns: Columns) -> SetBatch:
@@ -333,3 +333,9 @@ class Detached:
         shared = SharedAutomaton.read(path, self.stations, self.state["engine"], self.state["cache_bytes"])
         router.__dict__.update({**self.state, "_automata": {0: shared}})
         return router
+
+
+def _check_batch(vhost: object, attributes: Mapping[str, Any]) -> None:
+    if not isinstance(vhost, str):
+        raise UnknownNameError(f"the vhost is {vhost!r} ({type(vhost).__name__}): expected str")
+    check_attributes(attributes)

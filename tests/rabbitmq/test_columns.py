@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -338,3 +339,17 @@ def test_attributes_are_read_from_views(name: str, column: Any) -> None:
     )
     routed = topology.compile().route_batch(pa.array(["x", "x"], VIEW), pa.array(["a", "a"], VIEW), **{name: column})
     assert [sorted(queues) for queues in routed.columns().queues.to_pylist()] == [["further", "q"], ["q"]]
+
+
+@pytest.mark.parametrize("vhost", [None, 5, b"/"], ids=str)
+@pytest.mark.parametrize("engine", ["dfa", "trie"])
+def test_a_vhost_that_is_no_text_is_told_of_a_batch_as_of_a_message(vhost: Any, engine: str) -> None:
+    compiled = topology_of(exchanges=[Exchange(name="x", type="topic")]).compile(engine=engine)
+    calls: list[Callable[[], object]] = [
+        lambda: compiled.route("x", "a", vhost=vhost),
+        lambda: compiled.route_batch(["x"], ["a"], vhost=vhost),
+        lambda: compiled.route_columns(["x"], ["a"], vhost=vhost),
+    ]
+    for call in calls:
+        with pytest.raises(dr.RouterError, match=r"the vhost is .*: expected str"):
+            call()
