@@ -35,8 +35,15 @@ class Destination(NamedTuple):
 
 NOBODY = Destination("nobody", "")
 
-Outcome = frozenset[Destination]
-"""Where a message gets to: queues, and exchanges after the first."""
+
+class Outcome(NamedTuple):
+    """What becomes of a message."""
+
+    ends: frozenset[Destination]
+    """Where it gets to: queues, and exchanges after the first."""
+    undeclared: frozenset[str]
+    """Exchanges among these that are not declared: nobody knows what they do with it."""
+
 
 Condition = tuple[str, Hashable]
 """A pattern and the kind of exchange that reads it or, where the key alone does not decide, all that a binding says."""
@@ -103,6 +110,7 @@ class Side:
         for binding in topology.bindings:
             bindings[binding.vhost, binding.source].append(binding)
         self.places: dict[tuple[str, str], Place] = {}
+        self._beyond: dict[tuple[str, str], frozenset[Destination]] = {}
         for place, exchange in topology.exchanges_by_name.items():
             kind = simulated_type(exchange, rules)
             type_ = None if kind is None else SIMULATED[kind]
@@ -136,14 +144,17 @@ class Side:
     def outcome(self, vhost: str, exchange: str, met: AbstractSet[Met]) -> Outcome:
         """Return where a message gets to that is published to an exchange and meets these conditions."""
         if (vhost, exchange) not in self.places or self.places[vhost, exchange].internal:
-            return frozenset([NOBODY])
+            return Outcome(frozenset([NOBODY]), frozenset())
         ends: set[Destination] = set()
+        undeclared: set[str] = set()
         somebody = False
         visits, seen = [exchange], {exchange}
         for name in visits:  # a worklist, as above
             place = self.places[vhost, name]
             if not place.is_decided:
                 somebody = True
+                if not place.is_declared:
+                    undeclared.add(name)
                 continue
             targets = {target for condition in _met(place, met) for target in place.leads[condition]}
             if not targets and place.alternate is not None:
@@ -156,7 +167,17 @@ class Side:
                     seen.add(target.name)
                     visits.append(target.name)
                     ends.add(target)
-        return frozenset(ends if somebody else {*ends, NOBODY})
+        return Outcome(frozenset(ends if somebody else {*ends, NOBODY}), frozenset(undeclared))
+
+    def beyond(self, vhost: str, exchange: str) -> frozenset[Destination]:
+        """Return all that a message at an exchange can get to, whatever it is, and nobody."""
+        known = self._beyond.get((vhost, exchange))
+        if known is None:
+            names = self.behind(vhost, exchange)
+            ends = (end for name in names for some in self.places[vhost, name].leads.values() for end in some)
+            others = (Destination("exchange", name) for name in names[1:])
+            known = self._beyond[vhost, exchange] = frozenset((NOBODY, *ends, *others))
+        return known
 
 
 def _leads(kind: str | None, bindings: Iterable[Binding]) -> dict[Condition, frozenset[Destination]]:

@@ -8,7 +8,8 @@ found among its neighbours.
 
 What this leaves out: CC and BCC, as every message has one key here; with more, one may open the way to an exchange and another match
 behind it. And exchanges where something besides the key decides; a message that reaches one ends there as far as this is
-concerned. Where one of them changed, or anything behind it, that is told as such. The search has a budget (:data:`STEPS`); what
+concerned. Where one of them changed, or anything behind it, that is told as such; of one that only one side declares, nothing behind
+it counts as lost or gained. The search has a budget (:data:`STEPS`); what
 was not searched to its end is named. The default exchange needs no search: it knows each declared queue by its name.
 """
 
@@ -246,8 +247,20 @@ class _Search:
         if known is None:
             met = {one for tag in tags for one in self._conditions[tag]}
             old, new = (side.outcome(self._vhost, self._exchange, met) for side in self._sides)
-            known = self._known[tags] = set(old - new), set(new - old)
+            known = self._known[tags] = (
+                set(old.ends - new.ends - self._unproven(new.undeclared)),
+                set(new.ends - old.ends - self._unproven(old.undeclared)),
+            )
         return known
+
+    def _unproven(self, undeclared: Iterable[str]) -> set[Destination]:
+        """Return where a message may get to behind exchanges that one side does not declare, as exports leave internal ones out."""
+        places = ((self._vhost, name) for name in undeclared)
+        one_sided = [place for place in places if any(self._declares(side, place) for side in self._sides)]
+        return {end for vhost, name in one_sided for side in self._sides for end in side.beyond(vhost, name)}
+
+    def _declares(self, side: Side, place: tuple[str, str]) -> bool:
+        return place in side.places and side.places[place].is_declared
 
     def _change(self, end: Destination, gained: bool, key: str) -> Change:
         return Change(

@@ -80,6 +80,23 @@ def test_an_internal_exchange_that_an_export_left_out_is_no_change() -> None:
         assert "i" not in {change.exchange for change in changes_between(old, new).changes}
 
 
+def test_what_lies_behind_an_exchange_that_an_export_left_out_is_neither_lost_nor_gained() -> None:
+    declared = [Exchange(name="x", type="topic"), Exchange(name="else", type="fanout")]
+    internal = Exchange(name="i", type="topic", internal=True, arguments={"alternate-exchange": "else"})
+    bindings = [
+        Binding(source="x", destination="i", destination_type="exchange", routing_key="#"),
+        Binding(source="i", destination="q", routing_key="a.#"),
+        Binding(source="else", destination="rest"),
+    ]
+    lost = Binding(source="x", destination="gone", routing_key="b")
+    listed = topology_of(exchanges=[*declared, internal], bindings=[*bindings, lost])
+    left_out = topology_of(exchanges=declared, bindings=bindings)
+    for old, new, gained in ((listed, left_out, False), (left_out, listed, True)):
+        found = changes_between(old, new)
+        assert [(one.destination, one.gained) for one in found.changes] == [("gone", gained)]
+        assert "'i', where the key alone does not decide, changed (type" in found.unsearched[-1][2]
+
+
 @pytest.mark.parametrize("kind", ["headers", "x-random", "topic"])
 def test_an_exchange_to_which_nothing_is_bound_routes_to_nobody(kind: str) -> None:
     arguments = {"alternate-exchange": "y"}
