@@ -195,7 +195,7 @@ def _keeping(old: Topology, new: Topology) -> Iterator[str]:
                     for name in ("type", "internal", "arguments")
                     if hasattr(one, name)
                 )
-                if shown[0] != shown[1]
+                if shown[0] != shown[1] and None not in shown  # a file need not say of which type a queue is
             ]
             if different:
                 yield f"{what} {one.name!r} of vhost {one.vhost!r} keeps its {'; '.join(different)}"

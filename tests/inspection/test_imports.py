@@ -232,3 +232,9 @@ def test_keys_that_newer_brokers_refuse(key: str, kind: str, remedy: str | None)
     topology = topology_of(exchanges=[Exchange(name="x", type=kind), Exchange(name="y", type="fanout")], bindings=[one])
     failures = import_over(None, topology).failures
     assert [failure.remedy.split(":")[0] for failure in failures] == ([] if remedy is None else [remedy])
+
+
+def test_a_queue_whose_type_one_file_does_not_say_keeps_nothing() -> None:
+    unsaid, classic, quorum = (topology_of(queues=[Queue(name="q", type=kind)]) for kind in (None, "classic", "quorum"))
+    assert import_over(unsaid, classic).keeping == import_over(quorum, unsaid).keeping == []
+    assert import_over(classic, quorum).keeping == ["queue 'q' of vhost '/' keeps its type 'classic', not 'quorum'"]
