@@ -81,15 +81,28 @@ def growth(bindings: Iterable[tuple[str, str]], dialect: str | Dialect = "amqp",
     machine, everything = question.machine, question.side(range(len(given)))
     agenda = deque((machine.begin(root, everything), phase) for root, phase in enumerate(machine.space.starts()))
     met: dict[tuple[States, int], None] = dict.fromkeys(agenda)
+    # What a literal leads to besides what any word does: few of a state's positions have it.
+    led = [
+        [
+            (symbol, machine.step(position, symbol, everything))
+            for symbol in map(machine.symbol, machine.literals(position))
+        ]
+        for position in range(len(machine.nfa))
+    ]
     complete = True
     try:
         while agenda:
             states, phase = agenda.popleft()
-            for symbol in (*machine.symbols(states, everything), OTHER):
+            other = machine.step_all(states, OTHER, everything)
+            further: defaultdict[int, list[Iterable[int]]] = defaultdict(list)
+            for position in states:
+                for symbol, ends in led[position]:
+                    further[symbol].append(ends)
+            for symbol in (*sorted(further), OTHER):
                 question.budget.spend(1 + len(states) // 16)
                 after = machine.space.step(phase, machine.word(symbol))
                 if after is not None:
-                    target = (machine.step_all(states, symbol, everything), after)
+                    target = (other.union(*further.get(symbol, ())), after)
                     if target not in met:
                         met[target] = None
                         agenda.append(target)

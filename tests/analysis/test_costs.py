@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from compiler import build_dfa
+from compiler.automata.positions import Positions, Side, States
 from dfa_router.analysis.costs import broker_cost, growth
 from dfa_router.analysis.questions import tokens_of
 from dfa_router.language.dialects import AMQP
@@ -69,6 +70,20 @@ def test_states_are_those_of_the_complete_automaton() -> None:
         # The DFA forgets positions that have ended, and keeps their tags: never more states than sets of positions.
         assert found.complete
         assert found.states >= len(dfa) - 1
+
+
+def test_all_positions_of_a_state_are_asked_once_and_not_for_each_of_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    step_all = Positions.step_all
+
+    def counted(self: Positions, states: States, symbol: int, side: Side) -> States:
+        asked.append(states)
+        return step_all(self, states, symbol, side)
+
+    monkeypatch.setattr(Positions, "step_all", counted)
+    found = growth([(f"#.{letter}.#", "q") for letter in "abcdefgh"])
+    assert found.complete
+    assert 2**8 <= found.states <= len(asked) < 2 * found.states  # some come with and without a word before
 
 
 def test_the_exploding_binding_is_blamed() -> None:
