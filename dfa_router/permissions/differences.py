@@ -30,6 +30,7 @@ from dfa_router.permissions.files import (
 from dfa_router.permissions.ladders import Ladder, beyond, ladder_of
 from dfa_router.permissions.mosquitto import AccessList
 from dfa_router.permissions.nats_users import NatsUser
+from dfa_router.permissions.rabbitmq import TopicPermission
 
 __all__ = ["Shift", "shifts"]
 
@@ -124,10 +125,16 @@ def _of_definitions(old: Path, new: Path) -> Iterator[Shift]:
     topics = [{(one.user, one.vhost, one.exchange): one for one in topic_permissions(path)} for path in (old, new)]
     anything = expression("")
     for user, vhost, exchange in sorted({*topics[0], *topics[1]}):
+        let_in = [
+            (user, vhost) in names for names in (before, after)
+        ]  # who is not may do nothing there, whatever the topic
         entries = [found.get((user, vhost, exchange)) for found in topics]
-        of = f"exchange {exchange!r} in vhost {vhost!r}"
-        yield _shift(user, f"publish to {of}", *(anything if one is None else one.writing() for one in entries))
-        yield _shift(user, f"bind to {of}", *(anything if one is None else one.reading() for one in entries))
+        for what, asked in (("publish", TopicPermission.writing), ("bind", TopicPermission.reading)):
+            pair = [
+                nothing if not known else anything if one is None else asked(one)
+                for known, one in zip(let_in, entries, strict=True)
+            ]
+            yield _shift(user, f"{what} to exchange {exchange!r} in vhost {vhost!r}", *pair)
 
 
 def _shift(user: str, what: str, before: Expression, after: Expression) -> Shift:

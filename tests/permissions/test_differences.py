@@ -136,6 +136,8 @@ def test_definitions_differ_where_their_verdicts_do(tmp_path: Path) -> None:
 def allowed(path: Path, what: str, text: str) -> bool:
     if what in ("configure", "write", "read"):
         return any(one.allows(what, text) for one in name_permissions(path))
+    if not name_permissions(path):
+        return False
     topics = topic_permissions(path) or (TopicPermission(user="ann", exchange="x", write=".*", read=".*"),)
     return topics[0].may_publish(text) if what == "publish" else topics[0].may_bind(text)
 
