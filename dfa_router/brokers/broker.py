@@ -13,7 +13,7 @@ from dfa_router.brokers.stream import LostError
 from dfa_router.errors import EnvironmentLacksError, OptionError
 from dfa_router.target import Answers, Refused, Target, TargetFailure
 
-__all__ = ["Asking", "Broker", "encoded", "failure", "gathered", "unwelcome", "words"]
+__all__ = ["Asking", "Broker", "encoded", "failure", "gathered", "stray", "unwelcome", "words"]
 
 _NOT_LET_IN = ("ACCESS_REFUSED", "NOT_ALLOWED", "Authorization", "Authentication", "0x86", "0x87", "0x8a")
 """Texts by which the three protocols tell of a wrong password, an unknown vhost, or a user without permission."""
@@ -164,13 +164,21 @@ def encoded(text: str) -> bytes | None:
 
 
 def gathered(deliveries: list[list[int]], broker: Broker, patterns: Sequence[str], keys: Sequence[str]) -> Answers:
-    """Return the positions of each key ascending; raises TargetFailure where one position came twice."""
+    """Return the positions of each key ascending; raises TargetFailure where one is no pattern's, or came twice."""
     answers = []
     for key, positions in zip(keys, deliveries, strict=True):
         positions.sort()
+        if positions and not 0 <= positions[0] <= positions[-1] < len(patterns):
+            raise stray(broker, key, patterns, keys)
         if len(set(positions)) < len(positions):
             twice = next(a for a, b in pairwise(positions) if a == b)
             reason = f"{broker.name}: key {key!r} was delivered twice for the one subscription {patterns[twice]!r}"
             raise TargetFailure("nonsense", reason, patterns, keys)
         answers.append(tuple(positions))
     return answers
+
+
+def stray(broker: Broker, key: str, patterns: Sequence[str], keys: Sequence[str]) -> TargetFailure:
+    """Return the failure of a broker that delivers to a subscription of an earlier round, or to one that nobody made."""
+    reason = f"{broker.name}: key {key!r} was delivered for none of the subscriptions that there are: for one that had ended, or of its own"
+    return TargetFailure("nonsense", reason, patterns, keys)

@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from dfa_router.brokers.address import Address
-from dfa_router.brokers.broker import Asking, encoded, failure, unwelcome, words
+from dfa_router.brokers.broker import Asking, encoded, failure, stray, unwelcome, words
 from dfa_router.brokers.mqtt_session import NotTakenError, Session
 from dfa_router.brokers.stream import LostError
 from dfa_router.language.dialects import dialect_named
@@ -85,8 +85,10 @@ class MqttBroker(Asking):
                 raise Refused(refused.reason, key=refused.topic) from None
             except LostError as lost:
                 raise failure(self, lost, patterns, keys) from None
-            for matched, numbers in zip(found, deliveries, strict=True):
+            for key, matched, numbers in zip(keys, found, deliveries, strict=True):
                 for number in numbers:
+                    if not 1 <= number <= len(part):
+                        raise stray(self, key, patterns, keys)
                     matched.update(positions[part[number - 1]])
         return [tuple(sorted(matched)) for matched in found]
 

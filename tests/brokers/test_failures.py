@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from dfa_router.brokers import Broker, connect
+from dfa_router.brokers import Broker, connect, mqtt_packets
+from dfa_router.brokers.mqtt_session import Session
 from dfa_router.errors import EnvironmentLacksError, OptionError
 from dfa_router.target import TargetFailure
 
@@ -95,6 +96,35 @@ def test_a_broker_that_is_gone(protocol: str, relay: Any) -> None:
             assert (failed.value.kind, failed.value.patterns) == ("died", tuple(PATTERNS))
         with pytest.raises(TargetFailure):
             target.refusal("a")
+
+
+def test_a_delivery_for_a_subscription_that_is_not_asked_about(
+    protocol: str, live: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a broker that keeps what was unsubscribed: it was an IndexError, or the last pattern's."""
+    target = live(protocol)
+    assert target.answer(["a", "b"], ["a"]) == [(0,)]
+    if protocol == "nats":
+        target._stream.talk(b"SUB b 1\r\nPING\r\n", lambda data: b"PONG" in data)
+    elif protocol == "amqp":
+        bound = target._bound
+        monkeypatch.setattr(
+            target, "_bound", lambda queue, *other: bound(queue, *other) + bound(target._queue(1), other[0], "b")
+        )
+    else:
+        subscribe = Session.subscribe
+
+        def another(session: Session, filters: list[bytes]) -> None:
+            subscribe(session, filters)
+            session._unsent += mqtt_packets.subscribe(7, b"b", 3)
+            session._filters = 7
+
+        monkeypatch.setattr(Session, "subscribe", another)
+    with pytest.raises(
+        TargetFailure, match="key 'b' was delivered for none of the subscriptions that there are"
+    ) as failed:
+        target.answer(["a"], ["a", "b"])
+    assert (failed.value.kind, failed.value.keys) == ("nonsense", ("a", "b"))
 
 
 @pytest.mark.parametrize(
