@@ -52,6 +52,8 @@ def test_all_small_patterns_and_keys(dialect: Dialect) -> None:
         ("mqtt", "+/b", "$a/b", "a wildcard at the beginning matches no key that begins with `$`, as `$a` does"),
         ("mqtt", "#", "a/+", "no pattern matches the key: it has '+', which is for patterns only"),
         ("nats", "a.>", "a", "the key ends after `a`, and `>` of the pattern is left over: `>` stands for one or more words"),
+        ("solace", ">/>", ">/a", "`>` is a word like any other, as `>` is a wildcard only as the last word"),
+        ("solace", ">/a", "b/a", "nothing takes the word `b`: `>` is a word like any other, as `>` is a wildcard only as the last word"),
         ("nats", "*", "a.", "the key has an empty word, which nats does not have, so nothing matches it"),
     ],
 )  # fmt: skip

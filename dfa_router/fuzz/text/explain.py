@@ -84,7 +84,8 @@ class _Wild:
             return f"{shown(token)} stands for {'zero' if token == self.many else 'one'} or more words"
         inside = [word for word in (self.one, self.many, self.some) if word is not None and word in token]
         if inside:
-            return f"{shown(token)} is a word like any other, as `{inside[0]}` is a wildcard only by itself"
+            where = "as the last word" if token in inside else "by itself"
+            return f"{shown(token)} is a word like any other, as `{inside[0]}` is a wildcard only {where}"
         if not token:
             return "the empty word is a word, and takes an empty word only"
         return f"{shown(token)} takes the equal word only"
@@ -144,8 +145,8 @@ def _aligned(
 def _why(tokens: Sequence[str], words: Sequence[str], path: Sequence[tuple[int, int]], wild: _Wild) -> str:
     """Return the rule that a matcher has most likely got wrong, of those that the alignment uses."""
     told: list[tuple[int, str]] = []
-    for token, taken in _aligned(tokens, words, path):
-        last = token is tokens[-1]
+    for place, (token, taken) in enumerate(_aligned(tokens, words, path), 1):
+        last = place == len(tokens)
         several = wild.takes_several(token, last=last)
         meaning = wild.meaning(token, last=last)
         if several and not taken:
