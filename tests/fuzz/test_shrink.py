@@ -97,6 +97,15 @@ def test_a_word_of_the_pattern_and_the_word_that_it_takes_go_together() -> None:
     assert result.case == Case(patterns=("*.*.*.*.*",), key="a.a.a.a.a")
 
 
+def test_a_letter_of_the_pattern_and_the_letter_that_it_is_taken_for_go_together() -> None:
+    def folding(patterns: list[str], key: str) -> list[int]:
+        return right_amqp([pattern.lower() for pattern in patterns], key.lower())
+
+    target = CallableTarget(folding, AMQP)
+    result = shrink(target, Judge(language_of(AMQP)), Disagreement(kind=Kind.MATCHES), ["stock.#"], ["sTOcK.nyse"])
+    assert rank(result.case, AMQP).characters == 2, result.case
+
+
 def test_a_large_round_is_shrunk_in_few_questions() -> None:
     fault = BY_NAME["equal_patterns_are_one_binding"]
     asked = 0

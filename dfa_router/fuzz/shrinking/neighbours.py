@@ -13,6 +13,8 @@ Words = tuple[str, ...]
 
 _FEW = 8
 """The most patterns of which two lose a word at once: of 64 that would be thousands of neighbours."""
+_LETTERS = 40
+"""The most places of a word at which a letter is left out."""
 
 
 def smaller_cases(case: Case, language: Language) -> Iterator[Case]:
@@ -63,6 +65,9 @@ def smaller_cases(case: Case, language: Language) -> Iterator[Case]:
                 [_spelt(pattern, other_letter, wild) for pattern in patterns],
                 _spelt(key, other_letter, wild),
             )
+    longest = min(max((len(word) for word in every if word not in wild), default=0), _LETTERS)
+    for letter_at in range(-longest, longest):  # a word of a pattern and the one that it takes may have to lose it together
+        yield made([_lost(pattern, letter_at, wild) for pattern in patterns], _lost(key, letter_at, wild))
     for place, word in enumerate(key):
         for simpler in _simpler(word):
             yield made(patterns, (*key[:place], simpler, *key[place + 1 :]))
@@ -114,12 +119,22 @@ def _spelt(words: Words, letters: dict[int, int], wild: set[str]) -> Words:
     return tuple(word if word in wild else word.translate(letters) for word in words)
 
 
+def _lost(words: Words, place: int, wild: set[str]) -> Words:
+    """Return the words without the letter at a place, counted from the end if it is negative, where they have another one."""
+
+    def lost(word: str) -> str:
+        at = place if place >= 0 else len(word) + place
+        return word[:at] + word[at + 1 :] if word not in wild and len(word) > 1 and at >= 0 else word
+
+    return tuple(map(lost, words))
+
+
 def _simpler(word: str) -> list[str]:
     """Return words to try instead of this one, the simplest first."""
     simpler = ["a", "b", "c", ""]
     if len(word) > 1:
         half = len(word) // 2
         simpler += [word[:half], word[half:], word[:1], word[-1:]]
-        simpler += [word[:place] + word[place + 1 :] for place in range(min(len(word), 40))]
-        simpler += [word[:place] + "a" + word[place + 1 :] for place in range(min(len(word), 40)) if word[place] != "a"]
+        simpler += [word[:place] + word[place + 1 :] for place in range(min(len(word), _LETTERS))]
+        simpler += [word[:place] + "a" + word[place + 1 :] for place in range(min(len(word), _LETTERS)) if word[place] != "a"]
     return [other for other in dict.fromkeys(simpler) if other != word]
