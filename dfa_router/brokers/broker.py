@@ -179,6 +179,6 @@ def gathered(deliveries: list[list[int]], broker: Broker, patterns: Sequence[str
 
 
 def stray(broker: Broker, key: str, patterns: Sequence[str], keys: Sequence[str]) -> TargetFailure:
-    """Return the failure of a broker that delivers to a subscription of an earlier round, or to one that nobody made."""
-    reason = f"{broker.name}: key {key!r} was delivered for none of the subscriptions that there are: for one that had ended, or of its own"
+    """Return the failure of a broker that delivers for a subscription of an earlier round, or for the one that tells us the end of a round."""
+    reason = f"{broker.name}: key {key!r} was delivered for a subscription of none of the patterns: one that had ended, or one to another topic"
     return TargetFailure("nonsense", reason, patterns, keys)

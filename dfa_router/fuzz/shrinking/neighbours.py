@@ -66,7 +66,9 @@ def smaller_cases(case: Case, language: Language) -> Iterator[Case]:
                 _spelt(key, other_letter, wild),
             )
     longest = min(max((len(word) for word in every if word not in wild), default=0), _LETTERS)
-    for letter_at in range(-longest, longest):  # a word of a pattern and the one that it takes may have to lose it together
+    for letter_at in range(
+        -longest, longest
+    ):  # a word of a pattern and the one that it takes may have to lose it together
         yield made([_lost(pattern, letter_at, wild) for pattern in patterns], _lost(key, letter_at, wild))
     for place, word in enumerate(key):
         for simpler in _simpler(word):
@@ -136,5 +138,7 @@ def _simpler(word: str) -> list[str]:
         half = len(word) // 2
         simpler += [word[:half], word[half:], word[:1], word[-1:]]
         simpler += [word[:place] + word[place + 1 :] for place in range(min(len(word), _LETTERS))]
-        simpler += [word[:place] + "a" + word[place + 1 :] for place in range(min(len(word), _LETTERS)) if word[place] != "a"]
+        simpler += [
+            word[:place] + "a" + word[place + 1 :] for place in range(min(len(word), _LETTERS)) if word[place] != "a"
+        ]
     return [other for other in dict.fromkeys(simpler) if other != word]
