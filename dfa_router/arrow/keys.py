@@ -39,7 +39,8 @@ def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
     column = runs_as_keys(column, name)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (is_text(kind) or pa.types.is_null(kind)):
-        raise KeyTypeError(f"{name} is an Arrow column of {given}: cast it to string first")
+        text = "binary" if pa.types.is_fixed_size_binary(kind) else "string"  # bytes need not be UTF-8
+        raise KeyTypeError(f"{name} is an Arrow column of {given}: cast it to {text} first")
     try:
         check_column(column, name)
     except pa.ArrowIndexError as error:  # what Arrow's own validation raises for views
