@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
+from dfa_router.fuzz import run
+from dfa_router.fuzz.check import CallableTarget
 from dfa_router.fuzz.generating.language import language_of
 from dfa_router.fuzz.text.explain import explain
-from dfa_router.language.dialects import DIALECTS, Dialect, dialect_named
+from dfa_router.fuzz.text.report import finding_text
+from dfa_router.language.dialects import AMQP, DIALECTS, Dialect, dialect_named
 from dfa_router.language.validity import pattern_problem
 from dfa_router.reference.naive import matches
+from tests.fuzz.planted import right_amqp
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
@@ -59,3 +64,17 @@ def test_all_small_patterns_and_keys(dialect: Dialect) -> None:
 )  # fmt: skip
 def test_what_decides(dialect: str, pattern: str, key: str, sentence: str) -> None:
     assert explain(pattern, key, dialect_named(dialect)).sentence == sentence
+
+
+def test_a_report_tells_the_size_of_texts_that_are_too_long_to_count() -> None:
+    def cut(patterns: list[str], key: str) -> list[int]:
+        return right_amqp([pattern[:60] for pattern in patterns], key[:60])
+
+    (finding,) = run(CallableTarget(cut, AMQP), AMQP, rounds=400, seed=1).findings
+    report = finding_text(finding).splitlines()
+    told = [line.rpartition(" (")[2] for line in report if line.startswith(("  pattern 0", "  key"))]
+    texts = (*finding.case.patterns, finding.case.key)
+    assert max(map(len, texts)) == 61
+    for text, line in zip(texts, told, strict=True):
+        if len(text) > 40:
+            assert re.fullmatch(rf"{text.count('.') + 1} words?, {len(text)} bytes\)", line)

@@ -15,7 +15,7 @@ from dfa_router.fuzz.tally import Campaign
 from dfa_router.fuzz.text.casefile import format_finding
 from dfa_router.fuzz.text.explain import Explanation, explain
 from dfa_router.fuzz.text.whereabouts import whereabouts, whereabouts_json
-from dfa_router.fuzz.text.words import shown
+from dfa_router.fuzz.text.words import measured, shown
 from dfa_router.fuzz.validity import invalid_pattern
 from dfa_router.target import Bind, Step
 
@@ -27,11 +27,12 @@ def finding_text(finding: Finding) -> str:
     origin = f", seed {finding.seed}, round {finding.number}" if finding.number is not None else ""
     origin += f", from {finding.place}" if finding.place is not None else ""
     lines = [f"{finding.accused} {_does(finding)} ({finding.dialect.name}{origin})", ""]
+    separator = finding.dialect.separator.decode()
     for earlier in finding.case.earlier:
-        lines += [*_chapter_lines(earlier.patterns, earlier.steps), "  then another set:"]
-    lines += _chapter_lines(finding.case.patterns, finding.case.before)
+        lines += [*_chapter_lines(earlier.patterns, earlier.steps, separator), "  then another set:"]
+    lines += _chapter_lines(finding.case.patterns, finding.case.before, separator)
     if finding.kind is not Kind.ACCEPTS:
-        lines.append(f"  key        {shown(finding.case.key)}")
+        lines.append(f"  key        {measured(finding.case.key, separator)}")
     if finding.case.together:
         lines.append(f"  at the same time, by other threads: {', '.join(map(shown, finding.case.together))}")
     if finding.known:
@@ -43,20 +44,20 @@ def finding_text(finding: Finding) -> str:
     return "\n".join(lines)
 
 
-def _chapter_lines(patterns: Sequence[str], steps: Sequence[Step]) -> list[str]:
+def _chapter_lines(patterns: Sequence[str], steps: Sequence[Step], separator: str) -> list[str]:
     """Return a line for each pattern of a set, and for what it is told and asked then; a repeated key is one line."""
-    lines = [f"  pattern {number}  {shown(pattern)}" for number, pattern in enumerate(patterns)]
+    lines = [f"  pattern {number}  {measured(pattern, separator)}" for number, pattern in enumerate(patterns)]
     if not lines and not any(isinstance(step, Bind) for step in steps):
         lines = ["  no patterns"]
     count = len(patterns)
     for step, group in groupby(steps):
         times = sum(1 for _ in group)
         if isinstance(step, str):
-            lines.append(f"  asked      {shown(step)}" + (f", {times} times" if times > 1 else ""))
+            lines.append(f"  asked      {measured(step, separator)}" + (f", {times} times" if times > 1 else ""))
             continue
         for _ in range(times):
             if isinstance(step, Bind):
-                lines.append(f"  bind    {count}  {shown(step.pattern)}")
+                lines.append(f"  bind    {count}  {measured(step.pattern, separator)}")
                 count += 1
             else:
                 lines.append(f"  unbind  {step.position}")

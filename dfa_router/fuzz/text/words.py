@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["shown"]
+from dfa_router.counted import counted
+
+__all__ = ["measured", "shown"]
+
+_COUNTABLE = 40
+"""Characters that a reader might count."""
 
 
 def shown(text: str) -> str:
@@ -20,3 +25,15 @@ def shown(text: str) -> str:
     if text and text.isprintable() and text == text.strip() and "`" not in text:
         return f"`{text}`"
     return repr(text)
+
+
+def measured(text: str, separator: str) -> str:
+    """Return a text as :func:`shown`, and of a long one its size: where keys are cut, one more byte is what matters.
+
+    >>> measured("a.#", "."), measured("a." + "b" * 40, ".")
+    ('`a.#`', '`a.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb` (2 words, 42 bytes)')
+    """
+    if len(text) <= _COUNTABLE:
+        return shown(text)
+    size = len(text.encode("utf-8", "surrogatepass"))
+    return f"{shown(text)} ({counted(text.count(separator) + 1, 'word')}, {counted(size, 'byte')})"
