@@ -136,6 +136,10 @@ class AmqpBroker(Asking):
             (at,) = unpack(body)
             if at == _LAST:
                 unfinished -= 1
+            elif at >= len(keys):
+                raise LostError(
+                    "nonsense", "it delivers a message of an earlier round, after the last one of that round"
+                )
             else:
                 deliveries[at].append(first + int(tag))
             return not unfinished

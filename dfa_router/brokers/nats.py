@@ -27,6 +27,8 @@ __all__ = ["NatsBroker"]
 
 _START_IT = "start a NATS server (nats-server -a 127.0.0.1) or give the address of one"
 _IDLE_SECONDS = 60.0
+_NUMBERS = 10**8
+"""How many numbers messages have; after so many they begin again."""
 _ENDS_A_SUBJECT = re.compile(rb"[ \t\r\n]")
 
 
@@ -40,6 +42,8 @@ class NatsBroker(Asking):
         self._stream: Stream | None = None
         self._token, self._own = b"", re.compile(rb"")
         self._used_at = 0.0
+        self._published = 0
+        """Messages of all rounds: each has its own number, so that none is taken for one of a later round."""
         self._pongs = b""
         """Answers to the server's own PINGs. They are sent with the next round: it comes soon, or has a new connection."""
         self._information: dict[str, object] = {}
@@ -58,14 +62,22 @@ class NatsBroker(Asking):
         subjects = [_subject(pattern, pattern=at) for at, pattern in enumerate(patterns)]
         topics = [_subject(key, key=at) for at, key in enumerate(keys)]
         deliveries: list[list[int]] = [[] for _ in keys]
+        first = self._published
+        self._published += len(keys)
 
-        def deliver(subscription: int, at: int) -> None:
+        def deliver(subscription: int, number: int) -> None:
+            at = (number - first) % _NUMBERS
+            if at >= len(keys):
+                raise LostError("nonsense", "it delivers a message of an earlier round, after that round had its PONG")
             deliveries[at].append(subscription)
 
         try:
             stream = self._connected()  # before the lines are made, as a new connection has a new token
             lines = [b"SUB %b %d\r\n" % (subject, at) for at, subject in enumerate(subjects)]
-            lines += [b"PUB %b 16\r\n%b%08d\r\n" % (topic, self._token, at) for at, topic in enumerate(topics)]
+            lines += [
+                b"PUB %b 16\r\n%b%08d\r\n" % (topic, self._token, at % _NUMBERS)
+                for at, topic in enumerate(topics, first)
+            ]
             lines.append(b"PING\r\n")
             lines += [b"UNSUB %d\r\n" % at for at in range(len(subjects))]
             self._talk(stream, b"".join(lines), deliver)
@@ -147,7 +159,7 @@ class NatsBroker(Asking):
             raise LostError("nonsense", f"it greets with {greeting[:40]!r}") from None
 
     def _talk(self, stream: Stream, lines: bytes, deliver: Callable[[int, int], None]) -> None:
-        """Send the lines, and pass (subscription number, key position) of each delivery to ``deliver``, until the PONG."""
+        """Send the lines, and pass (subscription number, number of the message) of each delivery to ``deliver``, until the PONG."""
         rest, pongs = b"", 0
 
         def feed(data: bytes) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import struct
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from dfa_router.brokers import Broker, connect, mqtt_packets
+from dfa_router.brokers.amqp_channel import publication
 from dfa_router.brokers.mqtt_session import Session
 from dfa_router.errors import EnvironmentLacksError, OptionError
 from dfa_router.target import TargetFailure
@@ -125,6 +127,20 @@ def test_a_delivery_for_a_subscription_that_is_not_asked_about(
     ) as failed:
         target.answer(["a"], ["a", "b"])
     assert (failed.value.kind, failed.value.keys) == ("nonsense", ("a", "b"))
+
+
+def test_a_message_of_an_earlier_round(live: Callable[[str], Any]) -> None:
+    """It was an IndexError, or in NATS the match of another key."""
+    nats, amqp = live("nats"), live("amqp")
+    assert nats.answer(["a"], ["a"]) == amqp.answer(["a"], ["a"]) == [(0,)]
+    late = b"SUB c 0\r\nPUB c 16\r\n%b00000000\r\n" % nats._token
+    talk, bound = nats._talk, amqp._bound
+    nats._talk = lambda stream, lines, deliver: talk(stream, late + lines, deliver)
+    amqp._bound = lambda queue, *other: bound(queue, *other) + publication(b"")(queue.encode(), struct.pack(">I", 7))
+    for target in (nats, amqp):
+        with pytest.raises(TargetFailure, match="a message of an earlier round") as failed:
+            target.answer(["a"], ["b"])
+        assert failed.value.kind == "nonsense"
 
 
 @pytest.mark.parametrize(
