@@ -31,7 +31,7 @@ _TANGLED = 150
 to lead curves around all nodes depends on circles alone: it took 0.1 s for a tree of 400 edges, 0.3 s for the 449 of `#.a.#` to `#.g.#`
 and 0.2 s for 740 bindings of 60 exchanges, none of which are on circles; but 1 s for 127 that are (`#.a.*.*.*.*.*`), 3 s for 211 and over
 20 s for 241 of 82 nodes (`#.a.*.*.*`, `#.b.*.*.*`). Straight and bounded, these two take 0.1 and 0.3 s, those of 255 nodes and edges 1 s,
-and 580 to 730 edges 3 to 9 s. Either alone takes as long as neither; polylines, which go around nodes as well, 9 s where straight lines
+and 580 to 730 edges 3 to 9 s. Neither alone is enough; polylines, which go around nodes as well, 9 s where straight lines
 took 0.7."""
 _DIRECTIONS = {"table": "TB"}
 
