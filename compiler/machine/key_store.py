@@ -52,8 +52,7 @@ SHARE, MOST = 2, 1 << 30
 """At most one part in so many of the capacity goes to the store, and at most so many bytes: room for fifteen million keys."""
 
 CAUTION = 8
-"""Times as many keys as a trial had that the sample was wrong about, before it is asked again; and twice as many each time. Or as many as the trial
-itself said it would take to pay. (600,000 keys of two words, 450,000 of them different, took 38 ns when warm, waiting for five million, and 13 now.)"""
+"""Times as many keys as a trial had that the sample was wrong about, before it is asked again; and twice as many each time."""
 LEFT = 4
 """One part in so many of the room that a walker has left when it pledges some stays with it."""
 
@@ -119,15 +118,13 @@ class KeyStore:
         A pause begins if there were any.
         """
         if lost or self.policy.active or self._asked is not None:
-            asked, pays_after = self.policy.asked, self.policy.pays_after
+            asked = self.policy.asked
             pause = self.policy.patience if lost else PAUSE
             patience = min(2 * pause, LONGEST_PAUSE) if lost else PAUSE
             self.policy = StorePolicy(active=bool(self._wanted), left=pause, patience=patience, lost=lost)
             if lost and self._wanted is None:
                 if self._by_sample:
                     self._least = max(2 * self._least, CAUTION * asked)
-                    if pays_after:
-                        self._least = min(self._least, pays_after)
                 self.sample.begin(self._least)
         self._asked = None
         self._stored.leave(self)

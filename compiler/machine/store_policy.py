@@ -87,8 +87,6 @@ class StorePolicy:
     """Keys until that is thought about again."""
     patience: int = PAUSE
     """The next pause."""
-    pays_after: int = 0
-    """After how many more keys a trial that was lost is expected to pay; 0 where that is not told."""
     lost: bool = False
     """Whether the last trial was lost: then each key counts for one until the next."""
     _waits: int = EARLIEST
@@ -202,8 +200,7 @@ class StorePolicy:
             if times != 1:
                 self.active = False
                 if times:  # that many are expected when so many more have come
-                    self.pays_after = (times - 1) * ahead // LASTING
-                    self.patience = min(self.patience, self.pays_after)
+                    self.patience = min(self.patience, (times - 1) * ahead // LASTING)
                 return
         if pays and not ends:  # else the next judgement counts what is not stored
             self.patience = PAUSE

@@ -206,10 +206,6 @@ def test_a_sample_that_was_wrong_is_asked_again_ever_later() -> None:
         least.append(store.sample._least)
     assert least == [0, CAUTION * 1000, 2 * CAUTION * 1000, 4 * CAUTION * 1000]
     store.begin(WALKED, word=9.0, within=50_000)
-    store.policy._asked, store.policy.pays_after = 1000, 5000
-    store.drop(lost=True)
-    assert store.sample._least == 5000, "the trial has told when it will pay"
-    store.begin(WALKED, word=9.0, within=50_000)
     store.policy.left = 1
     store.judge(Stretch(8192, 8192, 0, 30 * 8192), word=9.0, room=1 << 24)
     assert store.policy.paid
@@ -389,7 +385,6 @@ def test_it_is_tried_again_when_that_pays(ahead: int) -> None:
         return policy
 
     lost = tried(ahead)
-    assert lost.pays_after == lost.patience
     assert not lost.active
     assert lost.patience < PAUSE
     assert tried(ahead + LASTING * lost.patience).active
