@@ -125,9 +125,8 @@ def _of_definitions(old: Path, new: Path) -> Iterator[Shift]:
     topics = [{(one.user, one.vhost, one.exchange): one for one in topic_permissions(path)} for path in (old, new)]
     anything = expression("")
     for user, vhost, exchange in sorted({*topics[0], *topics[1]}):
-        let_in = [
-            (user, vhost) in names for names in (before, after)
-        ]  # who is not may do nothing there, whatever the topic
+        # Whom the vhost does not let in may do nothing there, whatever the topic.
+        let_in = [(user, vhost) in names for names in (before, after)]
         entries = [found.get((user, vhost, exchange)) for found in topics]
         for what, asked in (("publish", TopicPermission.writing), ("bind", TopicPermission.reading)):
             pair = [

@@ -66,9 +66,8 @@ def smaller_cases(case: Case, language: Language) -> Iterator[Case]:
                 _spelt(key, other_letter, wild),
             )
     longest = min(max((len(word) for word in every if word not in wild), default=0), _LETTERS)
-    for letter_at in range(
-        -longest, longest
-    ):  # a word of a pattern and the one that it takes may have to lose it together
+    # A word of a pattern and the one that it takes may have to lose it together.
+    for letter_at in range(-longest, longest):
         yield made([_lost(pattern, letter_at, wild) for pattern in patterns], _lost(key, letter_at, wild))
     for place, word in enumerate(key):
         for simpler in _simpler(word):
