@@ -58,7 +58,7 @@ def test_before_spark_4_a_sentence_says_so() -> None:
     from dfa_router.spark import register_trace_source
 
     with pytest.raises(EnvironmentLacksError, match=r"needs Spark 4\.0 or newer, and this is 3\.5\.6"):
-        register_trace_source(SimpleNamespace(version="3.5.6"))  # type: ignore[arg-type]
+        register_trace_source(SimpleNamespace(version="3.5.6", conf=None, udf=None))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", FORMS)
