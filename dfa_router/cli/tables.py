@@ -19,7 +19,7 @@ class _Rows(Table):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         least = sum(_NUMBER if column.no_wrap else _NAME for column in self.columns)
-        if options.max_width >= min(least, self.__rich_measure__(console, options).maximum):
+        if options.max_width >= least or options.max_width >= self.__rich_measure__(console, options).maximum:
             yield from super().__rich_console__(console, options)
             return
         for place, cells in enumerate(zip(*(column.cells for column in self.columns), strict=True)):
