@@ -115,8 +115,8 @@ def key_names(schema: pa.Schema, read: Sequence[str] = ()) -> Mapping[str, str]:
     for key in _KEYS[:2]:
         if key not in found:
             raise MessagesError(f"the messages have no column {key!r}; they have: {listed}. Rename one to it")
-    for key in _KEYS:
-        kind = schema.field(found[key]).type if key in found else pa.string()
+    for key in filter(found.__contains__, _KEYS):
+        kind = schema.field(found[key]).type
         if not is_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
             raise MessagesError(
                 f"column {found[key]!r} is {kind}: expected a string; the messages have: {listed}. Cast it first"
