@@ -12,6 +12,7 @@ from dfa_router.errors import EnvironmentLacksError
 from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.spark.functions import worker_check
 from dfa_router.spark.shipping import check_session, is_connect
+from dfa_router.whole_numbers import whole_number
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,7 +29,8 @@ def check_executors(session: SparkSession, *, tasks: int | None = None) -> None:
     ``tasks`` is how many tasks ask; by default two for each core that Spark knows of. Spark chooses where they run, so an
     executor that is busy or joins later may not be asked. Needs nothing of the executors but Python.
 
-    Raises :class:`EnvironmentLacksError` with one sentence: what an executor's Python is, what it lacks, and the remedy.
+    Raises :class:`EnvironmentLacksError` with one sentence: what an executor's Python is, what it lacks, and the remedy; and
+    :class:`OptionError` for ``tasks`` that are no number.
 
     >>> from dfa_router.spark import check_executors, local_session
     >>> check_executors(local_session("local[2]"))
@@ -36,6 +38,8 @@ def check_executors(session: SparkSession, *, tasks: int | None = None) -> None:
     from pyspark.sql.functions import udf
 
     check_session(session)
+    if tasks is not None:
+        tasks = whole_number("tasks", tasks, 1, "a number of tasks from 1 up, or None for two for each core")
     lacking = worker_check()
 
     def ask(_: int) -> str | None:

@@ -31,7 +31,7 @@ from dfa_router.rabbitmq.exchange_types import attributes_read
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import Plan
 from dfa_router.spark.functions import arrow_udf, over_batches
-from dfa_router.spark.shapes import FATE, ONE_OF, OUTPUT, QUEUE, check_texts, key_columns, output, quoted
+from dfa_router.spark.shapes import FATE, ONE_OF, OUTPUT, QUEUE, check_flags, check_texts, key_columns, output, quoted
 from dfa_router.spark.shipping import check_topology, is_connect, ship
 from dfa_router.whole_numbers import whole_number
 
@@ -97,6 +97,7 @@ def route(
         )
     batch_rows = whole_number("batch_rows", batch_rows, 1, "a number of rows from 1 up")
     check_texts(vhost=vhost, prefix=prefix)
+    check_flags(explode=explode, fate=fate)
     check_topology(topology)
     session = messages.sparkSession
     fields = output(topology.chooses)

@@ -29,6 +29,7 @@ __all__ = [
     "OUTPUT",
     "QUEUE",
     "KeyColumns",
+    "check_flags",
     "check_texts",
     "key_columns",
     "output",
@@ -146,6 +147,13 @@ def check_texts(**given: object) -> None:
     for name, value in given.items():
         if not isinstance(value, str):
             raise OptionError(f"{name} is {value!r}: expected text")
+
+
+def check_flags(**given: object) -> None:
+    """Raise :class:`OptionError` for an option that is neither true nor false: the text ``"no"`` would be taken for true."""
+    for name, value in given.items():
+        if not isinstance(value, bool):
+            raise OptionError(f"{name} is {value!r}: expected True or False")
 
 
 def spelt_keys(names: Iterable[str]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from dfa_router.engines.automaton import bytes_of
 from dfa_router.engines.registry import engine_spec
 from dfa_router.errors import OptionError
 from dfa_router.rabbitmq.routing import TopologyRouter
@@ -35,7 +36,7 @@ LARGEST_CLOSURE = 1 << 20
 Shipment = tuple[str, tuple[Any, ...]]
 """The fingerprint of a router, and how it travels: see ``dfa_router.spark._worker``."""
 
-_shipped: WeakKeyDictionary[Topology, dict[tuple[str, str, int], Shipment]] = WeakKeyDictionary()
+_shipped: WeakKeyDictionary[Topology, dict[tuple[str, str, int | None], Shipment]] = WeakKeyDictionary()
 """What was shipped, for each topology that is still in use and (session or application, engine, cache_bytes).
 
 An entry is dropped when its topology is, or when another Spark application has taken the place of its own.
@@ -68,12 +69,13 @@ def is_connect(session: SparkSession) -> bool:
 
 def ship(session: SparkSession, topology: Topology, engine: str, cache_bytes: int) -> Shipment:
     """Compile the topology, and hand it to the session if that does not have it yet."""
+    engine_spec(engine)  # refuses what is none, a list also, which the key cannot hold
     connect = is_connect(session)
     place = _session_id(session) if connect else str(session.sparkContext.applicationId)
     known = _shipped.setdefault(topology, {})
     for stale in [key for key in known if key[0] != place]:
         del known[stale]
-    key = (place, engine, cache_bytes)
+    key = (place, engine, bytes_of(cache_bytes))
     if key not in known:
         router = topology.compile(engine=engine, cache_bytes=cache_bytes)
         packed = _artifacts(session, router) if connect else _sent(session.sparkContext, router)

@@ -296,17 +296,27 @@ def test_what_is_no_data_frame_or_session_is_refused(given: Any) -> None:
         ({"columns": "routing_key"}, "columns is 'routing_key': expected names by key, such as"),
         ({"columns": ["routing_key"]}, r"columns is \['routing_key'\]: expected names by key"),
         ({"columns": {"routing_key": None}}, "columns: 'routing_key' is None: expected the name of a column"),
+        ({"explode": "no"}, "explode is 'no': expected True or False"),
+        ({"fate": None}, "fate is None: expected True or False"),
+        ({"engine": ["dfa"]}, r"unknown engine \['dfa'\]: use one of dfa, nfa"),
+        ({"cache_bytes": [5]}, r"cache_bytes is \[5\]: expected a number of bytes"),
     ],
     ids=str,
 )
-def test_options_that_are_no_names_are_refused_before_the_job(
-    spark: SparkSession, options: dict[str, Any], message: str
-) -> None:
+def test_wrong_options_are_refused_before_the_job(spark: SparkSession, options: dict[str, Any], message: str) -> None:
     from dfa_router.spark import register, route
 
     messages = spark.createDataFrame([("x", "a")], "exchange string, routing_key string")
     with pytest.raises(dr.OptionError, match=message):
         route(messages, TOPOLOGY, **options)
-    if "vhost" in options:
+    if not options.keys() & {"prefix", "columns", "explode", "fate"}:
         with pytest.raises(dr.OptionError, match=message):
             register(spark, TOPOLOGY, **options)
+
+
+@pytest.mark.parametrize("tasks", [0, -1, "x", 2.5, True], ids=repr)
+def test_executors_are_asked_by_a_number_of_tasks(spark: SparkSession, tasks: Any) -> None:
+    from dfa_router.spark import check_executors
+
+    with pytest.raises(dr.OptionError, match=r"tasks is .*: expected a number of tasks from 1 up"):
+        check_executors(spark, tasks=tasks)
