@@ -32,7 +32,7 @@ from dfa_router.rabbitmq.topology import Topology
 from dfa_router.spark._worker import Plan
 from dfa_router.spark.functions import arrow_udf, over_batches
 from dfa_router.spark.shapes import FATE, ONE_OF, OUTPUT, QUEUE, check_flags, check_texts, key_columns, output, quoted
-from dfa_router.spark.shipping import check_topology, is_connect, ship
+from dfa_router.spark.shipping import check_running, check_topology, is_connect, ship
 from dfa_router.whole_numbers import whole_number
 
 __all__ = ["BATCH_ROWS", "OUTPUT", "quoted", "route"]
@@ -80,7 +80,7 @@ def route(
     :func:`dfa_router.spark.check_executors` tries.
 
     Raises :class:`MessagesError` for a missing column, one of another type, or one whose name is taken by the output,
-    :class:`OptionError` for options that are wrong, and ``TypeError`` for messages that are no DataFrame of Spark.
+    :class:`OptionError` for options that are wrong or a session that was stopped, and ``TypeError`` for messages that are no DataFrame of Spark.
 
     >>> from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
     >>> from dfa_router.spark import local_session, route
@@ -100,6 +100,7 @@ def route(
     check_flags(explode=explode, fate=fate)
     check_topology(topology)
     session = messages.sparkSession
+    check_running(session)
     fields = output(topology.chooses)
     names = [prefix + field.name for field in fields]
     last = [prefix + QUEUE] * explode + [prefix + FATE] * fate

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-__all__ = ["Shipment", "check_session", "check_topology", "is_connect", "ship"]
+__all__ = ["Shipment", "check_running", "check_session", "check_topology", "is_connect", "ship"]
 
 LARGEST_CLOSURE = 1 << 20
 """The most bytes of a router that go with the function: Spark sends a larger function to its executors in another way, too."""
@@ -47,10 +47,21 @@ _folders: dict[str, TemporaryDirectory[str]] = {}
 
 
 def check_session(session: object) -> None:
-    """Raise ``TypeError`` for what is no session; those of Spark Connect are of a class of their own."""
+    """Raise ``TypeError`` for what is no session, and :class:`OptionError` for one that was stopped; those of Spark Connect are of a class of their own."""
     if not hasattr(session, "conf") or not hasattr(session, "udf"):
         raise TypeError(
             f"session is {type(session).__name__}: expected a SparkSession, as dfa_router.spark.local_session() returns it"
+        )
+    check_running(session)
+
+
+def check_running(session: Any) -> None:
+    """Raise :class:`OptionError` for a session that was stopped, of which PySpark says that None has no attribute."""
+    stopped = session.is_stopped if is_connect(session) else session.sparkContext._jsc is None  # noqa: SLF001  (all that tells)
+    if stopped:
+        raise OptionError(
+            "the Spark session was stopped: start another, as dfa_router.spark.local_session() does, and read the messages "
+            "with that"
         )
 
 

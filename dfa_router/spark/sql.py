@@ -63,7 +63,7 @@ def register(
     >>> session.sql("SELECT to('', 'q').queues AS there").collect()
     [Row(there=['q'])]
 
-    Raises :class:`OptionError` for a name that is no plain identifier, and for other wrong options.
+    Raises :class:`OptionError` for a name that is no plain identifier, for other wrong options, and for a session that was stopped.
     """
     check_texts(name=name, vhost=vhost)
     if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", name):

@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from dfa_router.errors import OptionError
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, topology_of
 from dfa_router.spark import check_executors, register, route, shipping
 from dfa_router.spark.session import SHORT_JOBS
@@ -86,8 +87,12 @@ def main(folder: Path, everything: bool) -> None:
     if everything:
         found["keys of workers"] = keys_of_workers(session, topology(), "x")
         found |= streamed(session, wide, folder)
-    (folder / "found.json").write_text(json.dumps(found))
     session.stop()
+    try:
+        route(wide, own)
+    except OptionError as error:
+        found["stopped"] = str(error)
+    (folder / "found.json").write_text(json.dumps(found))
 
 
 def streamed(session: SparkSession, wide: DataFrame, folder: Path) -> dict[str, list[list[Any]]]:

@@ -88,6 +88,10 @@ def test_functions_of_sql(found: dict[str, Any]) -> None:
     assert found["sql table"] in ([["q"], [], []], "none before Spark 4.0")
 
 
+def test_a_session_that_was_stopped_is_told_as_that(found: dict[str, Any]) -> None:
+    assert found["stopped"].startswith("the Spark session was stopped: start another")
+
+
 def test_exchanges_that_choose(found: dict[str, Any]) -> None:
     candidates = [{"destination": name, "destination_type": "queue", "share": 0.5} for name in ("q", "r")]
     assert found["one of"] == [[{"exchange": "x", "candidates": candidates}]]
