@@ -63,13 +63,15 @@ def register(
     >>> session.sql("SELECT to('', 'q').queues AS there").collect()
     [Row(there=['q'])]
 
-    Raises :class:`OptionError` for a name that is no plain identifier, for other wrong options, and for a session that was stopped.
+    Raises :class:`OptionError` for a name that is no plain identifier or that of a function of Spark's own, for other wrong options, and for a session that was stopped.
     """
     check_texts(name=name, vhost=vhost)
     if not re.fullmatch(r"[A-Za-z_][A-Za-z_0-9]*", name):
         raise OptionError(f"name is {name!r}: expected letters, digits and underscores, as for any function of SQL")
     batch_rows = whole_number("batch_rows", batch_rows, 1, "a number of rows from 1 up")
     check_session(session)
+    if session.sql(f"SHOW SYSTEM FUNCTIONS LIKE '{name}'").collect():
+        raise OptionError(f"name is {name!r}: Spark has a function of its own of that name; choose another")
     check_topology(topology)
     fingerprint, packed = ship(session, topology, engine, cache_bytes)
     plan = Plan(fingerprint=fingerprint, packed=packed, keys=KEYS, vhost=vhost, batch_rows=batch_rows)

@@ -114,3 +114,24 @@ def test_wrong_calls_say_what_is_expected(messages: SparkSession) -> None:
         register(messages, TOPOLOGY, "my route")
     with pytest.raises(dr.OptionError, match="batch_rows is 0"):
         register(messages, TOPOLOGY, batch_rows=0)
+
+
+@pytest.mark.parametrize("name", ["abs", "Count", "map", "explode", "and"])
+def test_names_of_functions_of_spark_are_refused(messages: SparkSession, name: str) -> None:
+    """Spark would call its own all the same."""
+    from dfa_router.spark import register
+
+    with pytest.raises(dr.OptionError, match=f"name is '{name}': Spark has a function of its own of that name"):
+        register(messages, TOPOLOGY, name)
+    assert messages.sql("SELECT abs(-1) AS one, count(*) AS all FROM messages").collect()[0].asDict() == {
+        "one": 1,
+        "all": 4,
+    }
+
+
+def test_a_function_is_replaced_by_one_of_its_name(messages: SparkSession) -> None:
+    from dfa_router.spark import register
+
+    for vhost, queues in (("/", ["q", "r"]), ("it's", ["s"])):
+        register(messages, TOPOLOGY, "again", vhost=vhost)
+        assert messages.sql("SELECT again('x', 'a.b').queues AS there").collect()[0].there == queues
