@@ -17,6 +17,9 @@ __all__ = ["Entries"]
 MAX_BYTES = 255
 """AMQP 0-9-1 carries names and binding keys as short strings: a length byte and up to 255 bytes."""
 
+_ABSENT = object()
+"""In place of a field that an entry has not; JSON's null is None."""
+
 _Value = TypeVar("_Value")
 
 
@@ -87,7 +90,7 @@ class Entries:
         )
 
     def _destination_type(self, entry: dict[str, Any], place: str) -> Literal["queue", "exchange"]:
-        kind = entry.get("destination_type")
+        kind = entry.get("destination_type", _ABSENT)
         if kind == "queue":
             return "queue"
         if kind == "exchange":
@@ -102,7 +105,7 @@ class Entries:
         definition = self._arguments(entry, place, "definition")
         if ALTERNATE in definition and not isinstance(definition[ALTERNATE], str):
             raise self._wrong(f"{place}.definition.{ALTERNATE}", "the name of an exchange", definition[ALTERNATE])
-        pattern = entry.get("pattern")
+        pattern = entry.get("pattern", _ABSENT)
         if not isinstance(pattern, str):
             raise self._wrong(f"{place}.pattern", "a regular expression", pattern)
         return Policy(
@@ -114,7 +117,7 @@ class Entries:
             definition=definition,
         )
 
-    def _name(self, entry: dict[str, Any], place: str, field: str, default: str | None = None) -> str:
+    def _name(self, entry: dict[str, Any], place: str, field: str, default: object = _ABSENT) -> str:
         value = entry.get(field, default)
         if not isinstance(value, str):
             raise self._wrong(f"{place}.{field}", "a string", value)
@@ -145,7 +148,10 @@ class Entries:
         raise self._wrong(f"{place}.{field}", "an object", value)
 
     def _wrong(self, place: str, expected: str, found: object) -> DefinitionsError:
-        what = "is missing" if found is None else f"is {str(found)[:60]!r} ({type(found).__name__})"
+        if found is _ABSENT:
+            what = "is missing"
+        else:
+            what = "is null" if found is None else f"is {str(found)[:60]!r} ({type(found).__name__})"
         return DefinitionsError(
             f"{self.source}: {place}: {what}; expected {expected}: correct it there, or export the definitions again"
         )

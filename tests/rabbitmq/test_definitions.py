@@ -309,6 +309,15 @@ BAD_FILES: list[tuple[str, Any, list[str]]] = [
         {"bindings": [{k: v for k, v in binding().items() if k != "routing_key"}]},
         ["bindings[0].routing_key", "missing"],
     ),
+    ("an entry null", {"bindings": [None]}, ["bindings[0]: is null; expected an object"]),
+    ("a section null", {"bindings": None}, ["bindings: is null; expected a list"]),
+    ("a key null", {"bindings": [binding(routing_key=None)]}, ["bindings[0].routing_key: is null; expected a string"]),
+    ("a kind null", {"bindings": [binding(destination_type=None)]}, ["bindings[0].destination_type: is null"]),
+    (
+        "no pattern",
+        {"policies": [{"name": "p", "vhost": "/"}]},
+        ["policies[0].pattern: is missing; expected a regular"],
+    ),
     ("a number for a key", {"bindings": [binding(), binding(routing_key=5)]}, ["bindings[1].routing_key", "'5' (int)"]),
     (
         "destination type",
