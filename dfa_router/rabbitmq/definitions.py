@@ -70,9 +70,13 @@ def load_definitions(
     ``DFA_ROUTER_USER`` and ``DFA_ROUTER_PASSWORD``.
 
     Raises :class:`DefinitionsError`, whose text names the file, the place in it and what to do, and another :class:`InputError` for
-    what is no path, such as the definitions themselves. What is odd but can be
+    what is no path, such as the definitions themselves, or for a wrong option. What is odd but can be
     routed is listed in ``topology.warnings`` and logged.
     """
+    if not isinstance(vhost, str):
+        raise OptionError(f"vhost is {vhost!r}: expected the name of the vhost of entries that name none, such as '/'")
+    if not isinstance(listings, Iterable):
+        raise OptionError(f"listings is {listings!r}: expected a list of files or addresses; leave it out for none")
     if isinstance(listings, str | bytes | PathLike):
         raise OptionError(
             f"listings is {listings!r}: expected several files or addresses: give a list, such as [{listings!r}]"
@@ -132,8 +136,10 @@ def topology_of(
     ``broker`` is the version of RabbitMQ whose rules hold where versions differ.
 
     Raises :class:`DefinitionsError` for an exchange or queue that is declared twice with different types, and :class:`OptionError`
-    for a ``broker`` that is no version.
+    for a ``broker`` that is no version or ``vhosts`` that are one text, whose letters would be vhosts.
     """
+    if isinstance(vhosts, str):
+        raise OptionError(f"vhosts is {vhosts!r}: expected several names: give a list, such as [{vhosts!r}]")
     rules_of(broker)
     return _topology(
         exchanges=exchanges,

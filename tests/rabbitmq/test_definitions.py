@@ -18,7 +18,7 @@ import pytest
 
 import dfa_router as dr
 from dfa_router.lint import lint_topology
-from dfa_router.rabbitmq import Topology, load_definitions
+from dfa_router.rabbitmq import Topology, load_definitions, topology_of
 
 Write = Callable[[Any], Path]
 
@@ -387,6 +387,29 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
         load_definitions(tmp_path / "nothing.json")
     with pytest.raises(dr.DefinitionsError, match="is a directory"):
         load_definitions(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vhost": 5}, "vhost is 5: expected the name of the vhost of entries that name none"),
+        ({"vhost": None}, "vhost is None: expected the name"),
+        ({"listings": None}, "listings is None: expected a list of files or addresses"),
+        ({"listings": 5}, "listings is 5: expected a list of files or addresses"),
+    ],
+    ids=str,
+)
+def test_options_that_are_none_are_refused(write: Write, options: dict[str, Any], message: str) -> None:
+    """Also of a file whose entries name their vhosts, which would have nothing to do with the one that is given."""
+    with pytest.raises(dr.OptionError, match=message):
+        load_definitions(write(SMALL), **options)
+
+
+def test_one_text_is_no_list_of_vhosts() -> None:
+    with pytest.raises(
+        dr.OptionError, match=r"vhosts is 'shop': expected several names: give a list, such as \['shop'\]"
+    ):
+        topology_of(vhosts="shop")
 
 
 def test_the_longest_pattern_is_taken(write: Write) -> None:
