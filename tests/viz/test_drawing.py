@@ -163,6 +163,9 @@ def test_a_graph_with_too_many_edges_is_refused() -> None:
     dfa = build_dfa(nfa_of([f"#.{a}{i}.#.{b}" for a in "ab" for i in range(3) for b in "xy"]), max_states=300)
     with pytest.raises(DrawingTooLargeError, match=r"edges are more than .*other=False"):
         drawing(dfa, max_nodes=len(dfa))
+    with pytest.raises(DrawingTooLargeError, match="edges are more than") as refused:
+        drawing(dfa, max_nodes=len(dfa), other=False)
+    assert "other=False" not in str(refused.value), "it was given"
 
 
 def test_rules_of_the_caller_win_and_change_nothing_else() -> None:

@@ -98,7 +98,7 @@ def drawing(
     model = nx.DiGraph(kind=kind, title=title or source.graph.get("title") or _TITLES.get(kind, "Graph"), clusters={})
     add_nodes(model, source, kept, names=names, ends=ends(automaton) if automaton is not None else {}, path=path)
     add_edges(model, source, other=other, path=path)
-    check_edges(kind, model.number_of_edges(), max_nodes)
+    check_edges(kind, model.number_of_edges(), max_nodes, other=other)
     add_entries(model, source)
     add_unknown(model, source)
     cut = len(kept) + len(hidden) < len(source)

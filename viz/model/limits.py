@@ -30,12 +30,15 @@ def check_nodes(kind: str, count: int, max_nodes: int) -> None:
         raise DrawingTooLargeError(_found(count, _THINGS.get(kind, "states"), max_nodes), ways, count)
 
 
-def check_edges(kind: str, count: int, max_nodes: int) -> None:
-    """Raise :class:`DrawingTooLargeError` if there are more edges than a picture of ``max_nodes`` nodes can hold."""
+def check_edges(kind: str, count: int, max_nodes: int, *, other: bool) -> None:
+    """Raise :class:`DrawingTooLargeError` if there are more edges than a picture of ``max_nodes`` nodes can hold.
+
+    ``other`` tells whether transitions on other words are among them, and so can be hidden.
+    """
     limit = _EDGES_PER_NODE * max_nodes
     if count > limit:
-        other = ("other",) if kind in {"dfa", "minimal", "cache"} else ()
-        ways = (*_WAYS.get(kind, ("part",)), *other, "limit")
+        hiding = ("other",) if other and kind in {"dfa", "minimal", "cache"} else ()
+        ways = (*_WAYS.get(kind, ("part",)), *hiding, "limit")
         raise DrawingTooLargeError(_found(count, "edges", limit), ways, count // _EDGES_PER_NODE + 1)
 
 
