@@ -80,6 +80,7 @@ class Bench:
             scope = scope.ordinary()
         narrowed = scope.narrowed(asked, self.plan.language, changing=manners.changing)
         if narrowed is None:
+            tally.left_out += origin.number is not None
             return
         failed, counted = None, False
         for number, chapter in enumerate(narrowed.chapters):
@@ -103,6 +104,7 @@ class Bench:
             self._special(narrowed, origin)
         if failed is not None:
             self._judge_failure(failed)
+        tally.left_out += not counted and failed is None and origin.number is not None
 
     def _begin(self) -> None:
         """Raise :class:`OutOfTimeError` where a target that hangs from now on could not be told from a slow one."""

@@ -43,6 +43,8 @@ class Tally:
     keys: int = 0
     replayed: int = 0
     """Rounds of a corpus, which are asked first."""
+    left_out: int = 0
+    """Rounds of the seed that held nothing that may be asked of this target; they are not among ``rounds``."""
     limited: int = 0
     """Of the keys, those of sets that the target refused for a limit that it states: there was no answer to compare."""
     disagreements: int = 0
@@ -88,6 +90,7 @@ class Tally:
         self.cases += other.cases
         self.keys += other.keys
         self.replayed += other.replayed
+        self.left_out += other.left_out
         self.limited += other.limited
         self.disagreements += other.disagreements
         self.classes.update(other.classes)

@@ -157,6 +157,23 @@ def test_a_case_without_patterns_is_asked_again(folder: Path, capsys: pytest.Cap
     assert "0 cases (pattern and key) in 1 round with 1 key," in capsys.readouterr().out
 
 
+def test_rounds_that_hold_nothing_to_ask_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those asked and those left out are as many as were asked for, also when a run goes on."""
+    assert fuzz("--target", "matchers:right", "--seed", "7", "--rounds", "200", "--no-validity") == 0
+    said = capsys.readouterr().out
+    assert " in 194 rounds with " in said
+    assert "6 rounds more held nothing to ask of this target" in said
+    run = ("--target", "matchers:right", "--seed", "7", "--no-validity", "--json")
+    assert fuzz(*run, "--rounds", "100") == 0
+    part = capsys.readouterr().out
+    Path("part.json").write_text(part)
+    assert (
+        fuzz("--target", "matchers:right", "--no-validity", "--resume", "part.json", "--rounds", "100", "--json") == 0
+    )
+    both = told(capsys)
+    assert (both["rounds"], both["rounds_left_out"], both["next_round"]) == (194, 6, 200)
+
+
 def test_what_a_run_told_of_itself_is_told_when_it_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("case.txt").write_text("[one]\nbind a\nmatch a 0\n")
     assert fuzz("--target", "matchers:right", "--case", "case.txt", "--json") == 0
@@ -172,7 +189,7 @@ def test_a_run_goes_on_from_the_result_of_a_version_that_did_not_count_limits(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert fuzz("--target", "matchers:right", "--rounds", "2", "--json") == 0
-    part = {name: value for name, value in told(capsys).items() if name != "limited_keys"}
+    part = {name: value for name, value in told(capsys).items() if name not in {"limited_keys", "rounds_left_out"}}
     Path("part.json").write_text(json.dumps(part))
     assert fuzz("--target", "matchers:right", "--resume", "part.json", "--rounds", "2", "--json") == 0
     assert told(capsys)["limited_keys"] == 0

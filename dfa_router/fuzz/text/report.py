@@ -208,6 +208,8 @@ def summary_text(campaign: Campaign) -> str:
         f"classes: {len(reached)} of {len(expected)}"
         + ("" if findings and not campaign.plan.keep_going else _missing(expected, reached)),
     ]
+    if tally.left_out:
+        lines.append(f"{counted(tally.left_out, 'round')} more held nothing to ask of this target")
     if campaign.replayed:
         lines.append(f"cases replayed from the corpus: {campaign.replayed:,}")
     if campaign.manners.trouble:
@@ -296,6 +298,7 @@ def campaign_json(campaign: Campaign) -> dict[str, Any]:
         "rounds": tally.rounds,
         "cases": tally.cases,
         "keys": tally.keys,
+        "rounds_left_out": tally.left_out,
         "limited_keys": tally.limited,
         "disagreements": tally.disagreements,
         "seconds": round(campaign.seconds, 3),

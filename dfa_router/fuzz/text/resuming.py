@@ -47,7 +47,8 @@ def begun(told: dict[str, Any], dialect: Dialect) -> Begun:
             cases=told["cases"],
             keys=told["keys"],
             replayed=told["replayed"],
-            limited=told.get("limited_keys", 0),  # older versions did not count them apart
+            left_out=told.get("rounds_left_out", 0),  # older versions did not count these two
+            limited=told.get("limited_keys", 0),
             disagreements=told["disagreements"],
             classes=Counter({name: count for name, count in told["classes"].items() if count}),
             declined=set(told["declined_keys"]),
