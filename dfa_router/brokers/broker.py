@@ -178,7 +178,15 @@ def gathered(deliveries: list[list[int]], broker: Broker, patterns: Sequence[str
     return answers
 
 
-def stray(broker: Broker, key: str, patterns: Sequence[str], keys: Sequence[str]) -> TargetFailure:
-    """Return the failure of a broker that delivers for a subscription of an earlier round, or for the one that tells us the end of a round."""
-    reason = f"{broker.name}: key {key!r} was delivered for a subscription of none of the patterns: one that had ended, or one to another topic"
-    return TargetFailure("nonsense", reason, patterns, keys)
+def stray(
+    broker: Broker, key: str, patterns: Sequence[str], keys: Sequence[str], *, everybody: bool = False
+) -> TargetFailure:
+    """Return the failure of a broker that delivers for a subscription of an earlier round, or for the one that tells us the end of a round.
+
+    ``everybody`` tells that each key was delivered for each subscription, and for that one.
+    """
+    if everybody:
+        reason = "every key was delivered for every subscription, also for one to another topic: it gives everything to everybody"
+    else:
+        reason = f"key {key!r} was delivered for a subscription of none of the patterns: one that had ended, or one to another topic"
+    return TargetFailure("nonsense", f"{broker.name}: {reason}", patterns, keys)

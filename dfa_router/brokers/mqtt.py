@@ -88,7 +88,8 @@ class MqttBroker(Asking):
             for key, matched, numbers in zip(keys, found, deliveries, strict=True):
                 for number in numbers:
                     if not 1 <= number <= len(part):
-                        raise stray(self, key, patterns, keys)
+                        everybody = all(len(set(got)) > len(part) for got in deliveries)  # our own last topic, too
+                        raise stray(self, key, patterns, keys, everybody=everybody)
                     matched.update(positions[part[number - 1]])
         return [tuple(sorted(matched)) for matched in found]
 

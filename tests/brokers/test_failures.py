@@ -129,6 +129,27 @@ def test_a_delivery_for_a_subscription_that_is_not_asked_about(
     assert (failed.value.kind, failed.value.keys) == ("nonsense", ("a", "b"))
 
 
+def test_a_broker_that_gives_everything_to_everybody(
+    live: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All subscriptions, and the one to our own last topic, are made ones to everything."""
+
+    def subscribed(session: Session, filters: list[bytes]) -> None:
+        session._filters = len(filters)
+        everything = (b"#", b"+/#", b"+/+/#")
+        for at, one in enumerate(everything[: len(filters) + 1], 1):
+            session._unsent += mqtt_packets.subscribe(at, one, at)
+
+    target = live("mqtt")
+    monkeypatch.setattr(Session, "subscribe", subscribed)
+    with pytest.raises(
+        TargetFailure, match=r"every key was delivered for every subscription.* everything to everybody"
+    ):
+        target.answer(["a"], ["a", "b"])
+    with pytest.raises(TargetFailure, match="key 'c/d' was delivered for a subscription of none of the patterns"):
+        target.answer(["a", "b"], ["a", "c/d"])  # the third of these does not get 'a'
+
+
 def test_a_message_of_an_earlier_round(live: Callable[[str], Any]) -> None:
     """It was an IndexError, or in NATS the match of another key."""
     nats, amqp = live("nats"), live("amqp")
