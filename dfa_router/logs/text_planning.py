@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import pyarrow as pa
@@ -110,9 +110,13 @@ def _of_headers(divided: Sequence[Part[TextPiece]]) -> pa.Schema:
 
 
 def _check_objects(store: Any, divided: Sequence[Part[TextPiece]], seen: Sequence[Seen]) -> None:
-    """Refuse files of JSON lines that are no text: each of their lines would be a row that cannot be read, and perhaps a part of one."""
-    unread = (part for part, one in zip(divided, seen, strict=True) if one.unread)
-    for piece in (piece for part in unread for piece in part.pieces if not piece.start):
+    """Refuse files of JSON lines that are no text: each of their lines would be a row that cannot be read, and perhaps a part of one.
+
+    A line that was read is one of text, whatever its file begins with: a program that was killed may have left the first lines damaged.
+    """
+    unread = ((part, one) for part, one in zip(divided, seen, strict=True) if one.unread)
+    pieces = (found for part, one in unread for found in zip_longest(part.pieces, one.readable))
+    for piece in (piece for piece, readable in pieces if not (piece.start or readable)):
         with open_piece(store, piece) as file:
             check_text(piece.path, bytes(file.read(16)))
 

@@ -45,6 +45,8 @@ class Seen(NamedTuple):
     """Why the log is left to Spark."""
     damaged_file: bool = False
     """Whether the reason is that a file cannot be read: only of a store may Spark know more."""
+    readable: tuple[bool, ...] = ()
+    """Of each piece whether there is a line in it that was read in full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,13 @@ class SeeText:
         kinds: set[pa.DataType] = set()
         every: set[pa.DataType] = set()
         rows: list[int] = []
+        readable: list[bool] = []
         unread, path = False, ""
         try:
             for piece in part.pieces:
                 path = piece.path
                 rows.append(0)
+                readable.append(False)
                 for block, table in _tables(self.store, self.kind, piece, None):
                     check_numbers(table.columns, block.data)
                     whole = pa.struct(table.schema)
@@ -76,9 +80,11 @@ class SeeText:
                         whole, unread = pa.struct(json_columns(_without_damaged(block), None).schema), True
                     kinds.add(whole)
                     rows[-1] += block.rows
-                    unread |= any(mark.line is not None for mark in block.marks)
+                    kept = sum(mark.line is not None for mark in block.marks)
+                    unread |= kept > 0
+                    readable[-1] |= kept < block.rows
             kind, damaged = (merged(sorted(some, key=str)) for some in (kinds, every))
-            return Seen(kind, damaged, tuple(rows), unread)
+            return Seen(kind, damaged, tuple(rows), unread, readable=tuple(readable))
         except OtherWayError as error:
             return Seen(pa.null(), pa.null(), (), unread, str(error))
         except STORE_ERRORS as error:

@@ -154,6 +154,20 @@ def test_a_log_in_utf_16_is_told_as_one(tmp_path: Path, kind: str, encoding: str
         planned(log, kind)
 
 
+@pytest.mark.parametrize(
+    "beginning", [b"\x1f\x8b\x08", "{".encode("utf-16"), b"PAR1"], ids=["gzip", "utf-16", "parquet"]
+)
+def test_a_damaged_first_line_that_begins_as_another_format_is_a_row_with_a_problem(
+    tmp_path: Path, beginning: bytes
+) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(beginning + b'"a"}\n{"exchange": "x", "routing_key": "a"}\n')
+    first, second = rows(planned(log))
+    assert first["exchange"] is None
+    assert first["unreadable_line"].startswith(beginning.decode(errors="replace")[:1])
+    assert (second["exchange"], second["unreadable_line"]) == ("x", None)
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
 @pytest.mark.parametrize("other", ["a", "z"])
 def test_one_file_in_utf_16_among_others_is_told(tmp_path: Path, kind: str, other: str) -> None:
