@@ -125,7 +125,7 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
     )
     asked = asked_of(options, context.obj.since)
     plan, before = asked.plan, asked.before
-    outcome.check()
+    outcome.check(plan.dialect)
     patience = min(asked.timeout, asked.seconds or asked.timeout)
     target = open_target(asked.spec, plan.dialect, timeout=patience, python=asked.python)
     try:

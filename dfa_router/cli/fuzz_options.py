@@ -15,6 +15,7 @@ from dfa_router.cli.written import GivenPath, written
 if TYPE_CHECKING:
     from dfa_router.fuzz.scope import Scope
     from dfa_router.fuzz.tally import Campaign
+    from dfa_router.language.dialects import Dialect
 
 __all__ = ["READ", "Outcome", "outcome_options", "scope_of", "scope_options"]
 
@@ -100,22 +101,22 @@ class Outcome:
 
         A broker that is gone by now loses no finding.
         """
-        from dfa_router.brokers import connect
         from dfa_router.errors import RouterError
         from dfa_router.fuzz.confirm import confirmed, unconfirmed
+        from dfa_router.fuzz.targets.live import open_broker
         from dfa_router.fuzz.text.outcome import read_result, with_known
 
         if self.confirm is not None and campaign.findings:
             try:
-                with connect(self.confirm) as broker:
+                with open_broker(self.confirm, campaign.plan.dialect) as broker:
                     campaign = confirmed(campaign, broker)
             except RouterError as error:
                 campaign = unconfirmed(campaign, error)
         return campaign if self.baseline is None else with_known(campaign, read_result(self.baseline))
 
-    def check(self) -> None:
+    def check(self, dialect: Dialect) -> None:
         """Raise before the campaign what would else be raised after it: a file that cannot be read or written, no broker."""
-        from dfa_router.brokers import connect
+        from dfa_router.fuzz.targets.live import open_broker
         from dfa_router.fuzz.text.outcome import read_result
 
         if self.baseline is not None:
@@ -128,7 +129,7 @@ class Outcome:
             with written(self.corpus, "--corpus"):
                 self.corpus.mkdir(parents=True, exist_ok=True)
         if self.confirm is not None:
-            connect(self.confirm).close()
+            open_broker(self.confirm, dialect).close()
 
     def write(self, campaign: Campaign) -> list[Path]:
         """Write what the options ask for; return the new files of the corpus."""

@@ -70,7 +70,7 @@ def test_a_broker_that_is_gone_at_the_end_loses_no_finding(
             raise EnvironmentLacksError("no amqp broker answers: start it")
         return Broker()
 
-    monkeypatch.setattr("dfa_router.brokers.connect", connect)
+    monkeypatch.setattr("dfa_router.fuzz.targets.live.connect", connect)
     assert fuzz("--target", "matchers:greedy", "--seed", "7", "--confirm", "amqp://localhost", "--corpus", "found") == 1
     assert len(asked) == 2
     assert "the live broker    cannot be asked: no amqp broker answers: start it" in capsys.readouterr().out

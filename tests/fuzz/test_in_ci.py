@@ -299,8 +299,17 @@ def test_a_live_broker_is_asked_before_anyone_is_accused(folder: Path, capsys: p
     assert fuzz("--target", "matchers:greedy", *options) == 1
     assert told(capsys)["findings"][0]["broker"] == "confirms"  # type: ignore[index]
     # With a rule that RabbitMQ does not have, what is right for RabbitMQ is a finding, but no accusation.
-    Path("own.toml").write_text('name = "own"\none = "+"\nmany = "#"\n')
+    Path("own.toml").write_text('name = "own"\nlike = "amqp"\nempty_words = false\n')
     assert fuzz("--target", "matchers:right", "--dialect-file", "own.toml", *options) == 0
     finding = told(capsys)["findings"][0]  # type: ignore[index]
     assert finding["broker"].startswith("answers")
     assert finding["counts"] is False
+
+
+@pytest.mark.broker
+def test_a_broker_of_another_language_judges_nobody(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--confirm", "mqtt://127.0.0.1", "--corpus", "found") == 2
+    assert "speaks 'mqtt', not 'amqp': use that dialect, or another broker" in capsys.readouterr().err.replace(
+        "\n", " "
+    )
+    assert not list(Path("found").iterdir())

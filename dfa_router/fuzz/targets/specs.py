@@ -7,13 +7,13 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from dfa_router.brokers import connect
 from dfa_router.brokers.address import without_password
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import OptionError
 from dfa_router.fuzz.targets.command import CommandTarget
 from dfa_router.fuzz.targets.engine import EngineTarget
 from dfa_router.fuzz.targets.function import FunctionTarget
+from dfa_router.fuzz.targets.live import open_broker
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.target import Target
 
@@ -73,7 +73,7 @@ class TargetSpec:
         if scheme == "cmd" and colon:
             return self._command(rest)
         if rest.startswith("//") and (scheme in _BROKERS or scheme.removesuffix("s") in _BROKERS):
-            return self._broker()
+            return open_broker(self.text, self.dialect)
         if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*", self.text):
             return FunctionTarget(self.text, self.dialect, timeout=self.timeout, python=self.python)
         raise OptionError(self._unknown())
@@ -95,16 +95,6 @@ class TargetSpec:
         except ValueError as error:  # a NUL in an argument
             raise OptionError(f"cannot start the target {self.text!r}: {error}") from None
 
-    def _broker(self) -> Target:
-        target = connect(self.text)
-        if _spelling(target.dialect) != _spelling(self.dialect):
-            target.close()
-            raise OptionError(
-                f"the broker at {target.name} speaks {target.dialect.name!r}, not {self.dialect.name!r}: "
-                "use that dialect"
-            )
-        return target
-
     def _unknown(self) -> str:
         """Return the error text for a SPEC that names nothing: near names, and what there is."""
         speakers = [name for name in engines() if engine_info(name).speaks(self.dialect)]
@@ -118,8 +108,3 @@ class TargetSpec:
             f"(module:callable), a program (cmd:./my-matcher), or a live broker "
             f"({', '.join(f'{name}://host' for name in _BROKERS)})"
         )
-
-
-def _spelling(dialect: Dialect) -> tuple[bytes | None, ...]:
-    """Return the separator and wildcards. In the rest, what is refused, versions of one broker may differ."""
-    return dialect.separator, dialect.one, dialect.many, dialect.some
