@@ -14,6 +14,8 @@ BLOCK_BYTES = 64 << 20
 _CACHED = 16
 """Numbers a row that an answer may have of the cache's accept sets, which are taken over whole where they are that few."""
 _NUMBER = 4
+_MOST_ROWS = 2**31 - 1
+"""The most rows of an answer, whose lists have 32-bit offsets."""
 
 
 def block_rows(matcher: Matcher, bindings: int, most_bytes: int) -> int:
@@ -24,4 +26,4 @@ def block_rows(matcher: Matcher, bindings: int, most_bytes: int) -> int:
     """
     most_bytes = whole_number("most_bytes", most_bytes, 1, "a number of bytes from 1 up")
     crowd = most_accepted(matcher.nfa) if isinstance(matcher, Automaton) else bindings
-    return max(1, most_bytes // (_NUMBER * (1 + _CACHED + 1 + crowd)))
+    return max(1, min(most_bytes // (_NUMBER * (1 + _CACHED + 1 + crowd)), _MOST_ROWS))

@@ -91,6 +91,11 @@ def test_a_bound_that_is_none_is_refused_at_once(wrong: Any) -> None:
         dr.compile(ANY_OF_20).match_blocks(["a"], most_bytes=wrong)
 
 
+@pytest.mark.parametrize("most", [1 << 62, 1 << 80])
+def test_a_bound_may_be_beyond_what_there_can_be(most: int) -> None:
+    assert [len(block) for block in dr.compile(ANY_OF_20).match_blocks(["a", None], most_bytes=most)] == [2]
+
+
 def test_literals_exclude_each_other_and_so_blocks_of_a_fleet_are_long() -> None:
     fleet = dr.compile([(f"site{site}.device{number}.*", "q") for site in range(50) for number in range(50)])
     assert [len(block) for block in fleet.match_blocks(["site1.device2.x"] * 10_000, most_bytes=1 << 20)] == [10_000]
