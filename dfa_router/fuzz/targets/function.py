@@ -50,6 +50,11 @@ class FunctionTarget(CommandTarget):
             if failure.kind == "raised":
                 return
             self.close()
+            if failure.kind == "hung":
+                raise OptionError(
+                    f"{failure.reason}\nThat includes the import of the target: where it takes longer, give it more with --timeout, "
+                    "and --seconds"
+                ) from None
             raise OptionError(
                 f"cannot import the target {spec}: {failure.reason}\n"
                 f"It was looked for in {Path.cwd()}, then where Python looks"

@@ -35,7 +35,7 @@ TIMES = 60
 
 
 class MissingError(Exception):
-    """The module is there, and has nothing of that name."""
+    """The module is there, and has nothing of that name, or nothing to call."""
 
 
 def find(spec: str) -> Callable[..., Any]:
@@ -49,8 +49,16 @@ def find(spec: str) -> Callable[..., Any]:
         there = ", ".join(has[:20]) or "nothing to call"
         raise MissingError(f"the module {name!r} has no attribute {path!r}: it has {there}") from None
     if not callable(found):
-        raise TypeError(f"{spec} is {reprlib.repr(found)}, expected something to call as f(patterns, key)")
+        raise MissingError(f"{spec} is {reprlib.repr(found)}, expected something to call as f(patterns, key)")
     return found  # type: ignore[no-any-return]
+
+
+def told(error: BaseException) -> str:
+    """Return the traceback without what is not the target's: the frames of this file, and of the import system."""
+    frames = traceback.TracebackException.from_exception(error)
+    own = ("<frozen importlib", importlib.__file__, __file__)
+    frames.stack[:] = [frame for frame in frames.stack if not frame.filename.startswith(own)]
+    return "".join(frames.format())
 
 
 class Server:
@@ -78,9 +86,7 @@ class Server:
             refusal = {"refused": f"{type(error).__name__}: {error}"}
             return dict(refusal, limit=True) if getattr(error, "limit", False) else refusal
         except Exception as error:  # noqa: BLE001 - whatever is under test may raise whatever it likes
-            frames = traceback.TracebackException.from_exception(error)
-            frames.stack[:] = [frame for frame in frames.stack if frame.filename != __file__]
-            return {"raised": "".join(frames.format())}
+            return {"raised": told(error)}
 
     def _reply(self, question: dict[str, Any]) -> Any:
         if "lines" in question:
@@ -280,8 +286,7 @@ def main(spec: str) -> int:
         server = Server(find(spec))
     except BaseException as error:  # noqa: BLE001 - SystemExit too: the line says what it was
         plain = isinstance(error, (ImportError, MissingError))
-        text = str(error) if plain else "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        answers.write(json.dumps({"unusable": text or repr(error)}) + "\n")
+        answers.write(json.dumps({"unusable": (str(error) if plain else told(error)) or repr(error)}) + "\n")
         return UNUSABLE
     _forked()
     for line in sys.stdin.buffer:

@@ -55,6 +55,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "json.py").write_text("1 / 0  # a name that the standard library has too\n")
     (tmp_path / "its_broken_module.py").write_text("import its_missing_part\n")
     (tmp_path / "its_raising_module.py").write_text("1 / 0\n")
+    (tmp_path / "its_endless_module.py").write_text("while True: pass\n")
     monkeypatch.chdir(tmp_path)
     return "its_matchers"
 
@@ -118,3 +119,11 @@ def test_a_callable_that_cannot_be_imported(module: str, spec: str, said: str) -
         open_target(spec, AMQP)
     assert said in str(caught.value)
     assert str(Path.cwd()) in str(caught.value)
+    assert "serve.py" not in str(caught.value), "what imports it is not the target's"
+    assert "importlib" not in str(caught.value)
+
+
+def test_an_import_that_takes_too_long_is_told_as_that(module: str) -> None:
+    with pytest.raises(OptionError, match=r"gave no answer within 1 s[^$]*includes the import[^$]*--timeout") as caught:
+        open_target("its_endless_module:f", AMQP, timeout=1.0)
+    assert "cannot import" not in str(caught.value)
