@@ -50,6 +50,11 @@ def progress_on(terminal: Terminal) -> Iterator[Callable[[Tally, float], None] |
 
 
 def _status(tally: Tally, passed: float) -> str:
+    from dfa_router.fuzz.generating.classes import CLASSES  # those that the summary counts, too
+
     rate = tally.cases / max(passed, 1e-9)
-    asked = f"{counted(tally.rounds, 'round')} of {len(tally.classes)} class{'es' * (len(tally.classes) != 1)}, {counted(tally.cases, 'case')}"
+    classes = sum(entry.name in tally.classes for entry in CLASSES)
+    asked = (
+        f"{counted(tally.rounds, 'round')} of {classes} class{'es' * (classes != 1)}, {counted(tally.cases, 'case')}"
+    )
     return f"{passed:.0f} s: {asked}, {rate:,.0f} cases/s, {counted(len(tally.findings), 'finding')}"

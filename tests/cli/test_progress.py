@@ -10,6 +10,7 @@ from rich.console import Console
 
 from dfa_router.cli import running, terminal
 from dfa_router.cli.fuzz_progress import _status
+from dfa_router.fuzz.generating.classes import CLASSES, HISTORIES, MANY_WORDS, REFUSALS
 from dfa_router.fuzz.tally import Tally
 
 
@@ -46,5 +47,11 @@ def test_a_failed_start_of_the_clock_divides_by_nothing() -> None:
 
 def test_the_first_round_of_the_fuzz_tester_is_one_round() -> None:
     tally = Tally()
-    tally.rounds = tally.cases = tally.classes["words"] = 1
+    tally.rounds = tally.cases = tally.classes["case"] = 1
     assert _status(tally, 0.5) == "0 s: 1 round of 1 class, 1 case, 2 cases/s, 0 findings"
+
+
+def test_progress_counts_the_classes_that_the_summary_counts() -> None:
+    tally = Tally(rounds=2, cases=4)
+    tally.classes.update([*(entry.name for entry in CLASSES), HISTORIES, MANY_WORDS, REFUSALS])
+    assert f"2 rounds of {len(CLASSES)} classes" in _status(tally, 1.0)
