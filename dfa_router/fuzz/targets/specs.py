@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import re
 import shlex
 from dataclasses import dataclass
@@ -90,8 +91,8 @@ class TargetSpec:
         try:
             return CommandTarget(self.text, command, self.dialect, timeout=self.timeout)
         except OSError as error:
-            remedy = ": write ./ before a program of this directory" if "/" not in command[0] else ""
-            raise OptionError(f"cannot start the target {self.text!r}: {error.strerror or error}{remedy}") from None
+            reason = f"{error.strerror or error}{_remedy(command[0], error)}"
+            raise OptionError(f"cannot start the target {self.text!r}: {reason}") from None
         except ValueError as error:  # a NUL in an argument
             raise OptionError(f"cannot start the target {self.text!r}: {error}") from None
 
@@ -108,3 +109,9 @@ class TargetSpec:
             f"(module:callable), a program (cmd:./my-matcher), or a live broker "
             f"({', '.join(f'{name}://host' for name in _BROKERS)})"
         )
+
+
+def _remedy(program: str, error: OSError) -> str:
+    if error.errno in (errno.EACCES, errno.ENOEXEC):
+        return f": make it executable with chmod +x and a first line #!, or name what runs it, such as cmd:python3 {program}"
+    return ": write ./ before a program of this directory" if "/" not in program else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dfa_router.errors import OptionError
@@ -24,12 +26,26 @@ from dfa_router.language.dialects import AMQP, MQTT
         ("cmd:no-such-program-here x", "write ./ before"),
         ("cmd:./no-such-program-here", "No such file"),
         ("cmd:/", "Permission denied"),
+        ("cmd:pyproject.toml", "write ./ before"),
+        (
+            "cmd:./pyproject.toml",
+            "Permission denied: make it executable with chmod +x and a first line #!, or name what runs it",
+        ),
+        ("cmd:./pyproject.toml x", "such as cmd:python3 ./pyproject.toml"),
     ],
 )
 def test_unknown_specs_say_what_is_possible(spec: str, said: str) -> None:
     with pytest.raises(OptionError) as caught:
         open_target(spec, AMQP)
     assert said in str(caught.value)
+
+
+def test_a_program_without_a_first_line_that_names_what_runs_it(tmp_path: Path) -> None:
+    program = tmp_path / "matcher"
+    program.write_text("print()\n")
+    program.chmod(0o755)
+    with pytest.raises(OptionError, match=r"Exec format error: .*or name what runs it, such as cmd:python3"):
+        open_target(f"cmd:{program}", AMQP)
 
 
 @pytest.mark.parametrize(
