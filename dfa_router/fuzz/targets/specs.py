@@ -75,6 +75,9 @@ class TargetSpec:
             return self._command(rest)
         if rest.startswith("//") and (scheme in _BROKERS or scheme.removesuffix("s") in _BROKERS):
             return open_broker(self.text, self.dialect)
+        if file := re.fullmatch(r"(?:.*[/\\])?([^\W\d]\w*)\.py(:[\w.]+)", self.text):
+            meant = "".join(file.groups())
+            raise OptionError(f"the target {self.text!r} names a file: write {meant}, in the folder of the file")
         if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*", self.text):
             return FunctionTarget(self.text, self.dialect, timeout=self.timeout, python=self.python)
         raise OptionError(self._unknown())

@@ -20,6 +20,8 @@ from dfa_router.language.dialects import AMQP, MQTT
         ("http://localhost", "a live broker (amqp://host"),
         ("./my-matcher", "a program (cmd:./my-matcher)"),
         ("my matcher:f", "a Python callable (module:callable)"),
+        ("matcher.py:match", "names a file: write matcher:match"),
+        ("./its/matcher.py:Matcher.of", "write matcher:Matcher.of, in the folder of the file"),
         ("cmd:", "names no program"),
         ("cmd:'x", "cannot be split into words"),
         ("cmd:no-such-program-here x", "cannot start the target"),
