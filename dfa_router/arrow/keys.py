@@ -39,6 +39,10 @@ def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
     column = runs_as_keys(column, name)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if not (is_text(kind) or pa.types.is_null(kind)):
+        if pa.types.is_nested(kind):  # Arrow casts none of these to text
+            raise KeyTypeError(
+                f"{name} is an Arrow column of {given}: a row must be one key: join its words, or flatten the lists"
+            )
         text = "binary" if pa.types.is_fixed_size_binary(kind) else "string"  # bytes need not be UTF-8
         raise KeyTypeError(f"{name} is an Arrow column of {given}: cast it to {text} first")
     try:

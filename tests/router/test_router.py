@@ -366,6 +366,10 @@ def test_numbers_of_calls_may_be_numbers_of_numpy() -> None:
         ([1], "keys[0] is 1 (int): expected str, bytes or None"),
         (["a", "\ud800"], "keys[1] is '\\ud800', with a lone surrogate at character 0"),
         (pa.array([1, 2]), "keys is an Arrow column of int64: cast it to string first"),
+        (
+            pa.array([["a", "b"]]),
+            "keys is an Arrow column of list<item: string>: a row must be one key: join its words",
+        ),
         (pa.array([b"\xff"], pa.binary(1)), "keys is an Arrow column of fixed_size_binary[1]: cast it to binary first"),
         (pa.array([1, 2]).dictionary_encode(), "keys is an Arrow column of dictionary"),
         (pa.RunEndEncodedArray.from_arrays([2], [1]), "keys is an Arrow column of run_end_encoded"),
