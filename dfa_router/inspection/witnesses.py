@@ -112,8 +112,8 @@ def _compare(sides: tuple[Side, Side], vhost: str, exchange: str, found: Changes
     for name in names:
         ends = [side.places.get((vhost, name)) for side in sides]
         decided = {place is None or place.is_decided for place in ends}
-        if decided == {False}:
-            continue
+        if decided == {False} or {place.is_declared for place in ends if place is not None} == {True, False}:
+            continue  # where the key does not decide, or nobody knows what does, nothing counts as lost or gained
         leads = [{} if place is None else place.leads for place in ends]
         changed |= {(name, one) for one in leads[0].keys() | leads[1].keys() if leads[0].get(one) != leads[1].get(one)}
         # Messages that match nothing there go elsewhere. An exchange that one side lacks is reached by what changed before it.

@@ -97,6 +97,26 @@ def test_what_lies_behind_an_exchange_that_an_export_left_out_is_neither_lost_no
         assert "'i', where the key alone does not decide, changed (type" in found.unsearched[-1][2]
 
 
+def test_nothing_is_searched_for_the_sake_of_an_exchange_that_an_export_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(witnesses, "STEPS", 0)
+    left_out, listed = (
+        topology_of(
+            exchanges=[Exchange(name="x", type="topic"), *internal],
+            bindings=[
+                Binding(source="x", destination="i", destination_type="exchange", routing_key="a.#"),
+                *(Binding(source="i", destination=f"q{number}", routing_key=f"a.w{number}") for number in range(9)),
+            ],
+        )
+        for internal in ([], [Exchange(name="i", type="topic", internal=True)])
+    )
+    for old, new in ((left_out, listed), (listed, left_out)):
+        ((_, exchange, reason),) = changes_between(old, new).unsearched
+        assert exchange == "x"
+        assert "'i', where the key alone does not decide, changed (type" in reason
+
+
 @pytest.mark.parametrize("kind", ["headers", "x-random", "topic"])
 def test_an_exchange_to_which_nothing_is_bound_routes_to_nobody(kind: str) -> None:
     arguments = {"alternate-exchange": "y"}
