@@ -67,6 +67,8 @@ class Place:
     """The name of its alternate exchange, if there is such an exchange."""
     leads: dict[Condition, frozenset[Destination]]
     """Where each condition of its bindings leads."""
+    onward: tuple[str, ...]
+    """The exchanges that get messages from it, ascending."""
 
     @property
     def is_declared(self) -> bool:
@@ -117,13 +119,16 @@ class Side:
             alternate = topology.alternate_exchange(exchange)
             known = alternate if alternate and (place[0], alternate) in topology.exchanges_by_name else None
             arguments = {name: value for name, value in exchange.arguments.items() if name != ALTERNATE}
+            leads = _leads(kind, bindings.get(place, []))
+            onward = {end.name for ends in leads.values() for end in ends if end.kind == "exchange"}
             self.places[place] = Place(
                 name=place[1],
                 type=type_,
                 declared=(exchange.type, _text(arguments)),
                 internal=exchange.internal,
                 alternate=known,
-                leads=_leads(kind, bindings.get(place, [])),
+                leads=leads,
+                onward=tuple(sorted(onward if known is None else {*onward, known})),
             )
 
     def behind(self, vhost: str, exchange: str) -> list[str]:
@@ -133,13 +138,15 @@ class Side:
         found = [exchange]
         seen = {exchange}
         for name in found:  # a worklist: the loop appends to it
-            place = self.places[vhost, name]
-            onward = {end.name for ends in place.leads.values() for end in ends if end.kind == "exchange"}
-            for other in sorted(onward | ({place.alternate} if place.alternate is not None else set())):
+            for other in self.places[vhost, name].onward:
                 if other not in seen:
                     seen.add(other)
                     found.append(other)
         return found
+
+    def size(self, vhost: str, exchange: str) -> int:
+        """Return how many conditions there are at an exchange and behind it."""
+        return sum(len(self.places[vhost, name].leads) for name in self.behind(vhost, exchange))
 
     def outcome(self, vhost: str, exchange: str, met: AbstractSet[Met]) -> Outcome:
         """Return where a message gets to that is published to an exchange and meets these conditions."""

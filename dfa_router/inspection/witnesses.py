@@ -10,7 +10,7 @@ What this leaves out: CC and BCC, as every message has one key here; with more, 
 behind it. And exchanges where something besides the key decides; a message that reaches one ends there as far as this is
 concerned. Where one of them changed, or anything behind it, that is told as such; of one that only one side declares, nothing behind
 it counts as lost or gained. The search has a budget (:data:`STEPS`); what
-was not searched to its end is named. The default exchange needs no search: it knows each declared queue by its name.
+was not searched to its end is named; exchanges with few bindings behind them come first. The default exchange needs no search: it knows each declared queue by its name.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections import defaultdict
 from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, product
+from operator import length_hint
 from string import ascii_lowercase
 
 from compiler.automata.nfa import Nfa, build_nfa
@@ -74,12 +75,16 @@ def changes_between(old: Topology, new: Topology, *, report: Report | None = Non
     """
     sides = Side(old), Side(new)
     found = Changes()
-    budget = count()
+    budget = iter(range(STEPS))
     both = {*old.vhosts} & {*new.vhosts}
     for vhost in sorted({*old.vhosts} ^ {*new.vhosts}):
         reason = f"only {'the old' if vhost in old.vhosts else 'the new'} definitions have this vhost: nothing in it was compared"
         found.unsearched.append((vhost, "", reason))
-    places = sorted({place for side in sides for place in side.places if place[0] in both and place[1]})
+    places = sorted(
+        {place for side in sides for place in side.places if place[0] in both and place[1]},
+        # A large exchange would leave no steps to those after it, most of which need few.
+        key=lambda place: (sum(side.size(*place) for side in sides), place),
+    )
     for number, (vhost, exchange) in enumerate(places):
         if report is not None:
             report("comparing", number, len(places))
@@ -87,6 +92,8 @@ def changes_between(old: Topology, new: Topology, *, report: Report | None = Non
         # Exports leave internal exchanges out, so one that is bound and not declared may be the same as ever.
         if not any(end.internal for end in ends) or any(not end.internal and end.is_declared for end in ends):
             _compare(sides, vhost, exchange, found, budget)
+    found.changes.sort(key=lambda change: (change.vhost, change.exchange))
+    found.unsearched.sort(key=lambda one: one[:2])
     found.changes += _by_name(old, new, both)
     return found
 
@@ -122,10 +129,12 @@ def _compare(sides: tuple[Side, Side], vhost: str, exchange: str, found: Changes
             anything |= len(decided) > 1 or len(alternates) > 1
     if not changed and not anything:
         return
-    patterns = _patterns(sides, vhost, names, None if anything else changed)
-    if not _Search(sides, vhost, exchange, patterns, None if anything else changed).run(found, budget):
-        reason = f"the search was ended after {STEPS:,} steps of all exchanges: there may be more, and shorter keys"
-        found.unsearched.append((vhost, exchange, reason))
+    if length_hint(budget):
+        patterns = _patterns(sides, vhost, names, None if anything else changed)
+        if _Search(sides, vhost, exchange, patterns, None if anything else changed).run(found, budget):
+            return
+    reason = f"the search was ended after {STEPS:,} steps of all exchanges: there may be more, and shorter keys"
+    found.unsearched.append((vhost, exchange, reason))
 
 
 def _undecided(sides: tuple[Side, Side], vhost: str, names: Iterable[str]) -> Iterator[str]:
@@ -225,7 +234,7 @@ class _Search:
             if self._ahead is not None and self._ahead.isdisjoint(state.positions):
                 continue
             for word, successor in self._successors(state):
-                if next(budget) >= STEPS:
+                if next(budget, None) is None:
                     return False
                 longer = size + len(word.encode()) + (words > 0)
                 if successor not in seen and longer <= LONGEST:

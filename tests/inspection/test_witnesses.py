@@ -163,6 +163,26 @@ def test_a_search_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -
     assert "5,000 steps" in reason
 
 
+def test_an_exchange_with_many_bindings_leaves_steps_to_those_with_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(witnesses, "STEPS", 5_000)
+    old, new = (
+        topology_of(
+            exchanges=[Exchange(name=name, type="topic") for name in ("large", "small")],
+            bindings=[
+                *(Binding(source="large", destination=f"q{n + more}", routing_key=f"#.w{n}.#") for n in range(18)),
+                Binding(source="small", destination=f"q{more}", routing_key="a.b"),
+            ],
+        )
+        for more in (0, 1)
+    )
+    found = changes_between(old, new)
+    assert [exchange for _, exchange, _ in found.unsearched] == ["large"]
+    assert {(one.destination, one.gained) for one in found.changes if one.exchange == "small"} == {
+        ("q0", False),
+        ("q1", True),
+    }
+
+
 def test_exchanges_where_the_key_does_not_decide_are_named() -> None:
     found = changes_between(
         one_exchange(("", "q"), kind="x-unheard-of"), one_exchange(("", "q"), ("", "p"), kind="x-unheard-of")
