@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
@@ -131,10 +132,7 @@ def _parts(
         yield from _changes(changes.changes, top)
     elif not changes.unsearched:
         yield "\nno message goes elsewhere, whatever its key (CC and BCC, which are further keys, are left out)"
-    for vhost, exchange, reason in changes.unsearched[:top]:
-        yield f"{plain(exchange) or 'all'} of {plain(vhost)}: {plain(reason)}"
-    if top is not None and len(changes.unsearched) > top:
-        yield f"... and {len(changes.unsearched) - top:,} more that were not searched to the end; --top 0 shows all"
+    yield from _unsearched(changes.unsearched, top)
     yield from _import(imported, top)
     if compared is not None:
         yield from _compared(compared, top)
@@ -164,6 +162,18 @@ def _changes(changes: Sequence[Change], top: int | None) -> Iterator[RenderableT
         yield f"... and {len(ranked) - top:,} more; --top 0 shows all"
 
 
+def _unsearched(unsearched: Sequence[tuple[str, str, str]], top: int | None) -> Iterator[str]:
+    """Yield a line for each reason: one exchange in the middle is a reason for all that are in front of it."""
+    exchanges: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for vhost, exchange, reason in unsearched:
+        exchanges[vhost, reason].append(plain(exchange) or "all")
+    for (vhost, reason), names in list(exchanges.items())[:top]:
+        more = f" and {len(names) - top:,} more (--top 0 shows all)" if top is not None and len(names) > top else ""
+        yield f"{', '.join(names[:top])}{more} of {plain(vhost)}: {plain(reason)}"
+    if top is not None and len(exchanges) > top:
+        yield f"... and {len(exchanges) - top:,} more reasons why exchanges were not searched to the end; --top 0 shows all"
+
+
 def _place(name: str, vhost: str) -> Text:
     return shown(name) if vhost == "/" else Text(f"{plain(name)} ({plain(vhost)})")
 
@@ -181,7 +191,7 @@ def _import(imported: Import, top: int | None) -> Iterator[RenderableType]:
             version = "" if failure.since is None else f" (from {failure.since} on)"
             yield f"{failure.place}{version}: {plain(failure.reason)}: {failure.remedy}"
         if top is not None and len(imported.failures) > top:
-            yield f"... and {len(imported.failures) - top:,} more"
+            yield f"... and {len(imported.failures) - top:,} more; --top 0 shows all"
     for heading, lines in (
         ("an import removes nothing: these bindings stay until they are unbound", imported.staying),
         ("an import changes nothing that exists", imported.keeping),
@@ -190,7 +200,7 @@ def _import(imported: Import, top: int | None) -> Iterator[RenderableType]:
             yield title(heading)
             yield from (plain(line) for line in lines[:top])
             if top is not None and len(lines) > top:
-                yield f"... and {len(lines) - top:,} more"
+                yield f"... and {len(lines) - top:,} more; --top 0 shows all"
 
 
 def _compared(compared: Comparison, top: int | None) -> Iterator[RenderableType]:

@@ -210,6 +210,26 @@ def test_names_that_look_like_markup_stay_as_they_are(tmp_path: Path, capsys: py
     assert capsys.readouterr().err.startswith("error: /no[/such].:key:: there is no such file")
 
 
+def test_exchanges_that_one_reason_keeps_from_being_searched_share_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document: dict[str, Any] = json.loads(Path(definitions(tmp_path / "old.json", ("i", "a", "q"), i={})).read_text())
+    (inner,), entry = document["exchanges"], {"vhost": "/", "arguments": {}}
+    document["exchanges"] = [{"name": f"x{number}", "type": "topic", **entry} for number in range(5)]
+    document["bindings"] += [
+        {"source": f"x{n}", "routing_key": "#", "destination": "i", "destination_type": "exchange", **entry}
+        for n in range(5)
+    ]
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    new.write_text(json.dumps(document))
+    old.write_text(json.dumps({**document, "exchanges": [*document["exchanges"], {**inner, "internal": True}]}))
+    for top, names in (("3", "x0, x1, x2 and 2 more (--top 0 shows all)"), ("0", "x0, x1, x2, x3, x4")):
+        assert run(["diff", str(old), str(new), "--top", top]) == 1
+        told = [line for line in capsys.readouterr().out.splitlines() if "compare with --messages" in line]
+        assert len(told) == 1
+        assert told[0].startswith(f"{names} of /: 'i', where the key alone does not decide, changed")
+
+
 def test_cycles_of_alternates_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ring = {f"x{n}": {"arguments": {"alternate-exchange": f"x{(n + 1) % 5}"}} for n in range(5)}
     old = definitions(tmp_path / "old.json", ("x2", "a.#", "q"), **ring)
