@@ -155,7 +155,7 @@ def _parts(found: Audit, top: int | None) -> Iterator[RenderableType]:
     yield found.size_in_words
     if found.findings:
         yield title("findings in the declarations")
-        table = table_of("", "rule", "what", numbers=0)
+        table = table_of("severity", "rule", "what", numbers=0)
         for one in found.findings[:top]:
             table.add_row(
                 Text(one.severity, style="bold" if one.severity == "warning" else "dim"), one.rule, shown(one.text)

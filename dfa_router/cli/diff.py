@@ -139,7 +139,7 @@ def _parts(
 
 
 def _declared(added: Declared, removed: Declared) -> Table:
-    table = table_of("", "added", "removed", numbers=2)
+    table = table_of("declared", "added", "removed", numbers=2)
     for what in ("vhosts", "exchanges", "queues", "bindings"):
         table.add_row(what, *(f"{len(getattr(some, what)):,}" for some in (added, removed)))
     return table
@@ -150,7 +150,7 @@ def _changes(changes: Sequence[Change], top: int | None) -> Iterator[RenderableT
     order = {"nobody": 0, "queue": 1, "exchange": 2}
     # Each queue that is new or gone changes the default exchange; what others send elsewhere says more.
     ranked = sorted(changes, key=lambda one: (not one.exchange, order[one.kind], one.gained))
-    table = table_of("published to", "", "who", "routing key", numbers=0)
+    table = table_of("published to", "change", "who", "routing key", numbers=0)
     for one in ranked[:top]:
         who = Text("becomes unroutable" if one.gained else "becomes routable") if one.kind == "nobody" else None
         if who is None:

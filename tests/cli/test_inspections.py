@@ -230,6 +230,21 @@ def test_exchanges_that_one_reason_keeps_from_being_searched_share_a_line(
         assert told[0].startswith(f"{names} of /: 'i', where the key alone does not decide, changed")
 
 
+def test_every_line_of_a_row_that_is_a_list_says_what_it_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "24")
+    old = definitions(tmp_path / "old.json", ("x", "shipments.north", "shipping.north"), x={})
+    new = definitions(tmp_path / "new.json", ("x", "order*.#", "shipping.north"), ("nowhere", "a", "idle"), x={})
+    assert run(["diff", old, new]) == 1
+    told = capsys.readouterr().out.splitlines()
+    assert run(["audit", "--definitions", new]) == 1
+    told += capsys.readouterr().out.splitlines()
+    assert any(re.match(r"change +gains$", line) for line in told)
+    assert any(re.match(r"severity +warning$", line) for line in told)
+    assert not any(line.startswith("  ") and line.split()[0] in ("gains", "loses", "warning", "note") for line in told)
+
+
 def test_cycles_of_alternates_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ring = {f"x{n}": {"arguments": {"alternate-exchange": f"x{(n + 1) % 5}"}} for n in range(5)}
     old = definitions(tmp_path / "old.json", ("x2", "a.#", "q"), **ring)
