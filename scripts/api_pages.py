@@ -26,6 +26,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from api_examples import imports_for  # type: ignore[import-not-found]  # beside this file, which is run as a program
+
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "api"
 PACKAGES = (
@@ -166,14 +168,19 @@ def inline(text: str, package: str, within: str = "") -> str:
     return re.sub(r":([a-z]+):`([^`]+)`", lambda match: reference(match[1], match[2], package, within), text)
 
 
-def markdown(doc: str, package: str, within: str = "") -> str:
-    """Return a docstring as Markdown: doctests and literal blocks are fenced, Google's sections are lists."""
+def markdown(doc: str, package: str, within: str = "", *, module: str) -> str:
+    """Return a docstring as Markdown: doctests and literal blocks are fenced, Google's sections are lists.
+
+    Its first example begins with the imports that all of them need.
+    """
     parts = []
+    imports = [f">>> {line}" for line in imports_for(doc, module, tree_of(module), package, public_names(package))]
     literal = False
     for block in re.split(r"\n\s*\n", doc):
         lines = block.splitlines()
         if block.startswith(">>>"):
-            parts.append(f"```python\n{block}\n```")
+            parts.append("\n".join(["```python", *imports, block, "```"]))
+            imports = []
         elif literal and all(line.startswith("    ") for line in lines):
             fenced = inspect.cleandoc("\n" + block)
             if parts and parts[-1].endswith("\n```") and not parts[-1].startswith("```python"):
@@ -305,7 +312,7 @@ def class_parts(name: str, found: Found, package: str) -> Iterator[str]:
     bases = ", ".join(ast.unparse(base) for base in node.bases)
     line = f"class {name}({bases})" if bases else f"class {name}"
     yield f"```python\n{line}\n```" if made is None else signature(line, made, bound=True).replace(" -> None", "")
-    yield markdown(found.doc, package, name)
+    yield markdown(found.doc, package, name, module=found.module)
     fields = []
     for field, doc in inside:
         called = assigned(field)
@@ -321,7 +328,7 @@ def class_parts(name: str, found: Found, package: str) -> Iterator[str]:
             yield f"```python\n{method.name}: {ast.unparse(method.returns) if method.returns else 'Any'}\n```"
         else:
             yield signature(method.name, method, bound="staticmethod" not in kinds)
-        yield markdown(doc, package, name)
+        yield markdown(doc, package, name, module=found.module)
 
 
 def entry(name: str, package: str) -> Iterator[str]:
@@ -332,10 +339,10 @@ def entry(name: str, package: str) -> Iterator[str]:
         yield from class_parts(name, found, package)
     elif isinstance(found.node, ast.FunctionDef):
         yield signature(name, found.node, bound=False)
-        yield markdown(found.doc, package)
+        yield markdown(found.doc, package, module=found.module)
     else:
         yield f"```python\n{ast.get_source_segment(source_of(found.module), found.node)}\n```"
-        yield markdown(found.doc, package)
+        yield markdown(found.doc, package, module=found.module)
     yield f"Defined in `{found.module}`."
 
 
@@ -349,7 +356,7 @@ def page(package: str) -> str:
     parts = [
         f"# {package}",
         f"<!-- Written by scripts/api_pages.py from the docstrings of {package}: change those, and run it again. -->",
-        markdown(ast.get_docstring(tree_of(package)) or "", package),
+        markdown(ast.get_docstring(tree_of(package)) or "", package, module=package),
         "\n".join(contents),
     ]
     for name in names:

@@ -128,6 +128,20 @@ def test_examples_need_nothing_but_the_names_of_their_page(package: str) -> None
     assert lacking == []
 
 
+@pytest.mark.parametrize("package", [one for one in DOCUMENTED if one != "dfa_router.spark"])
+def test_an_example_runs_where_it_is_copied(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each entry in a namespace of its own, in which nothing is imported; those of Spark would need a session of their own."""
+    monkeypatch.chdir(REPOSITORY)
+    page = (API / f"{package}.md").read_text("utf-8")
+    for entry in re.split(r"\n##+ ", page):
+        code = "\n".join(re.findall(r"```python\n(>>> .*?)```", entry, re.DOTALL))
+        test = doctest.DocTestParser().get_doctest(code, {}, entry.partition("\n")[0], package, 0)
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+        said: list[str] = []
+        runner.run(test, out=said.append)
+        assert "".join(said) == ""
+
+
 @pytest.mark.parametrize("page", sorted(API.glob("*.md")), ids=lambda page: page.name)
 def test_every_fragment_is_a_heading(page: Path) -> None:
     """Links between the pages lead to headings, as GitHub names them."""
