@@ -96,7 +96,7 @@ def drawn(seed: int, count: int, *, words: int, length: int) -> tuple[Nfa, list[
 
 
 SETS = {
-    "small": (drawn(1, 348, words=100, length=6), 8 << 20, Policy(), True),
+    "small": (drawn(1, 348, words=40, length=6), 8 << 20, Policy(), True),
     "without bits": (drawn(2, 300, words=40, length=5), 8 << 20, Policy(), False),
     "doorkeeper": (drawn(3, 300, words=20, length=4), 8 << 20, Policy(doorkeeper=True), False),
     "full": (drawn(4, 300, words=40, length=5), 60_000, Policy(), False),
