@@ -38,7 +38,7 @@ from dfa_router.rabbitmq.declared import (
     predeclared_exchanges,
 )
 from dfa_router.rabbitmq.document import REMEDY, read_document
-from dfa_router.rabbitmq.entries import Entries
+from dfa_router.rabbitmq.entries import Entries, fault_of
 from dfa_router.rabbitmq.exported import as_bound, note_nulls
 from dfa_router.rabbitmq.listings import LISTING_REMEDY, merge_listing, read_listing
 from dfa_router.rabbitmq.rules import NEWEST, rules_of
@@ -75,6 +75,8 @@ def load_definitions(
     """
     if not isinstance(vhost, str):
         raise OptionError(f"vhost is {vhost!r}: expected the name of the vhost of entries that name none, such as '/'")
+    if (fault := fault_of(vhost)) is not None:
+        raise OptionError(f"vhost {fault}; no broker has such a vhost: give the name of another")
     if not isinstance(listings, Iterable):
         raise OptionError(f"listings is {listings!r}: expected a list of files or addresses; leave it out for none")
     if isinstance(listings, str | bytes | PathLike):

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 from dfa_router.errors import DefinitionsError
 from dfa_router.rabbitmq.declared import ALTERNATE, Binding, Exchange, Policy, Queue
 
-__all__ = ["Entries"]
+__all__ = ["Entries", "fault_of"]
 
 MAX_BYTES = 255
 """AMQP 0-9-1 carries names and binding keys as short strings: a length byte and up to 255 bytes."""
@@ -21,6 +21,19 @@ _ABSENT = object()
 """In place of a field that an entry has not; JSON's null is None."""
 
 _Value = TypeVar("_Value")
+
+
+def fault_of(name: str) -> str | None:
+    """Say why no broker holds such a name, or None where one may.
+
+    >>> fault_of("x" * 300)
+    "has 300 bytes ('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'...), but AMQP carries at most 255"
+    """
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError as error:
+        return f"has half of a surrogate pair, such as \\ud800, at character {error.start}, which has no UTF-8 form"
+    return f"has {size} bytes ({name[:30]!r}...), but AMQP carries at most {MAX_BYTES}" if size > MAX_BYTES else None
 
 
 class Entries:
@@ -126,17 +139,9 @@ class Entries:
         return value
 
     def _check_bytes(self, value: str, place: str) -> None:
-        try:
-            size = len(value.encode())
-        except UnicodeEncodeError as error:
+        if (fault := fault_of(value)) is not None:
             raise DefinitionsError(
-                f"{self.source}: {place}: has half of a surrogate pair at character {error.start}, which has no UTF-8 "
-                "form; no broker wrote that: correct the escape \\ud8.. there"
-            ) from None
-        if size > MAX_BYTES:
-            raise DefinitionsError(
-                f"{self.source}: {place}: has {size} bytes ({value[:30]!r}...), but AMQP carries at most {MAX_BYTES}; "
-                "no broker can hold it: shorten it"
+                f"{self.source}: {place}: {fault}; no broker can hold it: shorten or correct it there"
             )
 
     def _arguments(self, entry: dict[str, Any], place: str, field: str) -> Any:

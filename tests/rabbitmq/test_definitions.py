@@ -394,6 +394,10 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     [
         ({"vhost": 5}, "vhost is 5: expected the name of the vhost of entries that name none"),
         ({"vhost": None}, "vhost is None: expected the name"),
+        pytest.param(
+            {"vhost": "x" * 300}, "^vhost has 300 bytes .*at most 255; no broker has such a vhost", id="too long"
+        ),
+        ({"vhost": "a\ud800"}, "^vhost has half of a surrogate pair, .*at character 1, .*; no broker has such a vhost"),
         ({"listings": None}, "listings is None: expected a list of files or addresses"),
         ({"listings": 5}, "listings is 5: expected a list of files or addresses"),
     ],
