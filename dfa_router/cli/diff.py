@@ -84,7 +84,7 @@ def diff(
     before, after = (load_definitions(one, vhost, broker=broker, listings=listings) for one in (old, new))
     if messages is not None:
         kind = format_of(messages, kind)
-    with terminal.progress("exchanges", {"routing": "messages"}) as report:
+    with terminal.progress("exchanges", {"reading": "messages", "routing": "messages"}) as report:
         changes = changes_between(before, after, report=report)
         added, removed = declared_differences(before, after)
         imported = import_over(before, after)

@@ -69,7 +69,7 @@ def replay(
     terminal = context.obj.terminal
     topology = load_definitions(definitions, vhost, broker=broker, listings=listings)
     format_of(trace, "trace")
-    with terminal.progress(units={"routing": "messages"}) as report:
+    with terminal.progress(units={"reading": "messages", "routing": "messages"}) as report:
         found = replayed(topology, plan_log(trace, "trace", report=report), report=report)
     if as_json:
         causes = {one.cause: CAUSES[one.cause] for one in found.differences}

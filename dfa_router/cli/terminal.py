@@ -67,7 +67,8 @@ class Terminal:
     ) -> Iterator[Callable[[str, int, int], None] | None]:
         """Yield a function of (what runs, units done, units known) that shows progress, or None where the user wants quiet.
 
-        ``units`` names the unit of what runs where that is another; of those, it shows the rate and the time that is left.
+        ``units`` names the unit of what runs where that is another; of those, it shows the rate and the time that is left. Units
+        known are 0 where their number is not.
         """
         if self.quiet:
             yield None
@@ -91,7 +92,8 @@ class Terminal:
                 if label == last and time.monotonic() - said < _NOW_AND_THEN:
                     return
                 rate = begun.rate(label, done, total, units[label]) if label in units else unit
-                self.console.print(f"{label} ..." if label != last else f"{label}: {done:,} of {total:,} {rate}")
+                known = f"{done:,} of {total:,}" if total else f"{done:,}"
+                self.console.print(f"{label} ..." if label != last else f"{label}: {known} {rate}")
                 said, last = time.monotonic(), label
 
             yield line
@@ -123,5 +125,8 @@ class _Begun:
         took = time.monotonic() - self.at
         if not done or not took:
             return unit
+        fast = f"{unit}, {done / took:,.0f}/s"
+        if not total:
+            return fast
         left = took * (total - done) / done
-        return f"{unit}, {done / took:,.0f}/s, {left // 60:.0f}:{left % 60:02.0f} left"
+        return f"{fast}, {left // 60:.0f}:{left % 60:02.0f} left"

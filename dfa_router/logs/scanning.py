@@ -34,7 +34,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Report = Callable[[str, int, int], None]
-"""Called with what runs, units done, and units known."""
+"""Called with what runs, units done, and units known, or 0 where nobody knows how many there will be: of messages that are read
+for the first time."""
 
 _KEYS = ("exchange", "routing_key", "vhost")
 
@@ -59,8 +60,9 @@ def plan_log(messages: str, kind: str, *, report: Report | None = None) -> Plan:
                 else planned_table(read_table(table), cores=cores)
             )
         parts = text_parts(place, kind, pattern=pattern, cores=cores)
-        see = SeeText(place.store, kind)
-        seen = list(_in_threads(see, parts, cores, report and (lambda done: report("reading", done, len(parts)))))
+        rows: list[int] = []
+        see = SeeText(place.store, kind, rows.append)
+        seen = list(_in_threads(see, parts, cores, report and (lambda _: report("reading", sum(rows), 0))))
         return text_plan(place, kind, parts, seen)
     except (OtherWayError, *STORE_ERRORS) as error:
         if isinstance(error, (UnreadableError, OSError)) and not is_remote(messages):

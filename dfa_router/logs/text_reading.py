@@ -7,7 +7,7 @@ has seen is what the second one reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from dfa_router.logs.marks import NO_UTF8, READ_PROBLEM
 from dfa_router.logs.partitions import OtherWayError
 from dfa_router.logs.parts import Part, TextPiece
 from dfa_router.logs.stores import STORE_ERRORS
-from dfa_router.logs.trace_reading import count_publications, trace_tables
+from dfa_router.logs.trace_reading import publication_counts, trace_tables
 from dfa_router.logs.trace_records import TRACE
 
 __all__ = ["ReadText", "Seen", "SeeText"]
@@ -51,12 +51,14 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SeeText:
-    """Looks at parts of a log; it can be pickled."""
+    """Looks at parts of a log; it can be pickled if ``passed`` can."""
 
     store: Any
     """The ``pyarrow.fs.FileSystem`` of the log."""
     kind: str
     """Its format, ``jsonl``, ``csv`` or ``trace``."""
+    passed: Callable[[int], object] | None = None
+    """Called with the rows of each block that was read: a compressed file is one part, however long it is."""
 
     def __call__(self, part: Part[TextPiece]) -> Seen:
         """Tell what a part holds, or why the log is left to Spark."""
@@ -79,7 +81,7 @@ class SeeText:
                     if self.kind == "jsonl" and any(mark.problem.startswith(NO_UTF8) for mark in block.marks):
                         whole, unread = pa.struct(json_columns(_without_damaged(block), None).schema), True
                     kinds.add(whole)
-                    rows[-1] += block.rows
+                    rows[-1] += self._passed(block.rows)
                     kept = sum(mark.line is not None for mark in block.marks)
                     unread |= kept > 0
                     readable[-1] |= kept < block.rows
@@ -97,10 +99,15 @@ class SeeText:
             rows = []
             for piece in part.pieces:
                 path = piece.path
-                rows.append(count_publications(self.store, piece))
+                rows.append(sum(map(self._passed, publication_counts(self.store, piece))))
             return Seen(pa.struct(TRACE), pa.struct(TRACE), tuple(rows), unread=True)
         except STORE_ERRORS as error:
             raise MessagesError(f"{path}: cannot be read: {error}") from error
+
+    def _passed(self, rows: int) -> int:
+        if self.passed is not None:
+            self.passed(rows)
+        return rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from dfa_router.logs.trace_records import count_json, json_records
 from dfa_router.logs.trace_text import count_text, last_beginning, record_blocks, text_records
 from dfa_router.no_text import check_text
 
-__all__ = ["FORMS", "count_publications", "form_of", "trace_tables"]
+__all__ = ["FORMS", "form_of", "publication_counts", "trace_tables"]
 
 FORMS = ("json", "text")
 """The forms of a trace log."""
@@ -70,8 +70,7 @@ def _publications(block: Block, table: pa.Table) -> tuple[Block, pa.Table]:
     return Block(block.data, rows, marks), table.filter(kept)
 
 
-def count_publications(store: Any, piece: TextPiece) -> int:
-    """Return how many rows :func:`trace_tables` gives for a piece without deliveries, at less cost."""
-    if piece.names == ("text",):
-        return sum(map(count_text, record_blocks(store, piece)))
-    return sum(map(count_json, blocks(store, piece)))
+def publication_counts(store: Any, piece: TextPiece) -> Iterator[int]:
+    """Yield how many rows :func:`trace_tables` gives for each block of a piece without deliveries, at less cost."""
+    text = piece.names == ("text",)
+    return map(count_text, record_blocks(store, piece)) if text else map(count_json, blocks(store, piece))

@@ -32,6 +32,25 @@ def test_what_has_a_unit_of_its_own_shows_its_rate_and_the_time_that_is_left(
     assert "messages, 50/s, 1:00 left" in said
 
 
+@pytest.mark.parametrize("redrawn", [False, True])
+def test_where_nobody_knows_how_many_there_will_be_no_time_is_said_to_be_left(
+    monkeypatch: pytest.MonkeyPatch, *, redrawn: bool
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("dfa_router.cli.terminal.time.monotonic", lambda: now[0])
+    console = Console(file=io.StringIO(), force_terminal=redrawn, width=120)
+    with terminal.Terminal(console=console).progress(units={"reading": "messages"}) as report:
+        assert report is not None
+        report("reading", 0, 0)
+        now[0] += 20
+        report("reading", 1_000, 0)
+    assert isinstance(console.file, io.StringIO)
+    said = console.file.getvalue()
+    assert "messages, 50/s" in said
+    assert "left" not in said
+    assert "of 0" not in said
+
+
 def test_a_terminal_takes_no_orders_from_lines_and_warnings(capsys: pytest.CaptureFixture[str]) -> None:
     terminal.Terminal().show("one \x1b[2J\ntwo")
     restore = running._log_to_stderr(quiet=False, verbose=False)

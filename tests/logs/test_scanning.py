@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,13 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import fs
 
 from dfa_router.errors import MessagesError
-from dfa_router.logs import parts
+from dfa_router.logs import lines, parts
 from dfa_router.logs.planning import Plan
 from dfa_router.logs.scanning import key_names, plan_log, scanned
+from dfa_router.logs.text_reading import SeeText
 
 
 @pytest.fixture
@@ -38,6 +41,23 @@ def test_results_come_in_order_and_progress_ends_with_all(plan: Plan) -> None:
     found = [number for some in scanned(plan, numbers, report=lambda *told: said.append(told)) for number in some]
     assert found == list(range(4_000))
     assert said[-1] == ("routing", 4_000, 4_000)
+
+
+@pytest.mark.parametrize(("kind", "line"), [("jsonl", b'{"n": 1}\n'), ("trace", b'{"type":"published"}\n')])
+def test_progress_moves_within_a_compressed_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, line: bytes
+) -> None:
+    """Which is one part, however long it is; how many messages it has is known at its end."""
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 2 * len(line))
+    log = tmp_path / f"log.{kind}.gz"
+    log.write_bytes(gzip.compress(line * 6))
+    said: list[tuple[str, int, int]] = []
+    plan = plan_log(str(log), kind, report=lambda *told: said.append(told))
+    assert said[-1] == ("reading", 6, 0)
+    passed: list[int] = []
+    SeeText(fs.LocalFileSystem(), kind, passed.append)(plan.parts[0])
+    assert len(passed) > 1
+    assert sum(passed) == 6
 
 
 def test_no_more_results_wait_than_twice_the_threads(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:

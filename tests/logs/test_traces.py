@@ -22,7 +22,7 @@ from dfa_router.logs.blocks import Mark
 from dfa_router.logs.erlang_terms import TermError, read_term
 from dfa_router.logs.marks import NO_RECORD, READ_PROBLEM, UNREADABLE
 from dfa_router.logs.parts import TextPiece
-from dfa_router.logs.trace_reading import count_publications, form_of, trace_tables
+from dfa_router.logs.trace_reading import form_of, publication_counts, trace_tables
 from dfa_router.logs.trace_records import TRACE, json_records
 from dfa_router.logs.trace_text import NO_END, text_records
 from tests.logs.test_text import planned, rows
@@ -41,7 +41,7 @@ def read(
     assert all(table.schema == TRACE for table in found)
     kept: list[dict[str, Any]] = pa.concat_tables([TRACE.empty_table(), *found]).to_pylist()
     if published:
-        assert count_publications(fs.LocalFileSystem(), piece) == len(kept)
+        assert sum(publication_counts(fs.LocalFileSystem(), piece)) == len(kept)
     return kept
 
 
