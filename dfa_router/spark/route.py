@@ -73,6 +73,9 @@ def route(
     message, else ``undecided`` where it reaches an exchange that is not simulated or that chooses, else ``problem`` where the row has one,
     else ``unroutable``.
 
+    A null exchange or routing key is a problem, and ``spark.read.csv`` makes nulls of empty fields: where these are messages of the
+    default exchange, or with an empty key, call ``messages.fillna("", ["exchange", "routing_key"])`` before.
+
     No row is dropped. Filter by other columns before, not after: Spark moves no filter past the routing. ``engine`` and
     ``cache_bytes`` (per Python worker) are those of :meth:`Topology.compile`. ``batch_rows`` is how many rows a Python worker
     gathers, at 16 MiB at most, before it routes them; with 1 each of Spark's batches is routed when it comes. Works on

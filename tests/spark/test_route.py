@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -116,6 +117,25 @@ def test_without_a_vhost_column_the_argument_says_which(spark: SparkSession) -> 
     messages = spark.createDataFrame([("market", "a.b"), ("", "r")], "exchange string, routing_key string")
     both = route(messages, TOPOLOGY, vhost="b").collect() + route(messages, TOPOLOGY).collect()
     assert [row.queues for row in both] == [["r"], ["r"], ["q"], []]
+
+
+def test_empty_fields_of_csv_are_nulls_to_spark_and_are_told_from_them_as_documented(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from dfa_router.spark import route
+
+    (tmp_path / "log.csv").write_text('n,exchange,routing_key\n0,"",r\n1,,r\n2,fan,""\n3,fan,\n')
+    topology = topology_of(
+        exchanges=[Exchange(name="fan", type="fanout")],
+        queues=[Queue(name="r")],
+        bindings=[Binding(source="fan", destination="r")],
+    )
+    messages = spark.read.option("header", True).csv(str(tmp_path / "log.csv"))
+    problems = [row.problem for row in route(messages, topology).orderBy("n").collect()]
+    assert problems == ["exchange is null"] * 2 + ["routing_key is null"] * 2
+    assert "fillna" in str(route.__doc__)
+    filled = route(messages.fillna("", ["exchange", "routing_key"]), topology)
+    assert [(row.queues, row.problem) for row in filled.collect()] == [(["r"], None)] * 4
 
 
 def test_the_payload_stays_in_the_jvm_and_keys_cross_once(spark: SparkSession) -> None:
