@@ -98,7 +98,7 @@ def audit(
         check_charts()  # before the work, not after it
         if not Path(html).absolute().parent.is_dir():
             raise click.FileError(html, hint="there is no such folder: make it, or choose another with --html")
-    with terminal.progress(units={"reading": "messages", "routing": "messages"}) as report:
+    with terminal.progress("keys", {"reading": "messages", "routing": "messages"}) as report:
         plan = None if messages is None or kind is None else plan_log(messages, kind, report=report)
         found = audit_of(topology, plan, vhost=vhost, report=report)
     if as_json:

@@ -203,7 +203,7 @@ def _traffic(topology: Topology, plan: Plan, vhost: str, report: Report | None) 
     found.times = dict(sorted(times.items()))
     if whole is not None:
         _rank(found, topology, marked, whole, sized=size is not None)
-    found.unroutable_keys = list(_explained(topology, keys))
+    found.unroutable_keys = list(_explained(topology, keys, report))
     return found
 
 
@@ -286,11 +286,15 @@ def _rank(found: Traffic, topology: Topology, marked: Marked, whole: tuple[Any, 
     )
 
 
-def _explained(topology: Topology, keys: Counter[tuple[str | None, str | None, str | None]]) -> Iterator[Unroutable]:
+def _explained(
+    topology: Topology, keys: Counter[tuple[str | None, str | None, str | None]], report: Report | None
+) -> Iterator[Unroutable]:
     near = Nearest(topology)
     queues = [(queue.vhost, queue.name) for queue in topology.queues[:MOST]]
     for number, ((vhost, exchange, key), count) in enumerate(keys.most_common()):
         nearest: tuple[str, ...] = ()
+        if report is not None and number < EXPLAINED:
+            report("looking for the nearest bindings", number, min(EXPLAINED, len(keys)))
         if number < EXPLAINED and exchange == "" and key is not None:
             names = [name for place, name in queues if place == vhost]
             nearest = tuple(f"queue {name}" for name in get_close_matches(key, names, NEAR))

@@ -124,6 +124,15 @@ def test_an_internal_exchange_for_dead_letters_is_reached() -> None:
     assert rules({"x-dead-letter-exchange": "dlx"}) == []
 
 
+def test_progress_counts_the_keys_whose_nearest_bindings_are_looked_for(tmp_path: Path) -> None:
+    """Which takes longer than the messages where an exchange has thousands of bindings."""
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(f'{{"exchange": "", "routing_key": "{key}"}}\n' for key in "abca"))
+    said: list[tuple[str, int, int]] = []
+    audit_of(topology_of(), plan_log(str(log), "jsonl"), report=lambda *told: said.append(told))
+    assert said[-3:] == [("looking for the nearest bindings", number, 3) for number in range(3)]
+
+
 def test_the_nearest_binding() -> None:
     topology = topology_of(
         exchanges=[Exchange(name="x", type="topic")],
