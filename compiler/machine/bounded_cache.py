@@ -94,6 +94,8 @@ class BoundedCache:
         """Whether keys may be looked up in the key store, and put there."""
         self._keys = self._clears = self._fallbacks = 0
         self._cache: Cache | None = None
+        self._used_bytes = 0
+        """The bytes of the cache's tables."""
         self._numbering: object
         """Another one whenever accept sets are numbered anew."""
         self._start_over()
@@ -113,7 +115,7 @@ class BoundedCache:
             states=int(meta[STATES]) - 1,
             transitions=int(meta[TRANSITIONS] + meta[DEFAULTS]),
             accept_sets=int(meta[SETS]) - 1,
-            bytes=nbytes(cache) + self._dense_rows.nbytes + self._keys_bytes,
+            bytes=self._used_bytes + self._dense_rows.nbytes + self._keys_bytes,
             capacity=self._capacity,
             keys=self._asked,
             words=words,
@@ -146,7 +148,7 @@ class BoundedCache:
         self._single.bound(self._answer_bytes)
         self._lost.drop()
         self._dense_rows.note(0, built=True)
-        if self._cache is None or nbytes(self._cache) > capacity:
+        if self._cache is None or self._used_bytes > capacity:
             self._start_over()
         self._end()
 
@@ -216,9 +218,13 @@ class BoundedCache:
         self._lost = LostKeys(self._program, self._bits, self._work, divided=self._exact is not None)
         self._words_at_clear = int(cache.meta[WORDS])
         self._closing = Closing()
-        self._cache = cache if nbytes(cache) <= self._capacity and self._policy.simulate is not True else None
+        self._hold(cache if nbytes(cache) <= self._capacity and self._policy.simulate is not True else None)
         self._numbering = object()
         self._midway = False  # whether a call was begun and has not ended: then an exception has ended it
+
+    def _hold(self, cache: Cache | None) -> None:
+        """Go on with this cache; what it takes is added up here, as each call of a kernel asks for that."""
+        self._cache, self._used_bytes = cache, 0 if cache is None else nbytes(cache)
 
     def _grow(self, cache: Cache, table: int) -> bool:
         """Give a table of the cache more room; return False where the capacity does not allow it."""
@@ -238,7 +244,7 @@ class BoundedCache:
             else:
                 key_store.drop()
             return self._grow(cache, table)
-        self._cache = larger
+        self._hold(larger)
         self._single.drop()
         self._lost.drop()
         return True
@@ -249,12 +255,12 @@ class BoundedCache:
         The first time it gets a doorkeeper, unless that was decided otherwise: of what did not find room, what comes again is kept.
         """
         if self._doorkeeper or self._capacity < DOORKEEPER_FROM or not self._policy.keeps_door(far=True):
-            self._cache = cleared(cache)
+            self._hold(cleared(cache))
         else:
             self._doorkeeper = self._was_full = True
             smallest = empty_cache(self._program, self._capacity, doorkeeper=True)
             smallest.meta[COUNTS], smallest.meta[CRAMPED] = cache.meta[COUNTS], 1
-            self._cache = smallest
+            self._hold(smallest)
         self._numbering = object()
         self._key_cache.forget()
         self._key_store.drop()
@@ -270,7 +276,7 @@ class BoundedCache:
         Where keys are stored it is, whether or not the cache has paid: what is stored is asked for first.
         """
         if self._policy.close is None:
-            pays = self._key_store.policy.active or (nbytes(cache) >= CLOSED_FROM and self._paid(cache))
+            pays = self._key_store.policy.active or (self._used_bytes >= CLOSED_FROM and self._paid(cache))
             closes = pays and not self._closing.spent and cache.meta[START] != 0
         else:
             closes = self._policy.close and cache.meta[START] != 0
@@ -320,11 +326,6 @@ class BoundedCache:
     def _keys_bytes(self) -> int:
         """The bytes of whole keys."""
         return self._key_cache.table.nbytes + self._key_store.nbytes
-
-    @property
-    def _used_bytes(self) -> int:
-        """The bytes of the cache's tables."""
-        return 0 if self._cache is None else nbytes(self._cache)
 
     @property
     def _unused_bytes(self) -> int:

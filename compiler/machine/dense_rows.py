@@ -66,10 +66,11 @@ class DenseRows:
 
         Rows are dropped if single keys or small batches have built something since.
         """
-        if cache.meta[BUILDS] != self._builds:
-            self._builds = int(cache.meta[BUILDS])
+        meta = cache.meta.data
+        if meta[BUILDS] != self._builds:
+            self._builds = meta[BUILDS]
             self.note(0, built=True)
-        self.wanted = int(cache.meta[STATES]) << self._bits + 2
+        self.wanted = meta[STATES] << self._bits + 2
         return self.wanted if self.wanted <= min(self._most_bytes, room) else 0
 
     def note(self, keys: int, *, built: bool) -> None:

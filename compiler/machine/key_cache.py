@@ -154,7 +154,7 @@ class KeyCache:
     def drop(self) -> None:
         """Give the table's memory back; it is made again when it is wanted."""
         self.table: npt.NDArray[np.uint64] = NO_KEY_TABLE
-        self._counts: tuple[int, ...] = NOTHING
+        self._counts: tuple[int, int, int, int, int] = NOTHING
 
     def begin(self) -> None:
         """Try the table at once; what was counted of a pause says nothing of that."""
@@ -190,8 +190,7 @@ class KeyCache:
     @property
     def _unknown(self) -> int:
         """The keys of the stretch that the table did not know."""
-        keys, hits, *_ = self._counts
-        return keys - hits
+        return self._counts[0] - self._counts[1]
 
     @property
     def _surprising(self) -> int:
@@ -212,8 +211,13 @@ class KeyCache:
         if policy.mode == "off":
             return
         size = int(keys.offsets[last]) - int(keys.offsets[first])
-        self._counts = tuple(
-            a + b for a, b in zip(self._counts, (last - first, hits, words, size, deferred), strict=True)
+        before = self._counts  # added up one by one, as zip takes six times as long
+        self._counts = (
+            before[0] + last - first,
+            before[1] + hits,
+            before[2] + words,
+            before[3] + size,
+            before[4] + deferred,
         )
         policy.left -= last - first
         surprised = 0 < self._surprising <= self._unknown

@@ -54,7 +54,8 @@ class KeySample:
     def __init__(self, hashes: Uint64s = NO_HASHES, counts: Int64s | None = None) -> None:
         """Begin without keys, in the scratch space of a walker; where there is none, nothing is ever sampled."""
         self._hashes = hashes
-        self._counts = np.zeros(SAMPLE_COUNTS, np.int64) if counts is None else counts
+        self._counts = (np.zeros(SAMPLE_COUNTS, np.int64) if counts is None else counts).data
+        """What kernels count, as Python reads it soonest."""
         self._restart()
         self._least = 0
         """The keys that must have come before anything is told."""
@@ -74,7 +75,7 @@ class KeySample:
     @property
     def fed(self) -> bool:
         """Whether keys that are walked now are sampled, if any are."""
-        return len(self._hashes) > 0 and self._unasked < UNFED << int(self._counts[SAMPLE_BITS])
+        return len(self._hashes) > 0 and self._unasked < UNFED << self._counts[SAMPLE_BITS]
 
     @property
     def decides(self) -> bool:
@@ -84,7 +85,7 @@ class KeySample:
     @property
     def different(self) -> int:
         """About how many different keys have been walked."""
-        return int(self._counts[SAMPLE_HELD]) << int(self._counts[SAMPLE_BITS])
+        return self._counts[SAMPLE_HELD] << self._counts[SAMPLE_BITS]
 
     def begin(self, least: int = 0) -> None:
         """Begin anew; nothing is told before so many keys have come."""
@@ -92,7 +93,8 @@ class KeySample:
         if len(self._hashes):
             if self._counts[SAMPLE_BITS]:  # else they are as they were made
                 self._hashes[:] = 0
-            self._counts[:] = 0
+            for number in range(SAMPLE_COUNTS):
+                self._counts[number] = 0
             self._counts[SAMPLING], self._counts[SAMPLE_BITS] = 1, FIRST_SAMPLE
             self._restart()
             self._unasked = 0
@@ -127,7 +129,7 @@ class KeySample:
         self._keys += walked.keys
         self._size += walked.size
         self._walked.add(walked)
-        asked = int(self._counts[SAMPLE_ASKED])
+        asked = self._counts[SAMPLE_ASKED]
         self._unasked = 0 if asked > self._seen else self._unasked + walked.keys - walked.hits
         self._seen = asked
         since = max(self._walked.keys, self._walked.size // KEY_BYTES)
@@ -139,7 +141,7 @@ class KeySample:
 
         They may take so much ``room``, at least so many are ``ahead``, and what they took ``before`` is what :meth:`StorePolicy.begin` is told.
         """
-        asked, known = int(self._counts[SAMPLE_ASKED]), int(self._counts[SAMPLE_KNOWN])
+        asked, known = self._counts[SAMPLE_ASKED], self._counts[SAMPLE_KNOWN]
         share = (known - self._known) / (asked - self._asked)
         self._asked, self._known = asked, known
         walked, self._walked = self._walked, Stretch()
