@@ -19,8 +19,9 @@ from dfa_router.fuzz.judging.manners import Manners, manners_of
 from dfa_router.fuzz.judging.subject import Subject
 from dfa_router.fuzz.patience import GRACE, within
 from dfa_router.fuzz.scope import Scope
+from dfa_router.fuzz.spoken import spoken_by
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
-from dfa_router.language.dialects import Dialect, dialect_named
+from dfa_router.language.dialects import Dialect
 from dfa_router.target import OutOfTimeError, Round, Target
 
 __all__ = ["bounded", "ending", "mannered", "run", "work"]
@@ -56,7 +57,9 @@ def work(
         tally: what to add to. A caller who passes one still has the rounds before an exception, such as an interrupt.
         ends: the time, of the monotonic clock, at which the work ends, in the middle of a round and of shrinking, too.
 
+    Raises :class:`OptionError` for a plan in a dialect whose separator or wildcards the target reads otherwise.
     """
+    spoken_by(target, plan.dialect)
     tally = Tally() if tally is None else tally
     bounded(target, ends)
     try:
@@ -103,7 +106,7 @@ def _work(
 
 def run(
     target: Target,
-    dialect: str | Dialect = "amqp",
+    dialect: str | Dialect | None = None,
     *,
     seconds: float | None = None,
     since: float | None = None,
@@ -126,7 +129,7 @@ def run(
 
     Args:
         target: what is under test.
-        dialect: a dialect, or the name of one.
+        dialect: a dialect, or the name of one; the target's own if it is left out.
         seconds: how long to ask.
         since: the time, of the monotonic clock, from which these seconds count; from now if it is left out. A quarter
             of them are left for asking in any case.
@@ -142,14 +145,15 @@ def run(
         corpus: rounds that are asked first, each with where it comes from.
         progress: called after every round with what there is so far and the seconds that went by.
 
-    Raises :class:`OptionError` for an unknown dialect and for a limit that is not above 0.
+    Raises :class:`OptionError` for a dialect that is unknown, or whose separator or wildcards the target reads otherwise, and for
+    a limit that is not above 0.
 
     >>> import dfa_router as dr
     >>> from dfa_router.fuzz.targets import open_target
     >>> run(open_target("trie", dr.AMQP), rounds=50).agrees
     True
     """
-    language = dialect_named(dialect)
+    language = spoken_by(target, dialect)
     for name, value in (("seconds", seconds), ("rounds", rounds), ("cases", cases)):
         if value is not None and not value > 0:
             raise OptionError(f"{name} is {value!r}: expected a number above 0")

@@ -36,7 +36,7 @@ class DisagreementError(AssertionError):
 
 def assert_agrees(
     matcher: MatchFunction | type | Target,
-    dialect: str | Dialect = "amqp",
+    dialect: str | Dialect | None = None,
     *,
     cases: int | None = None,
     seconds: float | None = None,
@@ -52,7 +52,7 @@ def assert_agrees(
             instances hold a set, with ``match(key)``, and ``bind(pattern)`` and ``unbind(position)`` if the set can
             change; or a :class:`~dfa_router.fuzz.Target`. If it raises ``ValueError``, that is a refusal, and wrong if the dialect
             allows what was asked; any other exception fails the check.
-        dialect: a dialect, or the name of one.
+        dialect: a dialect, or the name of one; if it is left out, the target's own, and for a callable or class ``amqp``.
         cases: how many (pattern, key) pairs to ask; 50,000 if neither this nor ``seconds`` is given.
         seconds: how long to ask.
         seed: the same seed asks the same cases.
@@ -73,13 +73,15 @@ def assert_agrees(
     dfa_router.fuzz.check.DisagreementError: equal_texts misses a match (amqp, seed 0, ...
     """
     __tracebackhide__ = True  # pytest shows the finding, and not the source of this function
-    language = dialect_named(dialect)
     if cases is None and seconds is None:
         cases = 50_000
-    target = cast("Target", matcher) if hasattr(matcher, "answer") else CallableTarget(_function(matcher), language)
+    if hasattr(matcher, "answer"):
+        target = cast("Target", matcher)
+    else:
+        target = CallableTarget(_function(matcher), dialect_named("amqp" if dialect is None else dialect))
     campaign = run(
         target,
-        language,
+        dialect,
         seconds=seconds,
         cases=cases,
         seed=seed,

@@ -6,6 +6,7 @@ import pickle
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -99,6 +100,28 @@ def test_it_stops_at_the_first_unless_it_is_told_to_go_on() -> None:
     assert many.tally.rounds > 180
     assert len({finding.shape for finding in many.findings}) == len(many.findings)
     assert "kinds of disagreement" in summary_text(many)
+
+
+@pytest.mark.parametrize("dialect", [MQTT, NATS], ids=lambda dialect: dialect.name)
+def test_a_target_is_asked_in_its_own_dialect_unless_another_is_named_that_it_reads(dialect: Dialect) -> None:
+    target = open_target("trie", dialect)
+    assert run(target, rounds=40).plan.dialect == dialect
+    assert run(target, rounds=40).agrees
+    assert assert_agrees(target, cases=2000).plan.dialect == dialect
+    stricter = replace(dialect, name="stricter", max_words=5)
+    assert run(target, stricter, rounds=1).plan.dialect == stricter
+
+
+def test_a_target_is_not_asked_in_a_dialect_that_it_takes_for_something_else() -> None:
+    target = open_target("trie", "mqtt")
+    said = "the target trie speaks 'mqtt', not 'amqp': leave the dialect out, or open a target that speaks it"
+    for ask in (
+        lambda: run(target, "amqp", rounds=1),
+        lambda: assert_agrees(target, "amqp", cases=9),
+        lambda: work(target, Plan(dialect=AMQP, seed=1), range(1)),
+    ):
+        with pytest.raises(OptionError, match=said):
+            ask()
 
 
 def test_bounds() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dfa_router.brokers import Broker, connect
 from dfa_router.errors import OptionError
+from dfa_router.fuzz.spoken import alike
 from dfa_router.language.dialects import Dialect
 
 __all__ = ["open_broker"]
@@ -16,15 +17,10 @@ def open_broker(url: str, dialect: Dialect) -> Broker:
     for something else, and a finding that it was to confirm would count no more. Raises what ``connect`` raises, too.
     """
     broker = connect(url)
-    if _spelling(broker.dialect) != _spelling(dialect):
+    if not alike(broker.dialect, dialect):
         broker.close()
         raise OptionError(
             f"the broker at {broker.name} speaks {broker.dialect.name!r}, not {dialect.name!r}: "
             "use that dialect, or another broker"
         )
     return broker
-
-
-def _spelling(dialect: Dialect) -> tuple[bytes | None, ...]:
-    """Return the separator and wildcards. In the rest, what is refused, versions of one broker may differ."""
-    return dialect.separator, dialect.one, dialect.many, dialect.some
