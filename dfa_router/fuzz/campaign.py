@@ -17,12 +17,13 @@ from dfa_router.fuzz.bench import Bench, Origin
 from dfa_router.fuzz.generating.rounds import Size, numbered_round
 from dfa_router.fuzz.judging.manners import Manners, manners_of
 from dfa_router.fuzz.judging.subject import Subject
-from dfa_router.fuzz.patience import GRACE, within
+from dfa_router.fuzz.patience import GRACE, check_seconds, within
 from dfa_router.fuzz.scope import Scope
 from dfa_router.fuzz.spoken import spoken_by
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.language.dialects import Dialect
 from dfa_router.target import OutOfTimeError, Round, Target
+from dfa_router.whole_numbers import whole_number
 
 __all__ = ["bounded", "ending", "mannered", "run", "work"]
 
@@ -145,8 +146,8 @@ def run(
         corpus: rounds that are asked first, each with where it comes from.
         progress: called after every round with what there is so far and the seconds that went by.
 
-    Raises :class:`OptionError` for a dialect that is unknown, or whose separator or wildcards the target reads otherwise, and for
-    a limit that is not above 0.
+    Raises :class:`OptionError` for a dialect that is unknown, or whose separator or wildcards the target reads otherwise, for
+    what is no target, and for a limit that is not above 0 or another value that cannot be used.
 
     >>> import dfa_router as dr
     >>> from dfa_router.fuzz.targets import open_target
@@ -154,9 +155,16 @@ def run(
     True
     """
     language = spoken_by(target, dialect)
-    for name, value in (("seconds", seconds), ("rounds", rounds), ("cases", cases)):
-        if value is not None and not value > 0:
-            raise OptionError(f"{name} is {value!r}: expected a number above 0")
+    if seconds is not None:
+        check_seconds("seconds", seconds, "a number above 0")
+    if rounds is not None:
+        rounds = whole_number("rounds", rounds, 1, "a whole number above 0")
+    if cases is not None:
+        cases = whole_number("cases", cases, 1, "a whole number above 0")
+    seed = whole_number("seed", seed, 0, "a whole number from 0 up")
+    first = whole_number("first", first, 0, "a whole number from 0 up")
+    if size is not None and not isinstance(size, Size):
+        raise OptionError(f"size is {size!r}: expected a Size, such as Size(100, 500)")
     if seconds is None and rounds is None and cases is None:
         seconds = 10.0
     plan = Plan(

@@ -13,10 +13,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Real
+from typing import Any
 
+from dfa_router.errors import OptionError
 from dfa_router.target import Target
 
-__all__ = ["AT_LEAST", "GRACE", "TIMES", "after_a_hang", "briefly", "last_begin", "overdue_after", "within"]
+__all__ = [
+    "AT_LEAST",
+    "GRACE",
+    "TIMES",
+    "after_a_hang",
+    "briefly",
+    "check_seconds",
+    "last_begin",
+    "overdue_after",
+    "within",
+]
 
 AT_LEAST = 1.0
 """Seconds of silence below which nobody is said not to answer: on a busy machine an answer can be late."""
@@ -26,6 +39,19 @@ GRACE = AT_LEAST + 0.05
 """Seconds after the end of a campaign's time in which an answer that is due may still come: a hang is then one for certain."""
 _PART = 0.25
 """The part of a campaign's time that an answer may take: a hang is then found, and there is time to shrink it."""
+
+
+def check_seconds(name: str, seconds: Any, expected: str) -> None:
+    """Raise :class:`OptionError`, which says what was ``expected``, for what is no number above 0.
+
+    >>> check_seconds("the timeout", "2", "a number of seconds above 0")
+    Traceback (most recent call last):
+        ...
+    dfa_router.errors.OptionError: the timeout is '2': expected a number of seconds above 0
+    """
+    number = isinstance(seconds, Real) and not isinstance(seconds, bool)
+    if not number or not seconds > 0:
+        raise OptionError(f"{name} is {seconds!r}: expected {expected}")
 
 
 def within(target: Target, seconds: float) -> None:

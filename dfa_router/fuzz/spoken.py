@@ -22,12 +22,17 @@ def _spelling(dialect: Dialect) -> tuple[bytes | None, ...]:
 
 
 def spoken_by(target: Target, dialect: str | Dialect | None) -> Dialect:
-    """Return the dialect in which a target is to be asked, its own if none is given; raises :class:`OptionError` for one that it does not speak.
+    """Return the dialect in which a target is to be asked, its own if none is given.
+
+    Raises :class:`OptionError` for a dialect that the target does not speak, and for what is no target.
 
     >>> from dfa_router.fuzz import open_target
     >>> spoken_by(open_target("trie", "mqtt"), None).name
     'mqtt'
     """
+    if isinstance(target, str) or not (hasattr(target, "answer") and hasattr(target, "dialect")):
+        opened = f"open_target({target!r})" if isinstance(target, str) else "open_target"
+        raise OptionError(f"the target is {target!r}: expected a Target, such as what {opened} returns")
     own = dialect_named(target.dialect)
     if dialect is None:
         return own

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -133,6 +134,34 @@ def test_bounds() -> None:
     for wrong in ({"seconds": 0}, {"rounds": -1}, {"cases": 0}, {"seconds": float("nan")}):
         with pytest.raises(OptionError, match="above 0"):
             run(target, AMQP, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"rounds": "x"}, "rounds is 'x': expected a whole number above 0"),
+        ({"rounds": 2.5}, "rounds is 2.5: expected a whole number above 0"),
+        ({"cases": "x"}, "cases is 'x': expected a whole number above 0"),
+        ({"seconds": "x"}, "seconds is 'x': expected a number above 0"),
+        ({"seed": "x"}, "seed is 'x': expected a whole number from 0 up"),
+        ({"first": -1}, "first is -1: expected a whole number from 0 up"),
+        ({"size": "100x500"}, "size is '100x500': expected a Size"),
+    ],
+)
+def test_values_that_a_campaign_cannot_use_are_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        run(CallableTarget(right_amqp, AMQP), **{"rounds": 1, **wrong})
+
+
+def test_what_is_no_target_is_told_what_one_is() -> None:
+    with pytest.raises(
+        OptionError, match=r"the target is 'trie': expected a Target, such as what open_target\('trie'\)"
+    ):
+        run("trie", rounds=1)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="the target is 5: expected a Target, such as what open_target returns"):
+        run(5, rounds=1)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="the size 5 is no PATTERNSxKEYS"):
+        assert_agrees(right_amqp, size=5)  # type: ignore[arg-type]
 
 
 def test_a_run_that_ends_before_its_rounds_goes_on_at_the_first_that_it_did_not_ask() -> None:

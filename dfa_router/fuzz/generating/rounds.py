@@ -50,7 +50,7 @@ class Size:
         >>> Size.parse("100x500")
         Size(patterns=100, keys=500)
         """
-        found = re.fullmatch(r"([1-9][0-9]{0,5})x([1-9][0-9]{0,6})", text)
+        found = re.fullmatch(r"([1-9][0-9]{0,5})x([1-9][0-9]{0,6})", text) if isinstance(text, str) else None
         if found is None:
             raise OptionError(f"the size {text!r} is no PATTERNSxKEYS: write it as in 100x500")
         return cls(int(found[1]), int(found[2]))

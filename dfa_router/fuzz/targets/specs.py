@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from dfa_router.brokers.address import without_password
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.errors import OptionError
+from dfa_router.fuzz.patience import check_seconds
 from dfa_router.fuzz.targets.command import CommandTarget
 from dfa_router.fuzz.targets.engine import EngineTarget
 from dfa_router.fuzz.targets.function import FunctionTarget
@@ -52,8 +53,9 @@ def open_target(
     [(0, 1), (1,)]
     True
     """
-    if not timeout > 0:
-        raise OptionError(f"the timeout is {timeout!r}: expected a number of seconds above 0")
+    check_seconds("the timeout", timeout, "a number of seconds above 0")
+    if not isinstance(spec, str):
+        raise OptionError(f"the target is {spec!r}: expected a text, such as 'dfa' or 'module:callable'")
     return TargetSpec(spec, dialect_named(dialect), timeout, python).open()
 
 

@@ -69,3 +69,11 @@ def test_a_broker_of_another_language_is_told_without_its_password() -> None:
 def test_the_timeout_is_a_time() -> None:
     with pytest.raises(OptionError, match="above 0"):
         open_target("dfa", AMQP, timeout=0)
+
+
+def test_what_is_no_text_and_no_number_of_seconds_is_told_as_that() -> None:
+    with pytest.raises(OptionError, match="the target is 5: expected a text, such as"):
+        open_target(5)  # type: ignore[arg-type]
+    for timeout in ("x", None, 0, float("nan")):
+        with pytest.raises(OptionError, match=r"the timeout is .*: expected a number of seconds above 0"):
+            open_target("trie", timeout=timeout)  # type: ignore[arg-type]
