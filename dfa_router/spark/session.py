@@ -50,6 +50,8 @@ workers, and to Parquet, 6.8 where it took 10.3; one of 10 million 17.9 where it
 """
 _ENDING_SECONDS = 5.0
 """How many seconds a Java process that has closed its connections is given to end."""
+_MASTER = re.compile(r"local(\[([1-9]\d*|\*)(\s*,\s*\d+)?\])?|local-cluster\[[\d,\s]+\]|yarn|[a-z][\w+.-]*://.+")
+"""What Spark's ``SparkContext`` and ``spark-submit`` take; managers of clusters that are added to it have schemes of their own."""
 _INSTALL = "pip install 'dfa-router[spark]'"
 
 
@@ -67,7 +69,7 @@ def local_session(
     is changed while it starts only. Threads that read ``os.environ`` in these seconds see the changes.
 
     Raises :class:`EnvironmentLacksError` where PySpark, pandas or Java is missing or of a version that is not supported,
-    naming what to install, and :class:`OptionError` for a setting that is not Spark's or is known to hang.
+    naming what to install, and :class:`OptionError` for a setting that is not Spark's or is known to hang, and for what is no master.
     """
     require_spark()
     settings = _settings(master, app_name, conf)
@@ -85,7 +87,9 @@ def local_session(
         try:
             return builder.getOrCreate()
         except PySparkRuntimeError as error:
-            if error.getErrorClass() != "JAVA_GATEWAY_EXITED":
+            # Spark 4 has another name for it, and warns of this one.
+            kind = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
+            if kind != "JAVA_GATEWAY_EXITED":
                 raise
             raise EnvironmentLacksError(
                 f"Spark did not start with Java {chosen.version} in {chosen.home} (found by {chosen.source}): "
@@ -207,6 +211,11 @@ def _settings(master: str, app_name: str, conf: Mapping[str, object]) -> dict[st
         settings["spark.driver.extraJavaOptions"] = SHORT_JOBS  # whoever gives options of his own chooses all of them
     for name, value in conf.items():
         settings[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    if not _MASTER.fullmatch(settings["spark.master"]):  # Java would print a stack trace, and not what is possible
+        raise OptionError(
+            f"the Spark master is {settings['spark.master']!r}: write local, local[4] or local[*] for this machine, or a cluster's, "
+            "such as spark://host:7077, k8s://https://host:443 or yarn"
+        )
     if "spark.log.level" not in conf:
         quiet = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
         options = settings.get("spark.driver.extraJavaOptions", "")

@@ -138,6 +138,7 @@ except EnvironmentLacksError as error:
     run = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
     assert "did not start with Java 17 in /nowhere" in run.stdout
     assert "Set JAVA_HOME" in run.stdout
+    assert "FutureWarning" not in run.stderr
 
 
 @pytest.mark.spark
@@ -169,6 +170,14 @@ def test_a_running_session_is_returned(spark: SparkSession) -> None:
 )
 def test_settings_reach_the_session(spark: SparkSession, name: str, value: str) -> None:
     assert spark.conf.get(name) == value
+
+
+@pytest.mark.parametrize("master", ["bogus", "local[x]", "local[0]", "localhost", "spark:7077", ""])
+def test_what_is_no_master_is_told_before_java_starts(master: str) -> None:
+    nowhere = Java(home=Path("/nowhere"), version=17, source="JAVA_HOME")
+    with pytest.raises(OptionError, match=r"the Spark master is '.*': write local, local\[4\] or") as told:
+        local_session(master, java=nowhere)
+    assert repr(master) in str(told.value)
 
 
 def test_lz4_for_arrow_is_refused() -> None:
