@@ -281,6 +281,10 @@ def main(spec: str) -> int:
     """Answer questions until the input ends; return the exit code."""
     answers = os.fdopen(os.dup(1), "w", encoding="ascii", buffering=1)
     os.dup2(2, 1)  # what the callable prints goes to stderr, as it is no answer
+    questions = os.fdopen(os.dup(0), "rb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # a callable that reads its standard input would take the questions, and wait for more
+    os.close(nothing)
     sys.path.insert(0, os.getcwd())  # noqa: PTH109 - only now, so that a json.py there is not imported above
     try:
         server = Server(find(spec))
@@ -289,7 +293,7 @@ def main(spec: str) -> int:
         answers.write(json.dumps({"unusable": (str(error) if plain else told(error)) or repr(error)}) + "\n")
         return UNUSABLE
     _forked()
-    for line in sys.stdin.buffer:
+    for line in questions:
         question = json.loads(line)
         if "restart" in question:
             answers.write(json.dumps(bool(_FORKED)) + "\n")

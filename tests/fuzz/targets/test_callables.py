@@ -43,6 +43,7 @@ def broken(patterns, key): return {}[key]
 def endless(patterns, key):
     while key == "b": pass
     return []
+def reads(patterns, key): return [] if sys.stdin.read() or os.read(0, 9) else list(range(len(patterns)))
 def crash(patterns, key): ctypes.string_at(0)
 def leaves(patterns, key): sys.exit(5)
 number = 4
@@ -73,6 +74,13 @@ def test_other_returns_are_nonsense(module: str, opened: list[Target], name: str
     assert caught.kind == "nonsense"
     assert "returned" not in caught.reason, "that is the protocol's word"
     assert name != "nothing" or " answered None, expected the positions" in caught.reason
+
+
+def test_a_callable_that_reads_its_standard_input_finds_it_empty(module: str, opened: list[Target]) -> None:
+    opened.append(open_target(f"{module}:reads", AMQP))
+    assert opened[0].answer(("a", "b"), ("a", "b")) == [(0, 1), (0, 1)]
+    opened[0].restart()  # type: ignore[attr-defined]
+    assert opened[0].answer(("a",), ("a",)) == [(0,)]
 
 
 def test_value_errors_refuse(module: str, opened: list[Target]) -> None:
