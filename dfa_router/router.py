@@ -33,7 +33,7 @@ from dfa_router.engines.protocol import (
     SnapshotView,
 )
 from dfa_router.engines.registry import restorer
-from dfa_router.errors import OptionError
+from dfa_router.errors import BindingError, OptionError
 from dfa_router.few import few_keys
 from dfa_router.file_names import given_path
 from dfa_router.key_bytes import key_bytes
@@ -243,7 +243,12 @@ class Router:
         return {position: self._single.bindings[position] for position in live}
 
     def topics(self, destination: str) -> tuple[str, ...]:
-        """Return the patterns that are bound to a destination, once each, the oldest first."""
+        """Return the patterns that are bound to a destination, once each, the oldest first; none for one that has no binding.
+
+        Raises :class:`BindingError` for what is no text.
+        """
+        if not isinstance(destination, str):
+            raise BindingError(f"the destination is {destination!r} ({type(destination).__name__}): expected str")
         bound = (binding.pattern for binding in self.subscriptions().values() if binding.destination == destination)
         return tuple(dict.fromkeys(bound))
 

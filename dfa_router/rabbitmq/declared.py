@@ -19,7 +19,7 @@ from typing import Any, Literal
 from compiler.once import once
 from dfa_router.errors import UnknownNameError
 from dfa_router.rabbitmq.limits import QueueLimits, limits_of
-from dfa_router.rabbitmq.names import no_exchange
+from dfa_router.rabbitmq.names import no_exchange, no_name
 from dfa_router.rabbitmq.policy_patterns import PolicyPattern, PolicyPatternError
 from dfa_router.rabbitmq.rules import NEWEST
 
@@ -216,7 +216,12 @@ class Declarations:
                 return
 
     def limits(self, vhost: str, queue: str) -> QueueLimits:
-        """Return what a queue does with messages in time; nothing for one that nobody declares."""
+        """Return what a queue does with messages in time; nothing for one that nobody declares.
+
+        Raises :class:`UnknownNameError` for what is no name.
+        """
+        if (wrong := no_name(vhost=vhost, queue=queue)) is not None:
+            raise UnknownNameError(wrong)
         return self._limits.get((vhost, queue), NO_LIMITS)
 
     @once

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-__all__ = ["Names", "near", "no_exchange"]
+__all__ = ["Names", "near", "no_exchange", "no_name"]
 
 _LONGEST = 255
 """Bytes of a name, by AMQP; so no name has more characters."""
@@ -25,9 +25,8 @@ def no_exchange(
     >>> no_exchange("markte", "/", ["/"], [("/", "market")])
     "no exchange 'markte' in vhost '/'; near names: 'market'"
     """
-    for what, given in (("vhost", vhost), ("exchange", name)):
-        if not isinstance(given, str):
-            return f"the {what} is {given!r} ({type(given).__name__}): expected str"
+    if (wrong := no_name(vhost=vhost, exchange=name)) is not None:
+        return wrong
     where = f" in {source}" if source else ""
     if vhost not in vhosts:
         return f"no vhost {_quoted(vhost)}{where}{near(vhost, vhosts)}"
@@ -37,6 +36,18 @@ def no_exchange(
     else:
         hint = near(name, [other for place, other in exchanges if place == vhost and other])
     return f"no exchange {_quoted(name)} in vhost {vhost!r}{where}{hint}"
+
+
+def no_name(**given: object) -> str | None:
+    """Say which of some values is no text, and so no name; None if all of them are.
+
+    >>> no_name(vhost="/", queue=5)
+    'the queue is 5 (int): expected str'
+    """
+    for what, name in given.items():
+        if not isinstance(name, str):
+            return f"the {what} is {name!r} ({type(name).__name__}): expected str"
+    return None
 
 
 class Names:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, topology_of
+from dfa_router.errors import UnknownNameError
+from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, QueueLimits, topology_of
 
 TOPOLOGY = topology_of(
     exchanges=[Exchange(name="x", type="fanout"), Exchange(name="dead", type="fanout")],
@@ -28,6 +29,14 @@ TOPOLOGY = topology_of(
         Policy(name="exchanges", pattern="", apply_to="exchanges", priority=9, definition={"max-length": 1}),
     ],
 )
+
+
+def test_limits_are_asked_by_names() -> None:
+    with pytest.raises(UnknownNameError, match=r"the vhost is 5 \(int\): expected str"):
+        TOPOLOGY.limits(5, "now")  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match=r"the queue is None \(NoneType\): expected str"):
+        TOPOLOGY.limits("/", None)  # type: ignore[arg-type]
+    assert TOPOLOGY.limits("/", "of a binding alone") == QueueLimits()
 
 
 def test_limits_come_from_arguments_and_one_policy() -> None:

@@ -381,6 +381,13 @@ def test_wrong_keys_are_named(keys: Any, message: str) -> None:
     assert message in str(caught.value)
 
 
+def test_a_destination_that_is_no_text_is_named() -> None:
+    router = dr.compile([("a.*", "b")])
+    assert (router.topics("b"), router.topics("nobody's")) == (("a.*",), ())
+    with pytest.raises(dr.BindingError, match=r"the destination is 5 \(int\): expected str"):
+        router.topics(5)  # type: ignore[arg-type]
+
+
 def test_a_single_wrong_key_is_named() -> None:
     with pytest.raises(dr.KeyTypeError, match="the routing key is None"):
         dr.compile([("a", "b")]).match(None)  # type: ignore[arg-type]
