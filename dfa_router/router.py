@@ -314,7 +314,8 @@ class Router:
         if matcher.sealed is not None:
             return self._with(matcher.with_seal(None)).seal(keys)
         if keys is not None:
-            column = key_array(keys)  # once: some give their rows a single time
+            # Once: some give their rows a single time. Of a set no answer has to follow the order.
+            column = key_array(list(keys) if isinstance(keys, set | frozenset) else keys)
             with matcher.learning():
                 learn(lambda: self.match_batch(column), self.stats)
         sealed = matcher.seal()

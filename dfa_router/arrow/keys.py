@@ -53,8 +53,8 @@ def key_array(keys: Any, name: str = "keys") -> pa.ChunkedArray:
 
 
 def _rows(keys: Any) -> Iterator[Any] | None:
-    """Return what goes through a list or the like; None for one text, for columns by name, and for what has no rows."""
-    if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable):
+    """Return what goes through a list or the like; None for one text, for columns by name, and for what has no rows or no order."""
+    if isinstance(keys, str | bytes | Mapping | set | frozenset) or not isinstance(keys, Iterable):
         return None  # going through columns would match their names
     try:
         return iter(keys)
@@ -122,7 +122,9 @@ def _utf8(key: str, row: int, name: str) -> bytes:
 
 
 def _remedy(keys: Any, name: str) -> str:
-    """Return what to do with columns by name, and what will be a column later: lazy frames of polars and others, and their expressions."""
+    """Return what to do with columns by name, with sets, and with what will be a column later: lazy frames and expressions of polars and others."""
+    if isinstance(keys, set | frozenset):
+        return f"; a set has no order for the answers to follow: hand over a list, such as sorted({name})"
     if isinstance(keys, Mapping):
         first = f", such as {name}[{next(iter(keys))!r}]" if keys else ""
         return f"; hand over one of its values{first}, or its own keys by list({name})"

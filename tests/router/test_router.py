@@ -364,6 +364,8 @@ def test_numbers_of_calls_may_be_numbers_of_numpy() -> None:
         (5, "keys is 5 (int): expected"),
         (np.array("a"), "keys is ndarray: expected an Arrow array of strings or a list of str"),
         ([1], "keys[0] is 1 (int): expected str, bytes or None"),
+        ({"a", "b"}, "keys is set: expected an Arrow array of strings or a list of str; a set has no order"),
+        (frozenset({"a"}), "for the answers to follow: hand over a list, such as sorted(keys)"),
         (["a", "\ud800"], "keys[1] is '\\ud800', with a lone surrogate at character 0"),
         (pa.array([1, 2]), "keys is an Arrow column of int64: cast it to string first"),
         (

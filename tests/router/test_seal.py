@@ -64,6 +64,11 @@ def test_keys_that_can_be_read_once_teach_as_much_as_a_list(form: Callable[[list
     assert again.stats().sealed_states == sealed.stats().sealed_states > len(keys)
 
 
+def test_keys_to_be_sealed_need_no_order() -> None:
+    router = dr.compile([("a.*", "q"), ("#.b", "r")])
+    assert router.seal({"a.b", "a.c"}).stats().sealed_states == router.seal(["a.b", "a.c"]).stats().sealed_states > 0
+
+
 def test_a_sealed_router_is_sealed_again_by_keys_alone() -> None:
     router = dr.compile(BINDINGS).seal(["forex.usd"])
     router.match_batch(["stock.x.y"])
