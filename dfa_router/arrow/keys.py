@@ -71,7 +71,7 @@ def _from_python(keys: Iterable[Any], name: str) -> pa.Array:
         elif isinstance(key, str):
             encoded.append(_utf8(key, row, name))
         else:
-            raise KeyTypeError(f"{name}[{row}] is {_described(key)}: expected str, bytes or None")
+            raise KeyTypeError(f"{name}[{row}] is {_described(key)}: expected str, bytes, or None for a missing key")
     return _bytes_array(encoded)
 
 

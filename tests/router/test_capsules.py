@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -187,10 +188,19 @@ def test_a_table_of_two_columns_is_an_error_that_says_what_to_hand_over(table: A
     [
         (pl.Series([1]), "keys is an Arrow column of int64: cast it to string first"),
         (pl.DataFrame(), "keys is a table or struct of 0 columns .none.: hand over a column of text"),
-        (pd.Series(["a", 3]), r"keys\[1\] is 3 \(int\): expected str, bytes or None"),
+        (pd.Series(["a", 3]), r"keys\[1\] is 3 \(int\): expected str, bytes, or None for a missing key"),
+        (["a", pd.NA], r"keys\[1\] is NAType: expected str, bytes, or None for a missing key"),
+        (
+            np.array(["a", np.nan], object),
+            r"keys\[1\] is nan \(float\): expected str, bytes, or None for a missing key",
+        ),
+        (
+            np.ma.masked_array(["a", "b"], [False, True]),
+            r"keys\[1\] is MaskedConstant: expected str, bytes, or None for a missing key",
+        ),
         (pd.Series(["\ud800"], dtype=object), r"keys\[0\] is '\\ud800', with a lone surrogate at character 0"),
         (object(), "keys is object: expected an Arrow array of strings or a list of str$"),
-        (pd.DataFrame({"key": ["a", 3]}, index=[5, 4]), r"keys\[1\] is 3 \(int\): expected str, bytes or None"),
+        (pd.DataFrame({"key": ["a", 3]}, index=[5, 4]), r"keys\[1\] is 3 \(int\): expected str, bytes, or None"),
         (
             dict(TWO),
             r"keys is dict: .*; hand over one of its values, such as keys\['exchange'\], or its own keys by list\(keys\)$",
@@ -203,6 +213,9 @@ def test_a_table_of_two_columns_is_an_error_that_says_what_to_hand_over(table: A
         "numbers",
         "no column",
         "mixed objects",
+        "NA of pandas",
+        "NaN of NumPy",
+        "masked by NumPy",
         "half a character",
         "anything",
         "mixed objects of a table",
