@@ -56,6 +56,12 @@ def holds(name: str, seed: int) -> Finding:
     return finding
 
 
+def test_a_report_tells_which_pattern_an_unbind_should_have_left() -> None:
+    text = finding_text(found("RemovalTakesAllEquals", 1))
+    assert "  Position 1 is still in the set; taken out before: 0.\n" in text
+    assert "is still in the set" not in finding_text(found("CacheOutlivesBind", 1))
+
+
 SLOW = ("a_full_cache_gives_the_last_entry", "time_is_exponential")
 """These take ten seconds and more, and are asked with ``-m long``."""
 

@@ -119,6 +119,9 @@ def explanation(finding: Finding) -> list[str]:
                 lines.append(f"It names {taken}, which was taken out before.")
             else:
                 lines += _explained(finding, position, matches=position in right)
+                if position in right and gone:
+                    taken = ", ".join(map(str, sorted(gone)))
+                    lines.append(f"Position {position} is still in the set; taken out before: {taken}.")
     if finding.flaky:
         if finding.complete:
             lines.append("The target does not answer this case alike every time: asked again, it may be right.")
