@@ -21,7 +21,7 @@ from dfa_router.cli.definition_options import (
 )
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
-from dfa_router.cli.tables import plain, shown, table_of, title
+from dfa_router.cli.tables import more_than, plain, shown, table_of, title
 from dfa_router.cli.terminal import write_report
 from dfa_router.cli.written import written
 from dfa_router.file_names import local_name
@@ -161,8 +161,7 @@ def _parts(found: Audit, top: int | None) -> Iterator[RenderableType]:
                 Text(one.severity, style="bold" if one.severity == "warning" else "dim"), one.rule, shown(one.text)
             )
         yield table
-        if top is not None and len(found.findings) > top:
-            yield f"... and {len(found.findings) - top:,} more; --top 0 shows all"
+        yield from more_than(top, len(found.findings))
     if found.traffic is not None:
         yield from _traffic(found.traffic, top)
 
@@ -202,5 +201,4 @@ def _traffic(traffic: Traffic, top: int | None) -> Iterator[RenderableType]:
     if cold:
         yield title("bindings that matched nothing")
         yield from (f"bindings[{one.position}]: {plain(one.binding)}" for one in cold[:top])
-        if top is not None and len(cold) > top:
-            yield f"... and {len(cold) - top:,} more; --top 0 shows all"
+        yield from more_than(top, len(cold))

@@ -15,7 +15,7 @@ from rich.text import Text
 from dfa_router.cli.definition_options import broker_option, check_messages_given, listing_option, vhost_option
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
-from dfa_router.cli.tables import plain, shown, table_of, title
+from dfa_router.cli.tables import more_than, plain, shown, table_of, title
 from dfa_router.cli.terminal import write_report
 from dfa_router.counted import counted
 from dfa_router.errors import OptionError
@@ -158,8 +158,7 @@ def _changes(changes: Sequence[Change], top: int | None) -> Iterator[RenderableT
         sign = Text("") if one.kind == "nobody" else Text("gains" if one.gained else "loses")
         table.add_row(_place(one.exchange or "(default)", one.vhost), sign, who, shown(one.key))
     yield table
-    if top is not None and len(ranked) > top:
-        yield f"... and {len(ranked) - top:,} more; --top 0 shows all"
+    yield from more_than(top, len(ranked))
 
 
 def _unsearched(unsearched: Sequence[tuple[str, str, str]], top: int | None) -> Iterator[str]:
@@ -170,8 +169,7 @@ def _unsearched(unsearched: Sequence[tuple[str, str, str]], top: int | None) -> 
     for (vhost, reason), names in list(exchanges.items())[:top]:
         more = f" and {len(names) - top:,} more (--top 0 shows all)" if top is not None and len(names) > top else ""
         yield f"{', '.join(names[:top])}{more} of {plain(vhost)}: {plain(reason)}"
-    if top is not None and len(exchanges) > top:
-        yield f"... and {len(exchanges) - top:,} more reasons why exchanges were not searched to the end; --top 0 shows all"
+    yield from more_than(top, len(exchanges), "reasons why exchanges were not searched to the end")
 
 
 def _place(name: str, vhost: str) -> Text:
@@ -190,8 +188,7 @@ def _import(imported: Import, top: int | None) -> Iterator[RenderableType]:
         for failure in imported.failures[:top]:
             version = "" if failure.since is None else f" (from {failure.since} on)"
             yield f"{failure.place}{version}: {plain(failure.reason)}: {failure.remedy}"
-        if top is not None and len(imported.failures) > top:
-            yield f"... and {len(imported.failures) - top:,} more; --top 0 shows all"
+        yield from more_than(top, len(imported.failures))
     for heading, lines in (
         ("an import removes nothing: these bindings stay until they are unbound", imported.staying),
         ("an import changes nothing that exists", imported.keeping),
@@ -199,8 +196,7 @@ def _import(imported: Import, top: int | None) -> Iterator[RenderableType]:
         if lines:
             yield title(heading)
             yield from (plain(line) for line in lines[:top])
-            if top is not None and len(lines) > top:
-                yield f"... and {len(lines) - top:,} more; --top 0 shows all"
+            yield from more_than(top, len(lines))
 
 
 def _compared(compared: Comparison, top: int | None) -> Iterator[RenderableType]:

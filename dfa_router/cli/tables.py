@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["plain", "plain_lines", "shown", "table_of", "title", "write_line"]
+__all__ = ["more_than", "plain", "plain_lines", "shown", "table_of", "title", "write_line"]
 
 
 _NAME, _NUMBER = 16, 8
@@ -45,6 +47,16 @@ def table_of(*columns: str, numbers: int = 1) -> Table:
         number = place >= len(columns) - numbers
         table.add_column(column, justify="right" if number else "left", no_wrap=number, overflow="fold")
     return table
+
+
+def more_than(top: int | None, count: int, what: str = "") -> Iterator[str]:
+    """Yield the line below a list of so many entries of which only the first ``top`` are shown; nothing where all of them are.
+
+    >>> list(more_than(10, 12)), list(more_than(10, 12, "reasons")), list(more_than(None, 12))
+    (['... and 2 more; --top 0 shows all'], ['... and 2 more reasons; --top 0 shows all'], [])
+    """
+    if top is not None and count > top:
+        yield f"... and {count - top:,} more{what and f' {what}'}; --top 0 shows all"
 
 
 def shown(text: str | None) -> Text:
