@@ -14,38 +14,32 @@ from dfa_router.fuzz.generating.classes import CLASSES, HISTORIES, MANY_WORDS, R
 from dfa_router.fuzz.tally import Tally
 
 
+def _said(monkeypatch: pytest.MonkeyPatch, label: str, done: int, total: int, *, redrawn: bool) -> str:
+    """Return what was said of messages when so many of them were done in 20 s."""
+    now = [100.0]
+    monkeypatch.setattr("dfa_router.cli.terminal.time.monotonic", lambda: now[0])
+    console = Console(file=io.StringIO(), force_terminal=redrawn, width=120)
+    with terminal.Terminal(console=console).progress(units={label: "messages"}) as report:
+        assert report is not None
+        report(label, 0, 0)
+        now[0] += 20
+        report(label, done, total)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
 @pytest.mark.parametrize("redrawn", [False, True])
 def test_what_has_a_unit_of_its_own_shows_its_rate_and_the_time_that_is_left(
     monkeypatch: pytest.MonkeyPatch, *, redrawn: bool
 ) -> None:
-    now = [100.0]
-    monkeypatch.setattr("dfa_router.cli.terminal.time.monotonic", lambda: now[0])
-    console = Console(file=io.StringIO(), force_terminal=redrawn, width=120)
-    shown = terminal.Terminal(console=console)
-    with shown.progress(units={"routing": "messages"}) as report:
-        assert report is not None
-        report("routing", 0, 0)
-        now[0] += 20
-        report("routing", 1_000, 4_000)
-    assert isinstance(console.file, io.StringIO)
-    said = console.file.getvalue()
-    assert "messages, 50/s, 1:00 left" in said
+    assert "messages, 50/s, 1:00 left" in _said(monkeypatch, "routing", 1_000, 4_000, redrawn=redrawn)
 
 
 @pytest.mark.parametrize("redrawn", [False, True])
 def test_where_nobody_knows_how_many_there_will_be_no_time_is_said_to_be_left(
     monkeypatch: pytest.MonkeyPatch, *, redrawn: bool
 ) -> None:
-    now = [100.0]
-    monkeypatch.setattr("dfa_router.cli.terminal.time.monotonic", lambda: now[0])
-    console = Console(file=io.StringIO(), force_terminal=redrawn, width=120)
-    with terminal.Terminal(console=console).progress(units={"reading": "messages"}) as report:
-        assert report is not None
-        report("reading", 0, 0)
-        now[0] += 20
-        report("reading", 1_000, 0)
-    assert isinstance(console.file, io.StringIO)
-    said = console.file.getvalue()
+    said = _said(monkeypatch, "reading", 1_000, 0, redrawn=redrawn)
     assert "messages, 50/s" in said
     assert "left" not in said
     assert "of 0" not in said

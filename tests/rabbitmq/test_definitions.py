@@ -18,7 +18,7 @@ import pytest
 
 import dfa_router as dr
 from dfa_router.lint import lint_topology
-from dfa_router.rabbitmq import Topology, load_definitions, topology_of
+from dfa_router.rabbitmq import Topology, load_definitions
 
 Write = Callable[[Any], Path]
 
@@ -407,13 +407,6 @@ def test_options_that_are_none_are_refused(write: Write, options: dict[str, Any]
     """Also of a file whose entries name their vhosts, which would have nothing to do with the one that is given."""
     with pytest.raises(dr.OptionError, match=message):
         load_definitions(write(SMALL), **options)
-
-
-def test_one_text_is_no_list_of_vhosts() -> None:
-    with pytest.raises(
-        dr.OptionError, match=r"vhosts is 'shop': expected several names: give a list, such as \['shop'\]"
-    ):
-        topology_of(vhosts="shop")
 
 
 def test_the_longest_pattern_is_taken(write: Write) -> None:

@@ -356,6 +356,13 @@ def test_a_binding_to_the_default_exchange_leads_nowhere_and_is_told(kind: str) 
     assert "remove it" in warning.advice
 
 
+def test_one_text_is_no_list_of_vhosts() -> None:
+    with pytest.raises(
+        dr.OptionError, match=r"vhosts is 'shop': expected several names: give a list, such as \['shop'\]"
+    ):
+        topology_of(vhosts="shop")
+
+
 @pytest.mark.parametrize("broker", [3.10, 4, None, (3, 10), b"3.10"], ids=repr)
 def test_a_version_that_is_no_text_is_refused_with_what_is_expected(broker: Any) -> None:
     with pytest.raises(dr.OptionError, match=r"expected a version of RabbitMQ, such as '3\.10'"):
