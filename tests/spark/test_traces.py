@@ -7,7 +7,6 @@ import json
 import shutil
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,11 +53,13 @@ def records(form: str, count: int, first: int = 0) -> bytes:
     return b"".join(record.replace(b'<<"a.b">>', f'<<"a.{n}">>'.encode()) for n in range(first, first + count))
 
 
-def test_before_spark_4_a_sentence_says_so() -> None:
+def test_before_spark_4_a_sentence_says_so(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     from dfa_router.spark import register_trace_source
 
+    monkeypatch.delattr(type(spark), "dataSource", raising=False)
+    monkeypatch.setattr(type(spark), "version", "3.5.6")
     with pytest.raises(EnvironmentLacksError, match=r"needs Spark 4\.0 or newer, and this is 3\.5\.6"):
-        register_trace_source(SimpleNamespace(version="3.5.6", conf=None, udf=None))  # type: ignore[arg-type]
+        register_trace_source(spark)
 
 
 @pytest.mark.parametrize("form", FORMS)
