@@ -108,12 +108,15 @@ def gather_sets(
     """Put the answer for ``count`` keys together, where set s, counted from 1, has the number ``first + step * s`` in ``ids``.
 
     ``answer`` gets a set number for each key; then, from ``count`` on, the offsets of the sets; and from ``2 * count + 1`` on
-    the tags of all sets, each set once. ``slots`` has a power of two of numbers, at least twice as many as keys. Returns how
-    many sets there are, or WRONG if ``answer`` is too short.
+    the tags of all sets, each set once. ``slots`` has room for twice as many numbers as keys, up to the next power of two. Returns
+    how many sets there are, or WRONG if ``answer`` is too short.
     """
-    for i in range(len(slots)):
+    size = 2
+    while size < 2 * count:
+        size *= 2
+    for i in range(size):
         slots[i] = ZERO
-    mask = np.uint64(len(slots) - 1)
+    mask = np.uint64(size - 1)
     sets = 0
     begin = 2 * count + 1
     end = begin

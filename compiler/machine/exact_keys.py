@@ -129,7 +129,7 @@ class FewExact:
     """Room for the sets of a small batch, and its answer."""
 
     def __init__(self) -> None:
-        """Allocate 70 KB twice; pages that no batch needs never become resident."""
+        """Allocate 280 KB twice; pages that no batch needs never become resident."""
         from compiler.kernels.calling import direct  # as late as all kernels
         from compiler.kernels.exact_keys import find_exact
         from compiler.kernels.few_keys import add_sets

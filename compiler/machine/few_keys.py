@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from compiler.kernels.seal_tables import Seal
-from compiler.kernels.tables import BLOCK, PADDING, Cache, Keys, frozen
+from compiler.kernels.tables import PADDING, Cache, Keys, frozen
 from compiler.kernels.work import SETS_FOUND, SETS_SHARED, Begun, FoundSets
 from compiler.machine.columns import NO_NULLS
 from compiler.values import FEW, FEW_BYTES, Memory, SetBatch
 
 __all__ = ["FewKeys"]
 
-MOST_TAGS = 1 << 14
+MOST_TAGS = 1 << 15
 """The most tags of the answer's sets."""
 
 
@@ -24,7 +24,7 @@ class FewKeys:
     """One walker's room for a small batch. What is in it means nothing between two batches."""
 
     def __init__(self) -> None:
-        """Allocate 215 KB; pages that no batch needs never become resident."""
+        """Allocate 475 KB; pages that no batch needs never become resident."""
         from compiler.kernels.calling import direct, entry  # as late as all kernels
         from compiler.kernels.few_keys import PLACES, copy_keys, gather_sets, split_keys
         from compiler.kernels.simulate_bits import simulate_bits
@@ -50,7 +50,7 @@ class FewKeys:
         self.sets = FoundSets(
             ends=np.zeros(1 + FEW, np.int32),
             tags=np.zeros(MOST_TAGS, np.int32),
-            slots=np.zeros(4 * BLOCK, np.uint64),
+            slots=np.zeros(4 * FEW, np.uint64),
             counts=np.zeros(SETS_SHARED + 1, np.int64),
         )
         """Where a simulation writes its sets, whose numbers descend from -1."""

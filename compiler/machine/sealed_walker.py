@@ -167,7 +167,7 @@ class SealedWalker(SmallBatchWalker):
 
     def _grow(self, cache: Cache, table: int) -> bool:
         store = self._sealed_store
-        if LEFT * nbytes(cache) > self._capacity:
+        if LEFT * self._used_bytes > self._capacity:
             store.take_back(needed=False)
         while not super()._grow(cache, table):
             if not store.take_back(needed=True):

@@ -108,6 +108,29 @@ def test_a_small_batch_is_answered_without_columns() -> None:
     assert machine.stats().keys == 7
 
 
+@pytest.mark.parametrize("way", ["joined", "lent"])
+def test_a_table_that_must_grow_does_whatever_the_key_cache_knows(way: str) -> None:
+    """If a batch went on as any other does, the key cache would answer it, and the table would be too small for each further one."""
+    rng = np.random.default_rng(3)
+    words: list[Token] = [b"w%d" % i for i in range(40)]
+    tokens = [*words, Wildcard.ONE, Wildcard.MANY]
+    nfa = build_nfa([[tokens[i] for i in rng.integers(0, len(tokens), 4)] for _ in range(300)])
+    twin = Twin(nfa, b".", 1 << 24)
+    for count in range(1, 40):
+        machine = LazyDfa(nfa, b".", 1 << 26, key_cache="auto")
+        keys = [b".".join(b"w%d" % i for i in rng.integers(0, 40, 4)) for _ in range(count)]
+        expected = answers(twin, keys)
+        for _ in range(3):
+            few = (
+                listed(machine.match_joined(b"\0".join(keys), count))
+                if way == "joined"
+                else in_lent_tables(machine, keys)
+            )
+            assert few == expected
+        counters = machine.stats()
+        assert (counters.key_cache_hits, counters.fallbacks) == (0, 0)
+
+
 @pytest.mark.parametrize("side", ["before", "behind"])
 @pytest.mark.parametrize("width", [4, 8])
 def test_keys_of_any_length_beside_memory_that_nobody_may_read(width: int, side: str) -> None:
