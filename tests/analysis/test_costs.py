@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -84,6 +85,27 @@ def test_all_positions_of_a_state_are_asked_once_and_not_for_each_of_its_words(m
     found = growth([(f"#.{letter}.#", "q") for letter in "abcdefgh"])
     assert found.complete
     assert 2**8 <= found.states <= len(asked) < 2 * found.states  # some come with and without a word before
+
+
+def test_what_four_times_the_bindings_cost_is_found_with_as_many_more_calls() -> None:
+    """Each binding's own keys are walked, and of the trie only what they reach: not every node for every key."""
+
+    def calls(count: int) -> int:
+        made = 0
+
+        def count_calls(frame: Any, event: str, argument: Any) -> None:
+            nonlocal made
+            made += event in ("call", "c_call")
+
+        bindings = [(f"#.a{number}.#.b{number}", "q") for number in range(count)]
+        sys.setprofile(count_calls)
+        try:
+            broker_cost(bindings, most_bytes=40)
+        finally:
+            sys.setprofile(None)
+        return made
+
+    assert calls(160) < 6 * calls(40)
 
 
 def test_the_exploding_binding_is_blamed() -> None:
