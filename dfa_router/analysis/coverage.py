@@ -118,6 +118,8 @@ class _Groups:
         """The bindings of each destination that are the first of their kind."""
         self.gone: dict[int, Redundancy] = {}
         """The bindings that can all be removed, as far as it is known."""
+        self.alone: dict[str, tuple[list[int], Question]] = {}
+        """Of destinations that were asked about, the bindings that were left then, and the question of these alone."""
         for number, destination in enumerate(destinations):
             end = question.machine.end_of(number)
             if self.first.setdefault((end, destination), number) == number:
@@ -171,6 +173,21 @@ class _Groups:
         found = (self.first.get((end, destination)) for end in sorted(ends) if end != own)
         return next((one for one in found if one is not None), None)
 
+    def _near(self, number: int) -> list[int]:
+        """Return the others of a binding's destination, but for some that are gone, whose patterns share words with its own.
+
+        They are asked in an automaton of their destination alone: in that of 40,500 bindings for 500 queues, where a ``#`` meets
+        nearly every position, one walk took 0.8 s.
+        """
+        destination = self.destinations[number]
+        if destination not in self.alone:
+            left = [one for one in self.members[destination] if one not in self.gone]
+            patterns = [self.question.patterns[one] for one in left]
+            self.alone[destination] = left, Question(patterns, self.question.dialect)
+        left, question = self.alone[destination]
+        ends = overlapping(question.machine, self.question.tokens[number], question.side(range(len(left))))
+        return [one for at, one in enumerate(left) if one != number and question.machine.end_of(at) in ends]
+
     def _union(self, number: int) -> tuple[int, ...]:
         """Return the fewest others that cover a pattern together, none of which is gone, as far as leaving out one by one shows it."""
         machine, tokens = self.question.machine, self.question.tokens[number]
@@ -183,9 +200,7 @@ class _Groups:
                     (end, self.destinations[number]) in self.first and end != machine.end_of(number) for end in ends
                 ):
                     return ()
-        met = overlapping(machine, tokens, self.everything)
-        found = (self.first.get((end, self.destinations[number])) for end in met if end != machine.end_of(number))
-        near = sorted(one for one in found if one is not None and one not in self.gone)
+        near = [one for one in self._near(number) if one not in self.gone]
         small = Question(
             [self.question.patterns[number], *(self.question.patterns[one] for one in near)],
             self.question.dialect,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import tracemalloc
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compiler.automata.positions import Positions, Side
 from dfa_router.analysis import coverage, differences, normalising, overlaps
 from dfa_router.analysis.costs import broker_cost
 from dfa_router.analysis.coverage import RedundancyKind, UnprovenError, cover, redundant, unreachable
@@ -85,7 +87,7 @@ def check_redundant(
     ("right", "planted"),
     [
         ("if end != own", "if True"),
-        ("and one not in self.gone)", ")"),
+        ("if one not in self.gone]", "]"),
         ("[0], range(1, len(near) + 1)", "[0], range(len(near) + 1)"),
     ],
 )
@@ -135,6 +137,29 @@ def test_a_larger_budget_proves_more() -> None:
     assert [one.binding for one in redundant(bindings, budget=200_000)] == [1]
     with pytest.raises(UnprovenError, match="over 500 steps"):
         cover([pattern for pattern, _ in hard_to_prove(10)], budget=500)
+
+
+def test_bindings_of_other_destinations_are_not_searched_for_a_union(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether ``x.#.y`` is covered by others of its queue is asked of these alone, however many bindings others have."""
+    asked = []
+    step = Positions.step
+
+    def counted(self: Positions, position: int, symbol: int, side: Side) -> Iterable[int]:
+        asked.append(position)
+        return step(self, position, symbol, side)
+
+    monkeypatch.setattr(Positions, "step", counted)
+    own = [("x.y", "q"), ("x.*.#.y", "q"), ("x.#.y", "q"), ("#.y.#", "other"), ("z.#.y", "q"), ("z.*.y.#", "q")]
+    foreign = [(f"x.{number}.y.{number}", f"r{number}") for number in range(300)]
+    alone = redundant(own)
+    few = len(asked)
+    asked.clear()
+    assert redundant([*own, *foreign]) == alone
+    assert [(one.binding, one.by, one.kind) for one in alone] == [
+        (0, (2,), RedundancyKind.COVERED),
+        (1, (2,), RedundancyKind.COVERED),
+    ]
+    assert 0 < len(asked) < 2 * few
 
 
 def test_equal_bindings_by_the_thousand() -> None:
