@@ -5,11 +5,13 @@ Overlap is no defect in itself; fan-out is what topics are for. It is one where 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from compiler import CapacityError
+from compiler.automata.covering import overlapping
 from compiler.automata.keyspace import Word
 from compiler.automata.nfa import OTHER
 from compiler.automata.positions import States
@@ -49,6 +51,8 @@ def ambiguous(
 ) -> tuple[Overlap, ...]:
     """Return pairs of bindings of different destinations that share keys, up to ``most`` of them, in order.
 
+    One walk of each pattern through the trie of those before it finds which share words with it; only with these a key is searched.
+
     Raises :class:`PatternError` and :class:`BindingError` for what cannot be compiled, and :class:`CapacityError` when the
     budget is spent.
 
@@ -61,15 +65,26 @@ def ambiguous(
     if most == 0:
         return ()
     found: list[Overlap] = []
+    if len({one.destination for one in given}) < 2:
+        return ()
+    ended: defaultdict[int, list[int]] = defaultdict(list)
+    before, taken = question.side(()), 0
     for second, two in enumerate(given):
+        if (
+            second >= taken
+        ):  # the patterns before it, and as many more: a side of these alone for each would be a square
+            taken = min(2 * second + 1, len(given))
+            before = question.side(range(taken))
+        ends = overlapping(question.machine, question.tokens[second], before)
         side = question.side([second])
-        for first, one in enumerate(given[:second]):
-            if one.destination != two.destination:
+        for first in sorted(number for end in ends for number in ended[end]):
+            if given[first].destination != two.destination:
                 key = question.meeting([first], side)
                 if key is not None:
                     found.append(Overlap(first=first, second=second, key=key))
                     if len(found) == most:
                         return tuple(found)
+        ended[question.machine.end_of(second)].append(second)
     return tuple(found)
 
 

@@ -271,6 +271,30 @@ def test_a_crowd_within_a_budget() -> None:
     assert len(ambiguous(bindings, most=7)) == 7
 
 
+def test_patterns_that_share_no_words_are_not_searched_for_a_common_key() -> None:
+    """Each pair took a step of the budget, and 1,500 patterns took it up whatever they were."""
+    plain = [(f"a.{number}.b", f"q{number}") for number in range(300)]
+    assert ambiguous(plain, budget=0) == ()
+    met = ambiguous([*plain, ("a.*.b", "all"), ("#.7.#", "seven")], budget=20_000)
+    assert [(one.first, one.second) for one in met] == [*((number, 300) for number in range(300)), (7, 301), (300, 301)]
+    assert [one.key for one in met[:3]] == ["a.0.b", "a.1.b", "a.2.b"]
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_pairs_that_share_keys_are_those_of_all_keys(name: str) -> None:
+    patterns, known = rows(name)
+    chance = random.Random(8)
+    for _ in range(40):
+        bindings = [(chance.choice(patterns), chance.choice("qrs")) for _ in range(chance.randint(0, 12))]
+        pairs = [
+            (first, second)
+            for second, (two, its) in enumerate(bindings)
+            for first, (one, whose) in enumerate(bindings[:second])
+            if whose != its and (known[one] & known[two]).any()
+        ]
+        assert [(one.first, one.second) for one in ambiguous(bindings, name)] == pairs
+
+
 def test_what_no_key_reaches() -> None:
     assert unreachable(["#P2P/a", "*/b", "#P2Px"], "solace") == (0, 2)
     for name in SIZES:
