@@ -12,18 +12,18 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, count
 
-from dfa_router.errors import OptionError, RouterError
+from dfa_router.errors import RouterError
+from dfa_router.fuzz.asked import check_campaign, check_number, rounds_of
 from dfa_router.fuzz.bench import Bench, Origin
 from dfa_router.fuzz.generating.rounds import Size, numbered_round
 from dfa_router.fuzz.judging.manners import Manners, manners_of
 from dfa_router.fuzz.judging.subject import Subject
-from dfa_router.fuzz.patience import GRACE, check_seconds, within
+from dfa_router.fuzz.patience import GRACE, within
 from dfa_router.fuzz.scope import Scope
 from dfa_router.fuzz.spoken import spoken_by
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.language.dialects import Dialect
 from dfa_router.target import OutOfTimeError, Round, Target
-from dfa_router.whole_numbers import whole_number
 
 __all__ = ["bounded", "ending", "mannered", "run", "work"]
 
@@ -58,9 +58,11 @@ def work(
         tally: what to add to. A caller who passes one still has the rounds before an exception, such as an interrupt.
         ends: the time, of the monotonic clock, at which the work ends, in the middle of a round and of shrinking, too.
 
-    Raises :class:`OptionError` for a plan in a dialect whose separator or wildcards the target reads otherwise.
+    Raises :class:`OptionError` for a plan in a dialect whose separator or wildcards the target reads otherwise, and for
+    what is no target or corpus.
     """
     spoken_by(target, plan.dialect)
+    corpus = rounds_of(corpus)
     tally = Tally() if tally is None else tally
     bounded(target, ends)
     try:
@@ -155,16 +157,11 @@ def run(
     True
     """
     language = spoken_by(target, dialect)
-    if seconds is not None:
-        check_seconds("seconds", seconds, "a number above 0")
-    if rounds is not None:
-        rounds = whole_number("rounds", rounds, 1, "a whole number above 0")
-    if cases is not None:
-        cases = whole_number("cases", cases, 1, "a whole number above 0")
-    seed = whole_number("seed", seed, 0, "a whole number from 0 up")
-    first = whole_number("first", first, 0, "a whole number from 0 up")
-    if size is not None and not isinstance(size, Size):
-        raise OptionError(f"size is {size!r}: expected a Size, such as Size(100, 500)")
+    check_campaign(seconds=seconds, since=since, size=size, validity=validity, scope=scope, progress=progress)
+    rounds = None if rounds is None else check_number("rounds", rounds, 1)
+    cases = None if cases is None else check_number("cases", cases, 1)
+    seed, first = check_number("seed", seed, 0), check_number("first", first, 0)
+    corpus = rounds_of(corpus)
     if seconds is None and rounds is None and cases is None:
         seconds = 10.0
     plan = Plan(

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from dfa_router.brokers.address import without_password
 from dfa_router.errors import JobError, OptionError, RouterError
+from dfa_router.fuzz.asked import check_campaign, check_number, rounds_of
 from dfa_router.fuzz.campaign import bounded, ending, mannered, work
 from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
@@ -142,11 +143,14 @@ def run_in_waves(
     An interrupt (Ctrl-C) ends the campaign with what was found before the wave that runs; so does a failure of a worker after
     the first wave, which the result then names.
 
-    Raises :class:`OptionError` where neither limit is given, and in the first wave what opening the target raises in a worker,
+    Raises :class:`OptionError` where neither limit is given, or one that cannot be used, and in the first wave what opening the target raises in a worker,
     or :class:`JobError` where a worker ends.
     """
     if seconds is None and rounds is None:
         raise OptionError("a campaign on workers needs an end: give seconds or rounds")
+    check_campaign(seconds=seconds, since=since, progress=progress)
+    rounds = None if rounds is None else check_number("rounds", rounds, 1)
+    first, corpus = check_number("first", first, 0), rounds_of(corpus)
     started, plan = time.monotonic(), task.plan
     ends = ending(seconds, since, started)
     total, name, manners, interrupted = Tally(), without_password(task.spec), Manners(patterns=False, keys=False), False

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nan
 from typing import Any
 
 import pytest
 
 from dfa_router.errors import OptionError
-from dfa_router.fuzz import Plan, assert_agrees, run, work
+from dfa_router.fuzz import Plan, Round, assert_agrees, run, work
 from dfa_router.fuzz.check import CallableTarget
+from dfa_router.fuzz.spread import Share, Task, run_in_waves
 from dfa_router.fuzz.targets import open_target
 from dfa_router.language.dialects import AMQP, MQTT, NATS, Dialect
 from tests.fuzz.planted import right_amqp
@@ -47,11 +49,51 @@ def test_a_target_is_not_asked_in_a_dialect_that_it_takes_for_something_else() -
         ({"seed": "x"}, "seed is 'x': expected a whole number from 0 up"),
         ({"first": -1}, "first is -1: expected a whole number from 0 up"),
         ({"size": "100x500"}, "size is '100x500': expected a Size"),
+        ({"since": "x"}, r"since is 'x': expected a time of the monotonic clock, as time\.monotonic\(\) tells it"),
+        ({"since": nan}, "since is nan: expected a time of the monotonic clock"),
+        ({"corpus": 5}, "corpus is 5: expected rounds, each with where it comes from"),
+        ({"corpus": ["x"]}, r"corpus is \['x'\]: expected rounds, each with where it comes from"),
+        ({"progress": 5}, r"progress is 5: expected a callable f\(tally, seconds\)"),
+        (
+            {"scope": {"shared": False}},
+            r"scope is \{'shared': False\}: expected a Scope, such as Scope\(shared=False\)",
+        ),
+        ({"validity": "no"}, "validity is 'no': expected True, False or None"),
     ],
 )
 def test_values_that_a_campaign_cannot_use_are_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(OptionError, match=said):
         run(CallableTarget(right_amqp, AMQP), **{"rounds": 1, **wrong})
+
+
+def test_workers_refuse_what_they_cannot_use_before_they_start() -> None:
+    def wave(task: Task, ranges: list[range]) -> list[Share]:
+        raise AssertionError
+
+    task = Task(spec="trie", plan=Plan(dialect=AMQP, seed=1), timeout=1.0, folder=".")
+    for wrong, said in (
+        ({"since": "x"}, "since is 'x'"),
+        ({"rounds": 2.5}, r"rounds is 2\.5"),
+        ({"first": "x"}, "first is 'x'"),
+        ({"corpus": 5}, "corpus is 5"),
+        ({"progress": 5}, "progress is 5"),
+    ):
+        given: dict[str, Any] = {"seconds": None, "rounds": 1, **wrong}
+        with pytest.raises(OptionError, match=said):
+            run_in_waves(wave, 1, task, **given)
+
+
+def test_a_corpus_may_be_anything_that_yields_rounds() -> None:
+    asked = Round(patterns=("a.*",), keys=("a.b",))
+    for corpus in ([("here", asked)], iter([["here", asked]]), ()):
+        replayed = run(CallableTarget(right_amqp, AMQP), replay_only=True, rounds=1, corpus=corpus).replayed  # type: ignore[arg-type]
+        assert replayed == (corpus != ())  # one round, or none
+
+
+def test_an_interpreter_is_named_by_a_path() -> None:
+    for spec in ("trie", "os.path:join"):
+        with pytest.raises(OptionError, match="python is 5: expected the path of an interpreter"):
+            open_target(spec, python=5)  # type: ignore[arg-type]
 
 
 def test_what_is_no_target_is_told_what_one_is() -> None:

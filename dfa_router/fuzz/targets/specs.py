@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import os
 import re
 import shlex
 from dataclasses import dataclass
@@ -56,6 +57,8 @@ def open_target(
     check_seconds("the timeout", timeout, "a number of seconds above 0")
     if not isinstance(spec, str):
         raise OptionError(f"the target is {spec!r}: expected a text, such as 'dfa' or 'module:callable'")
+    if python is not None and not isinstance(python, str | os.PathLike):
+        raise OptionError(f"python is {python!r}: expected the path of an interpreter, such as 'env/bin/python'")
     return TargetSpec(spec, dialect_named(dialect), timeout, python).open()
 
 
