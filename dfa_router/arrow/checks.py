@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dfa_router.counted import counted
 from dfa_router.errors import KeyTypeError
 
 __all__ = ["LONGEST_KEY", "check_column", "check_layout", "is_text", "same_place", "too_long", "wide_offsets"]
@@ -89,7 +90,7 @@ def check_layout(chunk: pa.Array, name: str) -> None:
         wrong = np.flatnonzero((starts[1:] < starts[:-1]) | (starts[1:] > size) | (starts[:-1] < 0))
         raise KeyTypeError(
             f"{name} is a damaged Arrow column: the offsets of row {int(wrong[0])} of {len(chunk)} are {starts[wrong[0]]} to "
-            f"{starts[wrong[0] + 1]}, in data of {size} bytes: make or write it again"
+            f"{starts[wrong[0] + 1]}, in data of {counted(size, 'byte')}: make or write it again"
         )
 
 
@@ -117,7 +118,7 @@ def _check_indices(indices: pa.Array, keys: int, first: int, name: str) -> None:
         wrong = ((numbers < 0) | (numbers >= keys)) & indices.is_valid().to_numpy(zero_copy_only=False)
         row = int(wrong.argmax())
         raise KeyTypeError(
-            f"{name} is a damaged Arrow column: row {first + row} has the index {indices[row]}, in a dictionary of {keys} keys: "
+            f"{name} is a damaged Arrow column: row {first + row} has the index {indices[row]}, in a dictionary of {counted(keys, 'key')}: "
             "make or write it again"
         )
 

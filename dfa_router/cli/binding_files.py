@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from dfa_router.cli.definition_options import check_vhost
 from dfa_router.cli.pattern_options import check_pattern, read_lines, read_patterns
+from dfa_router.counted import counted
 from dfa_router.errors import BindingError, OptionError
 from dfa_router.inspection.way import language_of
 from dfa_router.language.dialects import Dialect
@@ -165,7 +166,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
         for row in rows:
             if len(row) != len(header):
                 raise BindingError(
-                    f"{path}:{rows.line_num}: has {len(row)} fields, the first line names {len(header)}: correct the line"
+                    f"{path}:{rows.line_num}: has {counted(len(row), 'field')}, the first line names {len(header)}: correct the line"
                 )
             yield rows.line_num, dict(zip(header, row, strict=True))
     except csv.Error as error:

@@ -17,7 +17,6 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import more_than, plain, shown, table_of, title
 from dfa_router.cli.terminal import write_report
-from dfa_router.counted import counted
 from dfa_router.errors import OptionError
 from dfa_router.file_names import local_name
 from dfa_router.inspection.comparison import Comparison, Sample, compare_messages
@@ -169,7 +168,7 @@ def _unsearched(unsearched: Sequence[tuple[str, str, str]], top: int | None) -> 
     for (vhost, reason), names in list(exchanges.items())[:top]:
         more = f" and {len(names) - top:,} more (--top 0 shows all)" if top is not None and len(names) > top else ""
         yield f"{', '.join(names[:top])}{more} of {plain(vhost)}: {plain(reason)}"
-    yield from more_than(top, len(exchanges), "reasons why exchanges were not searched to the end")
+    yield from more_than(top, len(exchanges), "reason", "why exchanges were not searched to the end")
 
 
 def _place(name: str, vhost: str) -> Text:
@@ -228,5 +227,4 @@ def _compared(compared: Comparison, top: int | None) -> Iterator[RenderableType]
             counts = (f"{count:,}" for count in (one.before, one.after, one.gained, one.lost))
             lines.add_row(_place(one.queue, one.vhost), Text(example), *counts)
         yield lines
-        if top is not None and len(compared.queues) > top:
-            yield f"... and {counted(len(compared.queues) - top, 'more queue')}; --top 0 shows all"
+        yield from more_than(top, len(compared.queues), "queue")

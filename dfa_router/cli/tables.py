@@ -9,6 +9,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from dfa_router.counted import counted
+
 __all__ = ["more_than", "plain", "plain_lines", "shown", "table_of", "title", "write_line"]
 
 
@@ -49,14 +51,17 @@ def table_of(*columns: str, numbers: int = 1) -> Table:
     return table
 
 
-def more_than(top: int | None, count: int, what: str = "") -> Iterator[str]:
+def more_than(top: int | None, count: int, thing: str = "", about: str = "") -> Iterator[str]:
     """Yield the line below a list of so many entries of which only the first ``top`` are shown; nothing where all of them are.
 
-    >>> list(more_than(10, 12)), list(more_than(10, 12, "reasons")), list(more_than(None, 12))
-    (['... and 2 more; --top 0 shows all'], ['... and 2 more reasons; --top 0 shows all'], [])
+    ``thing`` is what one of them is, and ``about`` what follows that.
+
+    >>> list(more_than(10, 12)), list(more_than(10, 12, "reason", "of it")), list(more_than(None, 12))
+    (['... and 2 more; --top 0 shows all'], ['... and 2 more reasons of it; --top 0 shows all'], [])
     """
     if top is not None and count > top:
-        yield f"... and {count - top:,} more{what and f' {what}'}; --top 0 shows all"
+        more = counted(count - top, f"more {thing}") if thing else f"{count - top:,} more"
+        yield f"... and {more}{about and f' {about}'}; --top 0 shows all"
 
 
 def shown(text: str | None) -> Text:

@@ -101,7 +101,7 @@ def _repeated(listed: Sequence[tuple[Binding, str]], where: str) -> Iterator[Fin
     for destination, (first, *others) in groups.items():
         if others:
             binding, place = others[0]
-            further = f", and so do {len(others) - 1} more" if others[1:] else ""
+            further = f", and so {'does' if len(others) == 2 else 'do'} {len(others) - 1} more" if others[1:] else ""
             yield Finding(
                 rule=RULES["equal-binding"],
                 place=place,

@@ -115,7 +115,7 @@ def _redundant(valid: Given, dialect: Dialect, vhost: str, where: str) -> Iterat
             yield _finding("covered-binding", place, vhost, pattern, message, _plain(pattern, dialect))
         elif one.by in repeats:  # of many that are equal, one finding speaks for all
             further = repeats.pop(one.by) - 1
-            more = f", and so do {further} more" if further else ""
+            more = f", and so {'does' if further == 1 else 'do'} {further} more" if further else ""
             message = f"it matches the same keys{to} as {others}{at}{more}: keep one of them"
             yield _finding("equal-binding", place, vhost, pattern, message)
 

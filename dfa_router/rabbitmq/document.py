@@ -109,7 +109,11 @@ def _listing(document: list[Any]) -> str:
             if keys <= first.keys():
                 return f"looks like {meaning}"
         return f"holds a list of objects with the keys {_some(first)}"
-    return f"holds a list of {len(document)} entries" if document else "holds an empty list"
+    return (
+        f"holds a list of {len(document)} {'entry' if len(document) == 1 else 'entries'}"
+        if document
+        else "holds an empty list"
+    )
 
 
 def _foreign(document: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from dfa_router.build import DEFAULT_CACHE_BYTES
+from dfa_router.counted import counted
 from dfa_router.errors import JobError, MessagesError
 from dfa_router.logs.counts_file import counts_file
 from dfa_router.logs.drafts import staged
@@ -224,7 +225,7 @@ def _local(folder: str) -> Place:
 
 def _other_rows(job: _Job, written: int, held: int) -> JobError:
     return JobError(
-        f"{job.out}: {written} rows were written, but {job.messages} holds {held}; nothing was kept. "
+        f"{job.out}: {counted(written, 'row')} {'was' if written == 1 else 'were'} written, but {job.messages} holds {held}; nothing was kept. "
         "If the log is still being written to, route a copy of it"
     )
 

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
+from dfa_router.counted import counted
 from dfa_router.errors import MessagesError
 
 __all__ = ["CORRUPT", "as_path", "escaped", "is_utf8", "listing", "shown", "well_formed"]
@@ -33,7 +34,7 @@ def listing(session: SparkSession, path: str) -> dict[str, bool]:
 
     passed_over = sorted(row[0] for row in files(**below).subtract(files()).collect())
     if passed_over:
-        more = f" and {len(passed_over) - 1} more files lie" if len(passed_over) > 1 else " lies"
+        more = f" and {counted(len(passed_over) - 1, 'more file')} lie" if len(passed_over) > 1 else " lies"
         raise MessagesError(
             f"{path}: {shown(passed_over[0])}{more} beside folders that name columns (column=value), and would be left out: move such "
             "files into such a folder, or route them apart"

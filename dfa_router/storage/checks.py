@@ -15,6 +15,7 @@ from compiler.automata.nfa import MANY, ONE
 from compiler.automata.paths import parents_of, path_to
 from compiler.errors import Defect
 from compiler.storage.verify import ascends, misspelt, repeated
+from dfa_router.counted import counted
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.rules import spelling, tokens
 from dfa_router.language.validity import pattern_problem
@@ -43,7 +44,7 @@ def _text_flaws(kind: str, texts: Texts, count: int | None) -> Iterator[Flaw]:
     if not ascends(offsets, len(data)):
         yield Defect.OFFSETS, f"{kind}_offsets", f"expected offsets that ascend from 0 to {len(data):,}"
     if count is not None and len(texts) != count:
-        yield Defect.SECTION, f"{kind}_offsets", f"it has {len(texts):,} texts, expected {count:,}"
+        yield Defect.SECTION, f"{kind}_offsets", f"it has {counted(len(texts), 'text')}, expected {count:,}"
     if len(data) and data.max() >= 0x80:
         try:
             data.tobytes().decode()
@@ -57,7 +58,7 @@ def _destination_flaws(bindings: FlatBindings, count: int) -> Iterator[Flaw]:
     """Check that each binding has a destination, and that each destination is there once and has a binding."""
     codes, names = bindings.codes, bindings.names
     if len(codes) != count:
-        yield Defect.SECTION, "codes", f"it has {len(codes):,} items, expected {count:,}"
+        yield Defect.SECTION, "codes", f"it has {counted(len(codes), 'item')}, expected {count:,}"
     if np.any(codes < 0) or np.any(codes >= len(names)):
         yield Defect.TEXT, "codes", f"one is none of the {len(names):,} destinations"
     used = np.zeros(len(names), np.bool_)

@@ -29,7 +29,7 @@ BAD_BINDINGS: list[tuple[str, str | bytes, str]] = [
         "key,destination\na,q\n",
         "b.csv:2: has no field 'pattern' or 'routing_key'; fields: 'key', 'destination'",
     ),
-    ("b.csv", "pattern,destination\na,q\nb\n", "b.csv:3: has 1 fields, the first line names 2: correct the line"),
+    ("b.csv", "pattern,destination\na,q\nb\n", "b.csv:3: has 1 field, the first line names 2: correct the line"),
     ("b.csv", 'pattern\n"a"b\n', "b.csv:2: is no CSV"),
     ("b.csv", b"pattern\n\xff\n", "b.csv:2: no valid UTF-8"),
     ("b.jsonl", "", "b.jsonl: has no bindings"),
@@ -49,6 +49,8 @@ BAD_BINDINGS: list[tuple[str, str | bytes, str]] = [
     ("b.jsonl", '{"pattern": 1}\n', "b.jsonl:1: pattern and destination are 1 and None: write text"),
     ("b.json", definitions(), "b.json: holds many exchanges; choose one with --exchange: vhost '/' has none"),
     ("b.json", "[]", "b.json: holds an empty list; expected a definitions file"),
+    ("b.json", "[5]", "b.json: holds a list of 1 entry; expected a definitions file"),
+    ("b.json", "[5, 6]", "b.json: holds a list of 2 entries; expected a definitions file"),
 ]
 
 

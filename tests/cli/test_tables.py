@@ -6,7 +6,14 @@ import io
 
 from rich.console import Console
 
-from dfa_router.cli.tables import shown, table_of
+from dfa_router.cli.tables import more_than, shown, table_of
+
+
+def test_one_more_is_called_one() -> None:
+    assert list(more_than(2, 3, "queue")) == ["... and 1 more queue; --top 0 shows all"]
+    assert list(more_than(2, 3, "reason", "why")) == ["... and 1 more reason why; --top 0 shows all"]
+    assert list(more_than(2, 3)) == ["... and 1 more; --top 0 shows all"]
+    assert list(more_than(2, 2, "queue")) == []
 
 
 def _drawn(width: int) -> list[str]:

@@ -364,6 +364,8 @@ def test_real_defects(shared: Path) -> None:
 def test_equal_bindings_and_empty_sets() -> None:
     (found,) = lint_bindings([("a.#", "q")] * 10_000)
     assert "so do 9998 more" in found.message
+    (found,) = lint_bindings([("a.#", "q")] * 3)
+    assert "so does 1 more" in found.message
     assert lint_bindings([]) == ()
     assert lint_topology(topology_of()) == ()
 

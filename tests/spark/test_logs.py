@@ -151,7 +151,7 @@ def test_files_beside_folders_that_name_columns_are_read_or_told(
     if (kind, way) == ("jsonl", "files"):  # which gets no columns of folders
         assert [row["n"] for row in routed(spark, log, kind, tmp_path / "out")] == ["0", "1", "2", "3"]
         return
-    left = rf"log: {log}/c \[1\] and 1 more files lie beside folders that name columns .* would be left out: move"
+    left = rf"log: {log}/c \[1\] and 1 more file lie beside folders that name columns .* would be left out: move"
     with pytest.raises(dr.MessagesError, match=left):
         routed(spark, log, kind, tmp_path / "out")
 
