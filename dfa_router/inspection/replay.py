@@ -11,20 +11,19 @@ are explained, and the rest is counted under one heading.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from dfa_router.errors import PublishRefusedError, UnknownNameError
 from dfa_router.inspection.arrows import described
 from dfa_router.inspection.nearest import Nearest
-from dfa_router.logs.marks import READ_PROBLEM
+from dfa_router.inspection.recorded import INTERCEPTED, Message, Part, Recorded, fate_of
 from dfa_router.logs.planning import Plan
 from dfa_router.logs.scanning import Report, scanned
-from dfa_router.rabbitmq import Route, RoutedBatch, Topology, TopologyRouter
+from dfa_router.rabbitmq import Route, Topology, TopologyRouter
 
 __all__ = ["CAUSES", "Difference", "Replay", "replay"]
 
@@ -49,9 +48,6 @@ CAUSES: Mapping[str, str] = {
     "not-explained": f"more than {EXPLAINED:,} distinct messages differ; these were not looked at one by one",
 }
 """Why routes differ."""
-
-INTERCEPTED = ('"timestamp_in_ms":', '"x-routed-by":', '"x-received-by":', '"x-client-id":')
-"""Headers that the broker's own message interceptors set, as they stand in JSON."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,26 +90,6 @@ class Replay:
     """The most frequent first; those that are expected last."""
 
 
-class _Message(NamedTuple):
-    vhost: str
-    exchange: str
-    keys: tuple[str, ...]
-    recorded: tuple[str, ...]
-    headers: str
-    timestamp: str
-
-
-class _Part(NamedTuple):
-    """What was found in a part: counts, and the messages whose queues are not those recorded, with their numbers.
-
-    Of messages that have all in common but their headers, and that go the same way here, one stands for all.
-    """
-
-    counts: Counter[str]
-    problems: Counter[str]
-    suspects: dict[tuple[Hashable, ...], tuple[_Message, int]]
-
-
 def replay(topology: Topology, plan: Plan, *, report: Report | None = None) -> Replay:
     """Route what a trace's clients published, and compare; ``plan`` is that of a log of the format ``trace``.
 
@@ -121,14 +97,17 @@ def replay(topology: Topology, plan: Plan, *, report: Report | None = None) -> R
     """
     router = topology.compile()
 
-    def work(tables: Iterator[pa.Table]) -> _Part:
-        part = _Part(Counter(), Counter(), {})
-        for table in tables:
-            _compare(router, table, part)
-        return part
-
     found = Replay()
     explaining = _Explaining(topology, router, found)
+    recorded = Recorded(router, explaining.queues)
+
+    def work(tables: Iterator[pa.Table]) -> Part:
+        # Parts are taken in the log's order, so once enough was explained nothing of any part that begins now will be.
+        part = Part(EXPLAINED if explaining.explained < EXPLAINED else 0)
+        for table in tables:
+            recorded.compare(table, part)
+        return part
+
     for part in scanned(plan, work, report=report):
         found.messages += part.counts["messages"]
         found.agreeing += part.counts["agreeing"]
@@ -144,52 +123,6 @@ def replay(topology: Topology, plan: Plan, *, report: Report | None = None) -> R
     return found
 
 
-def _compare(router: TopologyRouter, table: pa.Table, part: _Part) -> None:
-    """Count the messages of a table that go where the broker routed them, and keep the others."""
-    read = {name: table[name] for name in ("cc", "headers")}
-    batch = router.route_batch(table["exchange"], table["routing_key"], table["vhost"], **read)
-    ends = [_ends(batch, route) for route in range(len(batch.routes.offsets) - 1)]
-    sent = [_queues_alone(router, outputs) for outputs in ends]
-    troubled = batch.problem.is_valid().to_pylist()  # such as an exchange that is not there
-    said = table[READ_PROBLEM].to_pylist() if READ_PROBLEM in table.schema.names else [None] * len(table)
-    names = ("exchange", "vhost", "routing_keys", "routed_queues")
-    rows = zip(batch.route_ids.tolist(), said, *(table[name].to_pylist() for name in names), strict=True)
-    for number, (route, problem, exchange, vhost, keys, recorded) in enumerate(rows):
-        part.counts["messages"] += 1
-        if problem is not None:
-            part.problems[problem.partition(":")[0]] += 1
-        if keys is None:
-            part.counts["unreadable"] += 1
-            continue
-        if recorded is None:
-            part.counts["without queues"] += 1
-            continue
-        got = tuple(sorted(set(recorded)))
-        if sent[route] == got and not troubled[number]:
-            part.counts["agreeing"] += 1
-            continue
-        marked = any(name in (table["headers"][number].as_py() or "") for name in INTERCEPTED)
-        # Headers may be different in each message; where it goes by them is all that matters of them.
-        place = (vhost, exchange, tuple(keys), got, marked, ends[route])
-        known = part.suspects.get(place)
-        if known is None:
-            headers, timestamp = (table[name][number].as_py() or "" for name in ("headers", "timestamp"))
-            part.suspects[place] = (_Message(vhost, exchange, tuple(keys), got, headers, timestamp), 1)
-        else:
-            part.suspects[place] = (known[0], known[1] + 1)
-
-
-def _ends(batch: RoutedBatch, route: int) -> tuple[int, ...]:
-    """Return the numbers of the queues of a route, and of its remarks on exchanges."""
-    return tuple(batch.routes.positions[slice(*batch.routes.offsets[route : route + 2])].tolist())
-
-
-def _queues_alone(router: TopologyRouter, outputs: Sequence[int]) -> tuple[str, ...] | None:
-    """Return the queues of a route, or None for one of which not all is known."""
-    known = all(one < len(router.queues) for one in outputs)
-    return tuple(sorted(router.queue_names[one] for one in outputs)) if known else None
-
-
 class _Explaining:
     """Finds why messages differ, and groups them."""
 
@@ -197,12 +130,12 @@ class _Explaining:
         self.groups: dict[tuple[str | None, ...], Difference] = {}
         self._topology, self._router, self._found = topology, router, found
         self._nearest = Nearest(topology)
-        self._queues = {(queue.vhost, queue.name) for queue in topology.queues} | {
+        self.queues = {(queue.vhost, queue.name) for queue in topology.queues} | {
             (one.vhost, one.destination) for one in topology.bindings if one.destination_type == "queue"
         }
-        self._explained = 0
+        self.explained = 0
 
-    def add(self, message: _Message, count: int) -> None:
+    def add(self, message: Message, count: int) -> None:
         """Explain so many equal messages."""
         key, *cc = message.keys
         try:
@@ -218,23 +151,24 @@ class _Explaining:
         unknown = {*route.not_simulated, *(choice.exchange for choice in route.one_of)}
         for name in unknown:
             self._found.not_simulated[name] = self._found.not_simulated.get(name, 0) + count
-        ours = set(route.queues)
-        extra, lost = ours - set(message.recorded), set(message.recorded) - ours
-        if unknown and not extra:
+        ours, recorded = set(route.queues), set(message.recorded)
+        extra, lost = ours - recorded, recorded - ours
+        fate = fate_of(ours, recorded, message.vhost, message.exchange, undecided=bool(unknown), queues=self.queues)
+        if fate == "undecided":
             self._found.undecided += count
-        elif not extra and not lost:
+        elif fate == "agreeing":
             self._found.agreeing += count
-        elif not message.exchange and not extra and not any((message.vhost, name) in self._queues for name in lost):
+        elif fate == "expected":
             self._found.expected += count
             self._group([("absent-queue", name, None) for name in sorted(lost)], message, tuple(sorted(ours)), count)
-        elif self._explained >= EXPLAINED:
+        elif self.explained >= EXPLAINED:
             self._differs([("not-explained", None, None)], message, tuple(sorted(ours)), count)
         else:
-            self._explained += 1
+            self.explained += 1
             self._differs(self._reasons(message, route, extra, lost), message, tuple(sorted(ours)), count)
 
     def _reasons(
-        self, message: _Message, route: Route, extra: set[str], lost: set[str]
+        self, message: Message, route: Route, extra: set[str], lost: set[str]
     ) -> list[tuple[str, str | None, str | None]]:
         """Return (cause, queue, binding) for each queue that differs."""
         if any(name in message.headers for name in INTERCEPTED):
@@ -247,13 +181,13 @@ class _Explaining:
             else:
                 reasons.append(("queue-not-on-broker", queue, None))
         for queue in sorted(lost):
-            if (message.vhost, queue) not in self._queues:
+            if (message.vhost, queue) not in self.queues:
                 reasons.append(("unknown-queue", queue, None))
             elif not route.not_simulated and not route.one_of:
                 reasons.append(("missing-binding", queue, self._near(message, route, queue)))
         return reasons or [("missing-binding", None, None)]
 
-    def _near(self, message: _Message, route: Route, queue: str) -> str | None:
+    def _near(self, message: Message, route: Route, queue: str) -> str | None:
         """Return the binding of a queue that is nearest to a message, of those at exchanges that it visits."""
         found: list[tuple[float, int]] = []
         for exchange in route.exchanges:
@@ -265,7 +199,7 @@ class _Explaining:
     def _differs(
         self,
         reasons: Sequence[tuple[str, str | None, str | None]],
-        message: _Message,
+        message: Message,
         ours: tuple[str, ...],
         count: int,
     ) -> None:
@@ -275,7 +209,7 @@ class _Explaining:
     def _group(
         self,
         reasons: Sequence[tuple[str, str | None, str | None]],
-        message: _Message,
+        message: Message,
         ours: tuple[str, ...],
         count: int,
     ) -> None:

@@ -12,7 +12,8 @@ import pytest
 import dfa_router as dr
 from dfa_router.inspection.replay import Replay, replay
 from dfa_router.logs.scanning import plan_log
-from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+from dfa_router.rabbitmq import Binding, Exchange, Queue, TopologyRouter, topology_of
+from dfa_router.strict_json import loads
 from tests.rabbitmq_node import Node
 
 DATA = Path(__file__).parents[1] / "data" / "traces"
@@ -233,3 +234,47 @@ def test_of_many_that_differ_some_are_explained(tmp_path: Path, monkeypatch: pyt
     causes = {one.cause: one.messages for one in found.differences}
     assert causes == {"binding-not-on-broker": 3, "not-explained": 7}
     assert found.differing == 10
+
+
+def test_what_is_not_explained_is_not_kept_message_by_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dfa_router.inspection.replay.EXPLAINED", 3)
+    routed = []
+    route = TopologyRouter.route
+
+    def counting(self: TopologyRouter, *message: Any, **attributes: Any) -> Any:
+        routed.append(message)
+        return route(self, *message, **attributes)
+
+    monkeypatch.setattr(TopologyRouter, "route", counting)
+    changes = [{"routing_keys": [f"a.{number}"], "routed_queues": []} for number in range(100)]
+    strangers = [{"exchange": "y", "routing_keys": [f"a.{number}"]} for number in range(100)]
+    found = replayed(definitions(), lines(tmp_path, *changes, *strangers, changes[1], changes[50]))
+    causes = {one.cause: (one.messages, one.example["routing_keys"]) for one in found.differences}
+    assert causes == {
+        "unknown-exchange": (100, ["a.0"]),
+        "not-explained": (98, ["a.3"]),
+        "binding-not-on-broker": (4, ["a.0"]),
+    }
+    assert len(routed) == 3 + 1 + 1
+
+
+@pytest.mark.parametrize("kind", ["topic", "headers"])
+def test_headers_are_read_where_they_can_change_a_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    read = []
+
+    def counting(text: bytes) -> Any:
+        read.append(text)
+        return loads(text)
+
+    monkeypatch.setattr("dfa_router.rabbitmq.headers.columns.loads", counting)
+    plain = [{"properties": {"headers": {"id": number}}} for number in range(5)]
+    copying = {"properties": {"headers": {"CC": ["c.b"]}}, "routing_keys": ["a", "c.b"]}
+    topology = definitions(
+        exchanges=[Exchange(name="x", type="topic"), Exchange(name="h", type=kind)],
+        bindings=[*definitions().bindings, Binding(source="h", destination="q1", arguments={"id": 1})],
+    )
+    found = replayed(topology, lines(tmp_path, *plain, copying))
+    assert (found.messages, found.agreeing) == (6, 6)
+    assert len(read) == {"topic": 1, "headers": 6}[kind]
