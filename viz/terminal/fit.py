@@ -45,15 +45,15 @@ def padded(text: str, width: int) -> str:
 
 
 def number_set(numbers: Sequence[int]) -> str:
-    """Write a set of numbers, ``∅`` if it is empty.
+    """Write a set of numbers, ``∅`` if it is empty; of a large one, the first ten and how many more there are.
 
     >>> number_set([1, 3]), number_set(range(20)), number_set([])
-    ('{1,3}', '{0,1,2,3,4,5,6,7,8,9,… 20}', '∅')
+    ('{1,3}', '{0,1,2,3,4,5,6,7,8,9,…+10}', '∅')
     """
     if not numbers:
         return "∅"
     few = len(numbers) <= 12
-    return f"{{{','.join(map(str, numbers if few else numbers[:10]))}{'' if few else f',… {len(numbers)}'}}}"
+    return f"{{{','.join(map(str, numbers if few else numbers[:10]))}{'' if few else f',…+{len(numbers) - 10}'}}}"
 
 
 def binding_name(tag: int, names: Sequence[str] | None) -> str:
