@@ -13,7 +13,7 @@ the counters: a word counts as a hit or as a miss by what it was in the pass tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ from compiler.kernels.tables import (
     WIDE,
     Cache,
     Keys,
+    Program,
 )
 from compiler.kernels.work import SETS_FOUND, FoundSets
 from compiler.machine.cache import Snapshot, snapshot
@@ -41,6 +42,7 @@ from compiler.machine.policy import AUTO
 from compiler.machine.progress import Progress
 from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.walker import Halt
+from compiler.once import once
 from compiler.values import CacheStats
 
 __all__ = ["Frame", "KeyTrace", "TracedDfa"]
@@ -94,8 +96,8 @@ class TracedDfa(LazyDfa):
     """The key that was matched last."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        """Take what :class:`LazyDfa` takes; no pattern is left out of the automaton."""
-        options["policy"] = replace(options.get("policy", AUTO), exact=False)
+        """Take what :class:`LazyDfa` takes; no pattern is left out of the automaton, and all is read by its tables."""
+        options["policy"] = replace(options.get("policy", AUTO), exact=False, row_bytes=0)
         super().__init__(*arguments, **options)
         self.visits: Counter[int] = Counter()
         """How often a key was in each state of the cache as it is now."""
@@ -169,11 +171,17 @@ class _TracedWalker(SmallBatchWalker):
             self.diary.append("simulated")
         return tables
 
-    def _walk(self, column: Progress, cache: Cache) -> int:
-        before = snapshot(cache)
-        status = super()._walk(column, cache)
-        self._note_pass(before, cache)
-        return status
+    @once
+    def _kernel(self) -> Callable[..., Any]:
+        walk = super()._kernel
+
+        def noted(program: Program, cache: Cache, *where: Any) -> Any:
+            before = snapshot(cache)
+            status = walk(program, cache, *where)
+            self._note_pass(before, cache)
+            return status
+
+        return noted
 
     def _note_pass(self, before: Snapshot, cache: Cache) -> None:
         filters = [] if cache.meta[FILTERS_FULL] else cache.info[3 : 2 * cache.meta[STATES] : 2].tolist()

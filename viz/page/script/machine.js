@@ -133,10 +133,15 @@ const Machine = (() => {
       return true;
     }
 
-    /** Walk and build as a small batch does; where a table is full, go on as any batch. */
+    /** Walk and build as a small batch does; where a table is full and cannot grow, go on as any batch. */
     #build(told, root) {
       if (this.pace.pause) return this.#pause(told, root);
-      const { cache } = this, counts = { keys: this.keys - 1, ...cache.counts }, full = this.#walk(told, root);
+      const { cache } = this, counts = { keys: this.keys - 1, ...cache.counts };
+      let full = this.#walk(told, root);
+      while (full && this.#grow(full)) {
+        told.grown.push(full);
+        full = this.#walk(told, root);
+      }
       if (!this.unjudged) [this.unjudged, this.begun] = [this.pace.stretch, counts];
       if (--this.unjudged === 0 && (cache.counts.builds > this.begun.builds || this.pace.builds)) this.#compare(this.begun);
       return full ? this.#run(told, root) : undefined;
