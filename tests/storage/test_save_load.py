@@ -363,7 +363,7 @@ DEFECTS: list[tuple[Callable[[File], None], Defect, str]] = [
     (set_item("pattern_data", 0, ord("F")), Defect.PATTERNS, "binding 0 is 'Forex.*'"),
     (set_item("pattern_data", -1, 0xFF), Defect.TEXT, "UTF-8"),
     (set_item("pattern_offsets", 1, 99), Defect.OFFSETS, "ascend"),
-    (set_section("pattern_offsets", np.array([0, 21])), Defect.SECTION, "1 texts, expected 5"),
+    (set_section("pattern_offsets", np.array([0, 21])), Defect.SECTION, "1 text, expected 5"),
     (set_section("codes", np.zeros(4, np.int32)), Defect.SECTION, "4 items, expected 5"),
     (add_seal(), Defect.SEAL, "no pairs"),
     (add_seal(seal_begin=np.zeros(3, np.int64)), Defect.SEAL, "two references"),
