@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from compiler import CapacityError, Wildcard
 from compiler.automata.covering import accepting_at, covering, overlapping, probes
+from compiler.automata.positions import Side
 from dfa_router.analysis.questions import Question, listed
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect, dialect_named
@@ -118,8 +119,8 @@ class _Groups:
         """The bindings of each destination that are the first of their kind."""
         self.gone: dict[int, Redundancy] = {}
         """The bindings that can all be removed, as far as it is known."""
-        self.alone: dict[str, tuple[list[int], Question]] = {}
-        """Of destinations that were asked about, the bindings that were left then, and the question of these alone."""
+        self.alone: dict[str, tuple[list[int], Question, Side]] = {}
+        """Of destinations that were asked about, the bindings that were left then, the question of these alone, and the side of all of them."""
         for number, destination in enumerate(destinations):
             end = question.machine.end_of(number)
             if self.first.setdefault((end, destination), number) == number:
@@ -174,7 +175,7 @@ class _Groups:
         return next((one for one in found if one is not None), None)
 
     def _near(self, number: int) -> list[int]:
-        """Return the others of a binding's destination, but for some that are gone, whose patterns share words with its own.
+        """Return the others of a binding's destination, none of which is gone, whose patterns share words with its own.
 
         They are asked in an automaton of their destination alone: in that of 40,500 bindings for 500 queues, where a ``#`` meets
         nearly every position, one walk took 0.8 s.
@@ -183,10 +184,12 @@ class _Groups:
         if destination not in self.alone:
             left = [one for one in self.members[destination] if one not in self.gone]
             patterns = [self.question.patterns[one] for one in left]
-            self.alone[destination] = left, Question(patterns, self.question.dialect)
-        left, question = self.alone[destination]
-        ends = overlapping(question.machine, self.question.tokens[number], question.side(range(len(left))))
-        return [one for at, one in enumerate(left) if one != number and question.machine.end_of(at) in ends]
+            alone = Question(patterns, self.question.dialect)
+            self.alone[destination] = left, alone, alone.side(range(len(left)))
+        left, question, side = self.alone[destination]
+        ends = overlapping(question.machine, self.question.tokens[number], side)
+        others = (one for at, one in enumerate(left) if one != number and question.machine.end_of(at) in ends)
+        return [one for one in others if one not in self.gone]
 
     def _union(self, number: int) -> tuple[int, ...]:
         """Return the fewest others that cover a pattern together, none of which is gone, as far as leaving out one by one shows it."""
@@ -200,7 +203,7 @@ class _Groups:
                     (end, self.destinations[number]) in self.first and end != machine.end_of(number) for end in ends
                 ):
                     return ()
-        near = [one for one in self._near(number) if one not in self.gone]
+        near = self._near(number)
         small = Question(
             [self.question.patterns[number], *(self.question.patterns[one] for one in near)],
             self.question.dialect,

@@ -62,17 +62,14 @@ def ambiguous(
     most = whole_number("most", most, 0, "a number of pairs from 0 up")
     given = binding_set(bindings)
     question = Question([one.pattern for one in given], dialect, budget)
-    if most == 0:
+    if most == 0 or len({one.destination for one in given}) < 2:
         return ()
     found: list[Overlap] = []
-    if len({one.destination for one in given}) < 2:
-        return ()
     ended: defaultdict[int, list[int]] = defaultdict(list)
     before, taken = question.side(()), 0
     for second, two in enumerate(given):
-        if (
-            second >= taken
-        ):  # the patterns before it, and as many more: a side of these alone for each would be a square
+        # The patterns before it, and as many more: a side of these alone for each would be a square.
+        if second >= taken:
             taken = min(2 * second + 1, len(given))
             before = question.side(range(taken))
         ends = overlapping(question.machine, question.tokens[second], before)

@@ -33,7 +33,15 @@ _COPYING = "|".join(f'"{name}":' for name in COPIES)
 """What stands in headers that have further keys, as JSON."""
 
 _READ = (
-    *("exchange", "vhost", "routing_key", "routing_keys", "cc", "headers", "routed_queues", "timestamp", READ_PROBLEM),
+    "exchange",
+    "vhost",
+    "routing_key",
+    "routing_keys",
+    "cc",
+    "headers",
+    "routed_queues",
+    "timestamp",
+    READ_PROBLEM,
 )
 """The columns that are looked at."""
 
@@ -134,8 +142,9 @@ class Recorded:
         """
         read: dict[str, Any] = {}
         cc, headers = columns["cc"], columns["headers"]
-        if pc.any(pc.greater(pc.list_value_length(cc), 0)).as_py():
-            read[CC] = pc.if_else(pc.greater(pc.list_value_length(cc), 0), cc, pa.scalar(None, cc.type))
+        copied = pc.greater(pc.list_value_length(cc), 0)
+        if pc.any(copied).as_py():
+            read[CC] = pc.if_else(copied, cc, pa.scalar(None, cc.type))
         if self._reads_headers:
             read[HEADERS] = headers
         else:

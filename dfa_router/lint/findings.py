@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-__all__ = ["PERMISSION_RULES", "RULES", "Finding", "Rule", "Severity"]
+__all__ = ["PERMISSION_RULES", "RULES", "Finding", "Rule", "Severity", "so_do"]
 
 
 class Severity(IntEnum):
@@ -102,3 +102,12 @@ RULES = _named(_TABLE)
 """All rules of lint by name."""
 PERMISSION_RULES = _named(_PERMISSIONS)
 """What ``dfa-router permissions`` can find, by name."""
+
+
+def so_do(more: int) -> str:
+    """Return how a message goes on that speaks for so many more, which are not named.
+
+    >>> so_do(0), so_do(1), so_do(2)
+    ('', ', and so does 1 more', ', and so do 2 more')
+    """
+    return f", and so {'does' if more == 1 else 'do'} {more} more" if more else ""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dfa_router.counted import counted
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import AMQP, EXACT, Dialect, dialect_named
-from dfa_router.lint.findings import RULES, Finding
+from dfa_router.lint.findings import RULES, Finding, so_do
 from dfa_router.lint.internal import lint_internal
 from dfa_router.lint.patterns import lint_patterns
 from dfa_router.rabbitmq import Binding, Topology
@@ -101,7 +101,7 @@ def _repeated(listed: Sequence[tuple[Binding, str]], where: str) -> Iterator[Fin
     for destination, (first, *others) in groups.items():
         if others:
             binding, place = others[0]
-            further = f", and so {'does' if len(others) == 2 else 'do'} {len(others) - 1} more" if others[1:] else ""
+            further = so_do(len(others) - 1)
             yield Finding(
                 rule=RULES["equal-binding"],
                 place=place,

@@ -11,7 +11,7 @@ from dfa_router.analysis.normalising import normalise
 from dfa_router.counted import counted
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
-from dfa_router.lint.findings import RULES, Finding
+from dfa_router.lint.findings import RULES, Finding, so_do
 
 __all__ = ["lint_patterns"]
 
@@ -114,8 +114,7 @@ def _redundant(valid: Given, dialect: Dialect, vhost: str, where: str) -> Iterat
             message = f"{others}{more}{at} match all of its keys{to}: remove it, or narrow the others if they were meant to be"
             yield _finding("covered-binding", place, vhost, pattern, message, _plain(pattern, dialect))
         elif one.by in repeats:  # of many that are equal, one finding speaks for all
-            further = repeats.pop(one.by) - 1
-            more = f", and so {'does' if further == 1 else 'do'} {further} more" if further else ""
+            more = so_do(repeats.pop(one.by) - 1)
             message = f"it matches the same keys{to} as {others}{at}{more}: keep one of them"
             yield _finding("equal-binding", place, vhost, pattern, message)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import networkx as nx
 
-from viz.formats.knots import SPRING, in_ranks, knotted, springs
+from viz.formats.knots import SPRING, layout_of
 from viz.formats.style import Rule, Theme, default_rules, styled, theme_named
 from viz.model.build import model_of
 from viz.text import left_to_right, visible
@@ -64,10 +64,7 @@ def dot_of(
     """Return a drawing model as DOT text; ``signed`` puts signs that nobody sees into each line of its labels."""
     colours = theme_named(theme) if isinstance(theme, str) else theme
     all_rules = [*default_rules(colours), *rules]
-    kind = model.graph["kind"]
-    # Springs know neither directions nor the frames of clusters.
-    sprung = direction is None and not model.graph["clusters"] and knotted(model)
-    layout = springs(model) if sprung else {"rankdir": direction or _DIRECTIONS.get(kind, "LR"), **in_ranks(model)}
+    layout = layout_of(model, direction, _DIRECTIONS.get(model.graph["kind"], "LR"))
     lines = ["digraph {", *_head(model, colours, layout)]
     grouped: defaultdict[str | None, list[str]] = defaultdict(list)
     for _, data in model.nodes(data=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import networkx as nx
 
-__all__ = ["SPRING", "in_ranks", "knotted", "springs"]
+__all__ = ["SPRING", "layout_of"]
 
 _KNOT = 50
 """Edges, loops apart, of a strongly connected part that is a knot. Of smaller ones dot draws any number, side by side: 14 of 30 edges in 0.3 s."""
@@ -24,25 +24,19 @@ SPRING = "2.5"
 build from PyPI made six knots of 78 edges 5,242 points wide, where the program dot took 2,247; with 2.5 they are 2,682 and 2,172."""
 
 
-def knotted(model: nx.DiGraph) -> bool:
-    """Return whether so many edges are in knots that a picture in ranks would be slow to draw, and wide."""
-    return sum(size for size in _edges_on_circles(model) if size >= _KNOT) > _KNOTTED
+def layout_of(model: nx.DiGraph, direction: str | None, usual: str) -> dict[str, str]:
+    """Return the attributes of a graph by which it is laid out: by springs if it is knotted, no ``direction`` is asked for and no node is in a frame.
 
-
-def springs(model: nx.DiGraph) -> dict[str, str]:
-    """Return the attributes of a graph that is laid out by springs, with room for labels between the nodes."""
-    few = len(model) ** 2 * model.number_of_edges() <= _CURVES
-    return {"layout": "neato", "overlap": "false", "sep": "+20", "splines": "true" if few else "line"}
-
-
-def in_ranks(model: nx.DiGraph) -> dict[str, str]:
-    """Return the attributes of a graph in ranks: in a knotted one, edges are straight and the search for places is bounded.
-
-    Neither alone is enough: for 240 edges in a knot, these take 0.3 s, and polylines, which go around nodes as well, ten times that.
+    Springs know neither. Otherwise a graph is in ranks, which run as asked for or as is ``usual``. In a knotted one edges are straight and the
+    search for places is bounded; neither alone is enough: for 240 edges in a knot, these take 0.3 s, and polylines, which go around nodes as
+    well, ten times that.
     """
-    if knotted(model):
-        return {"nslimit": "0.3", "nslimit1": "0.3", "mclimit": "0.1", "splines": "line"}
-    return {}
+    knotted = sum(size for size in _edges_on_circles(model) if size >= _KNOT) > _KNOTTED
+    if knotted and direction is None and not model.graph["clusters"]:
+        few = len(model) ** 2 * model.number_of_edges() <= _CURVES
+        return {"layout": "neato", "overlap": "false", "sep": "+20", "splines": "true" if few else "line"}
+    bounded = {"nslimit": "0.3", "nslimit1": "0.3", "mclimit": "0.1", "splines": "line"}
+    return {"rankdir": direction or usual, **(bounded if knotted else {})}
 
 
 def _edges_on_circles(model: nx.DiGraph) -> list[int]:

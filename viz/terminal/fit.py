@@ -52,8 +52,9 @@ def number_set(numbers: Sequence[int]) -> str:
     """
     if not numbers:
         return "∅"
-    few = len(numbers) <= 12
-    return f"{{{','.join(map(str, numbers if few else numbers[:10]))}{'' if few else f',…+{len(numbers) - 10}'}}}"
+    if len(numbers) <= 12:
+        return f"{{{','.join(map(str, numbers))}}}"
+    return f"{{{','.join(map(str, numbers[:10]))},…+{len(numbers) - 10}}}"
 
 
 def binding_name(tag: int, names: Sequence[str] | None) -> str:
