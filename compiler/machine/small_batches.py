@@ -89,7 +89,7 @@ class SmallBatchWalker(Walker):
         self._begin_stretch(meta)
         walked, left = use(Lent((self._program, self._cache, self._work), most, self._numbering))
         if left:
-            found: SetBatch | bool = self._finished(ids[:left].copy(), keys, uncounted=walked)
+            found: SetBatch | bool = self._finished_walk(ids[:left].copy(), keys, uncounted=walked)
         else:
             self._count_walked(meta, walked)
             found = True
@@ -122,7 +122,10 @@ class SmallBatchWalker(Walker):
         return found
 
     def _walk_few(self, few: FewKeys, keys: Keys, count: int) -> Cache | Seal | FoundSets | None:
-        """Walk keys, or simulate them; return the tables by which ``few.ids`` are numbered, or None where a walk has left some keys."""
+        """Walk keys, or simulate them; return the tables by which ``few.ids`` are numbered, or None where a walk has left some keys.
+
+        Where a simulation has no room, these tables have no sets, and all keys are left.
+        """
         cache, pace = self._cache, self._pace
         self._set_out()
         if cache is None or pace.few[PAUSED]:
@@ -153,7 +156,8 @@ class SmallBatchWalker(Walker):
         found = None if tables is None else few.answer(tables, count)
         if isinstance(tables, FoundSets):
             if found is None:
-                found = self._finished(few.ids[:count].copy(), keys, walked=False)
+                ids = few.ids[:count].copy()
+                found = self._finished(Progress(keys, ids, Collector(ids), 0))
             else:
                 self._fallbacks += count
                 self._pace.simulate(count)
@@ -164,21 +168,25 @@ class SmallBatchWalker(Walker):
             if sealed:
                 self._keys -= count  # they are counted with the sealed ones
                 return self._answer(few, keys, count, SmallBatchWalker._walk_few(self, few, keys, count))
-            found = self._finished(few.ids[:count].copy(), keys, uncounted=0 if walked else count)
+            found = self._finished_walk(few.ids[:count].copy(), keys, uncounted=0 if walked else count)
         self._end()
         return found
 
-    def _finished(self, set_ids: Int32s, keys: Keys, *, walked: bool = True, uncounted: int = 0) -> SetBatch:
-        """Go on as in any batch: where keys were ``walked``, from the row at which that has ended, those before it having numbers in ``set_ids``.
+    def _finished_walk(self, set_ids: Int32s, keys: Keys, *, uncounted: int) -> SetBatch:
+        """Go on from the row at which a walk has ended, the keys before it having numbers in ``set_ids``.
 
         So many keys are counted when the walk has gone on, as what that builds is of their stretch.
         """
         column = Progress(keys, set_ids, Collector(set_ids), 0)
-        if walked:
-            self._walk_on(column)
+        self._walk_on(column)
         if uncounted:
             assert self._cache is not None
             self._count_walked(self._cache.meta, uncounted)
+        return self._finished(column)
+
+    def _finished(self, column: Progress) -> SetBatch:
+        """Match the keys that are left as in any batch."""
+        set_ids = column.out
         self._match_column(column, [])
         self._hand_over_sets(column.found, len(set_ids))
         return column.found.batch()
