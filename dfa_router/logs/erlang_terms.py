@@ -17,12 +17,17 @@ DEEPEST = 200
 """Lists and tuples within each other; Python's own stack would bear a thousand."""
 
 _BLANK = re.compile(rb"\s*")
+_BETWEEN = re.compile(rb"\s*+(,?)\s*+")
 _TEXT = re.compile(rb'"((?:[^"\\]|\\.)*)"(/utf8)?', re.DOTALL)
 _BYTE = re.compile(rb"\d+")
 _NUMBER = re.compile(rb"-?\d+(\.\d+(?:e[+-]?\d+)?)?")
 _ATOM = re.compile(rb"[a-z][\w@]*|'(?:[^'\\]|\\.)*'")
 _PLAIN_LIST = re.compile(rb'\[(?:<<"[^"\\]*">>,?\s*)*\]')
 _PLAIN_BINARY = re.compile(rb'<<"([^"\\]*)">>')
+_PLAIN_FIELD = re.compile(
+    rb'\{<<"([^"\\]*+)">>,\s*+([a-z][\w@]*+),\s*+(?:<<"([^"\\]*+)">>|(-?\d{1,18}+)|([a-z][\w@]*+))\}\s*+(,?)\s*+'
+)
+"""Most entries of tables: a name, a type, and a value that holds no others. It never goes back, so what is none costs once more at most."""
 _ESCAPE = re.compile(rb"\\(x\{[0-9a-fA-F]+\}|[0-7]{1,3}|.)", re.DOTALL)
 _ESCAPED = {
     b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v", b"b": b"\b", b"f": b"\f", b"e": b"\x1b", b"s": b" ", b"d": b"\x7f"
@@ -75,12 +80,19 @@ def _several(data: bytes, place: int, closing: bytes, depth: int) -> tuple[list[
     found: list[Any] = []
     place = _after_blank(data, place)
     while data[place : place + 1] != closing:
-        value, place = _term(data, place, depth)
-        found.append(value)
-        place = _after_blank(data, place)
-        if data[place : place + 1] == b",":
-            place = _after_blank(data, place + 1)
-        elif data[place : place + 1] != closing:
+        field = _PLAIN_FIELD.match(data, place) if depth < DEEPEST else None
+        if field is not None:
+            name, kind, text, number, atom, comma = field.groups()
+            value = text if text is not None else int(number) if number is not None else Atom(atom.decode())
+            found.append((name, Atom(kind.decode()), value))
+            place = field.end()
+        else:
+            value, place = _term(data, place, depth)
+            found.append(value)
+            between = _BETWEEN.match(data, place)
+            assert between is not None, "an empty run of blanks is one, too"
+            comma, place = between[1], between.end()
+        if not comma and data[place : place + 1] != closing:
             raise TermError(f"expected ',' or {closing.decode()!r} at byte {place}: {data[place : place + 20]!r}")
     return found, place + 1
 

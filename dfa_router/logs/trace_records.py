@@ -67,6 +67,8 @@ _READ = pa.schema(
 )
 """What Arrow reads of a line by itself."""
 
+_SHORTEST = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+"""Made once: ``json.dumps`` makes one for each value."""
 _PROPERTIES = '"properties":'
 _NONE = b'"routed_queues":"none"'
 _NULL = b'"routed_queues":null'
@@ -109,7 +111,7 @@ def records_table(rows: Sequence[Mapping[str, Any] | None]) -> pa.Table:
 
 def as_json(value: object) -> str:
     """Return a value as JSON, as short as it can be."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _SHORTEST.encode(value)
 
 
 def headers_json(properties: Any) -> str:

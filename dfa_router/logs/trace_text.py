@@ -34,6 +34,10 @@ _LABELS = (
     ("node", b"Node:         "), ("connection", b"\nConnection:   "), ("vhost", b"\nVirtual host: "), ("user", b"\nUser:         "),
     ("channel", b"\nChannel:      "), ("exchange", b"\nExchange:     "),
 )  # fmt: skip
+_LABELLED = tuple(name for name, _ in _LABELS)
+_KEYS = b"\nRouting keys: "
+_PLAIN_NAMES = re.compile(rb"([^\n]*+)".join([b"", *(re.escape(label) for _, label in _LABELS[1:]), re.escape(_KEYS)]))
+"""What stands behind the first label, where no name has a line feed in it."""
 
 
 def record_blocks(store: Any, piece: TextPiece) -> Iterator[bytes]:
@@ -112,15 +116,9 @@ def _record(raw: bytes) -> tuple[dict[str, Any], str | None]:
     if opening is None:
         raise RecordError("it has no beginning")
     time, _, kind = raw[82 : raw.index(b"\n", 82)].partition(b": Message ")
-    found: dict[str, bytes] = {"timestamp": time, "type": kind}
-    place = opening.end() - len(_LABELS[0][1])
-    for (name, label), (_, following) in zip(_LABELS, [*_LABELS[1:], ("", b"\nRouting keys: ")], strict=True):
-        place += len(label)
-        end = raw.find(following, place)
-        if end < 0:
-            raise RecordError(f"it ends before {following.decode().strip()}")
-        found[name], place = raw[place:end], end
-    keys, place = read_term(raw, place + len(b"\nRouting keys: "))
+    names, place = _names(raw, opening.end())
+    found: dict[str, bytes] = {"timestamp": time, "type": kind, **names}
+    keys, place = read_term(raw, place)
     row: dict[str, Any] = {"routing_keys": _texts(keys)}
     if not keys:
         raise RecordError("it has no routing key")
@@ -138,12 +136,12 @@ def _record(raw: bytes) -> tuple[dict[str, Any], str | None]:
     whole = raw.endswith(b"\n") and len(raw) > place + 11
     payload = raw[place + 11 : len(raw) - whole]
     held = _value(Atom("table"), properties)
-    damaged = any(not _is_utf8(text) for text in found.values()) or any(not _is_utf8(key) for key in keys)
+    damaged = not all(map(_is_utf8, (*found.values(), *keys)))
     row |= {name: text.decode(errors="replace") for name, text in found.items()}
     row["channel"] = int(found["channel"]) if found["channel"].isdigit() and len(found["channel"]) < 10 else None
     row |= {
         "routing_key": row["routing_keys"][0],
-        "cc": row["routing_keys"][1:],
+        "cc": row["routing_keys"][1:] or (),
         "headers": headers_json(held),
         "properties": as_json(held),
         "payload": b64encode(payload).decode(),
@@ -152,7 +150,23 @@ def _record(raw: bytes) -> tuple[dict[str, Any], str | None]:
     return row, NO_END if not whole else NO_UTF8 if damaged else None
 
 
+def _names(raw: bytes, place: int) -> tuple[dict[str, bytes], int]:
+    """Return what stands behind each label, of which the first ends at a place, and where the routing keys begin."""
+    plain = _PLAIN_NAMES.match(raw, place)
+    if plain is not None:
+        return dict(zip(_LABELLED, plain.groups(), strict=True)), plain.end()
+    found: dict[str, bytes] = {}
+    for (name, _), following in zip(_LABELS, [*(label for _, label in _LABELS[1:]), _KEYS], strict=True):
+        end = raw.find(following, place)
+        if end < 0:
+            raise RecordError(f"it ends before {following.decode().strip()}")
+        found[name], place = raw[place:end], end + len(following)
+    return found, place
+
+
 def _is_utf8(text: bytes) -> bool:
+    if text.isascii():
+        return True
     try:
         text.decode()
     except UnicodeDecodeError:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pyarrow import fs
 
 from dfa_router.errors import MessagesError
-from dfa_router.logs import lines, trace_text
+from dfa_router.logs import erlang_terms, lines, trace_text
 from dfa_router.logs.blocks import Mark
 from dfa_router.logs.erlang_terms import TermError, read_term
 from dfa_router.logs.marks import NO_RECORD, READ_PROBLEM, UNREADABLE
@@ -230,6 +230,64 @@ def test_terms_of_anything_are_read_or_refused(data: bytes) -> None:
 def test_lists_of_binaries_as_erlang_prints_them(binaries: list[bytes]) -> None:
     printed = b",".join(b"<<" + b",".join(str(byte).encode() for byte in one) + b">>" for one in binaries)
     assert read_term(b"[" + printed + b"]") == (binaries, len(printed) + 2)
+
+
+_VALUES = st.one_of(
+    st.integers(-(10**30), 10**30).map(lambda number: b"%d" % number),
+    st.sampled_from(
+        [b"true", b"undefined", b"'an atom'", b"1.5", b"2.0e-7", b"x}", b"", b'<<"a"/utf8>>', b"<<1,2>>", b"[]"]
+    ),
+    st.binary(max_size=8).map(lambda text: b'<<"' + text + b'">>'),
+)
+_BLANKS = st.sampled_from([b"", b" ", b"\n   "])
+_ENTRIES = st.tuples(
+    _BLANKS, st.sampled_from([b"longstr", b"t_1@x", b"Longstr", b"5", b""]), _BLANKS, _VALUES, _BLANKS
+).map(lambda parts: b'{<<"name">>,%b%b,%b%b%b}' % parts)
+
+
+_TABLES = st.lists(st.tuples(_ENTRIES, st.sampled_from([b",", b",\n  ", b" , ", b"", b" "])), max_size=4)
+
+
+@given(entries=_TABLES, nested=st.booleans())
+def test_entries_of_tables_are_read_at_once_as_they_are_term_by_term(
+    entries: list[tuple[bytes, bytes]], *, nested: bool
+) -> None:
+    printed = b"[" + b"".join(entry + between for entry, between in entries) + b"]"
+    printed = b'[{<<"headers">>,table,' + printed + b"}]" if nested else printed
+
+    def read_or_refused() -> Any:
+        try:
+            return read_term(printed)
+        except TermError as error:
+            return str(error)
+
+    at_once = read_or_refused()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(erlang_terms, "_PLAIN_FIELD", re.compile(rb"(?!)"))
+        assert read_or_refused() == at_once
+
+
+def test_plain_entries_of_a_table_take_one_step_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+    each = erlang_terms._term
+
+    def noted(data: bytes, place: int, depth: int) -> tuple[Any, int]:
+        begun.append(place)
+        return each(data, place, depth)
+
+    monkeypatch.setattr(erlang_terms, "_term", noted)
+    fields = [b'{<<"k%d">>,longstr,\n  <<"v%d">>}' % (number, number) for number in range(100)]
+    found, _ = read_term(b"[" + b",\n ".join(fields) + b"]")
+    assert found == [(b"k%d" % number, "longstr", b"v%d" % number) for number in range(100)]
+    assert begun == [0], "the list is a term, and what it holds is read without looking for the terms of each entry"
+
+
+def test_names_with_line_feeds_are_read_as_others_are() -> None:
+    data = LOGS["text"].read_bytes()
+    record = data[: data.index(b"\n" + b"=" * 80, 1)]
+    _, table = text_records(record.replace(b"Exchange:     x", b"Exchange:       x\ny\nUser:         z"))
+    assert table["exchange"].to_pylist() == ["  x\ny\nUser:         z"]
+    assert table["user"].to_pylist() == ["guest"]
 
 
 def test_deep_terms_are_refused() -> None:
