@@ -84,6 +84,9 @@ def audit(
     that newer brokers refuse. With one: messages that nobody gets and the bindings nearest to them, bindings and queues that matched
     nothing, the hottest bindings, copies per message and per queue.
 
+    Each message counts as routed, unroutable or undecided. One with a problem, such as an exchange that is not there, counts among the
+    rows with problems as well.
+
     Exit codes: 0 nothing was found but notes, 1 there are warnings or unroutable messages, 2 wrong usage or input, 3 the machine
     lacks something, 130 interrupted, 143 terminated.
     """

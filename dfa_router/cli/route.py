@@ -125,6 +125,9 @@ def route(
     A trace log of RabbitMQ (.log, in JSON or as text) is read as columns; what clients published is routed, and what queues
     delivered is left out.
 
+    Each message counts as routed, unroutable or undecided. One with a problem, such as an exchange that is not there, counts among the
+    rows with problems as well.
+
     The result lies in the folder, so that the summary is a message and goes to stderr; --json writes it to stdout.
 
     Exit codes: 0 routed, 1 what --fail-on names was found, 2 wrong usage or input, 3 the machine lacks something, the job

@@ -28,8 +28,8 @@ from dfa_router.inspection.nearest import MOST, Nearest
 from dfa_router.inspection.times import minutes_of, time_column
 from dfa_router.logs.counting import text_of
 from dfa_router.logs.planning import Plan
-from dfa_router.logs.scanning import Report, key_names, scanned
-from dfa_router.rabbitmq import Topology
+from dfa_router.logs.scanning import Report, key_names, rows_with_problems, scanned
+from dfa_router.rabbitmq import RoutedBatch, Topology
 from dfa_router.rabbitmq.exchange_types import attributes_read
 
 __all__ = ["SIZES", "Audit", "BindingCount", "QueueTraffic", "Traffic", "Unroutable", "audit_of"]
@@ -87,7 +87,10 @@ class Traffic:
     undecided: int = 0
     """Messages that no queue gets so far, and that reach an exchange that is not simulated."""
     problem_rows: int = 0
-    """Rows with something wrong, such as a line that could not be read, or an exchange that is not there."""
+    """Rows with something wrong, such as a line that could not be read, or an exchange that is not there.
+
+    Each counts above by what became of it, too: of a message to an exchange that is not there, that nobody gets it.
+    """
     copies: int = 0
     fan_out: dict[int, int] = field(default_factory=dict)
     """For each number of copies the messages that have so many."""
@@ -181,7 +184,8 @@ def _traffic(topology: Topology, plan: Plan, vhost: str, report: Report | None) 
         )
         for table in tables:
             columns: dict[str, Any] = {key: table[name] for key, name in names.items()}
-            _count(marked, columns, table[size] if size else None, table[time] if time else None, vhost, part)
+            batch = _count(marked, columns, table[size] if size else None, table[time] if time else None, vhost, part)
+            part.totals["problem_rows"] += int(rows_with_problems(table, batch.problem).sum())
         return part
 
     found = Traffic()
@@ -207,7 +211,8 @@ def _traffic(topology: Topology, plan: Plan, vhost: str, report: Report | None) 
     return found
 
 
-def _count(marked: Marked, columns: dict[str, Any], sizes: Any, times: Any, vhost: str, part: _Part) -> None:
+def _count(marked: Marked, columns: dict[str, Any], sizes: Any, times: Any, vhost: str, part: _Part) -> RoutedBatch:
+    """Count the messages of a table, and return where they go."""
     exchanges, keys, vhosts = (columns.pop(name, None) for name in ("exchange", "routing_key", "vhost"))
     batch = marked.router.route_batch(exchanges, keys, vhosts, vhost=vhost, **columns)
     routes = len(batch.routes.offsets) - 1
@@ -229,7 +234,6 @@ def _count(marked: Marked, columns: dict[str, Any], sizes: Any, times: Any, vhos
         routed=int(messages[copies > 0].sum()),
         unroutable=int(unroutable.sum()),
         undecided=int(messages[(copies == 0) & undecided].sum()),
-        problem_rows=len(unroutable) - batch.problem.null_count,
         copies=int((messages * copies).sum()),
     )
     if unroutable.any():
@@ -245,6 +249,7 @@ def _count(marked: Marked, columns: dict[str, Any], sizes: Any, times: Any, vhos
         part.totals["other_unroutable"] += _add(part.keys, Counter(counts))
     if times is not None:
         part.times.update(minutes_of(times, unroutable))
+    return batch
 
 
 def _add(keys: Counter[Any], more: Counter[Any]) -> int:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from dfa_router.logs.counting import text_of
 from dfa_router.logs.planning import Plan
-from dfa_router.logs.scanning import Report, key_names, scanned
+from dfa_router.logs.scanning import Report, key_names, rows_with_problems, scanned
 from dfa_router.rabbitmq import RoutedBatch, Topology, TopologyRouter
 from dfa_router.rabbitmq.exchange_types import attributes_read
 
@@ -67,7 +67,7 @@ class Comparison:
     undecided: int = 0
     """Messages that reach an exchange that is not simulated, before or after; what is known of them is counted."""
     problem_rows: int = 0
-    """Rows with something wrong for both topologies, such as a line that could not be read."""
+    """Rows with something wrong for both topologies, such as a line that could not be read; each counts above by its queues, too."""
     queues: list[QueueChange] = field(default_factory=list)
     """Those that gain or lose any message, most messages first."""
     unroutable_samples: list[Sample] = field(default_factory=list)
@@ -101,8 +101,8 @@ def compare_messages(
             some = [columns.pop(key, None) for key in ("exchange", "routing_key", "vhost")]
             batches = [router.route_batch(*some, vhost=vhost, **columns) for router in routers]
             _count(routers, batches, given, counts)
-            troubled = [batch.problem.is_valid().to_numpy(zero_copy_only=False) for batch in batches]
-            counts.totals["problem_rows"] += int((troubled[0] & troubled[1]).sum())
+            troubled = rows_with_problems(table, *(batch.problem for batch in batches))
+            counts.totals["problem_rows"] += int(troubled.sum())
         return counts
 
     totals: Counter[str] = Counter()

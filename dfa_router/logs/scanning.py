@@ -12,13 +12,16 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from dfa_router.arrow.checks import is_text
 from dfa_router.errors import MessagesError
 from dfa_router.file_names import local_name
+from dfa_router.logs.marks import READ_PROBLEM
 from dfa_router.logs.partitions import OtherWayError, UnreadableError
 from dfa_router.logs.planning import Plan, planned
 from dfa_router.logs.routing import MOST_ROWS, gathered
@@ -28,7 +31,7 @@ from dfa_router.logs.text_planning import text_parts, text_plan
 from dfa_router.logs.text_reading import SeeText
 from dfa_router.tables import read_table, table_at
 
-__all__ = ["Report", "key_names", "plan_log", "scanned"]
+__all__ = ["Report", "key_names", "plan_log", "rows_with_problems", "scanned"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -124,6 +127,17 @@ def key_names(schema: pa.Schema, read: Sequence[str] = ()) -> Mapping[str, str]:
                 f"column {found[key]!r} is {kind}: expected a string; the messages have: {listed}. Cast it first"
             )
     return found
+
+
+def rows_with_problems(table: pa.Table, *problems: Any) -> npt.NDArray[np.bool_]:
+    """Tell of each row of a table whether reading it met a problem, or routing it did: ``problems`` has columns of those, null for none.
+
+    With several, such as those of two topologies, a row counts that has one in each of them.
+    """
+    routing = np.logical_and.reduce([one.is_valid().to_numpy(zero_copy_only=False) for one in problems])
+    if READ_PROBLEM not in table.schema.names:
+        return np.asarray(routing)
+    return np.asarray(routing | table[READ_PROBLEM].combine_chunks().is_valid().to_numpy(zero_copy_only=False))
 
 
 def _in_threads(

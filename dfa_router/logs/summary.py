@@ -45,7 +45,7 @@ class Summary:
     problems: dict[str, int]
     """The most frequent texts of ``problem``, with their numbers of messages."""
     problem_rows: int
-    """Messages with a problem."""
+    """Messages with a problem. Each is one of the routed, the unroutable or the undecided, too, most of the unroutable."""
     not_simulated: dict[str, int]
     """Exchanges that are not simulated, with the number of messages that reach them."""
     copies: int

@@ -110,6 +110,21 @@ def test_rows_that_could_not_be_read_are_told(known: str, tmp_path: Path, capsys
         assert "problems" not in capsys.readouterr().out
 
 
+def test_rows_with_problems_count_by_what_became_of_them_too(
+    known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As those of ``route`` do: a damaged line whose key could be read goes to its queues, and nobody gets what an exchange lacks."""
+    log = tmp_path / "log.jsonl"
+    lines = [b'{"exchange": "x", "routing_key": "a.b", "n": "\xff"}', b'{"exchange": "absent", "routing_key": "a.b"}']
+    log.write_bytes(b"".join(line + b"\n" for line in [*lines, b'{"exchange": "x", "routing_key": "a.b", "n": ""}']))
+    run(["audit", "--definitions", known, "--messages", str(log), "--json"])
+    traffic = json.loads(capsys.readouterr().out)["traffic"]
+    assert [traffic[name] for name in ("messages", "routed", "unroutable", "undecided")] == [3, 2, 1, 0]
+    assert traffic["problem_rows"] == 2
+    run(["diff", known, known, "--messages", str(log), "--json"])
+    assert json.loads(capsys.readouterr().out)["messages"]["problem_rows"] == 2
+
+
 def test_what_is_not_there_is_named(known: str, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (
         ["replay", "--definitions", known, "--trace", "/no/such.log"],
