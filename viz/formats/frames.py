@@ -1,0 +1,114 @@
+"""The frames of a film as PNG pictures: of one layout, each with its caption below.
+
+The picture is laid out once, and each frame is told where everything lies; what is not built yet is invisible in it and takes its room
+all the same. A layout for each frame took most of a film's time, above all where springs lay a knot out (:mod:`viz.formats.knots`).
+
+A caption is text in the same picture, so that Pango sets it as it does labels, with fonts for whatever it is written in. The captions are
+measured before, all at once, and the paper is made wide and high enough for each of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import networkx as nx
+
+from viz.formats.dot import dot_of, text_node
+from viz.formats.layout import layout
+from viz.formats.style import Rule, theme_named
+from viz.text import cells, left_to_right
+
+__all__ = ["CAPTION_SIZE", "CELL", "MARGIN", "Scene", "frames_of"]
+
+CAPTION_SIZE = "13"
+CELL = 7.9
+"""Units that a character of a caption takes: monospace fonts are 0.6 of their size wide, and :data:`CAPTION_SIZE` is the captions'."""
+MARGIN = 12
+"""Units beside a caption."""
+_NARROWEST = 400
+"""Units that a caption's lines may take beneath a picture that is narrower."""
+
+
+class Scene(NamedTuple):
+    """One frame."""
+
+    caption: str
+    """With words isolated that are written from right to left."""
+    built: frozenset[str]
+    """The ids of all nodes and edges that are in the cache."""
+    active: frozenset[str]
+    """Those of the state that the key is in, and of the way there."""
+
+
+class _Paper(NamedTuple):
+    """Where things lie on the paper of all frames."""
+
+    placed: Mapping[str, Mapping[str, str]]
+    """The attributes that put a node or an edge where it is, by its id."""
+    box: tuple[float, float, float, float]
+    """Left, bottom, right and top, captions included."""
+
+
+def frames_of(model: nx.DiGraph, scenes: Sequence[Scene], theme: Literal["light", "dark"]) -> Iterator[bytes]:
+    """Return the PNG of each scene, all of one size; raises :class:`viz.errors.RendererError` where the program dot is missing."""
+    laid = json.loads(layout(dot_of(model, [], theme, None, left_to_right), "json0"))
+    parts = [*laid.get("objects", ()), *laid.get("edges", ())]
+    placed = {
+        part["id"]: {name: part[name] for name in ("pos", "lp", "width", "height") if name in part} for part in parts
+    }
+    left, bottom, right, top = map(float, laid["bb"].split(","))
+    most = (max(right - left, _NARROWEST) - 2 * MARGIN) / CELL
+    captions = [_wrapped(scene.caption, most) for scene in scenes]
+    sizes = _measured(captions)
+    right = max(right, left + 2 * MARGIN + max(width for width, _ in sizes))
+    under = bottom - MARGIN
+    paper = _Paper(placed, (left, under - max(height for _, height in sizes), right, top))
+    ink = theme_named(theme).ink
+    for scene, caption, (width, height) in zip(scenes, captions, sizes, strict=True):
+        place = f"{left + MARGIN + width / 2:.2f},{under - height / 2:.2f}"
+        text = text_node("caption", caption, pos=place, fontsize=CAPTION_SIZE, fontcolor=ink)
+        yield layout(_frame(model, scene, paper, theme, text), "png")
+
+
+def _frame(model: nx.DiGraph, scene: Scene, paper: _Paper, theme: Literal["light", "dark"], caption: str) -> str:
+    """Return a frame as DOT text with its places."""
+    colours = theme_named(theme)
+    active: dict[str, str] = {"color": colours.path, "penwidth": "3"}
+    rules = []
+    for kind, more in (("node", {"fillcolor": colours.path_fill}), ("edge", {})):
+        rules += [
+            Rule(kind, lambda one: one["id"] in paper.placed, lambda one: paper.placed[one["id"]]),  # type: ignore[arg-type]
+            Rule(kind, lambda one: one["id"] not in scene.built, {"style": "invis"}),  # type: ignore[arg-type]
+            Rule(kind, lambda one: one["id"] in scene.active, active | more),  # type: ignore[arg-type]
+        ]
+    left, bottom, right, top = paper.box
+    corners = [
+        f'"corner {x} {y}" [shape="point" style="invis" width="0.01" height="0.01" pos="{x:.2f},{y:.2f}"];'
+        for x, y in ((left, bottom), (right, top))
+    ]
+    body = dot_of(model, rules, theme, None, left_to_right).rstrip().removesuffix("}")
+    return "\n".join([body, '    graph [layout="nop2"];', *corners, caption, "}", ""])
+
+
+def _wrapped(caption: str, most: float) -> list[str]:
+    """Break a caption between words into lines of at most so many cells; a longer word has a line of its own."""
+    lines = [""]
+    for word in caption.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and cells(longer) > most:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return [
+        f"\u200e{line}" if "\u2068" in line else line for line in lines
+    ]  # Pango takes a line's direction from its first letter
+
+
+def _measured(captions: Sequence[Sequence[str]]) -> list[tuple[float, float]]:
+    """Return the width and the height of each caption, in points."""
+    nodes = [text_node(f"{number}", lines, fontsize=CAPTION_SIZE) for number, lines in enumerate(captions)]
+    laid: Any = json.loads(layout("\n".join(["digraph {", *nodes, "}"]), "json0"))
+    sizes = {one["name"]: (72 * float(one["width"]), 72 * float(one["height"])) for one in laid["objects"]}
+    return [sizes[f"{number}"] for number in range(len(captions))]
