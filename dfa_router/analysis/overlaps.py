@@ -5,17 +5,19 @@ Overlap is no defect in itself; fan-out is what topics are for. It is one where 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from compiler import CapacityError
+from compiler import CapacityError, Wildcard
 from compiler.automata.covering import overlapping
 from compiler.automata.keyspace import Word
 from compiler.automata.nfa import OTHER
 from compiler.automata.positions import States
 from compiler.automata.proofs import Witness
+from dfa_router.analysis.alike import Alike, common_key
 from dfa_router.analysis.questions import BUDGET, Question
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect
@@ -51,7 +53,8 @@ def ambiguous(
 ) -> tuple[Overlap, ...]:
     """Return pairs of bindings of different destinations that share keys, up to ``most`` of them, in order.
 
-    One walk of each pattern through the trie of those before it finds which share words with it; only with these a key is searched.
+    Which share words is looked up for those without ``#``, and found by one walk of each of the others through the trie of those
+    before it; only with these a key is searched.
 
     Raises :class:`PatternError` and :class:`BindingError` for what cannot be compiled, and :class:`CapacityError` when the
     budget is spent.
@@ -65,24 +68,48 @@ def ambiguous(
     if most == 0 or len({one.destination for one in given}) < 2:
         return ()
     found: list[Overlap] = []
-    ended: defaultdict[int, list[int]] = defaultdict(list)
-    before, taken = question.side(()), 0
-    for second, two in enumerate(given):
-        # The patterns before it, and as many more: a side of these alone for each would be a square.
-        if second >= taken:
-            taken = min(2 * second + 1, len(given))
-            before = question.side(range(taken))
-        ends = overlapping(question.machine, question.tokens[second], before)
-        side = question.side([second])
-        for first in sorted(number for end in ends for number in ended[end]):
-            if given[first].destination != two.destination:
-                key = question.meeting([first], side)
-                if key is not None:
-                    found.append(Overlap(first=first, second=second, key=key))
-                    if len(found) == most:
-                        return tuple(found)
-        ended[question.machine.end_of(second)].append(second)
+    for first, second in _sharing(question):
+        if given[first].destination != given[second].destination:
+            key = _common_key(question, first, second)
+            if key is not None:
+                found.append(Overlap(first=first, second=second, key=key))
+                if len(found) == most:
+                    break
     return tuple(found)
+
+
+def _sharing(question: Question) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of patterns that share words, and so perhaps keys, ascending by the second and then the first."""
+    alike = Alike(question.machine.space)
+    ended: defaultdict[int, list[int]] = defaultdict(list)
+    # Patterns without # are looked up among each other, so their walk is through those that have one.
+    walked: tuple[list[int], list[int]] = ([*range(len(question.tokens))], [])
+    walked[1].extend(number for number in walked[0] if Wildcard.MANY in question.tokens[number])
+    before, taken = [question.side(()), question.side(())], [0, 0]
+    for second, tokens in enumerate(question.tokens):
+        plain = Wildcard.MANY not in tokens
+        if second >= taken[plain]:
+            # The patterns before it, and as many more: a side of these alone for each would be a square.
+            taken[plain] = min(2 * second + 1, len(question.tokens))
+            some = walked[plain]
+            before[plain] = question.side(some[: bisect_left(some, taken[plain])])
+        ends = overlapping(question.machine, tokens, before[plain]) if before[plain].accepting else ()
+        firsts = [number for end in ends for number in ended[end]]
+        if plain:
+            firsts += alike.sharing(tokens)
+            alike.add(second, tokens)
+        yield from ((first, second) for first in sorted(firsts))
+        ended[question.machine.end_of(second)].append(second)
+
+
+def _common_key(question: Question, first: int, second: int) -> str | None:
+    """Return a shortest key that two patterns which share words match both, or None."""
+    one, other = question.tokens[first], question.tokens[second]
+    sides = question.side([first]), question.side([second])
+    if Wildcard.MANY in one or Wildcard.MANY in other:
+        return question.meeting(*sides)
+    witness = common_key(one, other, question.machine.space, question.budget)
+    return None if witness is None else question.text(witness, sides, ())
 
 
 def crowd(bindings: Iterable[tuple[str, str]], dialect: str | Dialect = "amqp", *, budget: int = BUDGET) -> Crowd:

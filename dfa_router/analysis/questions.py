@@ -78,6 +78,8 @@ class Question:
         self.tokens = [tokens_of(pattern, self.dialect) for pattern in self.patterns]
         self.machine: Positions = positions_of(self.tokens, key_space(self.dialect))
         self.budget = budget_of(budget)
+        self._tried: dict[int, list[bytes]] = {}
+        """The literal words that are tried at a place: each witness asks, and finding them takes a look at every pattern."""
 
     @once
     def literals(self) -> frozenset[bytes]:
@@ -129,6 +131,8 @@ class Question:
 
     def _candidates(self, place: int) -> list[bytes]:
         """Return literal words for a place: those that patterns have just there first."""
-        there = (pattern[place] for pattern in self.tokens if len(pattern) > place)
-        words = (word for word in (*there, *sorted(self.literals)) if isinstance(word, bytes) and word)
-        return list(islice(dict.fromkeys(words), _TRIES))
+        if place not in self._tried:
+            there = (pattern[place] for pattern in self.tokens if len(pattern) > place)
+            words = (word for word in (*there, *sorted(self.literals)) if isinstance(word, bytes) and word)
+            self._tried[place] = list(islice(dict.fromkeys(words), _TRIES))
+        return self._tried[place]

@@ -280,6 +280,27 @@ def test_patterns_that_share_no_words_are_not_searched_for_a_common_key() -> Non
     assert [one.key for one in met[:3]] == ["a.0.b", "a.1.b", "a.2.b"]
 
 
+def test_patterns_without_many_are_looked_up_among_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A walk of each through the trie of those before it looked at all literals below each ``*``."""
+
+    def walk(*_: object) -> None:
+        raise AssertionError("a walk through the trie")
+
+    monkeypatch.setattr(overlaps, "overlapping", walk)
+    given = [("a.*.c", "q"), ("*.b", "r"), ("*.b.*", "s"), ("a.b.c", "q"), ("a.*.c", "r"), ("$a.b.c", "q")]
+    amqp = [(one.first, one.second, one.key) for one in ambiguous(given)]
+    assert amqp == [
+        (0, 2, "a.b.c"),
+        (2, 3, "a.b.c"),
+        (0, 4, "a.b.c"),
+        (2, 4, "a.b.c"),
+        (3, 4, "a.b.c"),
+        (2, 5, "$a.b.c"),
+    ]
+    homes = [("+/b", "q"), ("$a/b", "r"), ("$a/+", "s")]
+    assert [(one.first, one.second, one.key) for one in ambiguous(homes, "mqtt")] == [(1, 2, "$a/b")]
+
+
 @pytest.mark.parametrize("name", SIZES)
 def test_pairs_that_share_keys_are_those_of_all_keys(name: str) -> None:
     patterns, known = rows(name)
