@@ -15,9 +15,10 @@ from enum import StrEnum
 from compiler import CapacityError, Wildcard
 from compiler.automata.covering import accepting_at, covering, overlapping, probes
 from compiler.automata.positions import Side
-from dfa_router.analysis.questions import Question, listed
+from dfa_router.analysis.questions import Question, checked_patterns, listed, tokens_of
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect, dialect_named
+from dfa_router.language.rules import key_space
 
 __all__ = ["COVER_BUDGET", "Redundancy", "RedundancyKind", "UnprovenError", "cover", "redundant", "unreachable"]
 
@@ -96,14 +97,13 @@ def unreachable(patterns: Iterable[str], dialect: str | Dialect = "amqp") -> tup
     >>> unreachable(["#P2P/a", "a/b"], "solace"), unreachable(["#"], "amqp")
     ((0,), ())
     """
-    question = Question(listed(patterns), dialect_named(dialect))
-    return tuple(number for number in range(len(question.patterns)) if not is_matched(question, number))
-
-
-def is_matched(question: Question, number: int) -> bool:
-    """Tell whether any key matches a pattern."""
-    space = question.machine.space
-    return any(space.is_key(words) for words in probes(question.tokens[number]))
+    given, language = listed(patterns), dialect_named(dialect)
+    space = key_space(language)
+    return tuple(
+        number
+        for number, pattern in enumerate(checked_patterns(given, language))
+        if not any(space.is_key(words) for words in probes(tokens_of(pattern, language)))
+    )
 
 
 class _Groups:

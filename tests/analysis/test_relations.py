@@ -13,6 +13,7 @@ import pytest
 
 from compiler import CapacityError, Token
 from compiler.automata import keyspace
+from dfa_router.analysis import questions
 from dfa_router.analysis.coverage import cover, unreachable
 from dfa_router.analysis.differences import difference
 from dfa_router.analysis.intersections import intersection
@@ -206,3 +207,15 @@ def test_words_for_witnesses_are_looked_for_once_at_each_place() -> None:
     question.tokens = counted = Counted(question.tokens)
     assert [question.meeting([0], [1]) for _ in range(3)] == ["a.c"] * 3
     assert counted.reads <= 2  # at the second place, and for all literals
+
+
+def test_patterns_that_no_key_matches_are_found_without_an_automaton(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was built for all patterns, and not asked."""
+
+    def build(*_: object) -> None:
+        raise AssertionError("an automaton")
+
+    monkeypatch.setattr(questions, "positions_of", build)
+    assert unreachable(["#P2P/a", "a/b"], "solace") == (0,)
+    with pytest.raises(PatternError, match=r"'a\.\.b' is no pattern of nats"):
+        unreachable(["a.b", "a..b"], "nats")
