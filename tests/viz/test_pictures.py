@@ -111,9 +111,9 @@ def test_the_frames_of_a_gif_have_one_layout(tmp_path: Path, monkeypatch: pytest
     pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
     asked: list[str] = []
 
-    def noted(dot: str, kind: str) -> bytes:
+    def noted(dot: str, kind: str, **drawn: str) -> bytes:
         asked.append("placed" if 'layout="nop2"' in dot else "laid out" if " -> " in dot else "text")
-        return layout(dot, kind)
+        return layout(dot, kind, **drawn)
 
     monkeypatch.setattr("viz.formats.frames.layout", noted)
     save_gif(nfa_of(FOUR), [KEY], tmp_path / "film.gif")

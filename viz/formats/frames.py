@@ -53,7 +53,7 @@ class _Paper(NamedTuple):
 
 def frames_of(model: nx.DiGraph, scenes: Sequence[Scene], theme: Literal["light", "dark"]) -> Iterator[bytes]:
     """Return the PNG of each scene, all of one size; raises :class:`viz.errors.RendererError` where the program dot is missing."""
-    laid = json.loads(layout(dot_of(model, [], theme, None, left_to_right), "json0"))
+    laid = json.loads(layout(dot_of(model, [], theme, None, left_to_right), "json0", drawn="png"))
     parts = [*laid.get("objects", ()), *laid.get("edges", ())]
     placed = {
         part["id"]: {name: part[name] for name in ("pos", "lp", "width", "height") if name in part} for part in parts
@@ -101,9 +101,8 @@ def _wrapped(caption: str, most: float) -> list[str]:
             lines.append(word)
         else:
             lines[-1] = longer
-    return [
-        f"\u200e{line}" if "\u2068" in line else line for line in lines
-    ]  # Pango takes a line's direction from its first letter
+    # Pango takes a line's direction from its first letter.
+    return [f"\u200e{line}" if "\u2068" in line else line for line in lines]
 
 
 def _measured(captions: Sequence[Sequence[str]]) -> list[tuple[float, float]]:

