@@ -13,10 +13,10 @@ A pipe, and standard input as ``-``, is text with a key per line, which is read 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,17 +34,21 @@ from dfa_router.tables import DataFile, Found, read_table, table_at
 
 __all__ = ["distinct_count", "read_keys"]
 
+T = TypeVar("T")
+
 _BLOCK, _MOST_BLOCK = 1 << 20, (1 << 31) - 1
 """The bytes of CSV and JSON that Arrow reads at once, as it does by itself, and the most that it can."""
 _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+Report = Callable[[int, int], object]
+"""Called before each file with the number of those that have been read, and of all."""
 
 
-def read_keys(path: Path | str, column: str = "routing_key") -> pa.ChunkedArray:
+def read_keys(path: Path | str, column: str = "routing_key", report: Report | None = None) -> pa.ChunkedArray:
     """Return the keys of a file, a folder with all below it, a pattern such as ``logs/*.parquet``, or a table, as bytes.
 
     They come in the order of the files' names, or of the table's log, which ``@v3`` behind the folder asks for at version 3.
-    ``column`` says where they are in a table. Raises :class:`MessagesError` for what cannot be read or has no such column; the
-    text names file, line and remedy. A table whose library is not installed is an :class:`EnvironmentLacksError`.
+    ``column`` says where they are in a table; ``report`` is called before each file. Raises :class:`MessagesError` for what cannot be
+    read or has no such column; the text names file, line and remedy. A table whose library is not installed is an :class:`EnvironmentLacksError`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -53,27 +57,36 @@ def read_keys(path: Path | str, column: str = "routing_key") -> pa.ChunkedArray:
     ...     read_keys(folder).to_pylist()
     [b'a.b', b'c']
     """
-    keys = _keys_of(local_name(str(path)), column)
+    keys = _keys_of(local_name(str(path)), column, report)
     if pa.types.is_null(keys.type):
         raise MessagesError(f"{path}: no line has a {column!r}; name the field that holds the keys with --key-column")
     return keys
 
 
-def _keys_of(path: str, column: str) -> pa.ChunkedArray:
+def _keys_of(path: str, column: str, report: Report | None = None) -> pa.ChunkedArray:
     """Return the keys; they have the type of nulls where no line of JSON has a key, of whatever file."""
     if path == "-":
-        return _read(Path("standard input"), column, lambda place, _: _in_lines(place, standard_input()))
+        (name,) = _reported([Path("standard input")], report)
+        return _read(name, column, lambda place, _: _in_lines(place, standard_input()))
     table = table_at(path)
     if table is not None:
-        return _of_table(table, column)
+        return _of_table(table, column, report)
     place = Path(path)
     if place.is_dir():
         files = sorted(file for file in place.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(place)))
-        return _joined([_of_file(file, column) for file in _of_one_format(place, files)])
+        return _joined([_of_file(file, column) for file in _reported(_of_one_format(place, files), report)])
     if has_magic(path) and not place.exists():
         found = sorted(map(Path, glob(path)))  # noqa: PTH207  (Path's own takes no absolute pattern)
-        return _joined([_keys_of(str(one), column) for one in _of_one_format(place, found)])
-    return _of_file(place, column)
+        return _joined([_keys_of(str(one), column) for one in _reported(_of_one_format(place, found), report)])
+    (file,) = _reported([place], report)
+    return _of_file(file, column)
+
+
+def _reported(files: Sequence[T], report: Report | None) -> Iterator[T]:
+    for number, file in enumerate(files):
+        if report is not None:
+            report(number, len(files))
+        yield file
 
 
 def _of_file(path: Path, column: str) -> pa.ChunkedArray:
@@ -97,7 +110,7 @@ def _read(path: Path, column: str, read: Callable[[Path, str], pa.ChunkedArray])
     return keys.cast(_BYTES.get(keys.type, keys.type))
 
 
-def _of_table(found: Found, column: str) -> pa.ChunkedArray:
+def _of_table(found: Found, column: str, report: Report | None) -> pa.ChunkedArray:
     table = read_table(found)
     _check_column(Path(found.root), column, table.schema.names)
     _check_text(Path(found.root), column, table.schema.field(column).type)
@@ -113,7 +126,7 @@ def _of_table(found: Found, column: str) -> pa.ChunkedArray:
             raise MessagesError(f"{found.root}: its file {file.path} is not on this machine; name a table that is")
         return _read(Path(file.path), column, read)
 
-    return _joined([of_data_file(file) for file in table.files])
+    return _joined([of_data_file(file) for file in _reported(table.files, report)])
 
 
 def _joined(columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:

@@ -37,6 +37,15 @@ def test_keys_of_a_folder_or_a_pattern_are_those_of_its_files(tmp_path: Path, en
     assert read_keys(f"{folder}/day=[02]/*.{ending}").to_pylist() == [b"b", b"a"]
 
 
+def test_each_file_is_reported_before_it_is_read(tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / name).write_text("a.b\n")
+    for path, files in ((tmp_path, 3), (f"{tmp_path}/[ab]", 2), (tmp_path / "a", 1)):
+        said: list[tuple[int, int]] = []
+        read_keys(path, report=lambda *told, said=said: said.append(told))
+        assert said == [(number, files) for number in range(files)]
+
+
 @pytest.mark.parametrize("ending", ["txt", "jsonl", "csv"])
 def test_zeros_behind_gzip_are_padding(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"k.{ending}.gz"

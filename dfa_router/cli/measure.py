@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -23,6 +26,9 @@ from dfa_router.errors import BindingError, MessagesError, PatternError
 from dfa_router.file_names import local_name
 from dfa_router.key_files import distinct_count, read_keys
 from dfa_router.language.dialects import dialect_named
+
+if TYPE_CHECKING:
+    from dfa_router.cli.terminal import Terminal
 
 __all__ = ["measure"]
 
@@ -114,7 +120,7 @@ def measure(
     language = dialect or found.dialect or "amqp"
     for name in names:
         compile((), engine=name, dialect=language, cache_bytes=cache_bytes)  # refuse what does not fit before measuring
-    keys = read_keys(keys_file, key_column)
+    keys = _keys_of(terminal, keys_file, key_column)
     if not len(keys):
         raise MessagesError(f"{keys_file}: has no keys; name a file with at least one")
     request = Request(
@@ -125,12 +131,15 @@ def measure(
             report("compiling kernels, if that was not done here before", 0, 0)
         compile_kernels()
         results, difference = _measure_all(tuple(dict.fromkeys(names)), request, report, file, found)
+        if report is not None:
+            report("counting distinct keys", 0, 0)
+        distinct = distinct_count(keys)
     if as_json:
         facts = {
             "bindings": len(found.bindings),
             "keys": len(keys),
             "null_keys": keys.null_count,
-            "distinct_keys": distinct_count(keys),
+            "distinct_keys": distinct,
             "dialect": language,
             "threads": threads,
             "engines": [asdict(one) for one in results],
@@ -139,10 +148,17 @@ def measure(
         }
         click.echo(json.dumps(facts, indent=2))
     else:
-        click.echo("\n".join(_table(request, results)))
+        click.echo("\n".join(_table(request, distinct, results)))
     if difference is not None:
         click.echo(f"error: {difference}", err=True)
         context.exit(ExitCode.FOUND)
+
+
+def _keys_of(terminal: Terminal, file: str, column: str) -> Any:
+    if file == "-" and sys.stdin is not None and sys.stdin.isatty():  # a bar would be drawn over what is typed
+        return read_keys(file, column)
+    with terminal.progress("files") as report:
+        return read_keys(file, column, report and partial(report, "reading the keys"))
 
 
 def _measure_all(
@@ -179,11 +195,11 @@ def _measure_all(
     return results, difference
 
 
-def _table(request: Request, results: Sequence[Measurement]) -> Iterator[str]:
+def _table(request: Request, distinct: int, results: Sequence[Measurement]) -> Iterator[str]:
     """Yield the lines that people read: what was measured, a column per engine, and what it means."""
     keys = len(request.keys)
     nulls = f", {request.keys.null_count:,} null" if request.keys.null_count else ""
-    yield f"{counted(len(request.bindings), 'binding')} ({request.dialect}), {counted(keys, 'key')}, {distinct_count(request.keys):,} distinct{nulls}"
+    yield f"{counted(len(request.bindings), 'binding')} ({request.dialect}), {counted(keys, 'key')}, {distinct:,} distinct{nulls}"
     yield f"{counted(results[0].pairs, 'pair')} of a key and a matching binding"
     yield ""
     rows = [("", [one.engine for one in results])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import signal
@@ -39,6 +40,28 @@ def test_the_table_has_a_column_per_engine_and_ends_in_words(write: Write, run: 
         "5 keys are few: for times that mean something, measure 50,000 or more."
     )
     assert "cold pass" in err, "progress goes to stderr"
+
+
+def test_progress_begins_before_the_keys_are_read(write: Write, run: Run) -> None:
+    """Millions of keys take seconds to be read, and to be told apart."""
+    paths = write("patterns.txt", "a.*"), write("keys.txt", "a.b\n")
+    _, out, err = run(*paths)
+    said = err.splitlines()
+    assert said[0] == "reading the keys ..."
+    assert said[-1] == "counting distinct keys ..."
+    assert " ..." not in out
+
+
+def test_keys_that_are_typed_are_read_before_anything_is_drawn(
+    write: Write, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = io.TextIOWrapper(io.BytesIO(b"a.b\n"))
+    monkeypatch.setattr(typed, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", typed)
+    code, _, err = run(write("patterns.txt", "a.*"), "-")
+    assert code == ExitCode.OK
+    assert "reading the keys" not in err
+    assert "cold pass" in err
 
 
 def test_one_thing_is_told_as_one(write: Write, run: Run) -> None:
