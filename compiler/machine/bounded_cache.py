@@ -209,6 +209,7 @@ class BoundedCache:
         cache = empty_cache(self._program, self._capacity, doorkeeper=self._doorkeeper)
         if counts is not None:
             cache.meta[COUNTS] = counts
+        self._pace.few[UNJUDGED] = 0  # of the stretch that was broken off builds may be counted, and no keys
         self._work = make_work(self._program)
         self._simulation = Simulation(self._program, self._bits, self._work)
         self._dense_rows = DenseRows(self._program, self._policy.row_bytes, self._capacity)
