@@ -20,6 +20,7 @@ from compiler.machine.few_keys import MOST_TAGS
 from compiler.machine.key_cache import NO_KEY_TABLE
 from compiler.machine.lazy import LazyDfa
 from compiler.machine.policy import Policy
+from compiler.machine.small_batches import SmallBatchWalker
 from compiler.machine.walker import Walker
 from compiler.prepare import jit_enabled
 from compiler.values import FEW, FEW_BYTES, Lent, SetBatch
@@ -204,6 +205,31 @@ def test_adversarial_small_batches_are_simulated_in_the_end() -> None:
         assert listed(machine.match_joined(b"\0".join(keys[at : at + 10]), 10)) == expected[at : at + 10]
     assert machine.stats().states < 20_000
     assert machine.stats().fallbacks > 2000
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_small_batch_that_is_broken_off_leaves_no_stretch_to_be_judged(before: int) -> None:
+    """What it had built was counted, and not its keys: the next large batch divided by what simulating none would have cost, or simulated others for nothing."""
+    nfa = build_nfa([[Wildcard.MANY, b"a", *[Wildcard.ONE] * 14]])
+    rng = np.random.default_rng(1)
+    keys = [b".".join(rng.choice([b"a", b"b"], 120)) for _ in range(200)]
+    machine, grow, left = LazyDfa(nfa, b".", 64 << 20), SmallBatchWalker._grow, 10
+
+    def broken(walker: SmallBatchWalker, *given: Any) -> bool:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+        return grow(walker, *given)
+
+    if before:
+        machine.match_joined(b"a.b", before)
+    with patch.object(SmallBatchWalker, "_grow", broken), pytest.raises(KeyboardInterrupt):
+        machine.match_joined(b"\0".join(keys), len(keys))
+    easy = [b"a.b"] * (FEW + 500)
+    assert listed(machine.match_batch([column(easy)])) == [[]] * len(easy)
+    assert machine.stats().fallbacks == 0
+    assert listed(machine.match_batch([column(keys)])) == answers(Twin(nfa, b".", 0), keys)
 
 
 def simulated(patterns: list[list[Token]], *, bits: bool, policy: Policy | None = None) -> LazyDfa:
