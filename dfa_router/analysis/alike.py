@@ -16,20 +16,11 @@ from compiler import Token, Wildcard
 from compiler.automata.keyspace import KeySpace, Word
 from compiler.automata.positions import Budget
 from compiler.automata.proofs import Witness
+from dfa_router.analysis.questions import begins_reserved
 
-__all__ = ["Alike", "common_key", "root_of"]
+__all__ = ["Alike", "common_key"]
 
 _NONE = BitMap()
-
-
-def root_of(pattern: Sequence[Token], space: KeySpace) -> int:
-    """Return the number of the root at which a pattern's keys start, of those that ``space`` has.
-
-    >>> root_of([b"$a"], KeySpace(reserved=b"$")), root_of([Wildcard.ONE], KeySpace(reserved=b"$"))
-    (1, 0)
-    """
-    first = pattern[0] if pattern else None
-    return int(bool(space.reserved) and isinstance(first, bytes) and first.startswith(space.reserved))
 
 
 class Alike:
@@ -44,28 +35,26 @@ class Alike:
 
     def __init__(self, space: KeySpace) -> None:
         self._space = space
-        self._all: defaultdict[tuple[int, int], BitMap] = defaultdict(BitMap)
-        """By root and length."""
-        self._having: defaultdict[tuple[int, int, int, Token], BitMap] = defaultdict(BitMap)
-        """By root, length, place and token."""
+        self._all: defaultdict[tuple[bool, int], BitMap] = defaultdict(BitMap)
+        """By whether their keys begin with the reserved byte, and length."""
+        self._having: defaultdict[tuple[bool, int, int, Token], BitMap] = defaultdict(BitMap)
+        """By the same, place and token."""
 
     def add(self, number: int, pattern: Sequence[Token]) -> None:
         """Enter a pattern."""
-        kind = root_of(pattern, self._space), len(pattern)
+        kind = begins_reserved(pattern, self._space.reserved), len(pattern)
         self._all[kind].add(number)
         for place, token in enumerate(pattern):
             self._having[*kind, place, token].add(number)
 
     def sharing(self, pattern: Sequence[Token]) -> BitMap:
         """Return the numbers of those that share words with a pattern."""
-        kind = root_of(pattern, self._space), len(pattern)
+        kind = begins_reserved(pattern, self._space.reserved), len(pattern)
         having, left = self._having, self._all.get(kind, _NONE)
         for place, token in enumerate(pattern):
             if token is not Wildcard.ONE:
-                any_word = having.get((*kind, place, Wildcard.ONE), _NONE)
-                left = left & (
-                    having.get((*kind, place, token), _NONE) | any_word
-                )  # a new one: ``&=`` would change what is kept
+                either = having.get((*kind, place, token), _NONE) | having.get((*kind, place, Wildcard.ONE), _NONE)
+                left = left & either  # a new one: ``&=`` would change what is kept
         return left
 
 
@@ -77,7 +66,7 @@ def common_key(one: Sequence[Token], other: Sequence[Token], space: KeySpace, bu
     >>> common_key([b"a", Wildcard.ONE], [Wildcard.ONE, Wildcard.ONE], KeySpace(), Budget(3)).words
     (b'a', None)
     """
-    phase = start = space.starts()[root_of(one, space)]
+    phase = start = space.starts()[begins_reserved(one, space.reserved)]
     budget.spend()
     words: list[Word] = []
     for token, another in zip(one, other, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler import CapacityError, Token, Wildcard
 from compiler.automata.covering import probes
 from compiler.automata.pattern import intersection as common_tokens
-from dfa_router.analysis.questions import checked_patterns, tokens_of
+from dfa_router.analysis.questions import begins_reserved, checked_patterns, tokens_of
 from dfa_router.errors import ConversionError
 from dfa_router.language.convert import spelled
 from dfa_router.language.dialects import Dialect, dialect_named
@@ -43,7 +43,7 @@ def intersection(first: str, second: str, dialect: str | Dialect = "amqp", *, mo
             "witness is one key of them"
         )
     wild = _wild(one) and _wild(other)
-    found = [spelled_or_none(way, language) for way in ways if not (wild and _is_reserved(way, language))]
+    found = [spelled_or_none(way, language) for way in ways if not (wild and begins_reserved(way, language.reserved))]
     return tuple(dict.fromkeys(pattern for patterns in found for pattern in patterns))
 
 
@@ -65,11 +65,6 @@ def _wild(pattern: list[Token]) -> bool:
     return bool(pattern) and isinstance(pattern[0], Wildcard)
 
 
-def _is_reserved(pattern: list[Token] | tuple[Token, ...], dialect: Dialect) -> bool:
-    first = pattern[0] if pattern else None
-    return dialect.reserved is not None and isinstance(first, bytes) and first.startswith(dialect.reserved)
-
-
 def _apart(one: list[Token], other: list[Token], dialect: Dialect) -> bool:
     """Tell whether only one of them can match keys that begin with the reserved byte, and the other only those."""
-    return _wild(one) and _is_reserved(other, dialect)
+    return _wild(one) and begins_reserved(other, dialect.reserved)

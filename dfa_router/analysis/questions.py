@@ -24,7 +24,7 @@ from dfa_router.language.rules import key_space, tokens
 from dfa_router.language.validity import pattern_problem
 from dfa_router.whole_numbers import whole_number
 
-__all__ = ["BUDGET", "Question", "budget_of", "checked_patterns", "listed", "tokens_of"]
+__all__ = ["BUDGET", "Question", "begins_reserved", "budget_of", "checked_patterns", "listed", "tokens_of"]
 
 BUDGET = 1_000_000
 """Steps of a proof, a few microseconds each."""
@@ -57,6 +57,16 @@ def checked_patterns(patterns: str | Iterable[str], dialect: Dialect) -> tuple[s
 def tokens_of(pattern: str, dialect: Dialect) -> list[Token]:
     """Return the compiler's tokens of a pattern."""
     return tokens(pattern.encode(), dialect)
+
+
+def begins_reserved(pattern: Sequence[Token], reserved: bytes | None) -> bool:
+    """Tell whether the keys of a pattern begin with the reserved byte, if the dialect has one: its first word does.
+
+    >>> begins_reserved([b"$a", b"b"], b"$"), begins_reserved([b""], b"")
+    (True, False)
+    """
+    first = pattern[0] if pattern else None
+    return bool(reserved) and isinstance(first, bytes) and first[:1] == reserved
 
 
 def budget_of(steps: int) -> Budget:
