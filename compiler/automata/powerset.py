@@ -57,15 +57,21 @@ def literals(nfa: Nfa, state: State) -> tuple[int, ...]:
 def literal_successors(nfa: Nfa, state: State) -> dict[int, State]:
     """Return every literal's successor by symbol, ascending, in one pass over the children.
 
-    For a state with n literals this takes n steps, where n calls of :func:`successor` take n^2.
+    What any word leads to is found once, and each literal adds its own: a state of a thousand positions with three hundred literals takes
+    thirteen hundred steps, where as many calls of :func:`successor` take three hundred thousand.
     """
-    any_word = list(_any_word(nfa, state))
     children: dict[int, list[int]] = {}
     for position in state.positions:
         for child in nfa.successors(position):
             if nfa.label(child) not in (ONE, MANY):
                 children.setdefault(nfa.label(child), []).append(child)
-    return {symbol: _closure(nfa, [*any_word, *children[symbol]]) for symbol in sorted(children)}
+    reached = _reached(nfa, _any_word(nfa, state))
+    common = _state(nfa, reached)
+    found = {}
+    for symbol in sorted(children):
+        own = _state(nfa, _reached(nfa, children[symbol]) - reached)
+        found[symbol] = State(*(tuple(sorted(both + more)) for both, more in zip(common, own, strict=True)))
+    return found
 
 
 def is_final(nfa: Nfa, state: State) -> bool:
@@ -89,8 +95,17 @@ def _literal(nfa: Nfa, state: State, symbol: int) -> Iterator[int]:
 
 
 def _closure(nfa: Nfa, positions: Iterable[int]) -> State:
-    """Return the epsilon closure as a state; one round is enough, as no MANY has a MANY child."""
+    return _state(nfa, _reached(nfa, positions))
+
+
+def _reached(nfa: Nfa, positions: Iterable[int]) -> set[int]:
+    """Return the epsilon closure; one round is enough, as no MANY has a MANY child."""
     reached = set(positions)
-    reached |= {child for position in reached for child in nfa.successors(position)[:1] if nfa.label(child) == MANY}
+    return reached | {
+        child for position in reached for child in nfa.successors(position)[:1] if nfa.label(child) == MANY
+    }
+
+
+def _state(nfa: Nfa, reached: set[int]) -> State:
     tags = sorted(tag for position in reached for tag in nfa.tags_of(position))
     return State(tuple(sorted(position for position in reached if nfa.live(position))), tuple(tags))

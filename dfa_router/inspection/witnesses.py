@@ -23,12 +23,11 @@ from itertools import count, product
 from operator import length_hint
 from string import ascii_lowercase
 
-from compiler.automata.nfa import OTHER, Nfa, build_nfa
+from compiler.automata.nfa import Nfa, build_nfa
 from compiler.automata.paths import parents_of, path_to
 from compiler.automata.pattern import Pattern, Wildcard
-from compiler.automata.powerset import State, start
+from compiler.automata.powerset import State, default_successor, literal_successors, start
 from dfa_router.inspection.sides import Destination, Met, Side
-from dfa_router.inspection.steps import Steps
 from dfa_router.logs.scanning import Report
 from dfa_router.rabbitmq import Topology
 
@@ -207,7 +206,6 @@ class _Search:
             distinct[tuple(pattern)].append(met)
         self._conditions = list(distinct.values())
         self._nfa = build_nfa(list(distinct))  # type: ignore[arg-type]  # the patterns again
-        self._steps = Steps(self._nfa)
         self._ahead = None if changed is None else _positions(self._nfa, self._conditions, changed)
         self._other = next(
             word
@@ -247,11 +245,10 @@ class _Search:
         return True
 
     def _successors(self, state: State) -> Iterator[tuple[str, State]]:
-        following = [(self._word(symbol), successor) for symbol, successor in self._steps.successors(state)]
+        following = [(self._other, default_successor(self._nfa, state))]
+        for symbol, successor in literal_successors(self._nfa, state).items():
+            following.append((self._nfa.symbols.word(symbol).decode(errors="replace"), successor))
         return iter(sorted(following, key=lambda item: (len(item[0]), item[0])))
-
-    def _word(self, symbol: int) -> str:
-        return self._other if symbol == OTHER else self._nfa.symbols.word(symbol).decode(errors="replace")
 
     def _differing(self, tags: tuple[int, ...]) -> tuple[set[Destination], set[Destination]]:
         """Return what messages that meet these conditions lose, and what they gain."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import product
+from random import Random
 
 import pytest
 
 from compiler import CapacityError, Nfa, Token, Wildcard, build_dfa, build_nfa, normalize
-from compiler.automata.powerset import default_successor, is_final, start, successor
+from compiler.automata.nfa import OTHER
+from compiler.automata.powerset import default_successor, is_final, literal_successors, literals, start, successor
 
 ONE, MANY = Wildcard.ONE, Wildcard.MANY
 
@@ -74,6 +76,21 @@ def test_a_step_keeps_finished_patterns_as_tags_only() -> None:
     nfa = parsed("a", "a.b")
     state = successor(nfa, start(nfa), nfa.symbol_of[b"a"])
     assert (state.positions, state.tags) == ((1,), (0,))
+
+
+def test_successors_that_are_made_together_are_those_of_each_word() -> None:
+    random = Random(4)
+    tokens: list[Token] = [b"a", b"b", b"c", b"", ONE, MANY]
+    for _ in range(200):
+        patterns = [random.choices(tokens, k=random.randint(0, 4)) for _ in range(random.randint(0, 8))]
+        nfa = build_nfa(patterns)
+        agenda = [start(nfa)]
+        for state in agenda:  # it grows
+            found = [*literal_successors(nfa, state).items()]
+            assert found == [(symbol, successor(nfa, state, symbol)) for symbol in literals(nfa, state)]
+            assert default_successor(nfa, state) == successor(nfa, state, OTHER)
+            following = [default_successor(nfa, state), *(after for _, after in found)]
+            agenda += [after for after in following if after not in agenda]
 
 
 def test_final_states_are_those_that_no_word_can_change() -> None:
