@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from compiler.kernels._lanes import BYTES, EACH_BYTE, EIGHT_NARROW, INT, LANES, NARROW, VECTOR, Lanes, opened
 
-__all__ = ["ADDENDS", "copy_eight_ends", "copy_line", "hash_line", "same_line"]
+__all__ = ["ADDENDS", "copy_eight_ends", "copy_line", "hash_line", "same_line", "write_line"]
 
 HALVES = ir.VectorType(NARROW, 2 * LANES)
 
@@ -66,10 +66,7 @@ def _hash_line(_: Any, data: Any, begin: Any, length: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data, begin, length = opened(context, builder, signature, arguments)
-        line = builder.load(_place(builder, data, begin, BYTES), align=1)
-        short = builder.icmp_unsigned("<", length, INT(64))
-        mask = builder.select(short, _ones_below(builder, length), INT(-1))
-        line = builder.select(builder.bitcast(mask, EACH_BYTE), line, BYTES([0] * 64))
+        line = _line(builder, data, begin, length)
         addends = [half for one in ADDENDS for half in (int(one) & 0xFFFFFFFF, int(one) >> 32)]
         halves = builder.add(builder.bitcast(line, HALVES), HALVES(addends))
         numbers = builder.bitcast(halves, VECTOR)
@@ -95,6 +92,25 @@ def _same_line(_: Any, table: Any, slot: Any, data: Any, begin: Any, length: Any
     return types.boolean(table, slot, data, begin, length), generate
 
 
+def _write_line(_: Any, table: Any, at: Any, data: Any, begin: Any, length: Any) -> Any:
+    """Write the first 64 bytes of a text to eight numbers of a table, with zeros behind its end."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        table, at, data, begin, length = opened(context, builder, signature, arguments)
+        builder.store(_line(builder, data, begin, length), _place(builder, table, at, BYTES), align=8)
+        return context.get_dummy_value()
+
+    return types.void(table, at, data, begin, length), generate
+
+
+def _line(builder: Any, data: Any, begin: Any, length: Any) -> Any:
+    """Load the first 64 bytes of a text, with zeros behind its end."""
+    line = builder.load(_place(builder, data, begin, BYTES), align=1)
+    short = builder.icmp_unsigned("<", length, INT(64))
+    mask = builder.select(short, _ones_below(builder, length), INT(-1))
+    return builder.select(builder.bitcast(mask, EACH_BYTE), line, BYTES([0] * 64))
+
+
 def _ones_below(builder: Any, bit: Any) -> Any:
     """Return a mask of the bits below one of 64."""
     return builder.sub(builder.shl(INT(1), builder.and_(bit, INT(63))), INT(1))
@@ -109,3 +125,4 @@ copy_eight_ends: Any = intrinsic(_copy_eight_ends)
 copy_line: Any = intrinsic(_copy_line)
 hash_line: Any = intrinsic(_hash_line)
 same_line: Any = intrinsic(_same_line)
+write_line: Any = intrinsic(_write_line)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import inlined, kernel
+from compiler.kernels._jit import inlined, kernel, trailing_zeros
+from compiler.kernels.occupied import GROUP, occupied
 from compiler.kernels.tables import Int32s, Signed, Uint64s, Unsigned
 from compiler.kernels.unsigned import GOLDEN, LOW_HALF, ONE, UPPER_HALF, ZERO
 from compiler.kernels.work import EMPTY_SET, SETS_FOUND, SETS_SHARED, SHARED_FROM, FoundSets
@@ -97,10 +98,12 @@ def add_found_set(sets: FoundSets, end: Signed) -> Signed:
 @kernel
 def rehash(old: Uint64s, slots: Uint64s) -> None:
     """Enter all entries of a hash table of sets or of states into an empty larger one, where no run gets longer than it was: it has some entries of one run at most."""
-    mask = np.uint64(slots.size - 1)
-    for i in range(old.size):
-        entry = old[i]
-        if entry != ZERO:
+    mask, size = np.uint64(slots.size - 1), np.uint64(old.size)
+    for first in range(ZERO, size, GROUP):
+        used = occupied(old, first, min(first + GROUP, size))
+        while used != ZERO:
+            entry = old[first + trailing_zeros(used)]
+            used &= used - ONE
             slot = entry >> UPPER_HALF & mask
             while slots[slot] != ZERO:
                 slot = (slot + ONE) & mask

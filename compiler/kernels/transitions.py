@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import inlined, kernel
+from compiler.kernels._jit import inlined, kernel, trailing_zeros
+from compiler.kernels.occupied import GROUP, occupied
 from compiler.kernels.tables import (
     CROWDED,
     DISPLACEMENT_SHIFT,
@@ -195,10 +196,14 @@ def rehash_transitions(old: Uint64s, old_shift: Signed, new: Uint64s, new_shift:
     """Enter all transitions into an empty larger table; return False if a place is crowded and the table not sparse."""
     sparse = is_sparse(new, meta)
     meta[TRANSITIONS] = 0
-    for at in range(old.size):
-        entry = old[at]
-        if entry != ZERO:
-            mixed = mixed_of(entry, np.uint64(at), np.uint64(old_shift))
+    size = np.uint64(old.size)
+    for first in range(ZERO, size, GROUP):
+        used = occupied(old, first, min(first + GROUP, size))
+        while used != ZERO:
+            at = first + trailing_zeros(used)
+            entry = old[at]
+            used &= used - ONE
+            mixed = mixed_of(entry, at, np.uint64(old_shift))
             if not place(new, new_shift, mixed, entry & PAYLOAD, meta):
                 if not sparse:
                     return False

@@ -114,6 +114,21 @@ def test_a_full_table_stops_before_it_is_overrun(slots: int, numbers: int, store
     assert lost == list(range(50))
 
 
+def test_the_last_record_is_written_where_no_number_is_left_behind() -> None:
+    """A key of no bytes has none to be written either: eight numbers behind its record would be one too many."""
+    for keys in ([b""], [b"a" * 64], [b"a" * 65, b""], [b"key", b""]):
+        size = 1 + sum(1 + -(-len(key) // 8) for key in keys) + RECORDS_BEHIND
+        records = np.zeros(size + 1, np.uint64)
+        records[size] = 77
+        store = empty(16)._replace(records=records[:size])
+        _, asked, where, _ = asked_for(store, [*keys])
+        assert store_keys(
+            store, asked, where, 0, len(keys), 100, np.arange(100, 100 + len(keys), dtype=np.int32)
+        ) == len(keys)
+        assert records[size] == 77
+        assert asked_for(store, [*keys])[0] == list(range(100, 100 + len(keys)))
+
+
 def of_one_hash(behind: bytes) -> list[bytes | None]:
     """Return two keys with such an end whose hashes have the same upper half."""
     keys: list[bytes | None] = [b"key%08d%s" % (i, behind) for i in range(300_000)]

@@ -9,7 +9,8 @@ import pytest
 
 from compiler.kernels._jit import kernel
 from compiler.kernels._place_vectors import stations_of_eight
-from compiler.kernels._text_vectors import hash_line, same_line
+from compiler.kernels._text_vectors import hash_line, same_line, write_line
+from compiler.kernels.key_cache import write_key
 from compiler.kernels.leading import copy_ends, copy_text
 from compiler.kernels.places import ends_within, fill_places, station_of
 from compiler.kernels.relay_messages import hash_plainly, same_plainly
@@ -42,6 +43,16 @@ def same(table: Any, slot: Any, data: Any, begin: Any, length: Any) -> Any:
 
 
 @kernel
+def written(table: Any, at: Any, data: Any, begin: Any, length: Any) -> None:
+    write_line(table, np.uint64(at), data, np.uint64(begin), np.uint64(length))
+
+
+@kernel
+def written_plainly(table: Any, at: Any, data: Any, begin: Any, length: Any) -> None:
+    write_key(table, np.uint64(at), data, np.uint64(begin), np.uint64(length))
+
+
+@kernel
 def equal_plainly(table: Any, slot: Any, data: Any, begin: Any, length: Any) -> Any:
     return same_plainly(table, np.uint64(slot), data, np.uint64(begin), np.uint64(length))
 
@@ -67,6 +78,18 @@ def station(several: Any, places: Any, names: Any, row: Any, directory: Any) -> 
     at = np.uint64(row)
     place = ends_within(places.offsets, places.data, at if several else np.uint64(0))
     return station_of(place, ends_within(names.offsets, names.data, at), places.data, names.data, directory)
+
+
+def test_a_line_is_written_as_a_key_is_eight_bytes_at_a_time() -> None:
+    """With zeros behind its end up to the eighth number, and nothing beyond; of a longer text the first 64 bytes."""
+    rng = np.random.default_rng(4)
+    for length in [*LENGTHS, 255]:
+        data = rng.integers(0, 256, 9 + length + 64, np.uint8)
+        table, plain = np.full(12, 7, np.uint64), np.full(12, 7, np.uint64)
+        plain[2:10] = 0
+        written(table, 2, data, 9, length)
+        written_plainly(plain, 2, data, 9, min(length, 64))
+        assert table.tolist() == plain.tolist()
 
 
 def test_a_line_is_hashed_as_eight_numbers_are() -> None:
