@@ -23,7 +23,7 @@ from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import more_than, plain, shown, table_of, title
 from dfa_router.cli.terminal import write_report
-from dfa_router.cli.written import written
+from dfa_router.cli.written import check_place, written
 from dfa_router.file_names import local_name
 from dfa_router.inspection.audit import SIZES, Audit, Traffic, audit_of
 from dfa_router.inspection.times import NAMES
@@ -99,8 +99,7 @@ def audit(
         from dfa_router.inspection.charts import check_charts
 
         check_charts()  # before the work, not after it
-        if not Path(html).absolute().parent.is_dir():
-            raise click.FileError(html, hint="there is no such folder: make it, or choose another with --html")
+        check_place(html, "--html")
     with terminal.progress("keys", {"reading": "messages", "routing": "messages"}) as report:
         plan = None if messages is None or kind is None else plan_log(messages, kind, report=report)
         found = audit_of(topology, plan, vhost=vhost, report=report)

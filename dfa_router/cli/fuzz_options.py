@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dfa_router.cli.tables import write_line
-from dfa_router.cli.written import GivenPath, written
+from dfa_router.cli.written import GivenPath, check_place, written
 
 if TYPE_CHECKING:
     from dfa_router.fuzz.scope import Scope
@@ -121,10 +121,8 @@ class Outcome:
 
         if self.baseline is not None:
             read_result(self.baseline)
-        if self.junit is not None and not self.junit.absolute().parent.is_dir():
-            raise click.FileError(
-                str(self.junit), hint="there is no such folder: make it, or choose another with --junit"
-            )
+        if self.junit is not None:
+            check_place(self.junit, "--junit")
         if self.corpus is not None:
             with written(self.corpus, "--corpus"):
                 self.corpus.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from dfa_router.cli.message_page import message_parts
 from dfa_router.cli.options import dialect_option
 from dfa_router.cli.page_dialects import page_dialects
 from dfa_router.cli.pattern_options import checked_text, pattern_options, read_patterns
-from dfa_router.cli.written import written
+from dfa_router.cli.written import check_place, written
 from dfa_router.errors import OptionError, PatternError
 from dfa_router.file_names import given_path
 from dfa_router.language.dialects import dialect_named
@@ -86,6 +86,8 @@ def teach(
     if (out is None) == (site is None):
         raise OptionError("say where to write: --out FILE for a page, or --site DIR for a site of lessons")
     given_path(out if site is None else site)
+    if out is not None:
+        check_place(out, "--out")
     if definitions is None and (exchange is not None or vhost != "/"):
         raise OptionError(
             "--exchange and --vhost are of a message that --definitions follows: give it, or leave them out"

@@ -14,7 +14,7 @@ import click
 from dfa_router.errors import EnvironmentLacksError
 from dfa_router.file_names import given_path
 
-__all__ = ["GivenPath", "written"]
+__all__ = ["GivenPath", "check_place", "written"]
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NO_FOLDER = {errno.ENOENT, errno.ENOTDIR}
@@ -26,6 +26,22 @@ class GivenPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path, checked as ``click.Path`` does."""
         return Path(os.fsdecode(super().convert(given_path(value), param, ctx)))
+
+
+def check_place(path: str | Path, option: str) -> None:
+    """Raise ``click.FileError`` where a file could not be written later: for what is found before the work, not after it.
+
+    ``-`` is refused as well: as it is standard input elsewhere, no one expects a file of that name.
+    """
+    if str(path) == "-":
+        wrong = f"standard output is not meant by it here: name a file with {option}, such as /dev/stdout"
+    elif Path(path).is_dir():
+        wrong = f"it is a folder: name a file with {option}"
+    elif not Path(path).absolute().parent.is_dir():
+        wrong = f"there is no such folder: make it, or choose another with {option}, in a folder that exists"
+    else:
+        return
+    raise click.FileError(str(path), hint=wrong)
 
 
 @contextmanager

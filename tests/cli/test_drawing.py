@@ -97,6 +97,7 @@ def test_render_takes_patterns_from_a_topology(tmp_path: Path, capsys: pytest.Ca
         ),
         (["render", "bitmaps", "--dialect", "nats", "-p", "a.>", "--out", "x.dot"], "does not speak nats"),
         (["teach", "--out", "no/such/folder/x.html"], "choose another with --out, in a folder that exists"),
+        (["teach", "--out", "-"], "standard output is not meant by it here"),
         (["show"], "give patterns with --pattern"),
         (["show", "-p", "\udcff"], "no valid UTF-8"),
     ],

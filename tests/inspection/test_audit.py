@@ -278,7 +278,23 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run(arguments) == 1
     shown = capsys.readouterr().out
     assert "bindings[0]: x --a.#--> q" in shown
-    assert run([*arguments, "--html", str(tmp_path / "no" / "audit.html")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [("no/audit.html", "no such folder"), (".", "it is a folder"), ("-", "standard output is not")],
+)
+def test_a_page_that_cannot_be_written_is_told_before_the_log_is_read(
+    place: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("defs.json").write_text(json.dumps({"vhosts": [{"name": "/"}]}))
+    Path("log.jsonl").write_text("{}\n")
+    assert run(["audit", "--definitions", "defs.json", "--messages", "log.jsonl", "--html", place]) == 2
+    told = capsys.readouterr()
+    assert message in told.err
+    assert told.out == ""
+    assert {path.name for path in tmp_path.iterdir()} == {"defs.json", "log.jsonl"}
 
 
 def test_bindings_of_the_default_exchange_bind_nothing() -> None:
