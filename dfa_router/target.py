@@ -28,6 +28,7 @@ __all__ = [
     "TargetFailure",
     "Unbind",
     "bound",
+    "expected_positions",
 ]
 
 Answers = list[tuple[int, ...]]
@@ -100,6 +101,17 @@ class Round:
     def chapters(self) -> tuple[Chapter, ...]:
         """The sets in their order, each with what is asked of it."""
         return Chapter(self.patterns, self.keys), *self.then
+
+
+def expected_positions(patterns: int) -> str:
+    """Say what an answer may be made of, where a set has had so many patterns.
+
+    >>> expected_positions(3), expected_positions(1), expected_positions(0)
+    ('expected positions from 0 to 2', 'expected [] or [0]', 'expected [], as there are no patterns')
+    """
+    if patterns > 1:
+        return f"expected positions from 0 to {patterns - 1}"
+    return "expected [] or [0]" if patterns else "expected [], as there are no patterns"
 
 
 def bound(patterns: Sequence[str], steps: Sequence[Step]) -> tuple[list[str], set[int]]:

@@ -14,7 +14,7 @@ from dfa_router.fuzz.scope import Scope
 from dfa_router.fuzz.tally import Campaign
 from dfa_router.fuzz.text.report import finding_text, summary_text
 from dfa_router.language.dialects import Dialect, dialect_named
-from dfa_router.target import Answers, Bind, Refused, Step, Target, TargetFailure, Unbind
+from dfa_router.target import Answers, Bind, Refused, Step, Target, TargetFailure, Unbind, expected_positions
 
 __all__ = ["CallableTarget", "DisagreementError", "MatchFunction", "assert_agrees"]
 
@@ -153,7 +153,7 @@ class CallableTarget:
             isinstance(position, Integral) and not isinstance(position, bool) and 0 <= int(position) < count
             for position in positions
         ):
-            reason = f"it answered {positions!r}: expected positions from 0 to {count - 1}"
+            reason = f"it answered {positions!r}: {expected_positions(count)}"
             raise TargetFailure("nonsense", reason, patterns, asked)
         return tuple(sorted({int(position) for position in positions}))
 

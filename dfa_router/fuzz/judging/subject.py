@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from dfa_router.counted import counted
 from dfa_router.fuzz.findings import Disagreement, Kind
 from dfa_router.fuzz.generating.language import Language
 from dfa_router.fuzz.judging.manners import Manners, refusable, refused_what
@@ -98,7 +99,7 @@ class Subject:
                 return Disagreement(kind=Kind.FAILS, detail=failure.reason, about=failure.kind, suspects=failure.keys)
             else:
                 if len(told) != len(keys):
-                    detail = f"it gave {len(told)} answers to {len(keys)} keys"
+                    detail = f"it gave {counted(len(told), 'answer')} to {counted(len(keys), 'key')}"
                     return Disagreement(kind=Kind.FAILS, detail=detail, about="nonsense")
                 for number, answer in zip(keys, told, strict=True):
                     answers[number] = answer

@@ -16,7 +16,18 @@ from typing import Any, Final
 from dfa_router.fuzz.patience import TIMES, overdue_after
 from dfa_router.fuzz.targets.process import LineProcess, ProcessError
 from dfa_router.language.dialects import Dialect
-from dfa_router.target import Answers, Bind, OutOfTimeError, Ran, Refused, Step, TargetFailure, Unbind, bound
+from dfa_router.target import (
+    Answers,
+    Bind,
+    OutOfTimeError,
+    Ran,
+    Refused,
+    Step,
+    TargetFailure,
+    Unbind,
+    bound,
+    expected_positions,
+)
 
 __all__ = ["PROTOCOL", "CommandTarget", "positions_of"]
 
@@ -247,7 +258,8 @@ def _decoded(line: bytes) -> Any:
     try:
         return json.loads(line.decode())
     except (ValueError, RecursionError):  # UnicodeDecodeError is a ValueError
-        raise ProcessError("nonsense", f"answered {_shown(line)}, which is no JSON value") from None
+        answered = _shown(line) if line.strip() else "with an empty line"
+        raise ProcessError("nonsense", f"answered {answered}, which is no JSON value") from None
 
 
 def positions_of(reply: Any, patterns: int) -> tuple[int, ...]:
@@ -262,9 +274,7 @@ def positions_of(reply: Any, patterns: int) -> tuple[int, ...]:
         )
     positions = sorted(set(reply))
     if positions and not (positions[0] >= 0 and positions[-1] < patterns):
-        raise ProcessError(
-            "nonsense", f"answered {_shown(reply)}, expected positions from 0 to {patterns - 1} of {patterns} patterns"
-        )
+        raise ProcessError("nonsense", f"answered {_shown(reply)}, {expected_positions(patterns)}")
     return tuple(positions)
 
 

@@ -137,7 +137,7 @@ def explanation(finding: Finding) -> list[str]:
     if not finding.fresh:
         lines.append("It was asked in this process, which cannot be started anew: what was asked before may matter.")
     if not finding.complete and not finding.flaky:
-        lines.append("Shrinking ran out of its time, as the target is slow: a smaller case may exist.")
+        lines.append("Shrinking did not come to its end: a smaller case may exist, and more --seconds may find it.")
     return lines
 
 
