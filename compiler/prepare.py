@@ -66,6 +66,7 @@ def compile_kernels(*, batches_only: bool = False) -> None:
     Screen(separator=b".", wrong=b"+").mask(column)
     # A pattern of over 63 tokens keeps a set from being simulated as bits.
     large = build_nfa([[b"word%d" % i, b"a-rather-long-word"] for i in range(100)] + [[b"a"] * 64])
+    _compile_texts()
     _compile_relay(column)
     _compile_criteria()
     if not batches_only:
@@ -85,6 +86,12 @@ def compile_kernels(*, batches_only: bool = False) -> None:
         _compile_seals(machine, with_keys, column)
     _compile_exact(large, column, batches_only=batches_only)
     _compile_store(LazyDfa(small, b".", 4 << 20, key_cache="auto", policy=Policy(key_store=True)), column)
+
+
+def _compile_texts() -> None:
+    from compiler.kernels.parting import part_texts
+
+    part_texts(np.frombuffer(b"a\0b", np.uint8), np.empty(3, np.int32), np.empty(3 + 64, np.uint8))
 
 
 def _compile_remembered() -> None:

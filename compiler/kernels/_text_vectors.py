@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from compiler.kernels._lanes import BYTES, EACH_BYTE, EIGHT_NARROW, INT, LANES, NARROW, VECTOR, Lanes, opened
 
-__all__ = ["ADDENDS", "copy_eight_ends", "copy_line", "hash_line", "same_line", "write_line"]
+__all__ = ["ADDENDS", "copy_eight_ends", "copy_line", "hash_line", "same_line", "write_line", "zeros_of_line"]
 
 HALVES = ir.VectorType(NARROW, 2 * LANES)
 
@@ -103,6 +103,17 @@ def _write_line(_: Any, table: Any, at: Any, data: Any, begin: Any, length: Any)
     return types.void(table, at, data, begin, length), generate
 
 
+def _zeros_of_line(_: Any, data: Any, begin: Any) -> Any:
+    """Return a number that has a bit for each zero among 64 bytes, the lowest for the first."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data, begin = opened(context, builder, signature, arguments)
+        line = builder.load(_place(builder, data, begin, BYTES), align=1)
+        return builder.bitcast(builder.icmp_unsigned("==", line, BYTES([0] * 64)), INT)
+
+    return types.uint64(data, begin), generate
+
+
 def _line(builder: Any, data: Any, begin: Any, length: Any) -> Any:
     """Load the first 64 bytes of a text, with zeros behind its end."""
     line = builder.load(_place(builder, data, begin, BYTES), align=1)
@@ -126,3 +137,4 @@ copy_line: Any = intrinsic(_copy_line)
 hash_line: Any = intrinsic(_hash_line)
 same_line: Any = intrinsic(_same_line)
 write_line: Any = intrinsic(_write_line)
+zeros_of_line: Any = intrinsic(_zeros_of_line)

@@ -6,7 +6,6 @@ A null row, whose set number is -1, has a null list.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ import pyarrow as pa
 
 from compiler.kernels.tables import Int64s, frozen
 from compiler.values import Int32s, SetBatch
+from dfa_router.arrow.compiled import compiles
 from dfa_router.arrow.lists import NAMES, Texts, empty_lists, int32_array, lists_of, new, texts_of, written_names
 
 __all__ = [
@@ -116,8 +116,7 @@ def _kernels(rows: int) -> _Kernels | None:
     if _Before.rows < SOON:
         _Before.rows += rows + CALL
         return None
-    jit = sys.modules.get("compiler.kernels._jit")  # engines without kernels do without numba
-    return _loaded() if getattr(jit, "JIT", False) else None  # another thread may just be importing it
+    return _loaded() if compiles() else None
 
 
 @cache

@@ -44,6 +44,7 @@ def test_all_kernels_that_python_calls_can_be_compiled_beforehand() -> None:
 from compiler.kernels.gathering import gather_ends, gather_keys
 from compiler.kernels.key_store import look_up_stored, store_keys
 from compiler.kernels.listing import copy_members, end_lists, name_sets, total_names
+from compiler.kernels.parting import part_texts
 from compiler.kernels.relay import rehash_steps
 from compiler.kernels.screening import screen
 from compiler.kernels.simulate_bits import simulate_bits
@@ -58,13 +59,13 @@ from compiler.prepare import compile_kernels
 
 compile_kernels()
 kernels = (screen, simulate_bits, simulate, walk, fill_dense_rows, walk_dense_rows)
-kernels += look_up_stored, store_keys, gather_ends, gather_keys
+kernels += look_up_stored, store_keys, gather_ends, gather_keys, part_texts
 kernels += copy_members, end_lists, name_sets, total_names, rehash_steps
 print([len(kernel.signatures) for kernel in kernels])
 print([builtin.compiled for builtin in (ask_remembered, match_one, match_lost, match_one_sealed)])
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said == f"{[1] * 15}\n{[True] * 4}\n"
+    assert said == f"{[1] * 16}\n{[True] * 4}\n"
 
 
 def test_what_batches_do_without_can_be_left_out() -> None:
