@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dfa_router.errors import InputError, OptionError, PatternError
+from dfa_router.errors import InputError, OptionError
 from dfa_router.language.dialects import MQTT
 from dfa_router.permissions.emqx import Client
 from dfa_router.permissions.files import (
@@ -20,6 +20,7 @@ from dfa_router.permissions.files import (
 from dfa_router.permissions.nats import may_publish, may_receive, may_subscribe
 from dfa_router.permissions.rabbitmq import TopicPermission, refusal
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, load_definitions, topology_of
+from dfa_router.rabbitmq.entries import fault_of
 from dfa_router.rabbitmq.names import near
 from dfa_router.reference.naive import matches
 
@@ -90,15 +91,14 @@ def _of_rabbitmq(
 
 def _gets(exchange: Exchange, binding: str, key: str, broker: str) -> bool | None:
     """Tell whether a queue that is bound so gets a key, or None where that hangs on more than the two."""
+    if fault_of(binding) is not None:  # such as over 255 bytes: no broker takes it
+        return False
     # Of a headers exchange the arguments decide, which nobody has told: with one, it asks for headers that are not known.
     unknown = {"unknown": True}
     bound = Binding(vhost=exchange.vhost, source=exchange.name, destination="q", routing_key=binding, arguments=unknown)
     queue, open_one = Queue(vhost=exchange.vhost, name="q"), replace(exchange, internal=False)
     alone = topology_of(exchanges=[open_one], queues=[queue], bindings=[bound], broker=broker)
-    try:
-        route = alone.route(exchange.name, key, exchange.vhost)
-    except PatternError:  # no broker takes a binding of over 255 bytes
-        return False
+    route = alone.route(exchange.name, key, exchange.vhost)
     return None if route.not_simulated or route.one_of else route.routed
 
 

@@ -24,9 +24,19 @@ from dfa_router.rabbitmq.exchange_types import refusal_of
 from dfa_router.rabbitmq.limits import limits_refused
 from dfa_router.rabbitmq.policy_patterns import PolicyPattern, PolicyPatternError
 
-__all__ = ["ADVICE", "Findings", "check_alternates", "check_bindings", "check_limits", "check_vhosts", "declared_once"]
+__all__ = [
+    "ADVICE",
+    "SECTIONS",
+    "Findings",
+    "check_alternates",
+    "check_bindings",
+    "check_limits",
+    "check_vhosts",
+    "declared_once",
+    "section_of",
+]
 
-_SECTION: dict[type, str] = {Exchange: "exchanges", Queue: "queues", Binding: "bindings", Policy: "policies"}
+SECTIONS: dict[type, str] = {Exchange: "exchanges", Queue: "queues", Binding: "bindings", Policy: "policies"}
 """The key of a definitions file under which values of a type stand."""
 
 ADVICE = {
@@ -94,6 +104,11 @@ class Findings:
 _Declared = TypeVar("_Declared", Exchange, Queue)
 
 
+def section_of(value: Exchange | Queue | Binding | Policy) -> str:
+    """Return the section that a value stands in, also one of a derived type."""
+    return next(section for kind, section in SECTIONS.items() if isinstance(value, kind))
+
+
 def check_vhosts(
     sections: Sequence[Sequence[Exchange | Queue | Binding | Policy]], declared: Collection[str], findings: Findings
 ) -> None:
@@ -101,7 +116,7 @@ def check_vhosts(
     for values in sections:
         for position, value in enumerate(values):
             if value.vhost not in declared:
-                findings.add("undeclared-vhost", value.vhost, value.vhost, f"{_SECTION[type(value)]}[{position}].vhost")
+                findings.add("undeclared-vhost", value.vhost, value.vhost, f"{section_of(value)}[{position}].vhost")
 
 
 def declared_once(values: Sequence[_Declared], findings: Findings) -> tuple[_Declared, ...]:
@@ -114,7 +129,7 @@ def declared_once(values: Sequence[_Declared], findings: Findings) -> tuple[_Dec
         earlier, kept = first.setdefault((value.vhost, value.name), (position, value))
         if earlier == position:
             continue
-        section = _SECTION[type(value)]
+        section = section_of(value)
         place = f"{section}[{position}]"
         if kept.type != value.type:
             raise DefinitionsError(

@@ -40,6 +40,7 @@ from dfa_router.rabbitmq.declared import (
 from dfa_router.rabbitmq.document import REMEDY, read_document
 from dfa_router.rabbitmq.entries import Entries, fault_of
 from dfa_router.rabbitmq.exported import as_bound, note_nulls
+from dfa_router.rabbitmq.given import given_name, given_names, given_values
 from dfa_router.rabbitmq.listings import LISTING_REMEDY, merge_listing, read_listing
 from dfa_router.rabbitmq.rules import NEWEST, rules_of
 from dfa_router.rabbitmq.sources import read_source
@@ -137,20 +138,23 @@ def topology_of(
 
     ``broker`` is the version of RabbitMQ whose rules hold where versions differ.
 
-    Raises :class:`DefinitionsError` for an exchange or queue that is declared twice with different types, and :class:`OptionError`
-    for a ``broker`` that is no version or ``vhosts`` that are one text, whose letters would be vhosts.
+    Raises :class:`DefinitionsError` for an exchange or queue that is declared twice with different types, and for a value that no
+    broker could hold: of another kind, with a field of another type, or with a name of over 255 bytes; the text names its position,
+    its name and its field. Raises :class:`OptionError` for a ``broker`` that is no version, and for what is no list, such as ``vhosts``
+    that are one text, whose letters would be vhosts.
     """
-    if isinstance(vhosts, str):
-        raise OptionError(f"vhosts is {vhosts!r}: expected several names: give a list, such as [{vhosts!r}]")
     rules_of(broker)
+    if not isinstance(source, str):
+        raise OptionError(f"source is {source!r}: expected what the topology is called in texts, such as 'defs.json'")
+    findings = Findings(source)
     return _topology(
-        exchanges=exchanges,
-        queues=queues,
-        bindings=bindings,
-        policies=policies,
-        vhosts=vhosts,
-        default_vhost=default_vhost,
-        findings=Findings(source),
+        exchanges=given_values(exchanges, Exchange, findings),
+        queues=given_values(queues, Queue, findings),
+        bindings=given_values(bindings, Binding, findings),
+        policies=given_values(policies, Policy, findings),
+        vhosts=None if vhosts is None else given_names("vhosts", vhosts),
+        default_vhost=given_name("default_vhost", default_vhost),
+        findings=findings,
         broker=broker,
     )
 
