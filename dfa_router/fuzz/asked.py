@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 from dfa_router.errors import OptionError
-from dfa_router.fuzz.generating.rounds import Size
+from dfa_router.fuzz.generating.rounds import check_size
 from dfa_router.fuzz.patience import check_seconds
 from dfa_router.fuzz.scope import Scope
 from dfa_router.target import Round
@@ -63,8 +63,7 @@ def check_campaign(
     time = isinstance(since, Real) and not isinstance(since, bool)
     if since is not None and not (time and math.isfinite(since)):
         raise OptionError(f"since is {since!r}: expected a time of the monotonic clock, as time.monotonic() tells it")
-    if size is not None and not isinstance(size, Size):
-        raise OptionError(f"size is {size!r}: expected a Size, such as Size(100, 500)")
+    check_size(size)
     if validity is not None and not isinstance(validity, bool):
         raise OptionError(f"validity is {validity!r}: expected True, False or None")
     if scope is not None and not isinstance(scope, Scope):

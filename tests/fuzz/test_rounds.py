@@ -6,7 +6,9 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from dfa_router.errors import OptionError
@@ -71,6 +73,22 @@ def test_keys_are_aimed(dialect: Dialect) -> None:
     assert both > 250
 
 
+def test_a_round_is_of_a_dialect_or_its_name_and_of_whole_numbers() -> None:
+    made: Any = round_of
+    assert made(3, np.int64(9), "mqtt") == round_of(3, 9, MQTT)
+    for arguments, said in (
+        ((1, 5, "amqq"), "unknown dialect 'amqq': use one of 'amqp'"),
+        ((1, 5, None), "unknown dialect None: use one of 'amqp'"),
+        (("1", 5, AMQP), "seed is '1': expected a whole number from 0 up"),
+        ((1, 5.5, AMQP), "number is 5.5: expected a whole number from 0 up"),
+        ((1, -5, AMQP), "number is -5: expected a whole number from 0 up"),
+        ((1, 5, AMQP, "3x7"), "size is '3x7': expected a Size, such as Size(100, 500)"),
+        ((1, 5, AMQP, (3, 7)), "size is (3, 7): expected a Size, such as Size(100, 500)"),
+    ):
+        with pytest.raises(OptionError, match=f"^{re.escape(said)}"):
+            made(*arguments)
+
+
 def test_sizes() -> None:
     made = round_of(1, 0, AMQP, Size(100, 500))
     assert len(made.patterns) == 100
@@ -79,6 +97,16 @@ def test_sizes() -> None:
     for wrong in ("3", "x7", "0x5", "5x0", "3X7", "-1x4", ""):
         with pytest.raises(OptionError, match="PATTERNSxKEYS"):
             Size.parse(wrong)
+    sized: Any = Size
+    assert sized(np.int64(3), 7) == Size(3, 7)
+    for patterns, keys, said in (
+        (0, 5, "patterns is 0: expected a number of patterns from 1 up"),
+        ("3", 5, "patterns is '3': expected a number of patterns from 1 up"),
+        (3, 2.5, "keys is 2.5: expected a number of keys from 1 up"),
+        (3, True, "keys is True: expected a number of keys from 1 up"),
+    ):
+        with pytest.raises(OptionError, match=f"^{re.escape(said)}$"):
+            sized(patterns, keys)
     largest = max((round_of(1, number, AMQP) for number in range(200)), key=lambda entry: entry.cases)
     assert len(largest.patterns) >= LARGE.patterns - 5
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, find, given, settings
@@ -10,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 import dfa_router as dr
-from dfa_router.errors import OptionError
+from dfa_router import Binding
+from dfa_router.errors import BindingError, OptionError
 from dfa_router.fuzz import Round, binding_sets, keys_for, patterns, rounds
 from dfa_router.language.dialects import DIALECTS, dialect_named
 from dfa_router.language.validity import pattern_problem
@@ -53,6 +56,42 @@ def test_sizes_of_binding_sets() -> None:
 def test_keys_for_patterns_without_destinations_and_for_none() -> None:
     assert find(keys_for(["x.#"]), lambda key: key.count(".") == 2 and key.startswith("x."), settings=MANY)
     assert find(keys_for([]), lambda key: True, settings=MANY) is not None
+
+
+def test_wrong_arguments_are_refused_when_a_strategy_is_made() -> None:
+    """Not by the first draw, in the middle of what Hypothesis tells of a test."""
+    sets: Any = binding_sets
+    for sizes, said in (
+        ({"max_size": "6"}, "max_size is '6': expected a number of bindings from 0 up"),
+        ({"min_size": 1.5}, "min_size is 1.5: expected a number of bindings from 0 up"),
+        ({"min_size": True}, "min_size is True: expected a number of bindings from 0 up"),
+        ({"min_size": -1}, "min_size is -1: expected a number of bindings from 0 up"),
+    ):
+        with pytest.raises(OptionError, match=f"^{re.escape(said)}$"):
+            sets(**sizes)
+    several: Any = rounds
+    for numbers, said in (
+        ({"patterns": 0}, "patterns is 0: expected a number of patterns from 1 up"),
+        ({"keys": "8"}, "keys is '8': expected a number of keys from 1 up"),
+        ({"keys": None}, "keys is None: expected a number of keys from 1 up"),
+    ):
+        with pytest.raises(OptionError, match=f"^{re.escape(said)}$"):
+            several(**numbers)
+
+
+def test_keys_are_for_patterns_in_a_list() -> None:
+    """Of one pattern, its characters were patterns."""
+    keys: Any = keys_for
+    for bindings in ("a.*", b"a.*", None, 5, {"a.*": "q"}):
+        with pytest.raises(BindingError, match=r"^bindings is .*: expected patterns, or bindings, in a list"):
+            keys(bindings)
+    for entry in (b"a.*", 5, (), (5, "q"), None):
+        with pytest.raises(
+            BindingError, match=rf"^binding 1 is {re.escape(repr(entry))}: expected a pattern, or a pair"
+        ):
+            keys(["a.*", entry])
+    from_pairs = keys(iter([["x.#", "q"], Binding("x.#", "q"), ("x.#", "q", 5)]))
+    assert find(from_pairs, lambda key: key.startswith("x.") and key.count(".") == 2, settings=MANY)
 
 
 SHRINK = [

@@ -19,10 +19,11 @@ from dfa_router.fuzz.generating.histories import changing_set, following_sets
 from dfa_router.fuzz.generating.language import Language, language_of
 from dfa_router.fuzz.generating.making import Maker, Words
 from dfa_router.fuzz.validity import invalid_pattern
-from dfa_router.language.dialects import Dialect
+from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.target import Round, Sketched
+from dfa_router.whole_numbers import whole_number
 
-__all__ = ["Size", "make_round", "numbered_round", "ordinary_rounds", "refusal_round", "round_of"]
+__all__ = ["Size", "check_size", "make_round", "numbered_round", "ordinary_rounds", "refusal_round", "round_of"]
 
 MEDIUM_EVERY, LARGE_EVERY, WORDS_EVERY, REFUSAL_EVERY, HISTORY_EVERY = 16, 128, 256, 32, 8
 """One round in so many is of this kind; the other rounds are small."""
@@ -38,10 +39,14 @@ _MOST_DEEP = 2
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many patterns and keys a round has."""
+    """How many patterns and keys a round has, each from 1 up; raises :class:`OptionError` for other numbers."""
 
     patterns: int
     keys: int
+
+    def __post_init__(self) -> None:
+        for name in ("patterns", "keys"):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), 1, f"a number of {name} from 1 up"))
 
     @classmethod
     def parse(cls, text: str) -> Size:
@@ -59,14 +64,24 @@ class Size:
 MEDIUM, LARGE = Size(20, 60), Size(80, 160)
 
 
-def round_of(seed: int, number: int, dialect: Dialect, size: Size | None = None) -> Round:
+def check_size(size: object) -> None:
+    """Raise :class:`OptionError` for what is neither a size nor None."""
+    if size is not None and not isinstance(size, Size):
+        raise OptionError(f"size is {size!r}: expected a Size, such as Size(100, 500)")
+
+
+def round_of(seed: int, number: int, dialect: str | Dialect, size: Size | None = None) -> Round:
     """Return round ``number`` of a seed; without ``size`` small rounds are mixed with larger ones.
 
-    >>> from dfa_router.language.dialects import AMQP
-    >>> round_of(1, 5, AMQP) == round_of(1, 5, AMQP)
+    Raises :class:`OptionError` for an unknown dialect, for what is no size, and for a ``seed`` or ``number`` that is no whole number from 0 up.
+
+    >>> round_of(1, 5, "amqp") == round_of(1, 5, "amqp")
     True
     """
-    return numbered_round(language_of(dialect), seed, number, size)
+    seed = whole_number("seed", seed, 0, "a whole number from 0 up")
+    number = whole_number("number", number, 0, "a whole number from 0 up")
+    check_size(size)
+    return numbered_round(language_of(dialect_named(dialect)), seed, number, size)
 
 
 def numbered_round(language: Language, seed: int, number: int, size: Size | None = None) -> Round:

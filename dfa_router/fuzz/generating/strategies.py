@@ -10,10 +10,10 @@ They need the package hypothesis (``pip install hypothesis``). Failing examples 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dfa_router.errors import EnvironmentLacksError, OptionError
+from dfa_router.errors import BindingError, EnvironmentLacksError, OptionError
 from dfa_router.fuzz.generating.choices import DrawnChoices
 from dfa_router.fuzz.generating.classes import classes_of
 from dfa_router.fuzz.generating.language import language_of
@@ -22,6 +22,7 @@ from dfa_router.fuzz.generating.rounds import Size, make_round
 from dfa_router.fuzz.validity import invalid_pattern
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.target import Round
+from dfa_router.whole_numbers import whole_number
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -51,8 +52,12 @@ def binding_sets(
     """Return a strategy for binding lists as ``dr.compile`` takes them: (pattern, destination) pairs.
 
     Patterns of a set are related: prefixes of each other, literals beside wildcards, duplicates.
+
+    Raises :class:`OptionError` for an unknown dialect, and for sizes that are no numbers of bindings or of which ``min_size`` is the larger.
     """
-    if not 0 <= min_size <= max_size:
+    min_size = whole_number("min_size", min_size, 0, "a number of bindings from 0 up")
+    max_size = whole_number("max_size", max_size, 0, "a number of bindings from 0 up")
+    if min_size > max_size:
         raise OptionError(f"min_size is {min_size} and max_size {max_size}: expected 0 <= min_size <= max_size")
 
     def build(make: Maker) -> list[tuple[str, str]]:
@@ -67,12 +72,15 @@ def binding_sets(
     return _drawn(dialect, build)
 
 
-def keys_for(bindings: Sequence[str | tuple[str, str]], dialect: str | Dialect = "amqp") -> SearchStrategy[str]:
+def keys_for(bindings: Iterable[str | tuple[str, str]], dialect: str | Dialect = "amqp") -> SearchStrategy[str]:
     """Return a strategy for keys that the bindings match or nearly match.
 
     A binding is a pattern, or a pair that begins with one.
+
+    Raises :class:`OptionError` for an unknown dialect, and :class:`BindingError` for what is no list of bindings, such as one pattern, whose
+    characters would be patterns, and for an entry that is none; the text names its position.
     """
-    patterns = [entry if isinstance(entry, str) else entry[0] for entry in bindings]
+    patterns = _patterns_of(bindings)
 
     def build(make: Maker) -> str:
         language = make.language
@@ -88,16 +96,39 @@ def keys_for(bindings: Sequence[str | tuple[str, str]], dialect: str | Dialect =
 
 
 def rounds(dialect: str | Dialect = "amqp", *, patterns: int = 4, keys: int = 8) -> SearchStrategy[Round]:
-    """Return a strategy for rounds of at most ``patterns`` related patterns and ``keys`` keys that are aimed at them."""
+    """Return a strategy for rounds of at most ``patterns`` related patterns and ``keys`` keys that are aimed at them.
+
+    Raises :class:`OptionError` for an unknown dialect, and for ``patterns`` or ``keys`` that are no number from 1 up.
+    """
+    most = Size(patterns, keys)
 
     def build(make: Maker) -> Round:
         first = make.pick(classes_of(make.language))
-        made = make_round(make.choices, make.language, first, Size(1 + make.below(patterns), 1 + make.below(keys)))
+        made = make_round(
+            make.choices, make.language, first, Size(1 + make.below(most.patterns), 1 + make.below(most.keys))
+        )
         return Round(
             patterns=tuple(_some(make, made.patterns, 1)), keys=tuple(_some(make, made.keys, 1)), classes=made.classes
         )
 
     return _drawn(dialect, build)
+
+
+def _patterns_of(bindings: Iterable[str | tuple[str, str]]) -> list[str]:
+    """Return the pattern of each binding."""
+    if isinstance(bindings, str | bytes | Mapping) or not isinstance(bindings, Iterable):
+        raise BindingError(
+            f"bindings is {bindings!r}: expected patterns, or bindings, in a list, such as ['a.*', 'a.#']"
+        )
+    patterns = []
+    for position, entry in enumerate(bindings):
+        pattern = entry[0] if isinstance(entry, tuple | list) and entry else entry
+        if not isinstance(pattern, str):
+            raise BindingError(
+                f"binding {position} is {entry!r}: expected a pattern, or a pair that begins with one, such as ('stock.#', 'q')"
+            )
+        patterns.append(pattern)
+    return patterns
 
 
 def _some(make: Maker, made: Sequence[str], fewest: int) -> list[str]:
