@@ -11,6 +11,7 @@ from dfa_router.lint.findings import RULES, Finding, so_do
 from dfa_router.lint.internal import lint_internal
 from dfa_router.lint.patterns import lint_patterns
 from dfa_router.rabbitmq import Binding, Topology
+from dfa_router.rabbitmq.topology import check_topology
 
 __all__ = ["lint_bindings", "lint_topology"]
 
@@ -41,7 +42,10 @@ def lint_topology(topology: Topology, report: Report | None = None) -> tuple[Fin
 
     Of topic and direct exchanges patterns are proven to be covered, of fanout exchanges repeated bindings are found; headers
     exchanges, and types that go by more than the key, are left alone.
+
+    Raises :class:`OptionError` for what is no topology, such as the path of its file.
     """
+    check_topology(topology)
     found = list(_declarations(topology))
     groups: dict[tuple[str, str], list[int]] = {}
     for number, binding in enumerate(topology.bindings):

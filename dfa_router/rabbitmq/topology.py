@@ -14,6 +14,7 @@ from compiler.notebook import mimebundle
 from compiler.once import once
 from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.counted import counted
+from dfa_router.errors import OptionError
 from dfa_router.rabbitmq.declared import Declarations
 from dfa_router.rabbitmq.nodes import chooses
 from dfa_router.rabbitmq.route import Route
@@ -23,7 +24,7 @@ from dfa_router.rabbitmq.rules import rules_of
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["Topology"]
+__all__ = ["Topology", "check_topology"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -88,3 +89,11 @@ class Topology(Declarations):
         return topology_graph(self)
 
     to_networkx = graph
+
+
+def check_topology(topology: object) -> None:
+    """Raise :class:`OptionError` for what is no topology, such as its file or a router."""
+    if not isinstance(topology, Topology):
+        raise OptionError(
+            f"topology is {type(topology).__name__}: expected a Topology, as dfa_router.load_definitions(path) returns it"
+        )

@@ -28,11 +28,11 @@ from pyspark.sql.types import StructField, StructType
 from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.logs.marks import free_name
 from dfa_router.rabbitmq.exchange_types import attributes_read
-from dfa_router.rabbitmq.topology import Topology
+from dfa_router.rabbitmq.topology import Topology, check_topology
 from dfa_router.spark._worker import Plan
 from dfa_router.spark.functions import arrow_udf, over_batches
 from dfa_router.spark.shapes import FATE, ONE_OF, OUTPUT, QUEUE, check_flags, check_texts, key_columns, output, quoted
-from dfa_router.spark.shipping import check_running, check_topology, is_connect, ship
+from dfa_router.spark.shipping import check_running, is_connect, ship
 from dfa_router.whole_numbers import whole_number
 
 __all__ = ["BATCH_ROWS", "OUTPUT", "quoted", "route"]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-__all__ = ["Shipment", "check_running", "check_session", "check_topology", "is_connect", "ship"]
+__all__ = ["Shipment", "check_running", "check_session", "is_connect", "ship"]
 
 LARGEST_CLOSURE = 1 << 20
 """The most bytes of a router that go with the function: Spark sends a larger function to its executors in another way, too."""
@@ -62,14 +62,6 @@ def check_running(session: Any) -> None:
         raise OptionError(
             "the Spark session was stopped: start another, as dfa_router.spark.local_session() does, and read the messages "
             "with that"
-        )
-
-
-def check_topology(topology: object) -> None:
-    """Raise :class:`OptionError` for what is no topology, such as its file or a router."""
-    if not isinstance(topology, Topology):
-        raise OptionError(
-            f"topology is {type(topology).__name__}: expected a Topology, as dfa_router.load_definitions(path) returns it"
         )
 
 

@@ -17,12 +17,12 @@ from pyspark.errors import ParseException
 
 from dfa_router.build import DEFAULT_CACHE_BYTES
 from dfa_router.errors import OptionError
-from dfa_router.rabbitmq.topology import Topology
+from dfa_router.rabbitmq.topology import Topology, check_topology
 from dfa_router.spark._worker import Plan
 from dfa_router.spark.functions import column_udf
 from dfa_router.spark.route import BATCH_ROWS
 from dfa_router.spark.shapes import KEYS, check_texts, output
-from dfa_router.spark.shipping import check_session, check_topology, ship
+from dfa_router.spark.shipping import check_session, ship
 from dfa_router.whole_numbers import whole_number
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dfa_router.errors import OptionError
 from dfa_router.language.dialect_files import read_dialect
 from dfa_router.language.dialects import dialect_named
 from dfa_router.lint import RULES, lint_bindings, lint_topology
@@ -417,3 +418,13 @@ def test_a_binding_of_the_default_exchange_makes_no_internal_exchange_reachable(
         )
     )
     assert [one.rule.name for one in found] == ["default-exchange-binding", "unreachable-exchange"]
+
+
+def test_what_is_no_topology_is_refused_with_what_makes_one(tmp_path: Path) -> None:
+    given: list[Any] = ["defs.json", tmp_path / "defs.json", {"exchanges": []}, [], None, topology_of().compile()]
+    for wrong in given:
+        with pytest.raises(
+            OptionError,
+            match=rf"^topology is {type(wrong).__name__}: expected a Topology, as dfa_router\.load_definitions\(path\) returns it$",
+        ):
+            lint_topology(wrong)
