@@ -20,6 +20,7 @@ from compiler.automata.nfa import OTHER
 from compiler.automata.paths import parents_of, path_to
 from compiler.automata.positions import States
 from dfa_router.analysis.questions import BUDGET, Question
+from dfa_router.errors import OptionError
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect
 from dfa_router.whole_numbers import whole_number
@@ -136,13 +137,17 @@ def broker_cost(bindings: Iterable[tuple[str, str]], *, most_bytes: int = _MOST_
     Keys are made of each binding's own words, in their order and each alone, as often as fits into ``most_bytes``, and the
     worst of them is told; a worse key may exist.
 
-    Raises :class:`PatternError` and :class:`BindingError` for what cannot be compiled.
+    Raises :class:`PatternError` and :class:`BindingError` for what cannot be compiled, and :class:`OptionError` for ``most_bytes`` that are no
+    number from 0 to 255: AMQP 0-9-1 carries no longer key, so no broker pays for one.
 
     >>> found = broker_cost([("#.a.#.a.#.a.#.b", "q")], most_bytes=39)
     >>> found.key, found.steps, found.plain_steps
     ('a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a', 8897, 22)
     """
-    most_bytes = whole_number("most_bytes", most_bytes, 0, "a number of bytes from 0 up")
+    expected = f"a number of bytes from 0 to {_MOST_BYTES}, as AMQP carries no longer routing key"
+    most_bytes = whole_number("most_bytes", most_bytes, 0, expected)
+    if most_bytes > _MOST_BYTES:
+        raise OptionError(f"most_bytes is {most_bytes}: expected {expected}")
     given = binding_set(bindings)
     question = Question([one.pattern for one in given], "amqp")
     trie = _trie(question.tokens)

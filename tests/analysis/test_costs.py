@@ -14,6 +14,7 @@ from compiler import build_dfa
 from compiler.automata.positions import Positions, Side, States
 from dfa_router.analysis.costs import broker_cost, growth
 from dfa_router.analysis.questions import tokens_of
+from dfa_router.errors import OptionError
 from dfa_router.language.dialects import AMQP
 from dfa_router.language.rules import compile_nfa
 from tests.analysis.oracle import patterns_of
@@ -115,6 +116,18 @@ def test_the_exploding_binding_is_blamed() -> None:
     assert found.blamed[0][0] == 200
     assert growth([], budget=0).states <= 1
     assert not growth([("a.#", "q")], budget=0).complete
+
+
+def test_keys_are_no_longer_than_amqp_carries() -> None:
+    bindings = [("#.a.#.a.#.b", "q")]
+    for most in (256, 10**9):
+        said = (
+            f"^most_bytes is {most}: expected a number of bytes from 0 to 255, as AMQP carries no longer routing key$"
+        )
+        with pytest.raises(OptionError, match=said):
+            broker_cost(bindings, most_bytes=most)
+    assert broker_cost(bindings, most_bytes=255) == broker_cost(bindings)
+    assert len(broker_cost(bindings).key) == 255
 
 
 def test_no_bindings_cost_nothing() -> None:
