@@ -183,9 +183,8 @@ class Declarations:
 
         Raises :class:`UnknownNameError` where there is none; the text lists near names.
         """
-        found = self.exchanges_by_name.get((vhost, name))
-        if found is not None:
-            return found
+        if no_name(vhost=vhost, exchange=name) is None and (vhost, name) in self.exchanges_by_name:
+            return self.exchanges_by_name[vhost, name]
         raise UnknownNameError(no_exchange(name, vhost, self.vhosts, self.exchanges_by_name, self.source))
 
     def alternate_exchange(self, exchange: Exchange) -> str | None:

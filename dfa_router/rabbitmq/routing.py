@@ -200,7 +200,10 @@ class TopologyRouter:
     def route(self, exchange: str, routing_key: str | bytes, vhost: str = "/", **attributes: Any) -> Route:
         """Tell who gets a message; see :meth:`Topology.route`."""
         check_attributes(attributes)
-        start = self.node_numbers.get((vhost, exchange))
+        try:  # which costs nothing, where a look at the types would
+            start = self.node_numbers.get((vhost, exchange))
+        except TypeError:  # a list, for instance, has no hash, and is no name
+            start = None
         if start is None:
             raise UnknownNameError(no_exchange(exchange, vhost, self.vhosts, self.node_numbers, self.source))
         if self.nodes[start].internal:

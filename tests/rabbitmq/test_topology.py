@@ -230,9 +230,13 @@ def test_unknown_names_are_errors_with_near_names() -> None:
         (None, "/", r"the exchange is None \(NoneType\): expected str"),
         (b"market", "/", r"the exchange is b'market' \(bytes\)"),
         ("market", 3, r"the vhost is 3 \(int\)"),
+        (["market"], "/", r"the exchange is \['market'\] \(list\): expected str"),
+        ("market", {"/": 1}, r"the vhost is \{'/': 1\} \(dict\): expected str"),
     ):
         with pytest.raises(dr.UnknownNameError, match=said):
             there.route(name, "a", vhost)  # type: ignore[arg-type]
+        with pytest.raises(dr.UnknownNameError, match=said):
+            there.exchange(name, vhost)  # type: ignore[arg-type]
     with pytest.raises(dr.KeyTypeError):
         there.route("market", None)  # type: ignore[arg-type]
     two = topology_of(vhosts=["/", "b"], exchanges=[Exchange(vhost="b", name="x", type="topic")])
