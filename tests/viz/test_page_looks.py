@@ -79,6 +79,29 @@ def test_no_node_moves_while_stepping_and_nothing_active_is_out_of_sight(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page does not scroll sideways"
 
 
+@pytest.mark.parametrize("size", [SIZES[0], SIZES[2]])
+@pytest.mark.parametrize("word", ["a", "logging-service"])
+def test_two_loops_of_one_state_do_not_lie_upon_each_other(
+    visits: Visits, page_file: str, size: tuple[int, int], word: str
+) -> None:
+    """Of a state that a literal and any other word leave where it is."""
+    page = visits.open(page_file + fragment((f"#.{word}.#", "*.*.*.*"), f"{word}.b.{word}.{word}.b"), size=size)
+    page.check("#ghosts")
+    ids = page.eval_on_selector_all("#dfa-canvas .edge", "all => all.map(one => one.id)")
+    loops = [one for one in ids if f"{one}-other" in ids and one == f"{one.split('-')[0]}-{one.split('-')[0]}"]
+    assert loops
+    for loop in loops:
+        for part in ("path", "text"):
+            (x, y, width, height), (left, top, across, down) = (
+                boxes(page, f"[id='{one}'] > {part}")[0] for one in (loop, f"{loop}-other")
+            )
+            assert x + width <= left or left + across <= x or y + height <= top or top + down <= y, (loop, part)
+    box = boxes(page, "#dfa-canvas")[0]
+    for x, y, width, height in boxes(page, "#dfa-canvas .edge > text"):
+        assert box[0] <= x <= x + width <= box[0] + box[2]
+        assert box[1] <= y <= y + height <= box[1] + box[3]
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_the_pattern_that_accepts_is_in_sight_among_sixty(
     visits: Visits, page_file: str, size: tuple[int, int]

@@ -28,14 +28,16 @@ const Picture = (() => {
   function layout(model, direction) {
     const graph = new dagre.graphlib.Graph({ multigraph: true });
     graph.setGraph({ rankdir: direction, nodesep: direction === "LR" ? 16 : 22, ranksep: direction === "LR" ? 20 : 22, edgesep: 12, marginx: 8, marginy: 8 });
-    // A loop is drawn beside its node, for which the layout leaves room: above it, or on its right.
-    const loops = new Map(model.edges.filter((edge) => edge.from === edge.to).map((edge) => [edge.from, textOf(edge)]));
+    // A loop is drawn beside its node, for which the layout leaves room on both sides: above it, or on its right. A state that both some
+    // literal and any other word leave where it is has two, and the second is on the other side.
+    const loops = new Map();
+    for (const edge of model.edges) if (edge.from === edge.to) loops.set(edge.from, [...(loops.get(edge.from) ?? []), edge]);
     const sizes = new Map(model.nodes.map((node) => [node.id, node.entry ? { width: 4, height: 4 } : {
       width: Math.max(24, ...node.lines.map((line, index) => widthOf(line, index ? SMALL : LABEL, !index))) + 14, height: 12 + 18 * node.lines.length,
     }]));
     for (const [id, { width, height }] of sizes) {
-      const loop = loops.get(id), across = loop === undefined ? 0 : 2 * (widthOf(loop, SMALL) + LOOP);
-      graph.setNode(id, direction === "LR" ? { width, height: height + (loop === undefined ? 0 : 2 * (LOOP + 10)) } : { width: width + across, height });
+      const beside = loops.get(id) ?? [], across = beside.length ? 2 * (Math.max(...beside.map((edge) => widthOf(textOf(edge), SMALL))) + LOOP) : 0;
+      graph.setNode(id, direction === "LR" ? { width, height: height + (beside.length ? 2 * (LOOP + 10) : 0) } : { width: width + across, height });
     }
     const bussed = crowdedOut(model.edges);
     for (const edge of model.edges) {
@@ -46,7 +48,7 @@ const Picture = (() => {
     const { width, height } = graph.graph(), places = new Map(model.nodes.map(({ id }) => [id, { ...graph.node(id), ...sizes.get(id) }]));
     const routeOf = (edge) => {
       const from = places.get(edge.from), to = places.get(edge.to);
-      if (edge.from === edge.to) return loopOf(from, textOf(edge), direction);
+      if (edge.from === edge.to) return loopOf(from, textOf(edge), direction, loops.get(edge.from)[0] === edge ? 1 : -1);
       return route(bussed.has(edge) ? bus(from, to, direction) : graph.edge(edge.from, edge.to, edge.id), from, to);
     };
     const routes = new Map(model.edges.map((edge) => [edge.id, routeOf(edge)]));
@@ -80,13 +82,14 @@ const Picture = (() => {
     const scale = Math.min(node.width / 2 / Math.max(Math.abs(dx), 1e-9), node.height / 2 / Math.max(Math.abs(dy), 1e-9));
     return { x: node.x + dx * Math.min(scale, 1), y: node.y + dy * Math.min(scale, 1) };
   }
-  function loopOf({ x, y, width, height }, text, direction) {
+  /** A loop above its node or on its right where `side` is 1, and below it or on its left where it is -1. */
+  function loopOf({ x, y, width, height }, text, direction, side) {
     if (direction === "LR") {
-      const top = y - height / 2;
-      return { d: `M${x - 12} ${top} C${x - 22} ${top - LOOP} ${x + 22} ${top - LOOP} ${x + 12} ${top}`, tip: arrow([{ x: x + 17, y: top - 12 }, { x: x + 12, y: top }]), x, y: top - LOOP };
+      const edge = y - side * height / 2, far = edge - side * LOOP;
+      return { d: `M${x - 12} ${edge} C${x - 22} ${far} ${x + 22} ${far} ${x + 12} ${edge}`, tip: arrow([{ x: x + 17, y: edge - side * 12 }, { x: x + 12, y: edge }]), x, y: far };
     }
-    const right = x + width / 2;
-    return { d: `M${right} ${y - 10} C${right + LOOP} ${y - 20} ${right + LOOP} ${y + 20} ${right} ${y + 10}`, tip: arrow([{ x: right + 12, y: y + 14 }, { x: right, y: y + 10 }]), x: right + LOOP - 4 + widthOf(text, SMALL) / 2, y };
+    const edge = x + side * width / 2, far = edge + side * LOOP;
+    return { d: `M${edge} ${y - 10} C${far} ${y - 20} ${far} ${y + 20} ${edge} ${y + 10}`, tip: arrow([{ x: edge + side * 12, y: y + 14 }, { x: edge, y: y + 10 }]), x: far + side * (widthOf(text, SMALL) / 2 - 4), y };
   }
 
   /** Lay a model out in the direction in which it is larger in a box. */
