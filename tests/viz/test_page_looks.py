@@ -113,6 +113,24 @@ def test_the_pattern_that_accepts_is_in_sight_among_sixty(
         assert top - 1 <= y <= y + height <= top + whole + 1
 
 
+@pytest.mark.parametrize("size", SIZES[:2])
+def test_a_long_pattern_hides_neither_the_others_nor_the_end_of_the_story(
+    visits: Visits, page_file: str, size: tuple[int, int]
+) -> None:
+    long = f"{'a' * 110}.*.{'b' * 100}"
+    page = visits.open(page_file + fragment((long, "#.b"), long.replace("*", "x"), step=99), size=size)
+    assert "accepted by" in page.inner_text("#story")
+    for what in ("#set", "#story"):
+        assert page.eval_on_selector(what, "one => one.scrollHeight <= one.clientHeight"), what
+    assert long in page.inner_text("#bindings")
+
+
+def test_the_bound_s_slider_is_as_wide_as_what_is_above_it(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file)
+    (left, _, width, _), (x, _, across, _) = boxes(page, "#dialect")[0], boxes(page, "#capacity")[0]
+    assert (x, across) == pytest.approx((left, width), abs=1)
+
+
 def test_a_picture_that_was_zoomed_scrolls_to_where_the_key_is(visits: Visits, page_file: str) -> None:
     page = visits.open(page_file, size=SIZES[1])
     for name in ("nfa", "dfa"):
