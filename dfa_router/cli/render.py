@@ -249,7 +249,7 @@ def _thing(what: str, patterns: list[str], keys: list[str], dialect: Dialect) ->
 
 
 def _reference(what: str, patterns: list[str], keys: list[str], dialect: Dialect) -> tuple[Any, dict[str, Any]]:
-    """Return a reference matcher of the patterns; raises :class:`OptionError` for a dialect that it does not speak."""
+    """Return a reference matcher of the patterns, or its table; raises :class:`OptionError` for a dialect that it does not speak."""
     from dfa_router.engines.registry import engine_info
     from dfa_router.reference.inverted import InvertedBitmap
     from dfa_router.reference.trie import Trie
@@ -260,4 +260,6 @@ def _reference(what: str, patterns: list[str], keys: list[str], dialect: Dialect
     encoded = [pattern.encode() for pattern in patterns]
     if what == "trie":
         return Trie(encoded, dialect), {}
-    return InvertedBitmap(encoded, dialect, topics=keys), {"title": "Inverted bitmaps"}
+    (topic, *_), *rows = InvertedBitmap(encoded, dialect, topics=keys).to_table()
+    # The matcher knows bindings by their positions, and a reader by their patterns, as in all other pictures.
+    return [[topic, *patterns], *rows], {"title": "Inverted bitmaps"}

@@ -37,6 +37,17 @@ def test_render_draws_each_thing(what: str, tmp_path: Path, capsys: pytest.Captu
     assert "<svg" in (tmp_path / "x.svg").read_text(encoding="utf-8")
 
 
+def test_the_columns_of_bitmaps_are_headed_by_their_patterns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    patterns, keys = ["forex.*", "stock.nyse", "*.*"], ["forex.usd", "stock.nyse"]
+    given = [*(f"--pattern={one}" for one in patterns), *(f"--key={one}" for one in keys)]
+    code, _, err = run(capsys, "render", "bitmaps", *given, "--out", str(tmp_path / "x.dot"))
+    assert (code, "the columns topic, forex.*, stock.nyse, *.*" in " ".join(err.split())) == (0, True)
+    columns = "{topic|forex.usd|stock.nyse}|{forex.*|1|0}|{stock.nyse|0|1}|{*.*|1|1}"
+    assert f'label="{columns}"' in (tmp_path / "x.dot").read_text(encoding="utf-8")
+
+
 def test_render_takes_patterns_from_a_topology(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     definitions = {
         "vhosts": [{"name": "/"}],
