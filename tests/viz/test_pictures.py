@@ -120,6 +120,23 @@ def test_the_frames_of_a_gif_have_one_layout(tmp_path: Path, monkeypatch: pytest
     assert asked == ["laid out", "text", *["placed"] * 6]
 
 
+@needs_dot
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_is_not_built_yet_is_a_shadow_in_a_gif(theme: Literal["light", "dark"], tmp_path: Path) -> None:
+    """As in an SVG that moves: most of the first frames was empty paper."""
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
+    paper = image.new("L", (1, 1), theme_named(theme).paper).getpixel((0, 0))
+    contrasts = []
+    with image.open(save_gif(nfa_of(FOUR), [KEY], tmp_path / "film.gif", names=FOUR, theme=theme)) as frames:
+        width, height = frames.size
+        for number in (0, frames.n_frames - 1):
+            frames.seek(number)
+            last_state = frames.convert("L").crop((4 * width // 5, 0, width, height))
+            contrasts.append(max(abs(grey - paper) for grey in last_state.getextrema()))
+    assert 20 < contrasts[0] < 80, "it can be seen, and is not taken for what is built"
+    assert contrasts[1] > 100
+
+
 def test_captions_of_words_from_right_to_left_keep_their_order() -> None:
     """Else the signs behind a word would stand before it, and two words would change places."""
     hello, peace = "\u05e9\u05dc\u05d5\u05dd", "\u0633\u0644\u0627\u0645"

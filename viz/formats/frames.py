@@ -1,7 +1,7 @@
 """The frames of a film as PNG pictures: of one layout, each with its caption below.
 
-The picture is laid out once, and each frame is told where everything lies; what is not built yet is invisible in it and takes its room
-all the same. A layout for each frame took most of a film's time, above all where springs lay a knot out (:mod:`viz.formats.knots`).
+The picture is laid out once, and each frame is told where everything lies; what is not built yet is a shadow in its place, as in an SVG
+that moves: else the first frames were empty paper but for a corner. A layout for each frame took most of a film's time, above all where springs lay a knot out (:mod:`viz.formats.knots`).
 
 A caption is text in the same picture, so that Pango sets it as it does labels, with fonts for whatever it is written in. The captions are
 measured before, all at once, and the paper is made wide and high enough for each of them.
@@ -27,6 +27,8 @@ CELL = 7.9
 """Units that a character of a caption takes: monospace fonts are 0.6 of their size wide, and :data:`CAPTION_SIZE` is the captions'."""
 MARGIN = 12
 """Units beside a caption."""
+_SHADOW = "30"
+"""How opaque is what is not built yet, as a colour's two last digits: it can be seen, and is not taken for what is there."""
 _NARROWEST = 400
 """Units that a caption's lines may take beneath a picture that is narrower."""
 
@@ -76,11 +78,12 @@ def _frame(model: nx.DiGraph, scene: Scene, paper: _Paper, theme: Literal["light
     """Return a frame as DOT text with its places."""
     colours = theme_named(theme)
     active: dict[str, str] = {"color": colours.path, "penwidth": "3"}
+    shadow = {"color": f"{colours.line}{_SHADOW}", "fontcolor": f"{colours.ink}{_SHADOW}", "fillcolor": colours.paper}
     rules = []
     for kind, more in (("node", {"fillcolor": colours.path_fill}), ("edge", {})):
         rules += [
             Rule(kind, lambda one: one["id"] in paper.placed, lambda one: paper.placed[one["id"]]),  # type: ignore[arg-type]
-            Rule(kind, lambda one: one["id"] not in scene.built, {"style": "invis"}),  # type: ignore[arg-type]
+            Rule(kind, lambda one: one["id"] not in scene.built, shadow),  # type: ignore[arg-type]
             Rule(kind, lambda one: one["id"] in scene.active, active | more),  # type: ignore[arg-type]
         ]
     left, bottom, right, top = paper.box
