@@ -120,6 +120,33 @@ def test_the_frames_of_a_gif_have_one_layout(tmp_path: Path, monkeypatch: pytest
     assert asked == ["laid out", "text", *["placed"] * 6]
 
 
+LONG = ".".join(letter * 16 for letter in "abcdefgh")
+
+
+@pytest.mark.usefixtures("renderer")
+def test_captions_of_a_wide_film_are_large_enough_where_it_is_shrunk_to_a_page() -> None:
+    root = ET.fromstring(film(nfa_of([LONG]), [LONG]))
+    width = float(str(root.get("viewBox")).split()[2])
+    sizes = {
+        float(str(text.get("font-size"))) for text in root.iter(f"{SVG}text") if "caption" in text.get("class", "")
+    }
+    assert width > 1600
+    assert min(sizes) == max(sizes) >= 13 * width / 801
+
+
+@needs_dot
+def test_captions_of_a_wide_gif_are_large_enough_where_it_is_shrunk_to_a_page(
+    tmp_path: Path,
+) -> None:
+    image = pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
+    with image.open(save_gif(nfa_of([LONG]), [LONG], tmp_path / "film.gif")) as frames:
+        width, height = frames.size
+        below = frames.convert("L").crop((0, height - width // 20, width // 20, height))
+        left, top, _, bottom = below.point(lambda grey: 255 * (grey < 128)).getbbox()
+    assert left > 0
+    assert bottom - top > 7 * width / 801, "the height of a w"
+
+
 @needs_dot
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_what_is_not_built_yet_is_a_shadow_in_a_gif(theme: Literal["light", "dark"], tmp_path: Path) -> None:

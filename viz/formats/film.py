@@ -20,7 +20,7 @@ from compiler.errors import InputError
 from compiler.machine.trace import TracedDfa
 from viz.errors import RendererError
 from viz.formats.files import Mode, to_svg
-from viz.formats.frames import CAPTION_SIZE, CELL, MARGIN, Scene, frames_of
+from viz.formats.frames import CELL, MARGIN, Scene, caption_size, frames_of
 from viz.formats.style import theme_named
 from viz.model.build import drawing
 from viz.model.limits import MAX_NODES
@@ -36,8 +36,8 @@ _MOST = 200
 """Frames of a film."""
 _KEY = 30
 """Characters of a key that its captions show."""
-_LINE = 26
-"""Units that a caption has below the picture."""
+_LINE = 2
+"""Sizes of a caption that it has below the picture."""
 
 
 class Film(NamedTuple):
@@ -111,12 +111,13 @@ def film(nfa: Nfa, keys: Sequence[str], *, theme: Mode = "auto", **options: Any)
     colours = theme_named("light" if theme == "auto" else theme)
     root = ET.fromstring(to_svg(model, theme=theme))  # noqa: S314 - it was written here
     left, top, width, height = map(float, str(root.get("viewBox")).split())
-    width = max(width, 2 * MARGIN + CELL * max(cells(scene.caption) for scene in scenes))
-    size = {"width": f"{width:.0f}", "height": f"{height + _LINE:.0f}"}
-    root.set("viewBox", f"{left} {top} {size['width']} {size['height']}")
-    for side, units in size.items():
+    size = caption_size(width)
+    width = max(width, 2 * MARGIN + CELL * size * max(cells(scene.caption) for scene in scenes))
+    sides = {"width": f"{width:.0f}", "height": f"{height + _LINE * size:.0f}"}
+    root.set("viewBox", f"{left} {top} {sides['width']} {sides['height']}")
+    for side, units in sides.items():
         root.set(side, f"{units}pt")
-    paper = ET.Element(f"{{{_SVG}}}rect", {"x": f"{left}", "y": f"{top}", **size, "fill": colours.paper})
+    paper = ET.Element(f"{{{_SVG}}}rect", {"x": f"{left}", "y": f"{top}", **sides, "fill": colours.paper})
     root.insert([child.tag for child in root].index(f"{{{_SVG}}}g"), paper)
     seconds = _SECONDS * (len(scenes) + 2)  # the last frame stays for a while
     rules = []
@@ -135,10 +136,10 @@ def film(nfa: Nfa, keys: Sequence[str], *, theme: Mode = "auto", **options: Any)
         text = ET.SubElement(
             root,
             f"{{{_SVG}}}text",
-            {"x": f"{left + MARGIN}", "y": f"{top + height + 16}", "class": f"caption c{number}"},
+            {"x": f"{left + MARGIN}", "y": f"{top + height + round(16 / 13 * size, 1)}", "class": f"caption c{number}"},
         )
         text.set("font-family", "ui-monospace, monospace")
-        text.set("font-size", CAPTION_SIZE)
+        text.set("font-size", f"{size:g}")
         text.set("fill", colours.ink)
         text.text = scene.caption
         rules += _moving(

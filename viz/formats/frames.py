@@ -20,17 +20,29 @@ from viz.formats.layout import layout
 from viz.formats.style import Rule, theme_named
 from viz.text import cells, left_to_right
 
-__all__ = ["CAPTION_SIZE", "CELL", "MARGIN", "Scene", "frames_of"]
+__all__ = ["CELL", "MARGIN", "Scene", "caption_size", "frames_of"]
 
-CAPTION_SIZE = "13"
-CELL = 7.9
-"""Units that a character of a caption takes: monospace fonts are 0.6 of their size wide, and :data:`CAPTION_SIZE` is the captions'."""
+CELL = 0.608
+"""Of a caption's size, what a character takes: monospace fonts are 0.6 of their size wide."""
 MARGIN = 12
 """Units beside a caption."""
 _SHADOW = "30"
 """How opaque is what is not built yet, as a colour's two last digits: it can be seen, and is not taken for what is there."""
 _NARROWEST = 400
 """Units that a caption's lines may take beneath a picture that is narrower."""
+
+
+_SHRUNK = 800
+"""Units that a picture has on a page or a slide, whatever its width: a wider one is shrunk to them, and its captions with it."""
+
+
+def caption_size(width: float) -> float:
+    """Return the size of the captions of a film whose picture is so wide: 13 units where it is shown, as others are 13.
+
+    >>> caption_size(300), caption_size(1600)
+    (13.0, 26.0)
+    """
+    return round(13 * max(1.0, width / _SHRUNK), 1)
 
 
 class Scene(NamedTuple):
@@ -61,16 +73,17 @@ def frames_of(model: nx.DiGraph, scenes: Sequence[Scene], theme: Literal["light"
         part["id"]: {name: part[name] for name in ("pos", "lp", "width", "height") if name in part} for part in parts
     }
     left, bottom, right, top = map(float, laid["bb"].split(","))
-    most = (max(right - left, _NARROWEST) - 2 * MARGIN) / CELL
+    size = caption_size(right - left)
+    most = (max(right - left, _NARROWEST) - 2 * MARGIN) / (CELL * size)
     captions = [_wrapped(scene.caption, most) for scene in scenes]
-    sizes = _measured(captions)
+    sizes = _measured(captions, size)
     right = max(right, left + 2 * MARGIN + max(width for width, _ in sizes))
     under = bottom - MARGIN
     paper = _Paper(placed, (left, under - max(height for _, height in sizes), right, top))
     ink = theme_named(theme).ink
     for scene, caption, (width, height) in zip(scenes, captions, sizes, strict=True):
         place = f"{left + MARGIN + width / 2:.2f},{under - height / 2:.2f}"
-        text = text_node("caption", caption, pos=place, fontsize=CAPTION_SIZE, fontcolor=ink)
+        text = text_node("caption", caption, pos=place, fontsize=f"{size:g}", fontcolor=ink)
         yield layout(_frame(model, scene, paper, theme, text), "png")
 
 
@@ -108,9 +121,9 @@ def _wrapped(caption: str, most: float) -> list[str]:
     return [f"\u200e{line}" if "\u2068" in line else line for line in lines]
 
 
-def _measured(captions: Sequence[Sequence[str]]) -> list[tuple[float, float]]:
-    """Return the width and the height of each caption, in points."""
-    nodes = [text_node(f"{number}", lines, fontsize=CAPTION_SIZE) for number, lines in enumerate(captions)]
+def _measured(captions: Sequence[Sequence[str]], size: float) -> list[tuple[float, float]]:
+    """Return the width and the height of each caption of this size, in points."""
+    nodes = [text_node(f"{number}", lines, fontsize=f"{size:g}") for number, lines in enumerate(captions)]
     laid: Any = json.loads(layout("\n".join(["digraph {", *nodes, "}"]), "json0"))
     sizes = {one["name"]: (72 * float(one["width"]), 72 * float(one["height"])) for one in laid["objects"]}
     return [sizes[f"{number}"] for number in range(len(captions))]
