@@ -10,7 +10,19 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["cells", "counted", "elided", "isolated", "left_to_right", "listed", "markup", "shown", "visible"]
+__all__ = [
+    "cells",
+    "counted",
+    "cut",
+    "elided",
+    "folded",
+    "isolated",
+    "left_to_right",
+    "listed",
+    "markup",
+    "shown",
+    "visible",
+]
 
 _RESERVED = frozenset({"", "*", "#", "ε", "other", "any word"})
 """Words that look like a label of a picture."""
@@ -52,6 +64,33 @@ def cells(text: str) -> int:
         else 1
         for character in text
     )
+
+
+def cut(text: str, width: int) -> str:
+    """Return the text in at most ``width`` cells; an ellipsis stands for what was cut off."""
+    if cells(text) <= width:
+        return text
+    return _fitting(text, width - 1) + "…"
+
+
+def folded(text: str, width: int, indent: str = "") -> list[str]:
+    """Return the text in lines of at most ``width`` cells, each but the first behind ``indent``, where that is narrower.
+
+    A line ends at a space, or where it is full if it has none; it has one character at least.
+
+    >>> folded("the state is final", 9, "  "), folded("internationalisation", 9)
+    (['the state', '  is', '  final'], ['internati', 'onalisati', 'on'])
+    """
+    lines, lead = [], ""
+    indent = indent if cells(indent) < width else ""
+    while len(text) > 1 and cells(lead + text) > width:
+        end = max(1, len(_fitting(text, width - cells(lead))))
+        space = text.rfind(" ", 0, end + 1)
+        if text[: max(space, 0)].strip():
+            end = space
+        lines.append(lead + text[:end].rstrip())
+        text, lead = text[end:].lstrip(), indent
+    return [*lines, lead + text]
 
 
 def elided(text: str, limit: int) -> str:
@@ -127,6 +166,16 @@ def markup(text: str) -> str:
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
         text = text.replace(character, entity)
     return text
+
+
+def _fitting(text: str, width: int) -> str:
+    """Return as much of the beginning of a text as ``width`` cells hold."""
+    kept = ""
+    for character in text:
+        if cells(kept + character) > width:
+            break
+        kept += character
+    return kept
 
 
 def _twofold(text: str) -> frozenset[int]:

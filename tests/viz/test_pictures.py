@@ -29,7 +29,7 @@ from viz.formats.film import film, film_of, save_gif
 from viz.formats.layout import layout
 from viz.formats.style import Rule, theme_named
 from viz.patterns import nfa_of
-from viz.text import isolated
+from viz.text import cells, isolated
 
 PICTURES_FOLDER = Path(__file__).parents[2] / "examples" / "pictures"
 
@@ -162,6 +162,23 @@ def test_what_is_not_built_yet_is_a_shadow_in_a_gif(theme: Literal["light", "dar
             contrasts.append(max(abs(grey - paper) for grey in last_state.getextrema()))
     assert 20 < contrasts[0] < 80, "it can be seen, and is not taken for what is built"
     assert contrasts[1] > 100
+
+
+@needs_dot
+def test_no_line_of_a_gif_s_captions_is_longer_than_its_paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a key has no space to be wrapped at."""
+    pytest.importorskip("PIL.Image", reason="needs Pillow: pip install 'dfa-router[viz]'")
+    asked: list[str] = []
+
+    def noted(dot: str, kind: str, **drawn: str) -> bytes:
+        asked.append(dot)
+        return layout(dot, kind, **drawn)
+
+    monkeypatch.setattr("viz.formats.frames.layout", noted)
+    save_gif(nfa_of(["#"]), ["\u65e5" * 40], tmp_path / "film.gif")
+    lines = [line for label in re.findall(r'label="(.*)"\]', asked[1]) for line in label.split("\\l")]
+    assert any("\u65e5" in line for line in lines)
+    assert max(map(cells, lines)) <= 400 / (0.6 * 13)
 
 
 def test_captions_of_words_from_right_to_left_keep_their_order() -> None:

@@ -18,7 +18,7 @@ import networkx as nx
 from viz.formats.dot import dot_of, text_node
 from viz.formats.layout import layout
 from viz.formats.style import Rule, theme_named
-from viz.text import cells, left_to_right
+from viz.text import folded, left_to_right
 
 __all__ = ["CELL", "MARGIN", "Scene", "caption_size", "frames_of"]
 
@@ -74,8 +74,11 @@ def frames_of(model: nx.DiGraph, scenes: Sequence[Scene], theme: Literal["light"
     }
     left, bottom, right, top = map(float, laid["bb"].split(","))
     size = caption_size(right - left)
-    most = (max(right - left, _NARROWEST) - 2 * MARGIN) / (CELL * size)
-    captions = [_wrapped(scene.caption, most) for scene in scenes]
+    most = int((max(right - left, _NARROWEST) - 2 * MARGIN) / (CELL * size))
+    # Pango takes a line's direction from its first letter.
+    captions = [
+        [f"\u200e{line}" if "\u2068" in line else line for line in folded(scene.caption, most)] for scene in scenes
+    ]
     sizes = _measured(captions, size)
     right = max(right, left + 2 * MARGIN + max(width for width, _ in sizes))
     under = bottom - MARGIN
@@ -106,19 +109,6 @@ def _frame(model: nx.DiGraph, scene: Scene, paper: _Paper, theme: Literal["light
     ]
     body = dot_of(model, rules, theme, None, left_to_right).rstrip().removesuffix("}")
     return "\n".join([body, '    graph [layout="nop2"];', *corners, caption, "}", ""])
-
-
-def _wrapped(caption: str, most: float) -> list[str]:
-    """Break a caption between words into lines of at most so many cells; a longer word has a line of its own."""
-    lines = [""]
-    for word in caption.split(" "):
-        longer = f"{lines[-1]} {word}" if lines[-1] else word
-        if lines[-1] and cells(longer) > most:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    # Pango takes a line's direction from its first letter.
-    return [f"\u200e{line}" if "\u2068" in line else line for line in lines]
 
 
 def _measured(captions: Sequence[Sequence[str]], size: float) -> list[tuple[float, float]]:

@@ -7,8 +7,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from compiler import Dfa, Nfa
-from viz.terminal.fit import MAX_LINES, binding_name, folded, number_set, padded
-from viz.text import cells, counted, listed, shown
+from viz.terminal.fit import MAX_LINES, binding_name, number_set, padded
+from viz.text import cells, counted, folded, listed, shown
 from viz.walk import members
 
 __all__ = ["show_dfa", "show_nfa"]

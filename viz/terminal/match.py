@@ -8,8 +8,8 @@ from compiler import Nfa
 from compiler.automata.powerset import State
 from compiler.errors import InputError
 from compiler.machine.trace import KeyTrace, TracedDfa
-from viz.terminal.fit import MAX_LINES, binding_name, cut, folded, number_set, padded
-from viz.text import cells, counted, shown
+from viz.terminal.fit import MAX_LINES, binding_name, number_set, padded
+from viz.text import cells, counted, cut, folded, shown
 from viz.trie_walk import trie_walk
 from viz.walk import Step, failures, members, steps
 
