@@ -10,15 +10,15 @@ the key's length: the number of ``#`` on a way. :func:`broker_cost` counts them,
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, product
 
 from compiler import CapacityError, Token, Wildcard
 from compiler.automata.nfa import OTHER
-from compiler.automata.paths import parents_of, path_to
 from compiler.automata.positions import States
+from dfa_router.analysis.blame import most_parts
 from dfa_router.analysis.questions import BUDGET, Question
 from dfa_router.errors import OptionError
 from dfa_router.language.bindings import binding_set
@@ -109,26 +109,8 @@ def growth(bindings: Iterable[tuple[str, str]], dialect: str | Dialect = "amqp",
                         agenda.append(target)
     except CapacityError:
         complete = False
-    return Growth(states=len({states for states, _ in met}), complete=complete, blamed=_blamed(question, met))
-
-
-def _blamed(question: Question, met: Iterable[tuple[States, int]]) -> tuple[tuple[int, int], ...]:
-    """Return the bindings whose positions were in the most different sets."""
-    machine = question.machine
-    parents = parents_of(machine.nfa)
-    owners: defaultdict[int, list[int]] = defaultdict(list)
-    for number in range(len(question.patterns)):
-        for position in path_to(parents, machine.end_of(number)):
-            owners[position].append(number)
-    seen: defaultdict[int, set[frozenset[int]]] = defaultdict(set)
-    for states, _ in met:
-        parts: defaultdict[int, list[int]] = defaultdict(list)
-        for position in states:
-            for owner in owners[position][:_BLAMED]:  # of many that share a beginning, a few stand for all
-                parts[owner].append(position)
-        for owner, part in parts.items():
-            seen[owner].add(frozenset(part))
-    return tuple(Counter({owner: len(parts) for owner, parts in seen.items()}).most_common(_BLAMED))
+    blamed = most_parts(question, [states for states, _ in met], _BLAMED)
+    return Growth(states=len({states for states, _ in met}), complete=complete, blamed=blamed)
 
 
 def broker_cost(bindings: Iterable[tuple[str, str]], *, most_bytes: int = _MOST_BYTES) -> BrokerCost:
