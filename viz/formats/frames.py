@@ -30,8 +30,6 @@ _SHADOW = "30"
 """How opaque is what is not built yet, as a colour's two last digits: it can be seen, and is not taken for what is there."""
 _NARROWEST = 400
 """Units that a caption's lines may take beneath a picture that is narrower."""
-
-
 _SHRUNK = 800
 """Units that a picture has on a page or a slide, whatever its width: a wider one is shrunk to them, and its captions with it."""
 
