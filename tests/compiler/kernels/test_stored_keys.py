@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from compiler.kernels._text_vectors import ADDENDS
-from compiler.kernels.key_store import ALIKE, count_different, look_up_stored, rehash_stored, store_keys
+from compiler.kernels.key_store import ALIKE, BLOCK, count_different, look_up_stored, rehash_stored, store_keys
 from compiler.kernels.store_tables import (
     PER_KEYS,
     RECORDS_BEHIND,
@@ -174,6 +174,21 @@ def test_of_keys_that_were_chosen_for_their_hash_a_few_are_stored() -> None:
     assert store_keys(store, asked, where, 0, 20, 100, np.arange(100, 120, dtype=np.int32)) == 20
     told, *_ = asked_for(store, keys)
     assert told == [*range(100, 100 + int(ALIKE)), *[None] * (20 - int(ALIKE))]
+
+
+def test_a_search_always_ends_as_one_slot_of_a_block_stays_empty() -> None:
+    """Whatever the keys are, and however many the index is said to take."""
+    block = int(BLOCK)
+    keys: list[bytes | None] = [b"key%04d" % i for i in range(2 * block)]
+    store = empty(block)
+    store.counts[STORED_MOST] = 2 * block
+    _, asked, where, lost = asked_for(store, keys)
+    assert store_keys(store, asked, where, 0, len(lost), 100, np.arange(100, 100 + len(lost), dtype=np.int32)) == len(
+        keys
+    )
+    assert np.count_nonzero(store.slots) == store.counts[STORED] == block - 1
+    told, *_ = asked_for(store, keys)
+    assert told == [100 + row if row < block - 1 else None for row in range(len(keys))]
 
 
 def test_no_text_is_such_a_key() -> None:
