@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from compiler.once import once
-from dfa_router.errors import UnknownNameError
+from dfa_router.errors import OptionError, UnknownNameError
 from dfa_router.rabbitmq.limits import QueueLimits, limits_of
 from dfa_router.rabbitmq.names import no_exchange, no_name
 from dfa_router.rabbitmq.policy_patterns import PolicyPattern, PolicyPatternError
@@ -188,7 +188,11 @@ class Declarations:
         raise UnknownNameError(no_exchange(name, vhost, self.vhosts, self.exchanges_by_name, self.source))
 
     def alternate_exchange(self, exchange: Exchange) -> str | None:
-        """Return the name of the alternate exchange: the argument's, else that of the policy that applies, else None."""
+        """Return the name of the alternate exchange: the argument's, else that of the policy that applies, else None.
+
+        Raises :class:`OptionError` for what is no exchange, such as its name; so do the methods that tell of policies.
+        """
+        _check_exchange(exchange)
         argument = exchange.arguments.get(ALTERNATE)
         if argument is not None:
             return str(argument)
@@ -202,11 +206,13 @@ class Declarations:
 
     def matching_policies(self, exchange: Exchange) -> Iterator[Policy]:
         """Yield the policies that match the exchange, the one that applies first."""
+        _check_exchange(exchange)
         ranked = self._ranked_policies.get(exchange.vhost, ())
         return (policy for policy, pattern in ranked if pattern.search(exchange.name))
 
     def costly_policies(self, exchange: Exchange) -> Iterator[Policy]:
         """Yield the policies that would come before the one that applies, had their patterns not taken too many steps."""
+        _check_exchange(exchange)
         for policy, pattern in self._ranked_policies.get(exchange.vhost, ()):
             found = pattern.search(exchange.name)
             if found is None:
@@ -271,3 +277,10 @@ class Declarations:
                 with suppress(PolicyPatternError):  # which is a warning of the topology
                     ranked.setdefault(policy.vhost, []).append((policy, PolicyPattern(policy.pattern)))
         return ranked
+
+
+def _check_exchange(exchange: object) -> None:
+    if not isinstance(exchange, Exchange):
+        raise OptionError(
+            f"exchange is {exchange!r} ({type(exchange).__name__}): expected an Exchange, as topology.exchange(name) returns it"
+        )

@@ -244,6 +244,19 @@ def test_unknown_names_are_errors_with_near_names() -> None:
         two.route("x", "a")
 
 
+@pytest.mark.parametrize("wrong", ["market", None, ("/", "market")])
+def test_what_is_no_exchange_has_no_policies(wrong: object) -> None:
+    there = topology([exchange("market")], [])
+    for ask in (
+        there.alternate_exchange,
+        there.policy,
+        there.matching_policies,
+        lambda one: list(there.costly_policies(one)),
+    ):
+        with pytest.raises(dr.OptionError, match=r"expected an Exchange, as topology.exchange\(name\) returns it"):
+            ask(wrong)  # type: ignore[arg-type]
+
+
 def test_keys_as_bytes_and_too_long_ones_are_matched() -> None:
     there = topology([exchange("X")], [bind("X", "q", "a.*"), bind("X", "all", "#.end")])
     assert there.route("X", b"a.\xff").queues == ("q",)
