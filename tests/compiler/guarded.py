@@ -244,6 +244,7 @@ def run(side: str, *, thorough: bool = False) -> None:
         run_relay(chance, side)
         run_criteria(chance)
         run_listing(chance)
+    run_texts(chance, side)
     # It reads nothing but Python's objects, which lie where they lie.
     from compiler.kernels.remembered import ask_remembered
 
@@ -371,6 +372,20 @@ def run_listing(chance: random.Random) -> None:
     with patch.object(sets, "SOON", 0):
         for number in range(60):
             listed(*batch_of(chance, sets=1 + number % 9, rows=chance.randrange(200), nulls=number % 3 == 0))
+
+
+def run_texts(chance: random.Random, side: str) -> None:
+    """Part texts that are joined, in arrays that have no more room than is asked for."""
+    from compiler.kernels.parting import part_texts
+    from compiler.kernels.tables import frozen
+
+    for _ in range(300):
+        texts = [b"t" * chance.choice(LENGTHS) for _ in range(chance.randrange(1, 9))]
+        joined = guarded(np.frombuffer(b"\0".join(texts), np.uint8), side)
+        offsets = guarded(np.zeros(len(texts) + 1, np.int32), side)
+        data = guarded(np.zeros(len(joined) + 64, np.uint8), side)
+        assert part_texts(frozen(joined), offsets, data) == len(texts)
+        assert [data[begin:end].tobytes() for begin, end in itertools.pairwise(offsets.tolist())] == texts
 
 
 class Place:
