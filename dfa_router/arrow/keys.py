@@ -13,7 +13,7 @@ import pyarrow as pa
 from compiler.kernels.tables import PADDING
 from dfa_router.arrow.capsules import column_of, without_index
 from dfa_router.arrow.checks import LONGEST_KEY, check_column, is_text
-from dfa_router.arrow.compiled import compiles
+from dfa_router.arrow.compiled import Before
 from dfa_router.arrow.lists import new
 from dfa_router.arrow.runs import runs_as_keys
 from dfa_router.errors import KeyTypeError
@@ -96,19 +96,13 @@ def _column_of_texts(texts: list[Any]) -> pa.ChunkedArray | None:
     return pa.chunked_array([pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))])
 
 
-class _Before:
-    """What went without the kernel in this process."""
-
-    texts = 0
-    """How many, until they are SOON."""
+_BEFORE = Before()
+"""What went without the kernel that parts texts."""
 
 
 def _parted(texts: list[str]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]] | None:
     """Return where texts begin and end, and their bytes, by the kernel; None where it does not pay, or cannot tell."""
-    if _Before.texts < SOON:
-        _Before.texts += len(texts)
-        return None
-    if not compiles():
+    if not _BEFORE.enough(SOON, len(texts)):
         return None
     from compiler.kernels.calling import direct
     from compiler.kernels.parting import part_texts

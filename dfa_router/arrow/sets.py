@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from compiler.kernels.tables import Int64s, frozen
 from compiler.values import Int32s, SetBatch
-from dfa_router.arrow.compiled import compiles
+from dfa_router.arrow.compiled import Before
 from dfa_router.arrow.lists import NAMES, Texts, empty_lists, int32_array, lists_of, new, texts_of, written_names
 
 __all__ = [
@@ -104,19 +104,13 @@ class _Kernels(NamedTuple):
     at_once: int
 
 
-class _Before:
-    """What Arrow did in this process."""
-
-    rows = 0
-    """How many rows it has listed, until they are SOON."""
+_BEFORE = Before()
+"""What Arrow did in this process."""
 
 
 def _kernels(rows: int) -> _Kernels | None:
     """Return the kernels if they pay."""
-    if _Before.rows < SOON:
-        _Before.rows += rows + CALL
-        return None
-    return _loaded() if compiles() else None
+    return _loaded() if _BEFORE.enough(SOON, rows + CALL) else None
 
 
 @cache

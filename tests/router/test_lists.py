@@ -72,7 +72,7 @@ def test_each_row_has_the_members_of_its_set_and_their_names(sets: int, nulls: b
 def test_kernels_are_asked_once_they_pay() -> None:
     dr.compile([("a", "q")]).match_batch(["a"])
     batch, _ = batch_of(random.Random(1), sets=3, rows=100)
-    with patch.object(listing._Before, "rows", 0), patch.object(listing, "_loaded", wraps=listing._loaded) as loaded:
+    with patch.object(listing._BEFORE, "rows", 0), patch.object(listing, "_loaded", wraps=listing._loaded) as loaded:
         for _ in range(listing.SOON // (listing.CALL + 100)):
             lists_of_members(batch)
         assert not loaded.called
