@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.kernels._jit import kernel
+from compiler.kernels._jit import inlined, kernel
 from compiler.kernels._text_vectors import copy_line
-from compiler.kernels.tables import Bytes, Int32s, Int64s, Signed
-from compiler.kernels.unsigned import ONE, WINDOW
+from compiler.kernels.tables import Bytes, Int32s, Int64s, Signed, Unsigned
+from compiler.kernels.unsigned import ONE, SIXTY_THREE, WINDOW
 
-__all__ = ["gather_ends", "gather_keys"]
+__all__ = ["copy_within", "gather_ends", "gather_keys"]
 
 
 @kernel
@@ -31,15 +31,20 @@ def gather_keys(begins: Int32s, source: Bytes, rows: Int64s, offsets: Int32s, da
     Key i of the column is ``source[begins[i]:begins[i + 1]]``. ``data`` has 64 bytes more than the keys: so many are copied at once
     where the source has them. Most keys take one round then, and how many a key takes is what the processor cannot guess.
     """
-    whole = np.uint64(max(source.size, 63) - 63)
     for i in range(np.uint64(rows.size)):
-        at, to, end = np.uint64(begins[rows[i]]), np.uint64(offsets[i]), np.uint64(offsets[i + ONE])
-        while to < end:
-            if at < whole:
-                copy_line(source, at, data, to)
-                at += WINDOW
-                to += WINDOW
-            else:
-                data[to] = source[at]
-                at += ONE
-                to += ONE
+        begin, to = np.uint64(begins[rows[i]]), np.uint64(offsets[i])
+        copy_within(source, begin, begin + (np.uint64(offsets[i + ONE]) - to), data, to)
+
+
+@inlined
+def copy_within(source: Bytes, begin: Unsigned, end: Unsigned, data: Bytes, to: Unsigned) -> None:
+    """Copy ``source[begin:end]``, 64 bytes at a time where the source has them; ``data`` has room for 64 more."""
+    while begin < end:
+        if begin + SIXTY_THREE < np.uint64(source.size):
+            copy_line(source, begin, data, to)
+            begin += WINDOW
+            to += WINDOW
+        else:
+            data[to] = source[begin]
+            begin += ONE
+            to += ONE

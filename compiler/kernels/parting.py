@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.kernels._jit import inlined, kernel, trailing_zeros
-from compiler.kernels._text_vectors import copy_line, zeros_of_line
+from compiler.kernels._text_vectors import zeros_of_line
+from compiler.kernels.gathering import copy_within
 from compiler.kernels.tables import Bytes, Int32s, Signed, Unsigned
-from compiler.kernels.unsigned import ONE, SIXTY_THREE, WINDOW, ZERO
+from compiler.kernels.unsigned import ONE, WINDOW, ZERO
 
 __all__ = ["part_texts"]
 
@@ -32,13 +33,15 @@ def part_texts(joined: Bytes, offsets: Int32s, data: Bytes) -> Signed:
                 return np.int64(count + ONE)
             end = at + trailing_zeros(zeros)
             zeros &= zeros - ONE
-            to = _copy(joined, begin, end, data, to)
+            copy_within(joined, begin, end, data, to)
+            to += end - begin
             begin = end + ONE
             count += ONE
             offsets[count] = np.int32(to)
         at += WINDOW
     if count < most:
-        offsets[count + ONE] = np.int32(_copy(joined, begin, size, data, to))
+        copy_within(joined, begin, size, data, to)
+        offsets[count + ONE] = np.int32(to + (size - begin))
     return np.int64(count + ONE)
 
 
@@ -51,19 +54,3 @@ def _zeros(joined: Bytes, at: Unsigned, size: Unsigned) -> Unsigned:
     for i in range(size - at):
         zeros |= np.uint64(joined[at + i] == 0) << i
     return zeros
-
-
-@inlined
-def _copy(source: Bytes, begin: Unsigned, end: Unsigned, data: Bytes, to: Unsigned) -> Unsigned:
-    """Copy some bytes, 64 at a time where the source has them; return where they end."""
-    last = to + (end - begin)
-    while begin < end:
-        if begin + SIXTY_THREE < np.uint64(source.size):
-            copy_line(source, begin, data, to)
-            begin += WINDOW
-            to += WINDOW
-        else:
-            data[to] = source[begin]
-            begin += ONE
-            to += ONE
-    return last
