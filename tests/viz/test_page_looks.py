@@ -125,6 +125,42 @@ def test_a_long_pattern_hides_neither_the_others_nor_the_end_of_the_story(
     assert long in page.inner_text("#bindings")
 
 
+@pytest.mark.parametrize("size", [(320, 568), *SIZES[1:]])
+@pytest.mark.parametrize("mode", ["", "predict"])
+def test_every_sentence_has_room_and_moves_nothing_below(
+    visits: Visits, page_file: str, size: tuple[int, int], mode: str
+) -> None:
+    """Of a phone too, where the last one, which says what accepts the key, takes six lines."""
+    patterns = ("stock.#", "*.#", "stock.nyse.#", "stock.*.#", "#.ibm", "stock.nyse.ibm", f"#.{'b' * 60}")
+    page = visits.open(page_file + fragment(patterns, "stock.nyse.ibm", "x", "stock.nyse.ibm"), size=size)
+    if mode:
+        page.click(f"#{mode}")
+    tops = set()
+    for _ in range(int(page.get_attribute("#slider", "max") or 0) + 1):
+        assert page.eval_on_selector("#story", "one => one.scrollHeight - one.clientHeight") <= 1
+        tops.add(page.evaluate("document.querySelector('main').getBoundingClientRect().top + scrollY"))
+        page.keyboard.press("ArrowRight")
+        for check in page.query_selector_all("#question:not([hidden]) .primary"):
+            check.click()
+    assert "accepted by" in page.inner_text("#story")
+    assert mode or len(tops) == 1  # the question has rows of its own
+
+
+def test_a_sentence_too_high_for_the_screen_is_scrolled_by_the_keyboard(visits: Visits, page_file: str) -> None:
+    patterns = tuple(f"{'a' * 60}.#{'.#' * number}" for number in range(8))
+    page = visits.open(page_file + fragment(patterns, f"{'a' * 60}", step=99), size=(320, 480))
+    assert page.eval_on_selector("#story", "one => one.scrollHeight > one.clientHeight && one.tabIndex === 0")
+    page.click("#first")
+    assert page.get_attribute("#story", "tabindex") is None
+
+
+def test_a_binding_that_failed_is_struck_out(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file + fragment(FOUR, KEY, step=99))
+    for what, line in (("failed", "line-through"), ("accepts", "none")):
+        found = page.eval_on_selector(f"#bindings .{what} .pattern", "one => getComputedStyle(one).textDecorationLine")
+        assert found == line
+
+
 def test_the_bound_s_slider_is_as_wide_as_what_is_above_it(visits: Visits, page_file: str) -> None:
     page = visits.open(page_file)
     (left, _, width, _), (x, _, across, _) = boxes(page, "#dialect")[0], boxes(page, "#capacity")[0]

@@ -27,6 +27,7 @@
     $("summary").textContent = `${Text.counted(settings.patterns.length, "pattern")} · NFA: ${Text.counted(nfa.size, "position")} · ${Text.counted(played.keys.length, "key")}, ${Text.counted(played.steps.length, "step")}${played.cut ? ": the rest of the stream is left out" : ""}`;
     $("slider").max = played.steps.length - 1;
     step = Math.max(0, Math.min(played.steps.length - 1, lastKey ? played.keys.at(-1).first : at));
+    makeRoom(0);
     drawPictures();
     showWords();
     go(step);
@@ -63,8 +64,26 @@
   const least = () => (pressed("lecture") ? 18 : 0);
   const fit = () => { for (const [name, canvas] of Object.entries(canvases)) Picture.fit(canvas, zoom[name], zoom[name] === 1 ? least() : 0); };
 
+  const MEASURED = 100; // sentences of a key, its last ones, and keys of a stream: more would be felt
+  let room = 0;
+  /** Give the sentences the height that the highest takes of this key's, and of those that end the first keys, `least` at the least: from
+   *  step to step nothing below moves. Return whether this is more than before. */
+  function makeRoom(least) {
+    const { first, last } = played.keys[played.steps[step].key], from = Math.max(first, last + 1 - MEASURED);
+    const steps = [...played.keys.slice(0, MEASURED).map((told) => told.last), ...Array.from({ length: last + 1 - from }, (_, index) => from + index)];
+    const guess = pressed("predict") ? "Not quite: missed 10, 11; not active: 12. 10 of 10. " : "";
+    const measure = make("div", { class: "story measure", "aria-hidden": "true" }, ...steps.map((at) => make("p", {}, guess, ...Panels.story(played, at, Stream.positionAt(played, at)))));
+    measure.style.width = `${$("story").offsetWidth}px`;
+    $("dock").append(measure);
+    const before = room;
+    room = Math.max(least, measure.offsetHeight);
+    measure.remove();
+    $("dock").style.setProperty("--room", `${room}px`);
+    return room > before;
+  }
+
   function showWords() {
-    const told = models.key, hidden = pressed("predict");
+    const told = models.key;
     const chip = (text, index) => {
       const label = index ? wordElement(text, 40) : "start";
       const button = make("button", { type: "button" }, label);
@@ -73,7 +92,6 @@
     };
     $("key-name").textContent = played.keys.length > 1 ? `Key ${played.steps[step].key + 1} of ${played.keys.length}` : "Key";
     $("words").replaceChildren(...["", ...told.words].map(chip));
-    $("words").classList.toggle("hidden-words", hidden);
   }
   function toWord(index) {
     const told = models.key, frames = played.steps.slice(told.first, told.last + 1);
@@ -89,8 +107,9 @@
     const told = played.keys[played.steps[step].key];
     if (told !== models.key) {
       models.key = told;
-      const { nfa, dfa } = drawnOf(told);
+      const { nfa, dfa } = drawnOf(told), higher = makeRoom(room);
       if (models.nfa !== nfa || models.dfa !== dfa) drawPictures();
+      else if (higher) fit();
       showWords();
     }
     const here = Stream.positionAt(played, step), cache = Stream.cacheAt(played, step);
@@ -121,7 +140,9 @@
     Picture.reveal(canvases.nfa, nfa.hit);
     Picture.reveal(canvases.dfa, dfa.hit);
     inView($("words"), $("words").children[here.word]);
-    $("set").scrollTop = 0;
+    $("set").scrollTop = $("story").scrollTop = 0;
+    // What is too high even so can be scrolled by the keyboard, too.
+    if ($("story").scrollHeight > $("story").clientHeight + 1) $("story").tabIndex = 0; else $("story").removeAttribute("tabindex");
     remember();
   }
   /** Scroll a box of words so that one of them is in it; scrollIntoView() would scroll the page as well. */
@@ -188,6 +209,7 @@
     $(id).setAttribute("aria-pressed", String(on));
     document.body.classList.toggle(id, on);
     zoom = { nfa: 1, dfa: 1 };
+    makeRoom(0);
     drawPictures();
     showWords();
     go(step);
@@ -251,6 +273,7 @@
   addEventListener("resize", () => {
     if (innerWidth === width && Math.abs(innerHeight - height) < 120) return; // a phone's bars come and go while it scrolls
     [width, height] = [innerWidth, innerHeight];
+    makeRoom(0);
     drawPictures();
     go(step);
   });
