@@ -51,7 +51,7 @@ EXAMPLES = (
         "Blow-up: #.a.* with six stars",
         ("#.a.*.*.*.*.*.*",),
         ("a.a.b.a.b.b.a.a",),
-        "128 states if complete; the lazy cache builds only those that this key needs.",
+        "128 states if complete; for this key the lazy cache builds 13: those on its way, and some where other words lead.",
     ),
     Example(
         "Blow-up: four bindings #.w.#",

@@ -9,8 +9,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from http.server import ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -26,6 +28,8 @@ from viz.page.lessons import ESSAY, LESSONS
 from viz.page.scripts import DAGRE_SHA256, part, script
 from viz.page.server import serve
 from viz.page.site import site_pages
+from viz.patterns import nfa_of, words_of
+from viz.trie_walk import trie_walk
 
 PARTS = [one for lesson in (*LESSONS, ESSAY) for one in lesson.parts if one.shows]
 
@@ -299,7 +303,36 @@ def test_the_answers_of_the_lessons_are_right() -> None:
     blow_up = dr.compile([("#.a" + ".*" * 6, "q")], cache_bytes=1300)
     assert dr.trace(blow_up, [".".join("aababbaababaabb")])[0].stats.clears == 3
     assert dr.trace(blow_up, ["b.b.b.b.b.b.b.b"])[0].stats.states == 1
+    (stars,) = (example for example in EXAMPLES if "six stars" in example.title)
+    built = dr.trace(dr.compile([(pattern, "q") for pattern in stars.patterns]), stars.keys)[0].stats.states
+    assert f"builds {built}:" in stars.note
     assert len(PARTS) >= 20
+
+
+def test_what_the_lesson_says_of_the_trie_s_work_is_what_its_keys_show() -> None:
+    (asks,) = (one for one in PARTS if "third power" in one.answer)
+    settings = parse_qs(asks.shows[1:])
+    work = [sum(trie_walk(nfa_of(settings["p"]), words_of(key)).reads) for key in settings["k"]]
+    first, second = (f"{after / before:.1f}" for before, after in pairwise(work))
+    assert f"{first} times the look-ups, then {second}" in asks.answer
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (fragment(("orders.>",), "orders..paid", dialect="nats"), "No broker routes this key"),
+        (fragment(("#.a.*.*",), "a.b.a", cache=0), "the DFA, were it asked, 3 times"),
+        (fragment(FOUR, KEY, KEY, step=99), "the DFA, were it asked, 5 times"),
+        (fragment(FOUR, KEY), "; the DFA 5 times"),
+    ],
+    ids=["refused", "simulated", "remembered", "asked"],
+)
+def test_the_page_says_of_no_key_that_the_dfa_reads_it_where_it_does_not(
+    visits: Visits, page_file: str, settings: str, said: str
+) -> None:
+    page = visits.open(page_file + settings)
+    assert said in page.inner_text("#trie-story")
 
 
 @pytest.mark.browser

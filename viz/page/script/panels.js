@@ -150,13 +150,19 @@ const Panels = (() => {
   const races = new WeakMap();
   function trie(played, here) {
     const { told, word } = here;
+    if (here.frame.how === "refused") {
+      $("trie-story").replaceChildren("No broker routes this key, so none walks its trie for it.");
+      $("trie-bars").replaceChildren();
+      return;
+    }
     if (!races.has(told)) races.set(told, Automaton.trieWalk(played.nfa, told.words, played.nfa.rootOf(told.key)));
     const walk = races.get(told), most = Math.max(1, ...walk.reads);
     const total = walk.reads.reduce((sum, reads) => sum + reads, 0), soFar = walk.reads.slice(0, word).reduce((sum, reads) => sum + reads, 0);
     const dfa = told.read.findIndex((step) => step.final), looked = dfa === -1 ? told.words.length : dfa;
+    const { how } = played.steps[told.last].frame, asked = how === "simulated" || how === "remembered" ? "the DFA, were it asked," : "the DFA";
     $("trie-story").replaceChildren(...(walk.complete
-      ? ["A trie walked with backtracking, as brokers do, enters ", make("b", {}, counted(walk.visits, "node")), ", turns back ", make("b", {}, counted(walk.backtracks, "time")), ` and looks words up ${counted(total, "time")}; the DFA ${counted(looked, "time")}. Up to this step: ${number(soFar)} against ${Math.min(word, looked)}.`]
-      : [`A trie walked with backtracking was stopped after ${counted(walk.visits, "node")}; the DFA looks up ${counted(looked, "word")}.`]));
+      ? ["A trie walked with backtracking, as brokers do, enters ", make("b", {}, counted(walk.visits, "node")), ", turns back ", make("b", {}, counted(walk.backtracks, "time")), ` and looks words up ${counted(total, "time")}; ${asked} ${counted(looked, "time")}. Up to this step: ${number(soFar)} against ${Math.min(word, looked)}.`]
+      : [`A trie walked with backtracking was stopped after ${counted(walk.visits, "node")}; ${asked} looks up ${counted(looked, "word")}.`]));
     $("trie-bars").replaceChildren(...told.words.slice(0, 64).flatMap((one, index) => {
       const bar = make("span", { class: "bar" });
       bar.style.width = `${(100 * walk.reads[index]) / most}%`;
