@@ -154,11 +154,35 @@ def test_a_sentence_too_high_for_the_screen_is_scrolled_by_the_keyboard(visits: 
     assert page.get_attribute("#story", "tabindex") is None
 
 
+def test_a_long_pattern_s_box_is_no_wider_than_what_is_seen_of_it(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file + fragment((f"{'a' * 100}.*", "#.b"), "b"))
+    assert boxes(page, "#set > span")[0][2] <= boxes(page, "#set > span > .pattern")[0][2] + 24
+
+
+@pytest.mark.parametrize("word", ["\u0637\u0644\u0628.#.\u0628\u0627\u0631\u064a\u0633", "mmmmmm.#.wwwwwwww"])
+def test_what_is_bold_where_the_key_is_stays_within_its_border(visits: Visits, page_file: str, word: str) -> None:
+    page = visits.open(page_file + fragment((word,), word.replace("#", "x"), step=99))
+    for canvas in ("#nfa-canvas", "#dfa-canvas"):
+        (left, _, width, _), *texts = (
+            boxes(page, f"{canvas} .hit:has(.inner) > {part}")[at]
+            for part, at in (("rect", 0), ("text", 0), ("text", -1))
+        )
+        assert all(left + 3 <= x and x + across <= left + width - 3 for x, _, across, _ in texts), canvas
+
+
+def test_without_scripts_nothing_is_shown_that_does_nothing(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file, java_script_enabled=False)
+    assert page.locator("noscript p").is_visible()
+    for dead in ("#lecture", "#patterns", "#next", "figure", "#subsets"):
+        assert page.locator(dead).first.is_hidden(), dead
+
+
 def test_a_binding_that_failed_is_struck_out(visits: Visits, page_file: str) -> None:
     page = visits.open(page_file + fragment(FOUR, KEY, step=99))
     for what, line in (("failed", "line-through"), ("accepts", "none")):
-        found = page.eval_on_selector(f"#bindings .{what} .pattern", "one => getComputedStyle(one).textDecorationLine")
-        assert found == line
+        for where in ("#bindings", "#set"):  # no line goes from an element into an inline block
+            one = f"{where} .{what} .pattern"
+            assert page.eval_on_selector(one, "one => getComputedStyle(one).textDecorationLine") == line
 
 
 def test_the_bound_s_slider_is_as_wide_as_what_is_above_it(visits: Visits, page_file: str) -> None:

@@ -32,8 +32,9 @@ const Picture = (() => {
     // literal and any other word leave where it is has two, and the second is on the other side.
     const loops = new Map();
     for (const edge of model.edges) if (edge.from === edge.to) loops.set(edge.from, [...(loops.get(edge.from) ?? []), edge]);
+    // All lines are measured as bold ones, which they are where the key is.
     const sizes = new Map(model.nodes.map((node) => [node.id, node.entry ? { width: 4, height: 4 } : {
-      width: Math.max(24, ...node.lines.map((line, index) => widthOf(line, index ? SMALL : LABEL, !index))) + 14, height: 12 + 18 * node.lines.length,
+      width: Math.max(24, ...node.lines.map((line, index) => widthOf(line, index ? SMALL : LABEL, true))) + 14, height: 12 + 18 * node.lines.length,
     }]));
     for (const [id, { width, height }] of sizes) {
       const beside = loops.get(id) ?? [], across = beside.length ? 2 * (Math.max(...beside.map((edge) => widthOf(textOf(edge), SMALL))) + LOOP) : 0;
