@@ -334,6 +334,28 @@ def test_a_step_is_printed_on_one_page_and_all_on_one_each(
     assert pages(page.pdf(prefer_css_page_size=True)) == 6
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_printed_of_all_steps_is_what_was_seen_in_the_colours_of_paper(
+    visits: Visits, page_file: str, scheme: Any
+) -> None:
+    """Though what changes from step to step moves there, and is copied at once."""
+    page = visits.open(page_file + fragment(FOUR, KEY, step=2), color_scheme=scheme, reduced_motion="no-preference")
+    page.evaluate("window.print = () => { window.printed = document.getElementById('pages').cloneNode(true); }")
+    page.click("#print-all")
+    printed = page.evaluate("""() => [...window.printed.children].map((sheet) => [...sheet.querySelectorAll("svg")].map((svg) => ({
+      ids: [...svg.querySelectorAll("[role=img]")].filter((one) => one.querySelector("rect").getAttribute("stroke-width") === "3.2px").length,
+      seen: [...svg.querySelectorAll("*")].every((one) => one.getAttribute("opacity") !== "0"),
+      fill: svg.querySelector("[role=img] > rect").getAttribute("fill"), ink: svg.querySelector("[role=img] > text").getAttribute("fill"),
+      labels: [...svg.querySelectorAll("text:not([aria-hidden]) tspan")].map((one) => one.getAttribute("stroke")),
+    })))""")
+    assert [[svg["ids"] for svg in sheet] for sheet in printed] == [[1, 1], [2, 1], [2, 1], [1, 1], [1, 1], [2, 1]]
+    for svg in (svg for sheet in printed for svg in sheet):
+        assert svg["seen"]
+        assert set(svg["labels"]) == {"none"}, "a line around a label's letters would cover them"
+        assert sum(map(int, re.findall(r"\d+", svg["ink"])[:3])) < 300
+    assert page.evaluate("document.documentElement.dataset.theme") == "auto"
+
+
 def test_attacking_words_are_shown_as_text(visits: Visits, page_file: str) -> None:
     page = visits.open(page_file)
     title = page.title()
