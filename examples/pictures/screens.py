@@ -37,7 +37,7 @@ def main() -> None:
             page.evaluate(before)
             image = Image.open(io.BytesIO(page.screenshot()))
             image.thumbnail((960, 700))
-            image.quantize(48).save(Path(__file__).parent / f"{name}.png", optimize=True)
+            image.quantize(160).save(Path(__file__).parent / f"{name}.png", optimize=True)
         browser.close()
 
 
