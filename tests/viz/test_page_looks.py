@@ -354,6 +354,8 @@ def test_what_is_printed_of_all_steps_is_what_was_seen_in_the_colours_of_paper(
         assert set(svg["labels"]) == {"none"}, "a line around a label's letters would cover them"
         assert sum(map(int, re.findall(r"\d+", svg["ink"])[:3])) < 300
     assert page.evaluate("document.documentElement.dataset.theme") == "auto"
+    head = page.evaluate("window.printed.children[3].firstChild.textContent")
+    assert head == f"Step 3 of 5 \u00b7 Key {KEY} \u00b7 Patterns {', '.join(FOUR)}"
 
 
 def test_attacking_words_are_shown_as_text(visits: Visits, page_file: str) -> None:

@@ -235,11 +235,13 @@
     }
     setTimeout(() => { $("link").textContent = "Copy link"; }, 1500);
   });
+  /** What a printed step is of, for who has the sheet alone. */
+  const sheetHead = (told) => make("p", { class: "muted" }, `${$("position").textContent} · Key `, Panels.patternElement(told.key, settings.dialect), " · Patterns ", ...settings.patterns.flatMap((one, index) => [...(index ? [", "] : []), Panels.patternElement(one, settings.dialect)]));
   $("save-svg").addEventListener("click", () => Exports.save(canvases, step));
   $("print").addEventListener("click", () => print());
   $("print-all").addEventListener("click", () => {
     const told = models.key, back = step;
-    Exports.pages($("pages"), told.last - told.first + 1, (index) => { go(told.first + index); return [$("story"), canvases.nfa, canvases.dfa]; });
+    Exports.pages($("pages"), told.last - told.first + 1, (index) => { go(told.first + index); return [sheetHead(told), $("story"), canvases.nfa, canvases.dfa]; });
     go(back);
     document.body.classList.add("print-all");
     print();
