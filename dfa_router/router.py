@@ -313,15 +313,20 @@ class Router:
             )
         if matcher.sealed is not None:
             return self._with(matcher.with_seal(None)).seal(keys)
+        given = False
         if keys is not None:
             # Once: some give their rows a single time. Of a set no answer has to follow the order.
             column = key_array(list(keys) if isinstance(keys, set | frozenset) else keys)
+            given = len(column) > 0
             with matcher.learning():
                 learn(lambda: self.match_batch(column), self.stats)
         sealed = matcher.seal()
         if sealed is None:
             raise OptionError(
-                "the cache knows nothing that could be sealed: give keys, or match some first, and let cache_bytes have room for them"
+                "the cache knows nothing that could be sealed: give keys, or match some first"
+                if not given
+                else "the cache has no room for what these keys need, and so nothing that could be sealed: compile with more "
+                "cache_bytes, or give keys that need less"
             )
         return self._with(sealed)
 

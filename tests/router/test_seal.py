@@ -106,3 +106,10 @@ def test_a_cache_that_knows_nothing_is_not_sealed() -> None:
         dr.compile(BINDINGS).seal()
     with pytest.raises(dr.OptionError, match="give keys"):
         dr.compile(BINDINGS, cache_bytes=0).seal(KEYS)
+
+
+def test_what_had_no_room_is_not_told_as_keys_that_were_not_given() -> None:
+    with pytest.raises(dr.OptionError, match=r"no room for what these keys need.*more cache_bytes"):
+        dr.compile(BINDINGS, cache_bytes=100).seal(KEYS)
+    with pytest.raises(dr.OptionError, match=r"knows nothing.*: give keys, or match some first$"):
+        dr.compile(BINDINGS).seal([])
