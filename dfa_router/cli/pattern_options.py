@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dfa_router.counted import counted
 from dfa_router.errors import PatternError
 from dfa_router.file_names import local_name, standard_input
 from dfa_router.language.dialects import Dialect
@@ -17,6 +19,7 @@ from dfa_router.strict_json import first_key
 
 __all__ = ["check_pattern", "checked_text", "pattern_options", "read_lines", "read_patterns"]
 
+_log = logging.getLogger(__name__)
 
 _OTHERS = (".json", ".jsonl", ".ndjson", ".csv")
 """How names of files end that hold bindings in other forms."""
@@ -79,7 +82,8 @@ def read_patterns(patterns: tuple[str, ...], patterns_from: str | None, dialect:
 def read_lines(patterns_from: str) -> list[tuple[str, str]]:
     """Return the patterns of a text file and what stands behind the tabs, which is empty where there is none; - is stdin.
 
-    Raises :class:`PatternError` for a file that cannot be read, is no text, or is JSON by what it holds.
+    Lines with blanks and no tab are patterns, of which a warning says so. Raises :class:`PatternError` for a file that cannot be read,
+    is no text, or is JSON by what it holds.
     """
     try:
         raw = standard_input() if patterns_from == "-" else Path(patterns_from).read_bytes()
@@ -99,5 +103,21 @@ def read_lines(patterns_from: str) -> list[tuple[str, str]]:
             f"{patterns_from}: is JSON, and no list with a pattern on each line: name it .json, if it is a broker's definitions, or "
             ".jsonl, if each line is an object with a field 'pattern'"
         )
-    lines = (line.removesuffix("\r").partition("\t") for line in text.removesuffix("\n").split("\n") if text)
-    return [(pattern, destination) for pattern, _, destination in lines]
+    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n") if text]
+    _hint_at_blanks(patterns_from, lines)
+    return [(pattern, destination) for pattern, _, destination in (line.partition("\t") for line in lines)]
+
+
+def _hint_at_blanks(file: str, lines: Sequence[str]) -> None:
+    """Warn of lines with a blank and no tab, once for a file: brokers take such patterns, but most of these want a destination."""
+    blank = [number for number, line in enumerate(lines, 1) if " " in line and "\t" not in line]
+    if not blank:
+        return
+    others = f" (and {counted(len(blank) - 1, 'line')} like it)" if len(blank) > 1 else ""
+    _log.warning(
+        "%s:%d: has a blank and no tab%s, so that all of %r is the pattern: a destination stands behind a tab",
+        file,
+        blank[0],
+        others,
+        lines[blank[0] - 1][:60],
+    )

@@ -459,6 +459,27 @@ def test_sets_are_read_as_other_commands_read_lists(capsys: pytest.CaptureFixtur
     )
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["explain", "@", "a.b"], ["lint", "@"], ["show", "--patterns-from", "@"], ["relation", "--sets", "@", "@"]],
+)
+def test_a_blank_in_place_of_a_tab_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: list[str]
+) -> None:
+    file = tmp_path / "list.txt"
+    line = [part.replace("@", str(file)) for part in command]
+    file.write_text("b.#\tq 1\na.* q1\nc q2\r\n")
+    code, _, err = asked(capsys, *line)
+    assert code in {0, 1}
+    assert (
+        f"WARNING: {file}:2: has a blank and no tab (and 1 line like it), so that all of 'a.* q1' is the pattern: a destination "
+        "stands behind a tab\n"
+    ) in err
+    assert "has a blank" not in asked(capsys, "--quiet", *line)[2]
+    file.write_text("b.#\tq 1\na.*\tq1\n\n")
+    assert "has a blank" not in asked(capsys, *line)[2]
+
+
 def test_relation_and_normalise(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = asked(capsys, "relation", "stock.#", "*.ibm")
     assert code == 0
