@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dfa_router.errors import MessagesError
-from dfa_router.logs.stores import is_hidden, is_pattern, is_remote
+from dfa_router.logs.stores import STORE_ERRORS, is_hidden, is_pattern, is_remote, place_of, roots
 from dfa_router.tables import read_table, table_at
 
 __all__ = ["FORMATS", "format_of"]
@@ -55,7 +55,8 @@ def format_of(path: str, given: str | None = None) -> str:
             f"{error.filename}: cannot be read: {error.strerror}; name a log that you may read"
         ) from error
     if not names:
-        raise MessagesError(f"{path}: there are no files in this folder; name a log that is there")
+        where = "whose names match this pattern" if is_pattern(path) else "in this folder"
+        raise MessagesError(f"{path}: there are no files {where}; name a log that is there")
     if given is not None:
         return given
     kinds = {kind for name in names if (kind := _known(name)) is not None}
@@ -72,6 +73,8 @@ def format_of(path: str, given: str | None = None) -> str:
 
 def _names(path: str) -> Iterator[str]:
     """Yield the names that may tell a format: that of the path, or those of the data files in a folder, and links to folders."""
+    if not is_remote(path) and is_pattern(path) and _names_nothing(path):
+        return
     mode = None if is_remote(path) or is_pattern(path) else Path(path).stat().st_mode
     if mode is None or stat.S_ISREG(mode):
         yield path
@@ -82,6 +85,16 @@ def _names(path: str) -> Iterator[str]:
         folders[:] = (name for name in folders if not is_hidden(name))
         links = (name for name in folders if Path(folder, name).is_symlink())  # they are not walked into
         yield from (name for name in (*files, *links) if not is_hidden(name))
+
+
+def _names_nothing(pattern: str) -> bool:
+    """Tell whether a local pattern certainly names nothing: one with a backslash means something to Spark alone."""
+    place = place_of(pattern)
+    assert place is not None, "a path without a scheme is a local one"
+    try:
+        return "\\" not in pattern and not roots(place, pattern=True)
+    except STORE_ERRORS:  # what cannot be listed is told by whoever reads it
+        return False
 
 
 def _raise(error: OSError) -> None:

@@ -75,6 +75,18 @@ def test_a_folder_without_files_is_told_whatever_the_format(tmp_path: Path) -> N
         format_of(str(tmp_path))
 
 
+@pytest.mark.parametrize("given", [None, "csv"])
+def test_a_pattern_that_names_no_file_is_told_before_anybody_starts_spark(tmp_path: Path, given: str | None) -> None:
+    (tmp_path / "day=1").mkdir()
+    (tmp_path / "day=1" / "_log.csv").touch()
+    for pattern in ("*.csv", "day=*/*.csv", "day=[2-9]/*.csv", "none/*.csv", "{a,b}.csv"):
+        with pytest.raises(MessagesError, match="there are no files whose names match this pattern; name a log"):
+            format_of(str(tmp_path / pattern), given)
+    (tmp_path / "day=1" / "log.csv").touch()
+    for pattern in ("day=*/*.csv", "day=[1-9]/{log,b}.csv", r"day=\1/*.csv"):
+        assert format_of(str(tmp_path / pattern), given) == "csv"
+
+
 def test_nobody_is_sent_to_a_command_that_cannot_read_it_either(tmp_path: Path, closed: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text("exchange,routing_key\nx,a\n")
