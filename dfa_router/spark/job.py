@@ -29,6 +29,7 @@ from dfa_router.errors import JobError, MessagesError
 from dfa_router.logs.counts_file import counts_file
 from dfa_router.logs.drafts import staged
 from dfa_router.logs.outputs import check_output
+from dfa_router.logs.partitions import UnreadableError as DamagedError
 from dfa_router.logs.planning import OtherWayError, Plan
 from dfa_router.logs.publishing import attempts_of, publish, staged_remotely
 from dfa_router.logs.ranking import counts_of, ranked
@@ -125,10 +126,10 @@ def route_log(
         report=report,
         alone=alone,
     )
-    plan, reason = _plan(job, kind, out_kind)
+    plan = _plan(job, kind, out_kind)
     with _failing(), counts_file(counts) as write:  # appears behind the result, or not at all
-        if plan is None:
-            summary = _through_frames(job, kind, out_kind, reason, write)
+        if isinstance(plan, OtherWayError):
+            summary = _through_frames(job, kind, out_kind, plan, write)
         else:
             summary = _through_files(job, plan, out_kind, write)
     known = sum(job.stages.values())
@@ -136,17 +137,17 @@ def route_log(
     return replace(summary, seconds=seconds, stages={**job.stages, "committing": seconds - known})
 
 
-def _plan(job: _Job, kind: str, out_kind: str) -> tuple[Plan | None, str]:
-    """Return the plan of a log, or None and the reason why Spark has to read or write it."""
+def _plan(job: _Job, kind: str, out_kind: str) -> Plan | OtherWayError:
+    """Return the plan of a log, or the reason why Spark has to read or write it."""
     if kind == "parquet" and out_kind != "parquet":
-        return None, f"columns of Parquet are written as {out_kind} by Spark alone"
+        return OtherWayError(f"columns of Parquet are written as {out_kind} by Spark alone")
     if is_remote(job.out) and place_of(job.out) is None:
-        return None, f"{job.out.partition('://')[0]}:// is a store that Arrow does not write to"
+        return OtherWayError(f"{job.out.partition('://')[0]}:// is a store that Arrow does not write to")
     try:
         with job.stage("planning"), _failing():
-            return job.cancellable(lambda: plan_of(job.session, job.messages, kind, out_kind)), ""
+            return job.cancellable(lambda: plan_of(job.session, job.messages, kind, out_kind))
     except OtherWayError as error:
-        return None, str(error)
+        return error
 
 
 def _through_files(job: _Job, plan: Plan, out_kind: str, write_counts: WriteCounts) -> Summary:
@@ -181,13 +182,19 @@ def _through_files(job: _Job, plan: Plan, out_kind: str, write_counts: WriteCoun
         return routed(attempts_of(local), lambda written: publish(local, written))
 
 
-def _through_frames(job: _Job, kind: str, out_kind: str, reason: str, write_counts: WriteCounts) -> Summary:
+def _through_frames(job: _Job, kind: str, out_kind: str, reason: OtherWayError, write_counts: WriteCounts) -> Summary:
     def read() -> tuple[MessageLog, DataFrame]:
         with job.stage("reading"):
             try:
                 log = read_messages(job.session, job.messages, kind)
             except UnreadableError as error:  # Spark says that it failed, and Arrow had said at what
-                raise MessagesError(f"{error}. It was left to Spark because: {reason}") from error
+                told = str(error)
+                if isinstance(reason, DamagedError) and not is_remote(job.messages):
+                    told = (
+                        f"{job.messages}: cannot be read: neither Arrow nor Spark can open it. Check that it is whole, yours to read, and "
+                        f"{kind}, or give another --format"
+                    )
+                raise MessagesError(f"{told}. It was left to Spark because: {reason}") from error
         return log, routed_log(log, job.topology, job.engine, job.cache_bytes, job.vhost)
 
     log, routed = job.cancellable(read)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -245,6 +246,21 @@ def test_logs_that_cannot_be_read_are_refused(spark: SparkSession, tmp_path: Pat
     keyless.write_text('{"exchange": "x", "key": "a"}\n')
     with pytest.raises(dr.MessagesError, match=r"no column 'routing_key'; they have: exchange string, key string\."):
         run(spark, keyless, tmp_path / "out", "jsonl", "jsonl")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_damaged_log_is_told_without_what_spark_says_to_its_developers(spark: SparkSession, tmp_path: Path) -> None:
+    for name, data, kind, said in (
+        ("noise.jsonl.gz", bytes(range(1, 200)), "jsonl", "incorrect header check"),
+        ("noise.parquet", bytes(range(1, 200)), "parquet", "Parquet magic bytes not found"),
+        ("empty.parquet", b"", "parquet", "Parquet file size is 0 bytes"),
+    ):
+        log = tmp_path / name
+        log.write_bytes(data)
+        told = rf"{name}: cannot be read: neither Arrow nor Spark can open it\. Check that it is whole.*, and {kind}, .*{said}"
+        with pytest.raises(dr.MessagesError, match=told) as refused:
+            run(spark, log, tmp_path / "out", kind, kind)
+        assert not re.search(r"\[[A-Z_]+|manually|magic number|file:/", str(refused.value))
     assert not (tmp_path / "out").exists()
 
 
