@@ -170,6 +170,7 @@ def _traffic(topology: Topology, plan: Plan, vhost: str, report: Report | None) 
     names = key_names(plan.schema, attributes_read(exchange.type for exchange in topology.exchanges))
     size = next((name for name in SIZES if name in plan.schema.names and _is_whole(plan.schema.field(name).type)), None)
     time = time_column(plan.schema)
+    read = {*names.values(), *(name for name in (size, time) if name is not None)}
     marked = Marked(topology)
 
     def work(tables: Iterator[pa.Table]) -> _Part:
@@ -192,7 +193,7 @@ def _traffic(topology: Topology, plan: Plan, vhost: str, report: Report | None) 
     whole = None
     keys: Counter[tuple[str | None, str | None, str | None]] = Counter()
     times: dict[str, tuple[int, int]] = {}
-    for part in scanned(plan, work, report=report):
+    for part in scanned(plan, work, read, report=report):
         for name, count in part.totals.items():
             setattr(found, name, getattr(found, name) + count)
         for copies, count in part.fan_out.items():

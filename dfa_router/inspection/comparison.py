@@ -108,7 +108,7 @@ def compare_messages(
     totals: Counter[str] = Counter()
     queues: dict[tuple[str, str], QueueChange] = {}
     found = Comparison()
-    for part in scanned(plan, work, report=report):
+    for part in scanned(plan, work, names.values(), report=report):
         totals += part.totals
         _keep(found.unroutable_samples, part.unroutable)
         for place, one in part.queues.items():

@@ -24,7 +24,7 @@ from dfa_router.rabbitmq.copies import CC, COPIES
 from dfa_router.rabbitmq.exchange_types import SIMULATED
 from dfa_router.rabbitmq.matching import HEADERS
 
-__all__ = ["INTERCEPTED", "Message", "Part", "Recorded", "fate_of"]
+__all__ = ["INTERCEPTED", "READ", "Message", "Part", "Recorded", "fate_of"]
 
 INTERCEPTED = ('"timestamp_in_ms":', '"x-routed-by":', '"x-received-by":', '"x-client-id":')
 """Headers that the broker's own message interceptors set, as they stand in JSON."""
@@ -32,7 +32,7 @@ INTERCEPTED = ('"timestamp_in_ms":', '"x-routed-by":', '"x-received-by":', '"x-c
 _COPYING = "|".join(f'"{name}":' for name in COPIES)
 """What stands in headers that have further keys, as JSON."""
 
-_READ = (
+READ = (
     "exchange",
     "vhost",
     "routing_key",
@@ -114,7 +114,7 @@ class Recorded:
 
     def compare(self, table: pa.Table, part: Part) -> None:
         """Count the messages of a table that go where the broker routed them, and keep the others."""
-        columns = {name: table[name].combine_chunks() for name in _READ if name in table.schema.names}
+        columns = {name: table[name].combine_chunks() for name in READ if name in table.schema.names}
         batch = self._routed(columns)
         if READ_PROBLEM in columns:
             for said in pc.value_counts(columns[READ_PROBLEM].drop_null()).to_pylist():

@@ -158,8 +158,10 @@ def gathered(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
     for table in tables:
         more = table.nbytes
         if held and (count + len(table) > rows or size + more > MOST_BYTES):
-            yield _joined(held)
-            held, count, size = [], 0, 0
+            whole = _joined(held)
+            held, count, size = [], 0, 0  # not held while whoever asks works on the whole of them
+            yield whole
+            del whole
         held.append(table)
         count, size = count + len(table), size + more
     if held:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
@@ -78,16 +78,26 @@ def plan_log(messages: str, kind: str, *, report: Report | None = None) -> Plan:
         ) from error
 
 
-def scanned(plan: Plan, work: Callable[[Iterator[pa.Table]], R], *, report: Report | None = None) -> Iterator[R]:
+def scanned(
+    plan: Plan,
+    work: Callable[[Iterator[pa.Table]], R],
+    names: Collection[str] | None = None,
+    *,
+    rows: int = MOST_ROWS,
+    report: Report | None = None,
+) -> Iterator[R]:
     """Yield what a function makes of the tables of each part, in the log's order.
 
-    The function is called from several threads. A table has at most :data:`~dfa_router.logs.routing.MOST_ROWS` rows.
+    The function is called from several threads. A table has at most ``rows`` rows. Where columns are named, it has those of them that
+    the log has, and :data:`~dfa_router.logs.marks.READ_PROBLEM`: the others, such as payloads, are let go of block by block.
     """
+    wanted = None if names is None else {*names, READ_PROBLEM}
     ended = threading.Event()
     done = [0]
 
     def tables(part: object) -> Iterator[pa.Table]:
-        for table in gathered(plan.read(part, MOST_ROWS), MOST_ROWS):  # type: ignore[arg-type]  # the plan's own parts
+        read = plan.read(part, rows)  # type: ignore[arg-type]  # the plan's own parts
+        for table in gathered(read if wanted is None else (_narrowed(one, wanted) for one in read), rows):
             if ended.is_set():
                 return
             yield table
@@ -101,6 +111,10 @@ def scanned(plan: Plan, work: Callable[[Iterator[pa.Table]], R], *, report: Repo
         yield from _in_threads(lambda part: work(tables(part)), plan.parts, os.cpu_count() or 1, counted)
     finally:
         ended.set()  # after an error or an interrupt, parts that are being read end with their next table
+
+
+def _narrowed(table: pa.Table, names: Collection[str]) -> pa.Table:
+    return table.select([name for name in table.schema.names if name in names])
 
 
 def key_names(schema: pa.Schema, read: Sequence[str] = ()) -> Mapping[str, str]:

@@ -75,6 +75,21 @@ def test_no_more_results_wait_than_twice_the_threads(plan: Plan, monkeypatch: py
         assert begun <= taken + 2 * 2
 
 
+def test_of_a_table_those_columns_are_handed_over_that_are_named(tmp_path: Path) -> None:
+    """And what was wrong with a row: the others, such as payloads, would be held until a table is full."""
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"a": 1, "body": "text"}\nno JSON\n')
+    plan = plan_log(str(log), "jsonl")
+    [[table]] = scanned(plan, list, ("a", "absent"))
+    assert table.to_pydict() == {"a": [1, None], "read problem": [None, "the line is no JSON object"]}
+
+
+def test_a_table_has_no_more_rows_than_are_asked_for(plan: Plan) -> None:
+    sizes = [len(table) for some in scanned(plan, list, rows=30) for table in some]
+    assert sum(sizes) == 4_000
+    assert max(sizes) == 30
+
+
 def test_an_error_of_a_part_is_raised_and_ends_the_others(plan: Plan) -> None:
     def work(tables: Iterator[pa.Table]) -> int:
         held = numbers(tables)
