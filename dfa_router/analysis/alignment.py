@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from compiler import Token, Wildcard
 from compiler.automata.keyspace import INSIDE, START_RESERVED, KeySpace
 
-__all__ = ["Fit", "fitted", "longest_prefix"]
+__all__ = ["Fit", "could_fit", "fitted", "longest_prefix"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +135,20 @@ def _steps(
             yield _Step(1, new, on, 0, put)
     if j < len(words):
         yield _Step(1, None, 0, 1, phase)
+
+
+def could_fit(pattern: Sequence[Token], words: Sequence[bytes]) -> bool:
+    """Tell whether a key's words are those of a pattern as they are, but for what a dialect's rules say of words.
+
+    :func:`fitted` takes fifty times as long.
+
+    >>> could_fit([b"a", Wildcard.MANY], [b"a", b"b"]), could_fit([Wildcard.ONE], [b"a", b"b"])
+    (True, False)
+    """
+    if pattern and isinstance(pattern[0], bytes) and [pattern[0]] != words[:1]:
+        return False  # as of nearly all patterns of a large set
+    length, states = longest_prefix(pattern, words)
+    return length == len(words) and len(pattern) in states
 
 
 def longest_prefix(pattern: Sequence[Token], words: Sequence[bytes]) -> tuple[int, frozenset[int]]:

@@ -6,13 +6,13 @@ the nearest key that does match. *Nearest* means the fewest word edits (:mod:`df
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
 from itertools import islice
 
 from compiler import Token, Wildcard
-from dfa_router.analysis.alignment import Fit, fitted, longest_prefix
+from dfa_router.analysis.alignment import Fit, could_fit, fitted, longest_prefix
 from dfa_router.analysis.questions import tokens_of
 from dfa_router.errors import KeyTypeError
 from dfa_router.language.bindings import Binding, binding_set, pattern_bytes
@@ -81,7 +81,7 @@ def explain(bindings: Iterable[tuple[str, str]], key: str, dialect: str | Dialec
     matches = []
     for number, (pattern, _) in enumerate(given):
         tokens = tokens_of(pattern, language)
-        if _meets(tokens, key, words, language) is None:
+        if could_fit(tokens, words) and _meets(tokens, key, words, language) is None:
             fit = _fit(tokens, words, language)
             if fit is not None and not fit.edits:
                 taken = zip(tokens, fit.taken, strict=True)
@@ -103,16 +103,25 @@ def why_not(
     most = whole_number("most", most, 0, "a number of bindings from 0 up")
     language, given, words = _asked(bindings, key, dialect)
     routed = key_space(language).is_key(words)
+    known = set(words)
     misses: list[tuple[int, int, list[Token], str | None]] = []
+    """The nearest so far, at most as many as are asked for."""
     for number, (pattern, _) in enumerate(given):
         tokens = tokens_of(pattern, language)
+        # Each literal that the key does not have is put in, or replaces a word. Of a large set hardly a pattern is left, and to fit one takes a tenth of a millisecond.
+        if len(misses) == most and (most == 0 or _foreign(tokens, known) >= misses[-1][0]):
+            continue
         fit = _fit(tokens, words, language)
-        if fit is None:
-            misses.append((len(tokens) + len(words) + 1, number, tokens, None))  # farther than any key is
-        elif fit.edits:
-            misses.append((fit.edits, number, tokens, language.separator.join(fit.key()).decode()))
+        if fit is not None and not fit.edits:
+            continue
+        edits = (
+            len(tokens) + len(words) + 1 if fit is None else fit.edits
+        )  # farther than any key is where there is none
+        nearest = None if fit is None else language.separator.join(fit.key()).decode()
+        insort(misses, (edits, number, tokens, nearest), key=lambda miss: miss[:2])
+        del misses[most:]
     found = []
-    for edits, number, tokens, nearest in nsmallest(most, misses, key=lambda miss: miss[:2]):
+    for edits, number, tokens, nearest in misses:
         rule = _meets(tokens, key, words, language)
         length, states = longest_prefix(tokens, words)
         found.append(
@@ -150,6 +159,11 @@ def _fit(tokens: Sequence[Token], words: Sequence[bytes], dialect: Dialect) -> F
     space = key_space(dialect)
     (fresh,) = islice(space.fresh({*words, *(one for one in tokens if isinstance(one, bytes))}), 1)
     return fitted(tokens, words, space, fresh)
+
+
+def _foreign(tokens: Sequence[Token], known: set[bytes]) -> int:
+    """Return how many literals of a pattern a key with these words does not have."""
+    return sum([isinstance(token, bytes) and token not in known for token in tokens])
 
 
 def _meets(tokens: Sequence[Token], key: str, words: Sequence[bytes], dialect: Dialect) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from itertools import product
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -174,6 +176,28 @@ def test_the_nearest_of_many() -> None:
     ]
     assert found[1].expected == ("*",)
     assert found[1].broken_by is None
+
+
+def test_patterns_that_are_far_from_a_key_are_not_fitted() -> None:
+    """To fit one takes a tenth of a millisecond, and there are sets of a million."""
+    rng = random.Random(7)
+    words = [*map(str, range(50)), "*", "*", "#"]
+    bindings = [(".".join(rng.choices(words, k=4)), str(number)) for number in range(2000)]
+    bindings.append(("1.#.4", "one"))
+    key, asked = "1.2.3.4", []
+
+    def counted(*pattern: Any) -> Any:
+        asked.append(pattern)
+        return fitted(*pattern)
+
+    with patch.object(explaining, "fitted", counted):
+        matches = explain(bindings, key).matches
+        assert len(asked) == len(matches) == 1
+        asked.clear()
+        nearest = why_not(bindings, key, most=3)
+        assert len(asked) < 200
+        assert why_not(bindings, key, most=0) == ()
+    assert nearest == why_not(bindings, key, most=len(bindings))[:3]
 
 
 @pytest.mark.parametrize(("key", "nearest", "edits"), [(".", "x", 2), ("..", "x", 3), (".b", "b", 1), ("", "x", 1)])
