@@ -6,8 +6,8 @@ they hang on, each with one message.
 
 Every message is compared. Explaining takes a walk through the topology, so at most :data:`EXPLAINED` distinct messages that differ
 are explained, and the rest is counted under one heading. What is held at once is a few blocks of the log, without payloads, and of the
-messages that differ at most :data:`EXPLAINED` for each part that is gone through or waits to be taken, four parts with two threads:
-however long the trace is.
+messages that differ at most :data:`EXPLAINED` for each part that is gone through or waits to be taken, four parts with two threads, and
+one of all others that have an exchange, recorded queues and a way in common.
 """
 
 from __future__ import annotations
