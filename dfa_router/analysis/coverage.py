@@ -8,7 +8,7 @@ any number of words can be covered so, and two sample keys clear most of these. 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -24,6 +24,8 @@ __all__ = ["COVER_BUDGET", "Redundancy", "RedundancyKind", "UnprovenError", "cov
 
 COVER_BUDGET = 20_000
 """Steps of one proof that several patterns cover one: a set can ask for as many proofs as it has patterns."""
+TOLD = 1 << 12
+"""Bindings between two reports of how many were asked about: a tenth of a second's work or more."""
 
 
 class RedundancyKind(StrEnum):
@@ -58,11 +60,16 @@ class UnprovenError(CapacityError):
 
 
 def redundant(
-    bindings: Iterable[tuple[str, str]], dialect: str | Dialect = "amqp", *, budget: int = COVER_BUDGET
+    bindings: Iterable[tuple[str, str]],
+    dialect: str | Dialect = "amqp",
+    *,
+    budget: int = COVER_BUDGET,
+    report: Callable[[int, int], None] | None = None,
 ) -> tuple[Redundancy, ...]:
     """Return the bindings that can all be removed together, in order of their positions.
 
-    ``budget`` is the most steps, a few microseconds each, of one proof that several bindings cover one.
+    ``budget`` is the most steps, a few microseconds each, of one proof that several bindings cover one. ``report`` is told now and then how
+    many bindings were asked about, of how many: each is asked about twice.
 
     Raises :class:`PatternError` and :class:`BindingError` for what cannot be compiled, and :class:`UnprovenError` when a proof
     takes over the budget; it has the bindings that can all be removed as far as it is known.
@@ -74,7 +81,7 @@ def redundant(
     """
     given = binding_set(bindings)
     question = Question([one.pattern for one in given], dialect, budget)
-    return _Groups(question, [one.destination for one in given]).redundant()
+    return _Groups(question, [one.destination for one in given], report).redundant()
 
 
 def cover(patterns: Iterable[str], dialect: str | Dialect = "amqp", *, budget: int = COVER_BUDGET) -> tuple[str, ...]:
@@ -109,8 +116,11 @@ def unreachable(patterns: Iterable[str], dialect: str | Dialect = "amqp") -> tup
 class _Groups:
     """The patterns of a question by destination: those that end at one position of the automaton mean the same."""
 
-    def __init__(self, question: Question, destinations: Sequence[str]) -> None:
+    def __init__(
+        self, question: Question, destinations: Sequence[str], report: Callable[[int, int], None] | None = None
+    ) -> None:
         self.question = question
+        self.report = report
         self.destinations = destinations
         self.everything = question.side(range(len(question.patterns)))
         self.first: dict[tuple[int, str], int] = {}
@@ -128,7 +138,7 @@ class _Groups:
 
     def redundant(self) -> tuple[Redundancy, ...]:
         machine, gone = self.question.machine, self.gone
-        for number, destination in enumerate(self.destinations):
+        for number, destination in self._told(0):
             first = self.first[machine.end_of(number), destination]
             if first != number:
                 gone[number] = Redundancy(binding=number, by=(first,), kind=RedundancyKind.EQUAL)
@@ -136,13 +146,20 @@ class _Groups:
                 wider = self._wider(number, destination)
                 if wider is not None:
                     gone[number] = Redundancy(binding=number, by=(wider,), kind=RedundancyKind.COVERED)
-        for number, destination in enumerate(self.destinations):
+        for number, destination in self._told(len(self.destinations)):
             if number not in gone and len(self.members[destination]) > 1:
                 by = self._union(number)
                 if by:
                     kind = RedundancyKind.UNION if len(by) > 1 else RedundancyKind.COVERED
                     gone[number] = Redundancy(binding=number, by=by, kind=kind)
         return self._proven()
+
+    def _told(self, before: int) -> Iterator[tuple[int, str]]:
+        """Yield each binding's number and destination, and report how many were before and have come since."""
+        for number, destination in enumerate(self.destinations):
+            if self.report is not None and number % TOLD == 0:
+                self.report(before + number, 2 * len(self.destinations))
+            yield number, destination
 
     def _proven(self) -> tuple[Redundancy, ...]:
         return tuple(self._by_kept(number) for number in sorted(self.gone))

@@ -23,6 +23,7 @@ from dfa_router.file_names import local_name
 from dfa_router.language.dialects import DIALECTS
 from dfa_router.lint.findings import RULES, Finding, Severity
 from dfa_router.lint.linting import lint_bindings, lint_topology
+from dfa_router.lint.patterns import STEPS
 from dfa_router.lint.sarif import entry_lines, sarif
 from dfa_router.lint.suppression import Suppression, read_suppressions, suppressed, unused_suppressions
 from dfa_router.rabbitmq import load_definitions
@@ -112,7 +113,7 @@ def lint(
     suppressions = read_suppressions(Path(suppress)) if suppress is not None else ()
     left: list[tuple[str, Finding]] = []
     kept: list[tuple[Finding, Suppression]] = []
-    with context.obj.terminal.progress("exchanges") as report:
+    with context.obj.terminal.progress("exchanges", dict.fromkeys(STEPS, "bindings")) as report:
         for name in files:
             others, quiet = suppressed(_found(Path(name), exchange, broker, vhost, dialect, report), suppressions)
             left += [(name, one) for one in others]
@@ -144,9 +145,8 @@ def _found(
                 f"{path} is configuration of a broker, which says its dialect: leave out --exchange and --dialect"
             )
         entries, language = configured(path, broker)
-        return lint_bindings(
-            [(one, whose) for one, whose, _ in entries], language, places=[line for _, _, line in entries]
-        )
+        bindings, lines = [(one, whose) for one, whose, _ in entries], [line for _, _, line in entries]
+        return lint_bindings(bindings, language, places=lines, report=report)
     if path.suffix.lower() == ".json" and exchange is None:
         if dialect is not None:
             raise OptionError(
@@ -155,7 +155,7 @@ def _found(
         return lint_topology(load_definitions(path, vhost), report)
     file = read_bindings(path, exchange=exchange, vhost="/" if exchange is None else vhost)
     language = dialect or file.dialect or "amqp"
-    found = lint_bindings(file.by_consumer(), language, places=file.places)
+    found = lint_bindings(file.by_consumer(), language, places=file.places, report=report)
     return found if exchange is None else [replace(one, vhost=vhost) for one in found]
 
 

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dfa_router.counted import counted
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import AMQP, EXACT, Dialect, dialect_named
 from dfa_router.lint.findings import RULES, Finding, so_do
 from dfa_router.lint.internal import lint_internal
-from dfa_router.lint.patterns import lint_patterns
+from dfa_router.lint.patterns import Report, lint_patterns
 from dfa_router.rabbitmq import Binding, Topology
 from dfa_router.rabbitmq.topology import check_topology
 
 __all__ = ["lint_bindings", "lint_topology"]
 
-Report = Callable[[str, int, int], None]
-"""Called with what is being done, and how much of it of how much is done."""
-
 _WILDCARDS = {"*", "#"}
 
 
 def lint_bindings(
-    bindings: Iterable[tuple[str, str]], dialect: str | Dialect = "amqp", *, places: Sequence[int | str] | None = None
+    bindings: Iterable[tuple[str, str]],
+    dialect: str | Dialect = "amqp",
+    *,
+    places: Sequence[int | str] | None = None,
+    report: Report | None = None,
 ) -> tuple[Finding, ...]:
     """Return what is wrong with bindings of one matcher, in the order of their places.
 
-    A pattern that the dialect refuses is a finding and no error. ``places`` names them in findings; else their positions do.
+    A pattern that the dialect refuses is a finding and no error. ``places`` names them in findings; else their positions do. Of many bindings
+    ``report`` is told what is being done, and how much of it of how much is done.
 
     Raises :class:`BindingError` for an entry that is no pair of strings, and :class:`OptionError` for an unknown dialect.
     """
@@ -34,7 +36,8 @@ def lint_bindings(
     names = [str(place) for place in places] if places is not None else [f"bindings[{i}]" for i in range(len(given))]
     told = [(one.pattern, one.destination, name) for one, name in zip(given, names, strict=True)]
     order = {name: number for number, name in enumerate(names)}
-    return tuple(sorted(lint_patterns(told, dialect_named(dialect)), key=lambda one: order[one.place]))
+    found = lint_patterns(told, dialect_named(dialect), report=report)
+    return tuple(sorted(found, key=lambda one: order[one.place]))
 
 
 def lint_topology(topology: Topology, report: Report | None = None) -> tuple[Finding, ...]:
@@ -53,7 +56,7 @@ def lint_topology(topology: Topology, report: Report | None = None) -> tuple[Fin
     for done, ((vhost, name), numbers) in enumerate(groups.items()):
         if report is not None:
             report("proving", done, len(groups))
-        found += _exchange(topology, vhost, name, numbers)
+        found += _exchange(topology, vhost, name, numbers, report)
     found += lint_internal(topology)
     return tuple(found)
 
@@ -71,13 +74,15 @@ def _declarations(topology: Topology) -> Iterator[Finding]:
         )
 
 
-def _exchange(topology: Topology, vhost: str, name: str, numbers: Sequence[int]) -> Iterator[Finding]:
+def _exchange(
+    topology: Topology, vhost: str, name: str, numbers: Sequence[int], report: Report | None
+) -> Iterator[Finding]:
     kind = topology.exchanges_by_name[vhost, name].type
     listed = [(topology.bindings[number], f"bindings[{number}]") for number in numbers]
     where = f"exchange {name!r}"
     if kind == "topic":
         told = [(one.routing_key, _destination(one), place) for one, place in listed]
-        yield from lint_patterns(told, AMQP, vhost=vhost, where=where)
+        yield from lint_patterns(told, AMQP, vhost=vhost, where=where, report=report)
     elif kind == "direct" and name:
         told = [(one.routing_key, _destination(one), place) for one, place in listed]
         for key, _, place in told:
@@ -92,7 +97,7 @@ def _exchange(topology: Topology, vhost: str, name: str, numbers: Sequence[int])
                     message=message,
                     witness=key,
                 )
-        yield from lint_patterns(told, EXACT, vhost=vhost, where=where)
+        yield from lint_patterns(told, EXACT, vhost=vhost, where=where, report=report)
     elif kind == "fanout":
         yield from _repeated(listed, where)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from dfa_router.analysis.costs import broker_cost, growth
 from dfa_router.analysis.coverage import RedundancyKind, UnprovenError, redundant, unreachable
@@ -13,7 +14,19 @@ from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
 from dfa_router.lint.findings import RULES, Finding, so_do
 
-__all__ = ["lint_patterns"]
+__all__ = ["Report", "STEPS", "lint_patterns"]
+
+Report = Callable[[str, int, int], None]
+"""Called with what is being done, and how much of it of how much is done."""
+STEPS = (
+    "reading patterns",
+    "comparing bindings",
+    "looking for patterns that no key matches",
+    "walking as a broker does",
+)
+"""What a report is told that is being done to the bindings of a matcher, in this order."""
+_MANY = 10_000
+"""Bindings of a matcher from which on there is anything to report: fewer take less than a second."""
 
 _COSTLY = 1_000_000
 """Steps of a broker's walk for one key, about a tenth of a microsecond each, from which on a binding is called costly."""
@@ -25,10 +38,20 @@ Given = Sequence[tuple[str, str, str]]
 """Pattern, destination and place of each binding."""
 
 
-def lint_patterns(given: Given, dialect: Dialect, *, vhost: str = "", where: str = "") -> Iterator[Finding]:
-    """Yield what is wrong with bindings; ``where`` names the matcher in messages, as in ``exchange 'events'``."""
+def lint_patterns(
+    given: Given, dialect: Dialect, *, vhost: str = "", where: str = "", report: Report | None = None
+) -> Iterator[Finding]:
+    """Yield what is wrong with bindings; ``where`` names the matcher in messages, as in ``exchange 'events'``.
+
+    Of many bindings a report is told which of :data:`STEPS` is taken.
+    """
+    if report is None or len(given) < _MANY:
+        report = _nobody
+    reading, comparing, reaching, walking = (partial(report, step) for step in STEPS)
     valid = []
-    for pattern, destination, place in given:
+    for number, (pattern, destination, place) in enumerate(given):
+        if number % _MANY == 0:
+            reading(number, len(given))
         problem = pattern_problem(pattern, dialect)
         many = dialect.many is not None and dialect.name == "amqp"
         if problem is not None:
@@ -38,12 +61,18 @@ def lint_patterns(given: Given, dialect: Dialect, *, vhost: str = "", where: str
         yield from _words(pattern, place, vhost, dialect)
         if many:
             yield from _normal(pattern, place, vhost)
-    yield from _redundant(valid, dialect, vhost, where)
+    yield from _redundant(valid, dialect, vhost, where, comparing)
+    reaching(0, 0)
     for number in unreachable([pattern for pattern, _, _ in valid], dialect):
         pattern, _, place = valid[number]
         yield _finding("unmatched-pattern", place, vhost, pattern, f"no key of {dialect.name} matches it: remove it")
     if dialect.many is not None and not dialect.tail_only:
+        walking(0, 0)
         yield from _costs(valid, vhost, where)
+
+
+def _nobody(step: str, done: int, known: int) -> None:
+    """Take a report that nobody wants."""
 
 
 def _words(pattern: str, place: str, vhost: str, dialect: Dialect) -> Iterator[Finding]:
@@ -93,10 +122,12 @@ def _normal(pattern: str, place: str, vhost: str) -> Iterator[Finding]:
         )
 
 
-def _redundant(valid: Given, dialect: Dialect, vhost: str, where: str) -> Iterator[Finding]:
+def _redundant(
+    valid: Given, dialect: Dialect, vhost: str, where: str, report: Callable[[int, int], None]
+) -> Iterator[Finding]:
     bindings = [(pattern, destination) for pattern, destination, _ in valid]
     try:
-        found = redundant(bindings, dialect)
+        found = redundant(bindings, dialect, report=report)
     except UnprovenError as error:
         pattern, _, place = valid[error.bindings[0]]
         yield _finding(

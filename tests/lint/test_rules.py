@@ -16,7 +16,7 @@ from dfa_router.language.dialect_files import read_dialect
 from dfa_router.language.dialects import dialect_named
 from dfa_router.lint import RULES, lint_bindings, lint_topology
 from dfa_router.lint.findings import PERMISSION_RULES
-from dfa_router.lint.patterns import lint_patterns
+from dfa_router.lint.patterns import STEPS, lint_patterns
 from dfa_router.lint.suppression import read_suppressions, suppressed, unused_suppressions
 from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, topology_of
 from dfa_router.rabbitmq.checks import ADVICE
@@ -428,3 +428,19 @@ def test_what_is_no_topology_is_refused_with_what_makes_one(tmp_path: Path) -> N
             match=rf"^topology is {type(wrong).__name__}: expected a Topology, as dfa_router\.load_definitions\(path\) returns it$",
         ):
             lint_topology(wrong)
+
+
+def test_of_many_bindings_it_is_told_what_is_being_done() -> None:
+    """A million take over a minute."""
+    told: list[tuple[str, int, int]] = []
+    bindings = [(f"a.{number}.*", "q") for number in range(10_000)]
+    assert lint_bindings(bindings, report=lambda *what: told.append(what)) == ()
+    assert list(dict.fromkeys(step for step, _, _ in told)) == list(STEPS)
+    compared = [done for step, done, _ in told if step == STEPS[1]]
+    assert compared == sorted(compared)
+    assert compared[0] == 0
+    assert 10_000 in compared
+    assert {known for step, _, known in told if step == STEPS[1]} == {20_000}
+    told.clear()
+    lint_bindings(bindings[1:], report=lambda *what: told.append(what))
+    assert not told
