@@ -69,10 +69,11 @@ def local_session(
     is changed while it starts only. Threads that read ``os.environ`` in these seconds see the changes.
 
     Raises :class:`EnvironmentLacksError` where PySpark, pandas or Java is missing or of a version that is not supported,
-    naming what to install, and :class:`OptionError` for a setting that is not Spark's or is known to hang, and for what is no master.
+    naming what to install, and where Spark does not start, as with a cluster that cannot be reached; and :class:`OptionError` for a setting that is not Spark's or is known to hang, and for what is no master.
     """
     require_spark()
     settings = _settings(master, app_name, conf)
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
@@ -94,6 +95,11 @@ def local_session(
             raise EnvironmentLacksError(
                 f"Spark did not start with Java {chosen.version} in {chosen.home} (found by {chosen.source}): "
                 "what it said stands above. Set JAVA_HOME to another Java 17, 21 or 25"
+            ) from error
+        except Py4JError as error:  # Java may have ended over it, and then not even the error's text can be asked for
+            raise EnvironmentLacksError(
+                f"Spark did not start with the master {master!r}: what it said stands above. Check that the cluster is there and takes "
+                "applications, or use another --master, such as local[*]"
             ) from error
 
 

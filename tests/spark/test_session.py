@@ -141,6 +141,27 @@ except EnvironmentLacksError as error:
     assert "FutureWarning" not in run.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.own_java
+def test_a_cluster_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """Spark asks for a minute, and then ends over it, so that not even its error can be asked for its text: that ended in a traceback."""
+    program = """
+from dfa_router.errors import EnvironmentLacksError
+from dfa_router.spark.session import local_session
+try:
+    local_session("spark://127.0.0.1:1")
+except EnvironmentLacksError as error:
+    print(error)
+"""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    assert "did not start with the master 'spark://127.0.0.1:1'" in run.stdout, run.stderr
+    assert "--master" in run.stdout
+    assert run.returncode == 0
+
+
 @pytest.mark.spark
 def test_arrow_batches_cross_to_workers_and_back(spark: SparkSession) -> None:
     def identity(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
