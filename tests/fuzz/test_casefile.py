@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from dfa_router.fuzz.findings import shape_of
 from dfa_router.fuzz.text.casefile import CorpusError, format_finding
 from dfa_router.fuzz.text.corpus import parse_rounds, read_corpus, write_corpus
 from dfa_router.language.dialects import AMQP, MQTT, Dialect, dialect_named
+from dfa_router.target import Bind, Chapter, Step, Unbind
 from tests.fuzz.planted import PLANTED, right_amqp
 from tests.suite.cases import DATA, parse_cases
 
@@ -126,3 +128,52 @@ def test_a_set_that_was_changed_before_it_is_asked_can_be_replayed_with_any_targ
     [(_, _, read)] = parse_rounds(text, "x.txt")
     assert (read.patterns, read.keys) == (("c", "c"), ("c", "a"))
     assert [chapter.patterns for chapter in read.then] == [("a",)]
+
+
+def test_what_joined_a_set_before_it_was_asked_is_kept_apart_from_what_it_began_with(tmp_path: Path) -> None:
+    """A case whose target failed only at what joins passed when it was read back."""
+
+    class Joining:
+        """Takes a final # of a joined pattern for one word or more."""
+
+        def __init__(self, patterns: list[str]) -> None:
+            self.patterns, self.first = list(patterns), len(patterns)
+
+        def bind(self, pattern: str) -> None:
+            self.patterns.append(pattern)
+
+        def unbind(self, position: int) -> None:
+            self.patterns[position] = "\x00"
+
+        def match(self, key: str) -> list[int]:
+            found = right_amqp(self.patterns, key)
+            return [one for one in found if one < self.first or self.patterns[one] != f"{key}.#"]
+
+    target = CallableTarget(Joining, AMQP)
+    campaign = run(target, AMQP, rounds=2000)
+    [found] = campaign.findings
+    assert any(isinstance(step, Bind) for step in found.case.before)
+    write_corpus(tmp_path, campaign.findings)
+    [(_, read)] = read_corpus(tmp_path, AMQP)
+    assert run(target, AMQP, rounds=1, corpus=[("x", read)]).findings[0].shape == found.shape
+    [case] = parse_cases(format_finding(found), "x.txt")
+    assert case.expected[found.case.key] == list(found.expected or ())
+
+
+@pytest.mark.parametrize(
+    ("patterns", "steps"),
+    [
+        (("a",), (Bind("b"), Bind("c"), "a")),
+        ((), (Bind("b"), "b", Bind("c"), "c")),
+        (("a",), (Unbind(0), Bind("b"), "b")),
+        (("a",), (Bind("b"), Unbind(0), Bind("c"), "c")),
+        (("a",), ("a", Bind("b"), Bind("c"), "c")),
+    ],
+)
+def test_histories_read_back(patterns: tuple[str, ...], steps: tuple[Step, ...]) -> None:
+    *before, key = steps
+    assert isinstance(key, str)
+    case = Case(patterns=patterns, key=key, before=tuple(before))
+    found = replace(finding(("a",), "a"), case=case)
+    [(_, _, read)] = parse_rounds(format_finding(found), "x.txt")
+    assert read.then == (Chapter(patterns, steps),)

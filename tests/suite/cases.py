@@ -64,7 +64,7 @@ def parse_cases(text: str, name: str) -> list[Case]:
 
 def _take_line(case: Case, line: casefile.CaseLine) -> None:
     word, rest = line.word, line.fields
-    if word == "bind" and len(rest) in (1, 2):
+    if word in ("bind", "join") and len(rest) in (1, 2):
         case.bindings.append((rest[0], rest[-1]))
     elif word == "unbind" and len(rest) == 1:
         case.removed.append(int(rest[0]))

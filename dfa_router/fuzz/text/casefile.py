@@ -11,7 +11,7 @@
 A title in brackets begins a case. ``bind PATTERN [DESTINATION]`` lines have the positions 0, 1, ... ``match KEY
 POSITION...`` says which of them must match a key, ``none`` stands for no position, and keys are asked in the order of
 their lines. ``refuse PATTERN`` is a pattern that the dialect refuses; ``unbind POSITION`` takes a binding out again, and a
-``bind`` line behind a ``match`` line joins the set then; ``forget all`` begins another set, with positions from 0;
+``bind`` line behind a ``match`` line joins the set then, and so does a ``join`` line, wherever it stands; ``forget all`` begins another set, with positions from 0;
 ``dialect NAME`` is ``amqp`` where the line is missing. Fields are separated by white space, a field in double quotes is
 a Python string, and ``//`` begins a comment line.
 
@@ -34,7 +34,7 @@ from dfa_router.target import Bind, Chapter, Unbind
 
 __all__ = ["CaseLine", "CorpusError", "TextCase", "format_finding", "parse_cases"]
 
-_WORDS = ("bind", "match", "dialect", "refuse", "unbind", "forget")
+_WORDS = ("bind", "join", "match", "dialect", "refuse", "unbind", "forget")
 _SAID = {
     Kind.MISSES: "misses it",
     Kind.MATCHES: "matches it falsely",
@@ -104,7 +104,7 @@ def _case_line(line: str, place: str) -> CaseLine:
         raise CorpusError(f"{place}: cannot read {line.strip()!r}: {error}") from None
     if word not in _WORDS or not fields:
         raise CorpusError(
-            f"{place}: cannot read {line.strip()!r}: expected bind PATTERN, match KEY POSITION..., "
+            f"{place}: cannot read {line.strip()!r}: expected bind PATTERN, join PATTERN, match KEY POSITION..., "
             "unbind POSITION, forget all, refuse PATTERN or dialect NAME"
         )
     return CaseLine(place, word, tuple(fields), line.strip())
@@ -149,7 +149,9 @@ def _chapter_lines(chapter: Chapter, finding: Finding, width: int) -> list[str]:
         right = right_through(chapter.patterns, chapter.steps, finding.dialect)
     for step, positions in zip(chapter.steps, right, strict=True):
         if isinstance(step, Bind):
-            lines.append(f"bind    {_field(step.pattern)}")
+            # Before anything else is done, "bind" would say that the set began with it, and a target may fail only at what joins.
+            word = "bind" if len(lines) > len(chapter.patterns) and not lines[-1].startswith("join") else "join"
+            lines.append(f"{word}    {_field(step.pattern)}")
         elif isinstance(step, Unbind):
             lines.append(f"unbind  {step.position}")
         else:

@@ -48,7 +48,7 @@ def parse_rounds(text: str, name: str) -> list[tuple[str, str, Round]]:
 
 
 def _chapters(case: TextCase) -> list[Chapter]:
-    """Return the sets of a case; a line that binds belongs to a set until something is asked or taken out of it."""
+    """Return the sets of a case; a line that binds belongs to a set until something joins it, is asked or taken out of it."""
     chapters: list[Chapter] = []
     patterns: list[str] = []
     steps: list[Step] = []
@@ -58,8 +58,8 @@ def _chapters(case: TextCase) -> list[Chapter]:
             if patterns or steps:
                 chapters.append(Chapter(tuple(patterns), tuple(steps)))
             patterns, steps = [], []
-        elif line is not None and word == "bind":
-            if steps:
+        elif line is not None and word in ("bind", "join"):
+            if steps or word == "join":
                 steps.append(Bind(line.fields[0]))
             else:
                 patterns.append(line.fields[0])
