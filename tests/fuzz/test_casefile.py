@@ -13,6 +13,7 @@ from dfa_router.fuzz.check import CallableTarget
 from dfa_router.fuzz.findings import shape_of
 from dfa_router.fuzz.text.casefile import CorpusError, format_finding
 from dfa_router.fuzz.text.corpus import parse_rounds, read_corpus, write_corpus
+from dfa_router.fuzz.text.report import summary_text
 from dfa_router.language.dialects import AMQP, MQTT, Dialect, dialect_named
 from dfa_router.target import Bind, Chapter, Step, Unbind
 from tests.fuzz.planted import PLANTED, right_amqp
@@ -177,3 +178,14 @@ def test_histories_read_back(patterns: tuple[str, ...], steps: tuple[Step, ...])
     found = replace(finding(("a",), "a"), case=case)
     [(_, _, read)] = parse_rounds(format_finding(found), "x.txt")
     assert read.then == (Chapter(patterns, steps),)
+
+
+def test_cases_that_are_replayed_are_no_sign_of_classes_that_were_left_out(tmp_path: Path) -> None:
+    """The summary named all 25 of them."""
+    write_corpus(tmp_path, [finding(("a.#",), "a")])
+    corpus = read_corpus(tmp_path, AMQP)
+    target = CallableTarget(right_amqp, AMQP)
+    replayed = run(target, AMQP, replay_only=True, corpus=corpus)
+    assert replayed.agrees
+    assert "classes: 0 of 25\n" in summary_text(replayed)
+    assert "; not reached: " in summary_text(run(target, AMQP, rounds=1, seed=1))

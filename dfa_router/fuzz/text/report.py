@@ -244,8 +244,9 @@ def summary_text(campaign: Campaign) -> str:
 
 
 def _missing(expected: Sequence[str], reached: Sequence[str]) -> str:
+    """Name the classes that were not reached, if there are others: cases that are replayed are of no class, and are no sign of what is left out."""
     missing = [name for name in expected if name not in reached]
-    return f"; not reached: {', '.join(missing)}" if missing else ""
+    return f"; not reached: {', '.join(missing)}" if missing and reached else ""
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:
