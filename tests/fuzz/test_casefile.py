@@ -13,7 +13,7 @@ from dfa_router.fuzz.check import CallableTarget
 from dfa_router.fuzz.findings import shape_of
 from dfa_router.fuzz.text.casefile import CorpusError, format_finding
 from dfa_router.fuzz.text.corpus import parse_rounds, read_corpus, write_corpus
-from dfa_router.fuzz.text.report import summary_text
+from dfa_router.fuzz.text.report import finding_text, summary_text
 from dfa_router.language.dialects import AMQP, MQTT, Dialect, dialect_named
 from dfa_router.target import Bind, Chapter, Step, Unbind
 from tests.fuzz.planted import PLANTED, right_amqp
@@ -189,3 +189,15 @@ def test_cases_that_are_replayed_are_no_sign_of_classes_that_were_left_out(tmp_p
     assert replayed.agrees
     assert "classes: 0 of 25\n" in summary_text(replayed)
     assert "; not reached: " in summary_text(run(target, AMQP, rounds=1, seed=1))
+
+
+def test_a_report_has_a_long_history_once() -> None:
+    """One that was cut short while it was made smaller had thousands of lines, twice."""
+    before = [Bind(f"b{number}") for number in range(500)]
+    case = Case(patterns=("a",), key="a", before=tuple(before))
+    text = finding_text(replace(finding(("a",), "a"), case=case, complete=False))
+    assert (text.count("`b250`"), text.count("join    b250")) == (0, 1)
+    assert text.count("`b0`") == text.count("`b499`") == 1
+    assert "  ... and 461 lines more, which the test case below has ...\n" in text
+    short = finding_text(replace(finding(("a",), "a"), case=replace(case, before=tuple(before[:50]))))
+    assert all(f"`b{number}`" in short for number in range(50))

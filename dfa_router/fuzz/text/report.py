@@ -21,6 +21,9 @@ from dfa_router.target import Bind, Step
 
 __all__ = ["campaign_json", "finding_json", "finding_text", "headline", "summary_text"]
 
+END = 20
+"""Lines of each end of a long history that a report shows in front of the test case, which has all of it."""
+
 
 def finding_text(finding: Finding) -> str:
     """Return the whole report of a finding: its case, the reason, all answers, and a test case."""
@@ -28,9 +31,10 @@ def finding_text(finding: Finding) -> str:
     origin += f", from {finding.place}" if finding.place is not None else ""
     lines = [f"{finding.accused} {_does(finding)} ({finding.dialect.name}{origin})", ""]
     separator = finding.dialect.separator.decode()
+    history = []
     for earlier in finding.case.earlier:
-        lines += [*_chapter_lines(earlier.patterns, earlier.steps, separator), "  then another set:"]
-    lines += _chapter_lines(finding.case.patterns, finding.case.before, separator)
+        history += [*_chapter_lines(earlier.patterns, earlier.steps, separator), "  then another set:"]
+    lines += _abbreviated([*history, *_chapter_lines(finding.case.patterns, finding.case.before, separator)])
     if finding.kind is not Kind.ACCEPTS:
         lines.append(f"  key        {measured(finding.case.key, separator)}")
     if finding.case.together:
@@ -42,6 +46,18 @@ def finding_text(finding: Finding) -> str:
         lines += ["", f"  {where}"]
     lines += ["", "  As a test case:", "", *(f"    {line}" for line in format_finding(finding).splitlines())]
     return "\n".join(lines)
+
+
+def _abbreviated(history: list[str]) -> list[str]:
+    """Return the lines of a history; of one that was not made small, which may have thousands, its two ends."""
+    left = len(history) - 2 * END  # fewer are not worth a look below
+    if left <= END:
+        return history
+    return [
+        *history[:END],
+        f"  ... and {counted(left, 'line')} more, which the test case below has ...",
+        *history[-END:],
+    ]
 
 
 def _chapter_lines(patterns: Sequence[str], steps: Sequence[Step], separator: str) -> list[str]:
