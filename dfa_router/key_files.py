@@ -39,11 +39,11 @@ T = TypeVar("T")
 _BLOCK, _MOST_BLOCK = 1 << 20, (1 << 31) - 1
 """The bytes of CSV and JSON that Arrow reads at once, as it does by itself, and the most that it can."""
 _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
-Report = Callable[[int, int], object]
+FilesRead = Callable[[int, int], object]
 """Called before each file with the number of those that have been read, and of all."""
 
 
-def read_keys(path: Path | str, column: str = "routing_key", report: Report | None = None) -> pa.ChunkedArray:
+def read_keys(path: Path | str, column: str = "routing_key", report: FilesRead | None = None) -> pa.ChunkedArray:
     """Return the keys of a file, a folder with all below it, a pattern such as ``logs/*.parquet``, or a table, as bytes.
 
     They come in the order of the files' names, or of the table's log, which ``@v3`` behind the folder asks for at version 3.
@@ -63,7 +63,7 @@ def read_keys(path: Path | str, column: str = "routing_key", report: Report | No
     return keys
 
 
-def _keys_of(path: str, column: str, report: Report | None = None) -> pa.ChunkedArray:
+def _keys_of(path: str, column: str, report: FilesRead | None = None) -> pa.ChunkedArray:
     """Return the keys; they have the type of nulls where no line of JSON has a key, of whatever file."""
     if path == "-":
         (name,) = _reported([Path("standard input")], report)
@@ -82,7 +82,7 @@ def _keys_of(path: str, column: str, report: Report | None = None) -> pa.Chunked
     return _of_file(file, column)
 
 
-def _reported(files: Sequence[T], report: Report | None) -> Iterator[T]:
+def _reported(files: Sequence[T], report: FilesRead | None) -> Iterator[T]:
     for number, file in enumerate(files):
         if report is not None:
             report(number, len(files))
@@ -110,7 +110,7 @@ def _read(path: Path, column: str, read: Callable[[Path, str], pa.ChunkedArray])
     return keys.cast(_BYTES.get(keys.type, keys.type))
 
 
-def _of_table(found: Found, column: str, report: Report | None) -> pa.ChunkedArray:
+def _of_table(found: Found, column: str, report: FilesRead | None) -> pa.ChunkedArray:
     table = read_table(found)
     _check_column(Path(found.root), column, table.schema.names)
     _check_text(Path(found.root), column, table.schema.field(column).type)

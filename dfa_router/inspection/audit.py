@@ -28,9 +28,10 @@ from dfa_router.inspection.nearest import MOST, Nearest
 from dfa_router.inspection.times import minutes_of, time_column
 from dfa_router.logs.counting import text_of
 from dfa_router.logs.planning import Plan
-from dfa_router.logs.scanning import Report, key_names, rows_with_problems, scanned
+from dfa_router.logs.scanning import key_names, rows_with_problems, scanned
 from dfa_router.rabbitmq import RoutedBatch, Topology
 from dfa_router.rabbitmq.exchange_types import attributes_read
+from dfa_router.reports import Report
 
 __all__ = ["SIZES", "Audit", "BindingCount", "QueueTraffic", "Traffic", "Unroutable", "audit_of"]
 

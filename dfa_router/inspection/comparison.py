@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from dfa_router.logs.counting import text_of
 from dfa_router.logs.planning import Plan
-from dfa_router.logs.scanning import Report, key_names, rows_with_problems, scanned
+from dfa_router.logs.scanning import key_names, rows_with_problems, scanned
 from dfa_router.rabbitmq import RoutedBatch, Topology, TopologyRouter
 from dfa_router.rabbitmq.exchange_types import attributes_read
+from dfa_router.reports import Report
 
 __all__ = ["Comparison", "QueueChange", "Sample", "compare_messages"]
 

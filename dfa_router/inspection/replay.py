@@ -24,8 +24,9 @@ from dfa_router.inspection.arrows import described
 from dfa_router.inspection.nearest import Nearest
 from dfa_router.inspection.recorded import INTERCEPTED, READ, Message, Part, Recorded, fate_of
 from dfa_router.logs.planning import Plan
-from dfa_router.logs.scanning import Report, scanned
+from dfa_router.logs.scanning import scanned
 from dfa_router.rabbitmq import Route, Topology, TopologyRouter
+from dfa_router.reports import Report
 
 __all__ = ["CAUSES", "Difference", "Replay", "replay"]
 

@@ -28,8 +28,8 @@ from compiler.automata.paths import parents_of, path_to
 from compiler.automata.pattern import Pattern, Wildcard
 from compiler.automata.powerset import State, default_successor, literal_successors, start
 from dfa_router.inspection.sides import Destination, Met, Side
-from dfa_router.logs.scanning import Report
 from dfa_router.rabbitmq import Topology
+from dfa_router.reports import Report
 
 __all__ = ["Change", "Changes", "changes_between"]
 

@@ -9,9 +9,10 @@ from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import AMQP, EXACT, Dialect, dialect_named
 from dfa_router.lint.findings import RULES, Finding, so_do
 from dfa_router.lint.internal import lint_internal
-from dfa_router.lint.patterns import Report, lint_patterns
+from dfa_router.lint.patterns import lint_patterns
 from dfa_router.rabbitmq import Binding, Topology
 from dfa_router.rabbitmq.topology import check_topology
+from dfa_router.reports import Report
 
 __all__ = ["lint_bindings", "lint_topology"]
 

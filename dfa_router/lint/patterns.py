@@ -13,11 +13,10 @@ from dfa_router.counted import counted
 from dfa_router.language.dialects import Dialect
 from dfa_router.language.validity import pattern_problem
 from dfa_router.lint.findings import RULES, Finding, so_do
+from dfa_router.reports import Report
 
-__all__ = ["Report", "STEPS", "lint_patterns"]
+__all__ = ["STEPS", "lint_patterns"]
 
-Report = Callable[[str, int, int], None]
-"""Called with what is being done, and how much of it of how much is done."""
 STEPS = (
     "reading patterns",
     "comparing bindings",

@@ -29,16 +29,13 @@ from dfa_router.logs.stores import STORE_ERRORS, is_pattern, is_remote, place_of
 from dfa_router.logs.table_planning import planned_table
 from dfa_router.logs.text_planning import text_parts, text_plan
 from dfa_router.logs.text_reading import SeeText
+from dfa_router.reports import Report
 from dfa_router.tables import read_table, table_at
 
-__all__ = ["Report", "key_names", "plan_log", "rows_with_problems", "scanned"]
+__all__ = ["key_names", "plan_log", "rows_with_problems", "scanned"]
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-Report = Callable[[str, int, int], None]
-"""Called with what runs, units done, and units known, or 0 where nobody knows how many there will be: of messages that are read
-for the first time."""
 
 _KEYS = ("exchange", "routing_key", "vhost")
 

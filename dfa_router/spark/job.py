@@ -37,12 +37,13 @@ from dfa_router.logs.routing import Written
 from dfa_router.logs.stores import STORE_ERRORS, Place, is_remote, place_of
 from dfa_router.logs.summary import Summary, limits, summary_of
 from dfa_router.rabbitmq.topology import Topology
+from dfa_router.reports import Report
 from dfa_router.spark.cancel import cancellable
 from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.spark.files import plan_of, route_parts
 from dfa_router.spark.frame_job import count_result, routed_log, write_result
 from dfa_router.spark.logs import MessageLog, UnreadableError, read_messages
-from dfa_router.spark.progress import Report, watched
+from dfa_router.spark.progress import watched
 from dfa_router.spark.shapes import spelt_keys
 
 __all__ = ["Summary", "route_log"]

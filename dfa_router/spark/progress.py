@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
@@ -10,10 +10,9 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-__all__ = ["Report", "watched"]
+from dfa_router.reports import Report
 
-Report = Callable[[str, int, int], None]
-"""Called with what runs, the number of finished tasks, and the number of tasks known by now; or of messages."""
+__all__ = ["watched"]
 
 _SECONDS = 0.25
 """Between two looks at the tasks."""
