@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dfa_router.logs.blocks import BLANK, Block, Mark
+from dfa_router.logs.blocks import BLANK, Block, Mark, is_utf8
 from dfa_router.logs.erlang_terms import Atom, TermError, read_term
 from dfa_router.logs.lines import BLOCK_BYTES, open_piece
 from dfa_router.logs.marks import NO_RECORD, NO_UTF8
@@ -136,7 +136,7 @@ def _record(raw: bytes) -> tuple[dict[str, Any], str | None]:
     whole = raw.endswith(b"\n") and len(raw) > place + 11
     payload = raw[place + 11 : len(raw) - whole]
     held = _value(Atom("table"), properties)
-    damaged = not all(map(_is_utf8, (*found.values(), *keys)))
+    damaged = not all(map(is_utf8, (*found.values(), *keys)))
     row |= {name: text.decode(errors="replace") for name, text in found.items()}
     row["channel"] = int(found["channel"]) if found["channel"].isdigit() and len(found["channel"]) < 10 else None
     row |= {
@@ -162,16 +162,6 @@ def _names(raw: bytes, place: int) -> tuple[dict[str, bytes], int]:
             raise RecordError(f"it ends before {following.decode().strip()}")
         found[name], place = raw[place:end], end + len(following)
     return found, place
-
-
-def _is_utf8(text: bytes) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _texts(term: Any) -> list[str]:
