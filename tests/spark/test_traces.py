@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dfa_router.errors import EnvironmentLacksError, MessagesError
+from dfa_router.logs.planning import OtherWayError
 from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
 
 if TYPE_CHECKING:
@@ -266,7 +267,7 @@ def test_both_ways_of_the_job_say_the_same(spark: SparkSession, form: str, tmp_p
     for way in ("files", "frames"):
         with pytest.MonkeyPatch.context() as patch:
             if way == "frames":
-                patch.setattr(job, "_plan", lambda *_: (None, ""))
+                patch.setattr(job, "_plan", lambda *_: OtherWayError(""))
             out = tmp_path / way
             summaries[way] = route_log(spark, TOPOLOGY, str(log), str(out), kind="trace", out_kind="parquet")
         assert summaries[way].way == way
