@@ -104,6 +104,8 @@ def _parts(found: Replay, top: int) -> Iterator[RenderableType]:
         if count or always:
             table.add_row(label, f"{count:,}")
     yield table
+    if not found.messages:
+        yield "nothing was compared: no client published a message while the broker was traced, or the trace has deliveries alone (pattern deliver.#)"
     for name, count in found.not_simulated.items():
         yield f"{counted(count, 'message')} {'reaches' if count == 1 else 'reach'} {name!r}, whose type is not simulated"
     for problem, count in found.problems.items():

@@ -50,6 +50,18 @@ def test_replay_tells_machines_and_people(known: str, tmp_path: Path, capsys: py
     assert "6 messages: missing-binding queue 'q1'" in capsys.readouterr().out
 
 
+def test_a_trace_without_publications_is_told(known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was 0 of everything, as if all agreed."""
+    trace = tmp_path / "trace.log"
+    received = [line for line in TRACE.read_text("utf-8").splitlines(keepends=True) if '"received"' in line]
+    for text in ("", "".join(received)):
+        trace.write_text(text, "utf-8")
+        assert run(["replay", "--definitions", known, "--trace", str(trace)]) == 0
+        assert "nothing was compared: no client published a message" in capsys.readouterr().out
+    run(["replay", "--definitions", known, "--trace", str(TRACE)])
+    assert "nothing was compared" not in capsys.readouterr().out
+
+
 def test_one_thing_is_told_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = definitions(tmp_path / "one.json", ("x", "a.#", "q1"), x={})
     log, page = tmp_path / "log.jsonl", tmp_path / "audit.html"
