@@ -10,8 +10,9 @@
 
 A title in brackets begins a case. ``bind PATTERN [DESTINATION]`` lines have the positions 0, 1, ... ``match KEY
 POSITION...`` says which of them must match a key, ``none`` stands for no position, and keys are asked in the order of
-their lines. ``refuse PATTERN`` is a pattern that the dialect refuses; ``unbind POSITION`` takes a binding out again, and a
-``bind`` line behind a ``match`` line joins the set then, and so does a ``join`` line, wherever it stands; ``forget all`` begins another set, with positions from 0;
+their lines. ``refuse PATTERN`` is a pattern that the dialect refuses; ``unbind POSITION`` takes a binding out again, and
+``join PATTERN`` is one that joins the set then, as is a ``bind`` line behind a ``match`` line; ``forget all`` begins another
+set, with positions from 0;
 ``dialect NAME`` is ``amqp`` where the line is missing. Fields are separated by white space, a field in double quotes is
 a Python string, and ``//`` begins a comment line.
 
@@ -149,9 +150,8 @@ def _chapter_lines(chapter: Chapter, finding: Finding, width: int) -> list[str]:
         right = right_through(chapter.patterns, chapter.steps, finding.dialect)
     for step, positions in zip(chapter.steps, right, strict=True):
         if isinstance(step, Bind):
-            # Before anything else is done, "bind" would say that the set began with it, and a target may fail only at what joins.
-            word = "bind" if len(lines) > len(chapter.patterns) and not lines[-1].startswith("join") else "join"
-            lines.append(f"{word}    {_field(step.pattern)}")
+            # In front of all else "bind" would say that the set began with it, and a target may fail only at what joins.
+            lines.append(f"join    {_field(step.pattern)}")
         elif isinstance(step, Unbind):
             lines.append(f"unbind  {step.position}")
         else:

@@ -260,7 +260,7 @@ def summary_text(campaign: Campaign) -> str:
 
 
 def _missing(expected: Sequence[str], reached: Sequence[str]) -> str:
-    """Name the classes that were not reached, if there are others: cases that are replayed are of no class, and are no sign of what is left out."""
+    """Name the classes that were not reached, if others were: cases that are replayed are of none, and no sign of what is left out."""
     missing = [name for name in expected if name not in reached]
     return f"; not reached: {', '.join(missing)}" if missing and reached else ""
 
