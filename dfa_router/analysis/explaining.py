@@ -102,23 +102,22 @@ def why_not(
     """
     most = whole_number("most", most, 0, "a number of bindings from 0 up")
     language, given, words = _asked(bindings, key, dialect)
-    routed = key_space(language).is_key(words)
-    known = set(words)
+    if not most:
+        return ()
+    routed, known = key_space(language).is_key(words), set(words)
     misses: list[tuple[int, int, list[Token], str | None]] = []
-    """The nearest so far, at most as many as are asked for."""
+    """The nearest so far, at most as many as are asked for: no two have the same number, which comes second."""
     for number, (pattern, _) in enumerate(given):
         tokens = tokens_of(pattern, language)
-        # Each literal that the key does not have is put in, or replaces a word. Of a large set hardly a pattern is left, and to fit one takes a tenth of a millisecond.
-        if len(misses) == most and (most == 0 or _foreign(tokens, known) >= misses[-1][0]):
+        # Each literal that the key does not have is put in, or replaces a word. Of a large set hardly a pattern is left, and to fit
+        # one takes a tenth of a millisecond.
+        if len(misses) == most and _foreign(tokens, known) >= misses[-1][0]:
             continue
         fit = _fit(tokens, words, language)
-        if fit is not None and not fit.edits:
-            continue
-        edits = (
-            len(tokens) + len(words) + 1 if fit is None else fit.edits
-        )  # farther than any key is where there is none
-        nearest = None if fit is None else language.separator.join(fit.key()).decode()
-        insort(misses, (edits, number, tokens, nearest), key=lambda miss: miss[:2])
+        if fit is None:
+            insort(misses, (len(tokens) + len(words) + 1, number, tokens, None))  # farther than any key is
+        elif fit.edits:
+            insort(misses, (fit.edits, number, tokens, language.separator.join(fit.key()).decode()))
         del misses[most:]
     found = []
     for edits, number, tokens, nearest in misses:

@@ -69,7 +69,8 @@ def local_session(
     is changed while it starts only. Threads that read ``os.environ`` in these seconds see the changes.
 
     Raises :class:`EnvironmentLacksError` where PySpark, pandas or Java is missing or of a version that is not supported,
-    naming what to install, and where Spark does not start, as with a cluster that cannot be reached; and :class:`OptionError` for a setting that is not Spark's or is known to hang, and for what is no master.
+    naming what to install, and where Spark does not start, as with a cluster that cannot be reached; and :class:`OptionError`
+    for a setting that is not Spark's or is known to hang, and for what is no master.
     """
     require_spark()
     settings = _settings(master, app_name, conf)
