@@ -146,6 +146,20 @@ def test_every_sentence_has_room_and_moves_nothing_below(
     assert mode or len(tops) == 1  # the question has rows of its own
 
 
+@pytest.mark.parametrize("size", [(320, 568), (360, 640)])
+def test_a_question_that_fills_a_phone_s_screen_scrolls_with_the_page(
+    visits: Visits, page_file: str, size: tuple[int, int]
+) -> None:
+    page = visits.open(page_file + fragment(SIXTY, "a0.b.c.d"), size=size)
+    page.click("#predict")
+    page.click("#next")
+    assert boxes(page, "#dock")[0][3] > size[1]
+    until(page, "getComputedStyle(document.getElementById('dock')).position === 'static'")
+    page.eval_on_selector("#question .primary", "one => one.scrollIntoView({ block: 'end' })")
+    _, y, _, height = boxes(page, "#question .primary")[0]
+    assert 0 <= y <= y + height <= size[1] + 1
+
+
 def test_a_sentence_too_high_for_the_screen_is_scrolled_by_the_keyboard(visits: Visits, page_file: str) -> None:
     patterns = tuple(f"{'a' * 60}.#{'.#' * number}" for number in range(8))
     page = visits.open(page_file + fragment(patterns, f"{'a' * 60}", step=99), size=(320, 480))

@@ -20,7 +20,7 @@ from compiler import PatternError
 from compiler.errors import InputError
 from dfa_router.cli.page_dialects import page_dialects
 from tests.viz.material import ATTACKS, FOUR, KEY
-from tests.viz.visits import Visits, fragment, until, whole_page
+from tests.viz.visits import Visits, boxes, fragment, until, whole_page
 from viz import lecture, teach
 from viz.examples import EXAMPLES
 from viz.page.html import page as page_html
@@ -280,6 +280,31 @@ def test_an_essay_shows_what_comes_into_view(visits: Visits, site: Path) -> None
         )
         until(page, f"document.querySelectorAll('[data-shows]')[{number}].classList.contains('read-now')")
     assert "simulat" in page.inner_text("#dfa-now")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", [(1280, 720), (360, 740)])
+def test_lecture_mode_of_an_essay_fills_the_screen(visits: Visits, site: Path, size: tuple[int, int]) -> None:
+    page = visits.open((site / "essay.html").as_uri(), size=size)
+    page.keyboard.press("l")
+    placed = {part: boxes(page, part)[0] for part in ("#story", "#words", "#next")}
+    assert [part for part, (_, y, _, height) in placed.items() if not 0 <= y <= y + height <= size[1]] == []
+    assert min(box[3] for box in boxes(page, ".canvas:not(.table)")) >= 250
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)])
+def test_steps_beside_an_essay_cover_no_picture_while_predicting(
+    visits: Visits, site: Path, size: tuple[int, int]
+) -> None:
+    page = visits.open((site / "essay.html").as_uri(), size=size)
+    page.click("#predict")
+    page.dispatch_event("#first", "click")
+    page.dispatch_event("#next", "click")
+    assert page.locator("#question .primary").is_visible()
+    bottom = "document.getElementById('dock').getBoundingClientRect().bottom"
+    until(page, f"{bottom} <= document.querySelector('.pictures').getBoundingClientRect().top")
+    assert max(y + height for _, y, _, height in boxes(page, "figure .node")) <= size[1]
 
 
 @pytest.mark.browser

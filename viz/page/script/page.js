@@ -270,12 +270,22 @@
     const covered = $("dock").getBoundingClientRect().bottom - target.getBoundingClientRect().top;
     if (covered > 0) scrollBy(0, -covered - 8);
   });
+  // Beside an essay pictures begin where the steps end; and steps that fill a small screen go away with the page, or what is lowest of
+  // them could not be reached.
+  function placeDock() {
+    const height = $("dock").offsetHeight;
+    document.body.style.setProperty("--dock", `${height}px`);
+    $("dock").classList.toggle("tall", height > 0.8 * innerHeight);
+    if (document.body.classList.contains("with-essay")) fit();
+  }
+  new ResizeObserver(placeDock).observe($("dock"));
   addEventListener("hashchange", () => { if (location.hash !== fragment) follow(location.hash); });
   let width = innerWidth, height = innerHeight;
   addEventListener("resize", () => {
     if (innerWidth === width && Math.abs(innerHeight - height) < 120) return; // a phone's bars come and go while it scrolls
     [width, height] = [innerWidth, innerHeight];
     makeRoom(0);
+    placeDock();
     drawPictures();
     go(step);
   });
