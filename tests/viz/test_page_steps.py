@@ -280,6 +280,25 @@ def test_predict_mode_asks_before_it_shows_and_keeps_the_score(visits: Visits, p
     assert "1 of 2" in page.inner_text("#story")
 
 
+def test_a_question_is_said_with_its_choices_and_the_next_step_asks_it_no_second_time(
+    visits: Visits, page_file: str
+) -> None:
+    """A screen reader says what a group is called when the focus goes into it, and of a choice its number alone."""
+    page = visits.open(page_file)
+    page.click("#predict")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#question").get_by_role("button", name="0").count() == 1
+    assert page.get_by_role("group", name="Where is the NFA after word 1, a?").count() == 1
+    page.keyboard.press("Space")
+    for press in ("ArrowRight", "ArrowRight"):
+        page.keyboard.press(press)
+        assert page.get_attribute("#question [data-position='0']", "aria-pressed") == "true"
+        assert page.evaluate("document.activeElement.dataset.position") == "0"
+    page.keyboard.press("Home")
+    assert page.locator("#question").is_hidden()
+    assert page.evaluate("document.activeElement.id") == "next"
+
+
 def test_every_question_can_be_answered(visits: Visits, page_file: str) -> None:
     words = tuple(f"w{number:02}" for number in range(64))
     page = visits.open(page_file + fragment(words, "w63"))

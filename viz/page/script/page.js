@@ -135,6 +135,7 @@
     Panels.trie(played, here);
     Panels.subsets(played, here, cache);
     document.body.dataset.how = here.frame.how;
+    if ($("question").contains(document.activeElement)) $("next").focus(); // with the question the focus would be gone
     $("question").hidden = true;
     // Last of all, as asking where something is makes the browser lay the page out.
     Picture.reveal(canvases.nfa, nfa.hit);
@@ -157,13 +158,13 @@
     const to = step + 1;
     if (to >= played.steps.length) return;
     if (!pressed("predict") || !Predict.asks(played, to)) { go(to); return; }
+    if (!$("question").hidden) { $("question").querySelector("button").focus(); return; } // what was chosen stays chosen
     $("question").hidden = false;
     Predict.ask($("question"), played, to, (right, why) => {
       score.asked++;
       score.right += right;
       go(to);
       $("story").prepend(make("b", { class: right ? "right" : "wrong" }, right ? "Right. " : `Not quite: ${why}. `), `${score.right} of ${score.asked}. `);
-      $("next").focus();
     });
     $("question").querySelector("button").focus();
   }

@@ -28,7 +28,7 @@ const Predict = (() => {
       done(!missed.length && !wrong.length, [missed.length ? `missed ${missed.join(", ")}` : "", wrong.length ? `not active: ${wrong.join(", ")}` : ""].filter(Boolean).join("; "));
     });
     const words = frame.how === "start" ? ["Where is the NFA before the first word? "] : [`Where is the NFA after word ${frame.word}, `, wordElement(told.words[frame.word - 1]), "? "];
-    box.replaceChildren(make("span", {}, ...words, "None is an answer, too. "), ...choices, check);
+    box.replaceChildren(make("span", { id: "asked" }, ...words, "None is an answer, too. "), ...choices, check);
   }
 
   /** Whether a step can be asked for: one that reads a word, or the beginning, and has no more positions than there are choices. */
