@@ -272,6 +272,34 @@ def test_an_answer_opens_by_keyboard(visits: Visits, site: Path) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("size", [(360, 740), (1280, 720)])
+@pytest.mark.parametrize("name", ["lesson-1.html", "essay.html"])
+def test_what_a_link_of_a_lesson_shows_is_brought_into_sight(
+    visits: Visits, site: Path, name: str, size: tuple[int, int]
+) -> None:
+    page = visits.open((site / name).as_uri(), size=size)
+    link = page.locator("a.button[href^='#']").nth(1)
+    link.focus()
+    until(page, "!document.querySelector('[data-shows]') || document.querySelector('.read-now')")
+    page.keyboard.press("Enter")
+    shown = "(({ top, bottom }) => 0 <= top && bottom <= innerHeight)(document.getElementById('{}').getBoundingClientRect())"
+    assert page.evaluate(shown.replace("{}", "story"))
+    assert page.evaluate(shown.replace("{}", "next"))
+    assert boxes(page, "#nfa-canvas")[0][1] < size[1]
+    wanted = str(link.get_attribute("href"))
+    assert parse_qs(page.evaluate("location.hash").lstrip("#"))["k"] == parse_qs(wanted[1:])["k"]
+
+
+@pytest.mark.browser
+def test_the_browser_goes_back_from_what_a_link_of_a_lesson_shows(visits: Visits, site: Path) -> None:
+    page = visits.open((site / "lesson-1.html").as_uri())
+    page.locator("a.button[href^='#']").nth(1).click()
+    until(page, "document.getElementById('key-name').textContent === 'Key 1 of 2'")
+    page.evaluate("history.back()")
+    until(page, "document.getElementById('key-name').textContent === 'Key'")
+
+
+@pytest.mark.browser
 def test_an_essay_shows_what_comes_into_view(visits: Visits, site: Path) -> None:
     page = visits.open((site / "essay.html").as_uri())
     for number in range(len(ESSAY.parts)):

@@ -280,6 +280,12 @@
     if (document.body.classList.contains("with-essay")) fit();
   }
   new ResizeObserver(placeDock).observe($("dock"));
+  for (const link of document.querySelectorAll("a.button[href^='#']")) link.addEventListener("click", (event) => {
+    event.preventDefault();
+    location.hash = link.hash; // so that the browser goes back from there
+    follow(link.hash);
+    if (document.querySelector(".pictures").getBoundingClientRect().bottom > innerHeight) $("dock").scrollIntoView();
+  });
   addEventListener("hashchange", () => { if (location.hash !== fragment) follow(location.hash); });
   let width = innerWidth, height = innerHeight;
   addEventListener("resize", () => {
