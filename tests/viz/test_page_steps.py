@@ -299,6 +299,29 @@ def test_a_question_is_said_with_its_choices_and_the_next_step_asks_it_no_second
     assert page.evaluate("document.activeElement.id") == "next"
 
 
+def test_what_happened_first_to_the_cache_has_the_number_one(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file + fragment(BLOW_UP, ".".join("aababbaababaabb"), cache=1300, step=99))
+    told = page.eval_on_selector_all("#events li", "all => all.map(one => one.textContent)")
+    assert told == ["key 1: the NFA was simulated"] + ["key 1, word 5: the cache was cleared"] * 3
+    assert page.eval_on_selector("#events", "one => [one.reversed, one.start]") == [True, 4]
+    many = ["".join(chr(97 + number // 26**place % 26) for place in range(3)) for number in range(50)]
+    page.fill("#keys", "\n".join(many + many))
+    until(page, "document.querySelectorAll('#words > li').length === 2")
+    page.dispatch_event("#last", "click")
+    assert page.locator("#events li").count() == 40
+    assert page.eval_on_selector("#events", "one => one.start") == 50, "those before have numbers, though no lines"
+
+
+def test_the_bar_of_the_word_that_is_read_is_in_sight_among_many(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file + fragment(("#.a.#",), ".".join(["b"] * 70)))
+    page.dispatch_event("#next", "click")
+    for word in (1, 30, 64):
+        page.locator("#words button").nth(word).dispatch_event("click")
+        (_, top, _, whole), (_, y, _, height) = boxes(page, "#trie-bars")[0], boxes(page, "#trie-bars bdi")[word - 1]
+        assert top - 1 <= y <= y + height <= top + whole + 1, word
+    assert page.inner_text("#trie-bars > p") == "and 6 more words"
+
+
 def test_every_question_can_be_answered(visits: Visits, page_file: str) -> None:
     words = tuple(f"w{number:02}" for number in range(64))
     page = visits.open(page_file + fragment(words, "w63"))

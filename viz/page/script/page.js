@@ -141,6 +141,8 @@
     Picture.reveal(canvases.nfa, nfa.hit);
     Picture.reveal(canvases.dfa, dfa.hit);
     inView($("words"), $("words").children[here.word]);
+    const bar = $("trie-bars").querySelectorAll("bdi")[here.word - 1];
+    if (bar) inView($("trie-bars"), bar);
     $("set").scrollTop = $("story").scrollTop = 0;
     // What is too high even so can be scrolled by the keyboard, too.
     if ($("story").scrollHeight > $("story").clientHeight + 1) $("story").tabIndex = 0; else $("story").removeAttribute("tabindex");

@@ -144,10 +144,11 @@ const Panels = (() => {
       if (frame.how === "remembered") events.push([index, `key ${key + 1}: remembered`]);
     });
     $("events").replaceChildren(...events.slice(-40).reverse().map(([, text]) => make("li", {}, text)));
+    $("events").start = events.length; // the latest stands first, and has the highest number
     $("events").hidden = !events.length; // an empty list has no height: the focus would be nowhere to be seen
   }
 
-  const races = new WeakMap();
+  const MOST_BARS = 64, races = new WeakMap();
   function trie(played, here) {
     const { told, word } = here;
     if (here.frame.how === "refused") {
@@ -163,13 +164,14 @@ const Panels = (() => {
     $("trie-story").replaceChildren(...(walk.complete
       ? ["A trie walked with backtracking, as brokers do, enters ", make("b", {}, counted(walk.visits, "node")), ", turns back ", make("b", {}, counted(walk.backtracks, "time")), ` and looks words up ${counted(total, "time")}; ${asked} ${counted(looked, "time")}. Up to this step: ${number(soFar)} against ${Math.min(word, looked)}.`]
       : [`A trie walked with backtracking was stopped after ${counted(walk.visits, "node")}; ${asked} looks up ${counted(looked, "word")}.`]));
-    $("trie-bars").replaceChildren(...told.words.slice(0, 64).flatMap((one, index) => {
+    const left = told.words.length - MOST_BARS;
+    $("trie-bars").replaceChildren(...told.words.slice(0, MOST_BARS).flatMap((one, index) => {
       const bar = make("span", { class: "bar" });
       bar.style.width = `${(100 * walk.reads[index]) / most}%`;
       const cells = [make("bdi", { class: "word" }, shown(one, 16)), bar, make("span", {}, `${number(walk.reads[index])}×`)];
       if (index >= word) for (const cell of cells) cell.classList.add("later");
       return cells;
-    }));
+    }), ...(left > 0 ? [make("p", { class: "muted" }, `and ${counted(left, "more word")}`)] : []));
   }
 
   const MOST_ROWS = 200, tables = new WeakMap();
