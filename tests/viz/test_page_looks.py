@@ -25,11 +25,20 @@ OUTSIDE = """() => [...document.querySelectorAll("figure .canvas")].flatMap((can
   }).map((one) => one.id);
 })"""
 
-CONTRAST = """() => {
+LIGHT = """
   const level = (value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
   const light = ([r, g, b]) => 0.2126 * level(r / 255) + 0.7152 * level(g / 255) + 0.0722 * level(b / 255);
   const parsed = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number);
   const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+"""
+
+BORDERS = f"""all => {{ {LIGHT}
+  return all.map((one) => ratio(parsed(getComputedStyle(one).borderTopColor), parsed(getComputedStyle(one.closest(".card")).backgroundColor)));
+}}"""
+
+CONTRAST = (
+    f"() => {{ {LIGHT}"
+    """
   const behind = (element) => {
     for (let at = element; at; at = at.parentElement) {
       const colour = parsed(getComputedStyle(at).backgroundColor);
@@ -51,6 +60,7 @@ CONTRAST = """() => {
   }
   return found.filter(([, , is, least]) => is < least).map(([kind, what, is]) => `${kind} ${what}: ${is.toFixed(2)}`);
 }"""
+)
 
 
 @pytest.mark.parametrize(
@@ -290,6 +300,36 @@ def test_lecture_mode_fills_the_screen_with_large_text(visits: Visits, page_file
             assert y + height <= 720
     page.keyboard.press("Escape")
     assert page.locator("#editor").is_visible()
+
+
+def test_escape_leaves_lecture_mode_wherever_the_focus_is(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file + fragment(BLOW_UP, ".".join("aababbab")), size=(1280, 720))
+    for place in ("#slider", "#dfa-canvas", "#next"):
+        page.keyboard.press("l")
+        page.focus(place)
+        page.keyboard.press("Escape")
+        assert page.locator("#editor").is_visible(), place
+        page.evaluate("document.activeElement.blur()")
+
+
+def test_the_heading_of_a_table_wider_than_a_phone_stays_in_sight(visits: Visits, page_file: str) -> None:
+    page = visits.open(
+        page_file + fragment(("home.*.lamp", "home.#", "x.y"), "home.hall.lamp", step=99), size=(360, 740)
+    )
+    assert page.eval_on_selector(".canvas.table", "one => one.scrollWidth > one.clientWidth")
+    for scrolled in (0, 1000):
+        page.eval_on_selector(".canvas.table", "(one, by) => { one.scrollLeft = by; }", scrolled)
+        (left, _, width, _), (x, _, across, _) = boxes(page, ".canvas.table")[0], boxes(page, "caption > span")[0]
+        assert left - 1 <= x
+        assert x + across <= left + width + 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_where_a_field_ends_can_be_seen(visits: Visits, page_file: str, scheme: Any) -> None:
+    page = visits.open(page_file, color_scheme=scheme)
+    ratios = page.eval_on_selector_all("textarea, select", BORDERS)
+    assert len(ratios) == 4
+    assert min(ratios) >= 3
 
 
 @pytest.mark.parametrize("size", [(360, 740), (740, 360)])

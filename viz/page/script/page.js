@@ -252,6 +252,7 @@
     $("pages").replaceChildren();
   });
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && pressed("lecture")) { toggle("lecture", false); return; } // wherever the focus is
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("textarea, select, input[type=range]")) return;
     const scrolls = event.target.closest(".canvas, [tabindex]:not(.node)"), box = scrolls?.scrollWidth > scrolls?.clientWidth || scrolls?.scrollHeight > scrolls?.clientHeight;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
@@ -259,7 +260,7 @@
     const onButton = event.target.matches("button, input, a, summary"), several = played.keys.length > 1;
     const work = {
       ArrowRight: moves.next, ArrowLeft: moves.back, Home: moves.first, End: moves.last, PageDown: several && moves["key-next"], PageUp: several && moves["key-back"],
-      " ": onButton ? null : playOrPause, l: () => toggle("lecture"), p: () => toggle("predict"), Escape: pressed("lecture") ? () => toggle("lecture", false) : null,
+      " ": onButton ? null : playOrPause, l: () => toggle("lecture"), p: () => toggle("predict"),
     }[key];
     if (!work) return; // the key does what it does on any page
     event.preventDefault();
