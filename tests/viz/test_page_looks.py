@@ -302,6 +302,18 @@ def test_lecture_mode_fills_the_screen_with_large_text(visits: Visits, page_file
     assert page.locator("#editor").is_visible()
 
 
+@pytest.mark.parametrize("size", [(360, 740), (1280, 720), (640, 360)])
+def test_what_is_wrong_is_in_sight_of_who_types_it(visits: Visits, page_file: str, size: tuple[int, int]) -> None:
+    page = visits.open(page_file + fragment(("a/b",), "a/b", dialect="mqtt"), size=size)
+    for field, text, said in (("#patterns", "a/#/b", "Pattern 1"), ("#keys", "\x00" * 70000, "Key 1")):
+        page.fill("#patterns", "a/b")
+        page.fill(field, text)
+        until(page, f"document.getElementById('error').textContent.startsWith({said!r})")
+        _, y, _, height = boxes(page, "#error")[0]
+        assert 0 <= y <= y + height <= size[1]
+        assert boxes(page, field)[0][1] < size[1], "and so is the field"
+
+
 def test_escape_leaves_lecture_mode_wherever_the_focus_is(visits: Visits, page_file: str) -> None:
     page = visits.open(page_file + fragment(BLOW_UP, ".".join("aababbab")), size=(1280, 720))
     for place in ("#slider", "#dfa-canvas", "#next"):
