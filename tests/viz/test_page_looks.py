@@ -257,6 +257,24 @@ def test_forced_colours_take_the_reader_s(visits: Visits, page_file: str) -> Non
     )
 
 
+def test_forced_colours_show_where_the_key_is_and_what_is_pressed(visits: Visits, page_file: str) -> None:
+    """Though browsers show neither fills nor shadows then."""
+    page = visits.open(page_file, forced_colors="active")
+    page.click("#predict")
+    page.keyboard.press("ArrowRight")
+    page.click("#question [data-position='1']")
+    page.focus("#slider")
+    drawn = "all => [...new Set(all.map((one) => getComputedStyle(one).outlineStyle))]"
+    choice = "#question [data-position]"
+    for what in ("tbody tr{}", "#words li{} button"):
+        assert page.eval_on_selector_all(what.format(".current"), drawn) == ["solid"], what
+        assert page.eval_on_selector_all(what.format(":not(.current)"), drawn) in ([], ["none"]), what
+    for what in ("#predict", f"{choice}[aria-pressed=true]"):
+        assert page.eval_on_selector_all(what, drawn) == ["solid"], what
+    for what in ("#lecture", f"{choice}[aria-pressed=false]"):
+        assert page.eval_on_selector_all(what, drawn) == ["none"], what
+
+
 def test_pictures_can_be_read_on_a_projector_with_the_story_in_sight(visits: Visits, page_file: str) -> None:
     page = visits.open(page_file, size=(1280, 720))
     page.evaluate("document.getElementById('dock').scrollIntoView()")
