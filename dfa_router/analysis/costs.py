@@ -23,12 +23,11 @@ from dfa_router.analysis.questions import BUDGET, Question
 from dfa_router.errors import OptionError
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import Dialect
+from dfa_router.short_strings import MAX_BYTES
 from dfa_router.whole_numbers import whole_number
 
 __all__ = ["BrokerCost", "Growth", "broker_cost", "growth"]
 
-_MOST_BYTES = 255
-"""The longest routing key that AMQP 0-9-1 carries."""
 _LETTERS = b"xyzabcdefghijklmnopqrstuvwABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 _BLAMED = 5
 """The most bindings that are named."""
@@ -113,7 +112,7 @@ def growth(bindings: Iterable[tuple[str, str]], dialect: str | Dialect = "amqp",
     return Growth(states=len({states for states, _ in met}), complete=complete, blamed=blamed)
 
 
-def broker_cost(bindings: Iterable[tuple[str, str]], *, most_bytes: int = _MOST_BYTES) -> BrokerCost:
+def broker_cost(bindings: Iterable[tuple[str, str]], *, most_bytes: int = MAX_BYTES) -> BrokerCost:
     """Make a key that costs a backtracking AMQP broker as much as possible, and count what it costs.
 
     Keys are made of each binding's own words, in their order and each alone, as often as fits into ``most_bytes``, and the
@@ -126,9 +125,9 @@ def broker_cost(bindings: Iterable[tuple[str, str]], *, most_bytes: int = _MOST_
     >>> found.key, found.steps, found.plain_steps
     ('a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a', 8897, 22)
     """
-    expected = f"a number of bytes from 0 to {_MOST_BYTES}, as AMQP carries no longer routing key"
+    expected = f"a number of bytes from 0 to {MAX_BYTES}, as AMQP carries no longer routing key"
     most_bytes = whole_number("most_bytes", most_bytes, 0, expected)
-    if most_bytes > _MOST_BYTES:
+    if most_bytes > MAX_BYTES:
         raise OptionError(f"most_bytes is {most_bytes}: expected {expected}")
     given = binding_set(bindings)
     question = Question([one.pattern for one in given], "amqp")

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from dfa_router.errors import OptionError
+from dfa_router.short_strings import MAX_BYTES
 
 __all__ = ["Address", "parse", "without_password"]
 
 _PORTS = {"amqp": 5672, "mqtt": 1883, "nats": 4222}
-_LONGEST_VHOST = 255
-"""Bytes of a short string, as which AMQP 0-9-1 carries it."""
 _SECURE = {"amqps", "mqtts", "tls", "wss", "ws"}
 
 
@@ -80,8 +79,8 @@ def parse(url: str, *, timeout: float | None = None) -> Address:
     path = unquote(parts.path.removeprefix("/"))
     if path and parts.scheme != "amqp":
         raise OptionError(f"{_shown(url)}: only amqp:// has a path, its vhost: leave {parts.path!r} out")
-    if len(path.encode(errors="replace")) > _LONGEST_VHOST:
-        raise OptionError(f"{_shown(url)}: the vhost has more than {_LONGEST_VHOST} bytes, which AMQP cannot carry")
+    if len(path.encode(errors="replace")) > MAX_BYTES:
+        raise OptionError(f"{_shown(url)}: the vhost has more than {MAX_BYTES} bytes, which AMQP cannot carry")
     return Address(
         scheme=parts.scheme,
         host=parts.hostname or "127.0.0.1",

@@ -31,6 +31,7 @@ from dfa_router.brokers.amqp_channel import Channel, method, publication
 from dfa_router.brokers.broker import Asking, encoded, failure, gathered, unwelcome, words
 from dfa_router.brokers.stream import LostError
 from dfa_router.language.dialects import dialect_named
+from dfa_router.short_strings import MAX_BYTES
 from dfa_router.target import Answers, Refused
 
 __all__ = ["QUEUES", "AmqpBroker"]
@@ -199,6 +200,6 @@ def _short(text: str, *, pattern: int | None = None, key: int | None = None) -> 
     string = encoded(text)
     if string is None:
         raise Refused(f"{text!r} holds a lone surrogate, which UTF-8 cannot carry", pattern=pattern, key=key)
-    if len(string) > 255:
-        raise Refused(f"it has {len(string)} bytes: AMQP carries keys of up to 255", pattern=pattern, key=key)
+    if len(string) > MAX_BYTES:
+        raise Refused(f"it has {len(string)} bytes: AMQP carries keys of up to {MAX_BYTES}", pattern=pattern, key=key)
     return string

@@ -30,13 +30,12 @@ from compiler.automata.powerset import State, default_successor, literal_success
 from dfa_router.inspection.sides import Destination, Met, Side
 from dfa_router.rabbitmq import Topology
 from dfa_router.reports import Report
+from dfa_router.short_strings import MAX_BYTES
 
 __all__ = ["Change", "Changes", "changes_between"]
 
 STEPS = 200_000
 """Transitions that are made in all, some 20 us each."""
-LONGEST = 255
-"""Bytes of a key that AMQP carries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +236,7 @@ class _Search:
                 if next(budget, None) is None:
                     return False
                 longer = size + len(word.encode()) + (words > 0)
-                if successor not in seen and longer <= LONGEST:
+                if successor not in seen and longer <= MAX_BYTES:
                     if words or word:
                         seen.add(successor)
                     item = (words + 1, longer, next(number), f"{key}.{word}" if words else word, successor)

@@ -20,9 +20,9 @@ from dfa_router.permissions.files import (
 from dfa_router.permissions.nats import may_publish, may_receive, may_subscribe
 from dfa_router.permissions.rabbitmq import TopicPermission, refusal
 from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, load_definitions, topology_of
-from dfa_router.rabbitmq.entries import fault_of
 from dfa_router.rabbitmq.names import near
 from dfa_router.reference.naive import matches
+from dfa_router.short_strings import fault_of
 
 __all__ = ["verdicts"]
 

@@ -38,13 +38,14 @@ from dfa_router.rabbitmq.declared import (
     predeclared_exchanges,
 )
 from dfa_router.rabbitmq.document import REMEDY, read_document
-from dfa_router.rabbitmq.entries import Entries, fault_of
+from dfa_router.rabbitmq.entries import Entries
 from dfa_router.rabbitmq.exported import as_bound, note_nulls
 from dfa_router.rabbitmq.given import given_name, given_names, given_values
 from dfa_router.rabbitmq.listings import LISTING_REMEDY, merge_listing, read_listing
 from dfa_router.rabbitmq.rules import NEWEST, rules_of
 from dfa_router.rabbitmq.sources import read_source
 from dfa_router.rabbitmq.topology import Topology
+from dfa_router.short_strings import fault_of
 
 __all__ = ["load_definitions", "topology_of"]
 

@@ -11,29 +11,14 @@ from typing import Any, Literal, TypeVar
 
 from dfa_router.errors import DefinitionsError
 from dfa_router.rabbitmq.declared import ALTERNATE, Binding, Exchange, Policy, Queue
+from dfa_router.short_strings import MAX_BYTES, fault_of
 
-__all__ = ["Entries", "fault_of"]
-
-MAX_BYTES = 255
-"""AMQP 0-9-1 carries names and binding keys as short strings: a length byte and up to 255 bytes."""
+__all__ = ["Entries"]
 
 _ABSENT = object()
 """In place of a field that an entry has not; JSON's null is None."""
 
 _Value = TypeVar("_Value")
-
-
-def fault_of(name: str) -> str | None:
-    """Say why no broker holds such a name, or None where one may.
-
-    >>> fault_of("x" * 300)
-    "has 300 bytes ('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'...), but AMQP carries at most 255"
-    """
-    try:
-        size = len(name.encode())
-    except UnicodeEncodeError as error:
-        return f"has half of a surrogate pair, such as \\ud800, at character {error.start}, which has no UTF-8 form"
-    return f"has {size} bytes ({name[:30]!r}...), but AMQP carries at most {MAX_BYTES}" if size > MAX_BYTES else None
 
 
 class Entries:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from dfa_router.errors import DefinitionsError, OptionError
 from dfa_router.rabbitmq.checks import SECTIONS, Findings, section_of
 from dfa_router.rabbitmq.declared import ALTERNATE, Binding, Exchange, Policy, Queue
-from dfa_router.rabbitmq.entries import MAX_BYTES, fault_of
+from dfa_router.short_strings import MAX_BYTES, fault_of
 
 __all__ = ["given_name", "given_names", "given_values"]
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-__all__ = ["Names", "near", "no_exchange", "no_name"]
+from dfa_router.short_strings import MAX_BYTES
 
-_LONGEST = 255
-"""Bytes of a name, by AMQP; so no name has more characters."""
+__all__ = ["Names", "near", "no_exchange", "no_name"]
 
 
 def no_exchange(
@@ -98,7 +97,7 @@ class _Near:
 
 def _shortened(name: str) -> Iterator[str]:
     """Yield a name, and what is left of it without each of its characters."""
-    if len(name) > _LONGEST + 1:
+    if len(name) > MAX_BYTES + 1:
         return
     yield name
     for place in range(len(name)):
@@ -107,13 +106,13 @@ def _shortened(name: str) -> Iterator[str]:
 
 def _quoted(name: str) -> str:
     """Return a name as sentences have it: whole if it could be one, and otherwise, as in a damaged log, how it begins."""
-    return repr(name if len(name) <= _LONGEST else name[:60] + "...")
+    return repr(name if len(name) <= MAX_BYTES else name[:60] + "...")
 
 
 def near(name: str, names: Iterable[str]) -> str:
     """Return a hint that lists names like this one, or how many there are to choose from."""
     named = sorted(set(names))
-    close = get_close_matches(name[: _LONGEST + 1], named, n=3, cutoff=0.5)
+    close = get_close_matches(name[: MAX_BYTES + 1], named, n=3, cutoff=0.5)
     if close:
         return f"; near names: {', '.join(map(repr, close))}"
     return _some(named)

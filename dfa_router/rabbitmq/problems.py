@@ -10,10 +10,9 @@ import pyarrow.compute as pc
 from compiler.kernels.tables import Keys, frozen
 from compiler.prepare import jit_enabled
 from dfa_router.arrow import key_column
+from dfa_router.short_strings import MAX_BYTES
 
-__all__ = ["MAX_KEY_BYTES", "Problems", "check_keys"]
-
-MAX_KEY_BYTES = 255
+__all__ = ["Problems", "check_keys"]
 
 NO_NULLS = frozen(np.empty(0, np.bool_))
 """Kernels look at null keys' bytes as at others'."""
@@ -54,8 +53,8 @@ def check_keys(keys: pa.Array, problems: Problems) -> npt.NDArray[np.bool_] | No
         null = keys.is_null().to_numpy(zero_copy_only=False)
         problems.add(null, "routing_key is null")
     if not _is_plain(keys):
-        too_long = pc.fill_null(pc.greater(pc.binary_length(keys), MAX_KEY_BYTES), False)
-        problems.add(too_long.to_numpy(zero_copy_only=False), "routing_key is over AMQP's 255 bytes")
+        too_long = pc.fill_null(pc.greater(pc.binary_length(keys), MAX_BYTES), False)
+        problems.add(too_long.to_numpy(zero_copy_only=False), f"routing_key is over AMQP's {MAX_BYTES} bytes")
         try:
             keys.view(pa.string()).validate(full=True)
         except pa.ArrowInvalid:
@@ -72,4 +71,4 @@ def _is_plain(keys: pa.Array) -> bool:
     from compiler.kernels.leading import screen_keys
 
     offsets, data, _ = key_column(keys)
-    return bool(direct(screen_keys, Keys(frozen(offsets), frozen(data), NO_NULLS)) <= MAX_KEY_BYTES)
+    return bool(direct(screen_keys, Keys(frozen(offsets), frozen(data), NO_NULLS)) <= MAX_BYTES)

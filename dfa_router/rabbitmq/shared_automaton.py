@@ -26,8 +26,8 @@ from dfa_router.rabbitmq.key_matching import StationMatcher
 from dfa_router.rabbitmq.matching import FURTHER_KEYS, HEADERS, ROUTING_KEY, Columns, Matcher
 from dfa_router.rabbitmq.nodes import Node
 from dfa_router.rabbitmq.plain_columns import PlainColumns
-from dfa_router.rabbitmq.problems import MAX_KEY_BYTES
 from dfa_router.rabbitmq.stations import Stations, plan
+from dfa_router.short_strings import MAX_BYTES
 
 __all__ = ["SharedAutomaton", "compile_shared"]
 
@@ -118,7 +118,7 @@ class SharedAutomaton:
             return None
         columns = {ROUTING_KEY: plain.keys, **more}
         asking = self._asking(columns, ask)
-        return self._relay_for(columns, ask).run_plain(plain.places, plain.rows, MAX_KEY_BYTES, directory, asking)
+        return self._relay_for(columns, ask).run_plain(plain.places, plain.rows, MAX_BYTES, directory, asking)
 
     def name_plain(
         self,
@@ -133,7 +133,7 @@ class SharedAutomaton:
         if self._relay is None:
             return None
         columns = {ROUTING_KEY: plain.keys, **more}
-        where = plain.places, plain.rows, MAX_KEY_BYTES, directory, texts, allocate, self._asking(columns, ask)
+        where = plain.places, plain.rows, MAX_BYTES, directory, texts, allocate, self._asking(columns, ask)
         return self._relay_for(columns, ask).name_plain(*where)
 
     def _relay_for(self, columns: Columns, ask: Callable[[int], Matcher]) -> PlainRelay:
