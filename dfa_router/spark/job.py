@@ -29,7 +29,7 @@ from dfa_router.errors import JobError, MessagesError
 from dfa_router.logs.counts_file import counts_file
 from dfa_router.logs.drafts import staged
 from dfa_router.logs.outputs import check_output
-from dfa_router.logs.partitions import UnreadableError as DamagedError
+from dfa_router.logs.partitions import UnreadableError
 from dfa_router.logs.planning import OtherWayError, Plan
 from dfa_router.logs.publishing import attempts_of, publish, staged_remotely
 from dfa_router.logs.ranking import counts_of, ranked
@@ -42,7 +42,7 @@ from dfa_router.spark.cancel import cancellable
 from dfa_router.spark.errors import SPARK_ERRORS, cause
 from dfa_router.spark.files import plan_of, route_parts
 from dfa_router.spark.frame_job import count_result, routed_log, write_result
-from dfa_router.spark.logs import MessageLog, UnreadableError, read_messages
+from dfa_router.spark.logs import MessageLog, SparkReadError, read_messages
 from dfa_router.spark.progress import watched
 from dfa_router.spark.shapes import spelt_keys
 
@@ -188,9 +188,9 @@ def _through_frames(job: _Job, kind: str, out_kind: str, reason: OtherWayError, 
         with job.stage("reading"):
             try:
                 log = read_messages(job.session, job.messages, kind)
-            except UnreadableError as error:  # Spark says that it failed, and Arrow had said at what
+            except SparkReadError as error:  # Spark says that it failed, and Arrow had said at what
                 told = str(error)
-                if isinstance(reason, DamagedError) and not is_remote(job.messages):
+                if isinstance(reason, UnreadableError) and not is_remote(job.messages):
                     told = (
                         f"{job.messages}: cannot be read: neither Arrow nor Spark can open it. Check that it is whole, yours to read, and "
                         f"{kind}, or give another --format"

@@ -33,10 +33,10 @@ from dfa_router.spark.route import quoted
 from dfa_router.spark.table_logs import found_table, table_rows
 from dfa_router.spark.trace_logs import trace_rows
 
-__all__ = ["MessageLog", "UnreadableError", "read_messages", "reading", "writable"]
+__all__ = ["MessageLog", "SparkReadError", "read_messages", "reading", "writable"]
 
 
-class UnreadableError(MessagesError):
+class SparkReadError(MessagesError):
     """Spark could not read a log."""
 
 
@@ -82,8 +82,8 @@ def writable(messages: DataFrame, kind: str) -> DataFrame:
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Turn what Spark says about a log that it cannot read into an :class:`UnreadableError` that names it."""
+    """Turn what Spark says about a log that it cannot read into a :class:`SparkReadError` that names it."""
     try:
         yield
     except SPARK_ERRORS as error:
-        raise UnreadableError(f"{path}: cannot be read: {cause(error)}") from error
+        raise SparkReadError(f"{path}: cannot be read: {cause(error)}") from error
