@@ -14,12 +14,17 @@ from dfa_router.fuzz.scope import Scope
 from dfa_router.target import Round
 from dfa_router.whole_numbers import whole_number
 
-__all__ = ["check_campaign", "check_number", "rounds_of"]
+__all__ = ["check_campaign", "check_limit", "check_number", "rounds_of"]
 
 
 def check_number(name: str, value: Any, least: int) -> int:
     """Return a whole number from ``least`` up, which is 0 or 1, as Python's; raises :class:`OptionError`."""
     return whole_number(name, value, least, "a whole number above 0" if least else "a whole number from 0 up")
+
+
+def check_limit(name: str, value: Any) -> int | None:
+    """Return how many rounds or cases a campaign may ask, None for as many as there is time for; raises :class:`OptionError`."""
+    return None if value is None else check_number(name, value, 1)
 
 
 def rounds_of(corpus: Iterable[tuple[str, Round]]) -> tuple[tuple[str, Round], ...]:

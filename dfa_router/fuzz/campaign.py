@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, count
 
 from dfa_router.errors import RouterError
-from dfa_router.fuzz.asked import check_campaign, check_number, rounds_of
+from dfa_router.fuzz.asked import check_campaign, check_limit, check_number, rounds_of
 from dfa_router.fuzz.bench import Bench, Origin
 from dfa_router.fuzz.generating.rounds import Size, numbered_round
 from dfa_router.fuzz.judging.manners import Manners, manners_of
@@ -158,8 +158,7 @@ def run(
     """
     language = spoken_by(target, dialect)
     check_campaign(seconds=seconds, since=since, size=size, validity=validity, scope=scope, progress=progress)
-    rounds = None if rounds is None else check_number("rounds", rounds, 1)
-    cases = None if cases is None else check_number("cases", cases, 1)
+    rounds, cases = check_limit("rounds", rounds), check_limit("cases", cases)
     seed, first = check_number("seed", seed, 0), check_number("first", first, 0)
     corpus = rounds_of(corpus)
     if seconds is None and rounds is None and cases is None:

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from dfa_router.brokers.address import without_password
 from dfa_router.errors import JobError, OptionError, RouterError
-from dfa_router.fuzz.asked import check_campaign, check_number, rounds_of
+from dfa_router.fuzz.asked import check_campaign, check_limit, check_number, rounds_of
 from dfa_router.fuzz.campaign import bounded, ending, mannered, work
 from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
@@ -149,8 +149,7 @@ def run_in_waves(
     if seconds is None and rounds is None:
         raise OptionError("a campaign on workers needs an end: give seconds or rounds")
     check_campaign(seconds=seconds, since=since, progress=progress)
-    rounds = None if rounds is None else check_number("rounds", rounds, 1)
-    first, corpus = check_number("first", first, 0), rounds_of(corpus)
+    rounds, first, corpus = check_limit("rounds", rounds), check_number("first", first, 0), rounds_of(corpus)
     started, plan = time.monotonic(), task.plan
     ends = ending(seconds, since, started)
     total, name, manners, interrupted = Tally(), without_password(task.spec), Manners(patterns=False, keys=False), False
