@@ -78,23 +78,23 @@ def plan_log(messages: str, kind: str, *, report: Report | None = None) -> Plan:
 def scanned(
     plan: Plan,
     work: Callable[[Iterator[pa.Table]], R],
-    names: Collection[str] | None = None,
+    names: Collection[str],
     *,
     rows: int = MOST_ROWS,
     report: Report | None = None,
 ) -> Iterator[R]:
     """Yield what a function makes of the tables of each part, in the log's order.
 
-    The function is called from several threads. A table has at most ``rows`` rows. Where columns are named, it has those of them that
+    The function is called from several threads. A table has at most ``rows`` rows. It has those of the named columns that
     the log has, and :data:`~dfa_router.logs.marks.READ_PROBLEM`: the others, such as payloads, are let go of block by block.
     """
-    wanted = None if names is None else {*names, READ_PROBLEM}
+    wanted = {*names, READ_PROBLEM}
     ended = threading.Event()
     done = [0]
 
     def tables(part: object) -> Iterator[pa.Table]:
         read = plan.read(part, rows)  # type: ignore[arg-type]  # the plan's own parts
-        for table in gathered(read if wanted is None else (_narrowed(one, wanted) for one in read), rows):
+        for table in gathered((_narrowed(one, wanted) for one in read), rows):
             if ended.is_set():
                 return
             yield table

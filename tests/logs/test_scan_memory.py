@@ -23,7 +23,7 @@ del table, keys, writer
 SCAN = """
 from dfa_router.logs.scanning import plan_log, scanned
 plan = plan_log(r"{path}", "{kind}")
-rows = sum(scanned(plan, lambda tables: sum(table.num_rows for table in tables)))
+rows = sum(scanned(plan, lambda tables: sum(table.num_rows for table in tables), plan.schema.names))
 assert rows == {rows}, rows
 """
 

@@ -38,7 +38,9 @@ def numbers(tables: Iterator[pa.Table]) -> list[int]:
 
 def test_results_come_in_order_and_progress_ends_with_all(plan: Plan) -> None:
     said: list[tuple[str, int, int]] = []
-    found = [number for some in scanned(plan, numbers, report=lambda *told: said.append(told)) for number in some]
+    found = [
+        number for some in scanned(plan, numbers, ["n"], report=lambda *told: said.append(told)) for number in some
+    ]
     assert found == list(range(4_000))
     assert said[-1] == ("routing", 4_000, 4_000)
 
@@ -71,7 +73,7 @@ def test_no_more_results_wait_than_twice_the_threads(plan: Plan, monkeypatch: py
             begun += 1
         return len(numbers(tables))
 
-    for taken, _ in enumerate(scanned(plan, work), 1):
+    for taken, _ in enumerate(scanned(plan, work, ["n"]), 1):
         assert begun <= taken + 2 * 2
 
 
@@ -85,7 +87,7 @@ def test_of_a_table_those_columns_are_handed_over_that_are_named(tmp_path: Path)
 
 
 def test_a_table_has_no_more_rows_than_are_asked_for(plan: Plan) -> None:
-    sizes = [len(table) for some in scanned(plan, list, rows=30) for table in some]
+    sizes = [len(table) for some in scanned(plan, list, ["n"], rows=30) for table in some]
     assert sum(sizes) == 4_000
     assert max(sizes) == 30
 
@@ -98,7 +100,7 @@ def test_an_error_of_a_part_is_raised_and_ends_the_others(plan: Plan) -> None:
         return len(held)
 
     with pytest.raises(TimeoutError, match="disk"):
-        list(scanned(plan, work))
+        list(scanned(plan, work, ["n"]))
 
 
 def test_who_stops_asking_ends_the_parts_that_are_read(plan: Plan) -> None:
@@ -113,7 +115,7 @@ def test_who_stops_asking_ends_the_parts_that_are_read(plan: Plan) -> None:
             cut.append(sum(len(table) for table in tables))
         return 1
 
-    results = scanned(plan, work)
+    results = scanned(plan, work, ["n"])
     assert next(results) == 1
     assert waiting.wait(60)
     results.close()  # type: ignore[attr-defined]  # a generator
@@ -150,8 +152,10 @@ def test_a_log_of_this_machine_may_be_named_by_its_uri(tmp_path: Path, kind: str
     table = pa.table({"exchange": ["x"], "routing_key": ["a"]})
     pq.write_table(table, path) if kind == "parquet" else csv.write_csv(table, path)
     plan = plan_log(f"file://{path}", kind)
-    assert [rows for found in scanned(plan, lambda tables: [table.num_rows for table in tables]) for rows in found] == [
-        1
-    ]
+    assert [
+        rows
+        for found in scanned(plan, lambda tables: [table.num_rows for table in tables], ["exchange"])
+        for rows in found
+    ] == [1]
     with pytest.raises(MessagesError, match="none: cannot be read as csv"):
         plan_log(f"file://{tmp_path}/none", "csv")
