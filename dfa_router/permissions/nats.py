@@ -2,9 +2,9 @@
 
 A server asks twice. When a client subscribes, an allowed subject must match the *text* of the subscription, if any are given,
 and no denied one may; ``*`` and ``>`` in that text are words like any other. So a subscription ``a.b.>`` is made where ``a.*.*`` is
-allowed, and gets more than that (:func:`unallowed_key`). A subscription that overlaps a denied subject is made as well, and
+allowed, and gets more than that. A subscription that overlaps a denied subject is made as well, and
 messages are asked again when they are delivered. Servers that forget the second question let a subscription ``foo.*`` get
-``foo.secret`` against ``deny: *.secret``; :func:`denied_keys` finds such keys.
+``foo.secret`` against ``deny: *.secret``. :mod:`dfa_router.permissions.passages` finds both.
 
 Source: the server's documentation of authorization, and the server, asked. What this leaves out: queue groups, accounts, and
 permissions to reply.
@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dfa_router.analysis.intersections import intersection
-from dfa_router.analysis.questions import Question
 from dfa_router.analysis.relations import RelationKind, relation
 from dfa_router.language.dialects import NATS
 from dfa_router.permissions.ladders import Ladder, ladder_of
@@ -25,11 +23,9 @@ from dfa_router.reference.naive import matches
 __all__ = [
     "Subjects",
     "asks_at_delivery",
-    "denied_keys",
     "may_publish",
     "may_receive",
     "may_subscribe",
-    "unallowed_key",
 ]
 
 
@@ -87,33 +83,6 @@ def asks_at_delivery(subjects: Subjects, subscriptions: Iterable[str]) -> bool:
     inside = (RelationKind.EQUAL, RelationKind.COVERS)
     wild = [one for one in subscriptions if {"*", ">"} & set(one.split(".")) and may_subscribe(subjects, one)]
     return any(relation(one, denied, NATS).kind in inside for one in wild for denied in subjects.deny)
-
-
-def unallowed_key(subjects: Subjects, subscription: str) -> str | None:
-    """Return a shortest subject that an accepted subscription gets though nothing allowed matches it, or None.
-
-    >>> unallowed_key(Subjects(allow=("a.*.*",)), "a.b.>")
-    'a.b.a.a'
-    """
-    if not subjects.allow or not may_subscribe(subjects, subscription):
-        return None
-    question = Question((subscription, *subjects.allow), NATS)
-    return question.escape([0], range(1, len(subjects.allow) + 1))
-
-
-def denied_keys(subjects: Subjects, subscription: str) -> tuple[tuple[str, ...], str | None]:
-    """Return what a subscription that is accepted would get of denied subjects, if nobody asked at delivery.
-
-    As patterns, and a shortest subject of them; none if the subscription is refused, or overlaps nothing that is denied.
-
-    >>> denied_keys(Subjects(deny=("*.secret",)), "foo.*")
-    (('foo.secret',), 'foo.secret')
-    """
-    if not subjects.deny or not may_subscribe(subjects, subscription):
-        return (), None
-    found = [one for denied in subjects.deny for one in intersection(denied, subscription, NATS)]
-    question = Question((subscription, *subjects.deny), NATS)
-    return tuple(dict.fromkeys(found)), question.meeting([0], range(1, len(subjects.deny) + 1))
 
 
 def _matches(pattern: str, subject: str) -> bool:
