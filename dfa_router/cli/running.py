@@ -93,6 +93,14 @@ def _run(
     return code if isinstance(code, int) else ExitCode.OK  # an int where a command ended by context.exit
 
 
+class _ToStderr(logging.StreamHandler[Any]):
+    """Writes to what stderr is at the moment: while progress is redrawn, rich stands there, and puts a line above it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
+
+
 class _PlainFormatter(logging.Formatter):
     """Formats records without characters that a terminal would act on: warnings name what files and brokers have."""
 
@@ -103,7 +111,7 @@ class _PlainFormatter(logging.Formatter):
 def _log_to_stderr(*, quiet: bool, verbose: bool) -> Callable[[], None]:
     """Show the library's log on stderr; return what puts the process's logging back as it was."""
     log, queries, root = logging.getLogger("dfa_router"), logging.getLogger("DataFrameQueryContextLogger"), logging.root
-    handler, silent = logging.StreamHandler(), logging.NullHandler()
+    handler, silent = _ToStderr(), logging.NullHandler()
     before = log.level, log.propagate, queries.level
     handler.setFormatter(_PlainFormatter("%(levelname)s: %(message)s"))
     log.addHandler(handler)

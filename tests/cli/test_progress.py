@@ -53,6 +53,21 @@ def test_a_terminal_takes_no_orders_from_lines_and_warnings(capsys: pytest.Captu
     assert capsys.readouterr().err == "one \\x1b[2J\ntwo\nWARNING: a queue \\x1b]0;x\n"
 
 
+def test_a_warning_stands_above_the_bar_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    """It was written behind the bar, on its line, and what there was of the bar then stayed."""
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    restore = running._log_to_stderr(quiet=False, verbose=False)
+    try:
+        with terminal.Terminal(console=console).progress():
+            logging.getLogger("dfa_router").warning("a queue")
+        logging.getLogger("dfa_router").warning("another queue")
+    finally:
+        restore()
+    assert isinstance(console.file, io.StringIO)
+    assert "\x1b[2KWARNING: a queue\n" in console.file.getvalue()
+    assert capsys.readouterr().err == "WARNING: another queue\n"
+
+
 def test_a_failed_start_of_the_clock_divides_by_nothing() -> None:
     begun = terminal._Begun()
     assert begun.rate("routing", 0, 10, "messages") == "messages"
