@@ -17,6 +17,7 @@ from dfa_router.cli.definition_options import (
     check_messages_given,
     definitions_option,
     listing_option,
+    tell_loading,
     vhost_option,
 )
 from dfa_router.cli.exit_codes import ExitCode
@@ -92,7 +93,6 @@ def audit(
     """
     terminal = context.obj.terminal
     check_messages_given(messages, kind)
-    topology = load_definitions(definitions, vhost, broker=broker, listings=listings)
     if messages is not None:
         kind = format_of(messages, kind)
     if html is not None:
@@ -101,6 +101,8 @@ def audit(
         check_charts()  # before the work, not after it
         check_place(html, "--html")
     with terminal.progress("keys", {"reading": "messages", "routing": "messages"}) as report:
+        tell_loading(report)
+        topology = load_definitions(definitions, vhost, broker=broker, listings=listings)
         plan = None if messages is None or kind is None else plan_log(messages, kind, report=report)
         found = audit_of(topology, plan, vhost=vhost, report=report)
     if as_json:

@@ -7,6 +7,7 @@ import click
 from dfa_router.errors import OptionError, UnknownNameError
 from dfa_router.rabbitmq import Topology
 from dfa_router.rabbitmq.names import no_exchange
+from dfa_router.reports import Report
 
 __all__ = [
     "WHERE",
@@ -15,6 +16,7 @@ __all__ = [
     "check_vhost",
     "definitions_option",
     "listing_option",
+    "tell_loading",
     "vhost_option",
 ]
 
@@ -55,6 +57,12 @@ def check_messages_given(messages: str | None, kind: str | None) -> None:
     """Raise :class:`OptionError` for a format of messages where none are given."""
     if messages is None and kind is not None:
         raise OptionError("--format is of the messages: give --messages PATH, too, or leave it out")
+
+
+def tell_loading(report: Report | None) -> None:
+    """Say that definitions are being loaded: a broker's answer, or a large file, takes seconds in which nothing else is to be said."""
+    if report is not None:
+        report("loading definitions", 0, 0)
 
 
 def check_vhost(topology: Topology, vhost: str) -> None:

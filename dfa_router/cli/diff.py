@@ -12,7 +12,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dfa_router.cli.definition_options import broker_option, check_messages_given, listing_option, vhost_option
+from dfa_router.cli.definition_options import (
+    broker_option,
+    check_messages_given,
+    listing_option,
+    tell_loading,
+    vhost_option,
+)
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import more_than, plain, shown, table_of, title
@@ -80,10 +86,11 @@ def diff(
     check_messages_given(messages, kind)
     if old == new == "-":
         raise OptionError("OLD and NEW cannot both be standard input: save one of them to a file")
-    before, after = (load_definitions(one, vhost, broker=broker, listings=listings) for one in (old, new))
     if messages is not None:
         kind = format_of(messages, kind)
     with terminal.progress("exchanges", {"reading": "messages", "routing": "messages"}) as report:
+        tell_loading(report)
+        before, after = (load_definitions(one, vhost, broker=broker, listings=listings) for one in (old, new))
         changes = changes_between(before, after, report=report)
         added, removed = declared_differences(before, after)
         imported = import_over(before, after)

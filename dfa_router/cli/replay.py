@@ -12,7 +12,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dfa_router.cli.definition_options import broker_option, definitions_option, listing_option, vhost_option
+from dfa_router.cli.definition_options import (
+    broker_option,
+    definitions_option,
+    listing_option,
+    tell_loading,
+    vhost_option,
+)
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
 from dfa_router.cli.tables import plain, shown
@@ -67,9 +73,10 @@ def replay(
     terminated.
     """
     terminal = context.obj.terminal
-    topology = load_definitions(definitions, vhost, broker=broker, listings=listings)
     format_of(trace, "trace")
     with terminal.progress(units={"reading": "messages", "routing": "messages"}) as report:
+        tell_loading(report)
+        topology = load_definitions(definitions, vhost, broker=broker, listings=listings)
         found = replayed(topology, plan_log(trace, "trace", report=report), report=report)
     if as_json:
         causes = {one.cause: CAUSES[one.cause] for one in found.differences}

@@ -137,6 +137,17 @@ def test_rows_with_problems_count_by_what_became_of_them_too(
     assert json.loads(capsys.readouterr().out)["messages"]["problem_rows"] == 2
 
 
+@pytest.mark.parametrize(
+    "command", [["audit", "--definitions"], ["diff", str(DATA)], ["replay", "--trace", str(TRACE), "--definitions"]]
+)
+def test_that_definitions_are_loaded_is_said_before(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Large ones take many seconds, and there was not a line in them."""
+    assert run([*command, "none.json"]) == 2
+    assert capsys.readouterr().err.startswith("loading definitions ...\nerror: ")
+    assert run(["--quiet", *command, "none.json"]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+
+
 def test_what_is_not_there_is_named(known: str, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (
         ["replay", "--definitions", known, "--trace", "/no/such.log"],
@@ -234,7 +245,7 @@ def test_names_that_look_like_markup_stay_as_they_are(tmp_path: Path, capsys: py
         f"bindings[{n}]: x --{key}--> q" for n, key in enumerate(keys)
     ]
     assert run(["diff", old, "/no[/such].:key:"]) == 2
-    assert capsys.readouterr().err.startswith("error: /no[/such].:key:: there is no such file")
+    assert "error: /no[/such].:key:: there is no such file" in capsys.readouterr().err
 
 
 def test_exchanges_that_one_reason_keeps_from_being_searched_share_a_line(

@@ -69,7 +69,7 @@ def test_a_closed_standard_error_leaves_the_result_as_it_is(many: str) -> None:
     assert (process.returncode, told) == (0, b"")
 
 
-@pytest.mark.parametrize("line", [["audit", "--definitions", "-"], ["show", "--patterns-from", "-"]])
+@pytest.mark.parametrize("line", [["--quiet", "audit", "--definitions", "-"], ["show", "--patterns-from", "-"]])
 def test_a_closed_standard_input_is_told(line: list[str]) -> None:
     process = with_closed("0", *line)
     told, said = process.communicate()
