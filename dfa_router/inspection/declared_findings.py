@@ -29,7 +29,13 @@ class Finding:
 def findings_of(topology: Topology) -> list[Finding]:
     """Return what can hardly be meant, warnings first."""
     found = [
-        Finding(rule=one.kind, severity="warning", vhost=one.vhost, name=one.name, text=f"{one.place}: {one.advice}")
+        Finding(
+            rule=one.kind,
+            severity="warning",
+            vhost=one.vhost,
+            name=one.name,
+            text=f"{one.place}: {one.name!r} in vhost {one.vhost!r}: {one.advice}",
+        )
         for one in topology.warnings
     ]
     found += [*_wildcards(topology), *_refused(topology), *_idle(topology)]
