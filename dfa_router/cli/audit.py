@@ -189,6 +189,7 @@ def _traffic(traffic: Traffic, top: int | None) -> Iterator[RenderableType]:
     for copies, count in list(traffic.fan_out.items())[:top]:
         fan_out.add_row(f"{copies:,}", f"{count:,}")
     yield fan_out
+    yield from more_than(top, len(traffic.fan_out))
     if traffic.unroutable_keys:
         yield title("unroutable messages, and the binding nearest to them")
         lines = table_of("exchange", "routing key", "nearest", "messages")
@@ -196,11 +197,14 @@ def _traffic(traffic: Traffic, top: int | None) -> Iterator[RenderableType]:
             near = shown(one.nearest[0]) if one.nearest else Text("none", style="dim")
             lines.add_row(shown(one.exchange), shown(one.routing_key), near, f"{one.messages:,}")
         yield lines
+        yield from more_than(top, len(traffic.unroutable_keys))
     yield title("hottest bindings")
     hot = table_of("binding", "messages")
-    for binding in [one for one in traffic.bindings if one.messages][:top]:
+    matched = [one for one in traffic.bindings if one.messages]
+    for binding in matched[:top]:
         hot.add_row(shown(binding.binding), f"{binding.messages:,}")
     yield hot
+    yield from more_than(top, len(matched))
     cold = [one for one in traffic.bindings if not one.messages]
     if cold:
         yield title("bindings that matched nothing")

@@ -122,6 +122,19 @@ def test_rows_that_could_not_be_read_are_told(known: str, tmp_path: Path, capsys
         assert "problems" not in capsys.readouterr().out
 
 
+def test_each_list_of_an_audit_says_how_much_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bound = definitions(tmp_path / "bound.json", ("x", "a.#", "q1"), ("x", "*.b", "q2"), x={})
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(f'{{"exchange": "x", "routing_key": "{key}"}}\n' for key in ("a.b", "a", "c", "d")))
+    run(["audit", "--definitions", bound, "--messages", str(log), "--top", "1"])
+    parts = capsys.readouterr().out.split("\n\n")
+    ends = {name: part.rstrip().rpartition("\n")[2] for part in parts for name in [part.partition("\n")[0]]}
+    more = "more; --top 0 shows all"
+    assert ends["copies of a message"] == f"... and 2 {more}"
+    assert ends["unroutable messages, and the binding nearest to them"] == f"... and 1 {more}"
+    assert ends["hottest bindings"] == f"... and 1 {more}"
+
+
 def test_rows_with_problems_count_by_what_became_of_them_too(
     known: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
