@@ -149,6 +149,17 @@ def test_large_automata_are_cut_and_say_so() -> None:
         show_match(nfa_of(["#"]), ".".join(["a"] * 500))
 
 
+@pytest.mark.parametrize("accepting", [1, 2, 60])
+def test_of_many_bindings_some_have_a_line_and_the_rest_are_counted(accepting: int) -> None:
+    patterns = [f"a.{'#.' * (number % 2)}x{number}" for number in range(60 - accepting)] + ["a.#"] * accepting
+    lines = show_match(nfa_of(patterns), "a.b").splitlines()
+    verdicts = [line for line in lines if line[0] in "✓✗"]
+    assert len(verdicts) == 20
+    assert sum(line.startswith("✓") for line in verdicts) == min(accepting, 20)
+    told = "1 binding of 60 accepts" if accepting == 1 else f"{accepting} bindings of 60 accept"
+    assert lines[lines.index(verdicts[-1]) + 1] == f"… {told}"
+
+
 def test_random_sets_end_with_the_bindings_that_accept() -> None:
     for patterns, key in random_sets(6, 100):
         nfa = nfa_of(patterns)
