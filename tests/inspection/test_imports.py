@@ -14,7 +14,7 @@ import pytest
 import dfa_router as dr
 from dfa_router.inspection.arrows import arrow
 from dfa_router.inspection.imports import declared_differences, import_over
-from dfa_router.rabbitmq import Binding, Exchange, Queue, topology_of
+from dfa_router.rabbitmq import Binding, Exchange, Queue, Topology, topology_of
 from tests.rabbitmq_node import Node
 
 EXCHANGE = {"durable": True, "auto_delete": False, "internal": False, "arguments": {}}
@@ -238,3 +238,14 @@ def test_a_queue_whose_type_one_file_does_not_say_keeps_nothing() -> None:
     unsaid, classic, quorum = (topology_of(queues=[Queue(name="q", type=kind)]) for kind in (None, "classic", "quorum"))
     assert import_over(unsaid, classic).keeping == import_over(quorum, unsaid).keeping == []
     assert import_over(classic, quorum).keeping == ["queue 'q' of vhost '/' keeps its type 'classic', not 'quorum'"]
+
+
+def test_a_binding_to_an_exchange_is_another_than_one_to_a_queue_of_its_name() -> None:
+    def bound(kind: Any) -> Topology:
+        binding = Binding(source="x", destination="y", destination_type=kind, routing_key="a")
+        ends = [Exchange(name=name, type="topic") for name in ("x", "y")]
+        return topology_of(exchanges=ends, queues=[Queue(name="y")], bindings=[binding])
+
+    added, removed = declared_differences(bound("queue"), bound("exchange"))
+    assert added.bindings == [("/", "x --a--> exchange y")]
+    assert removed.bindings == [("/", "x --a--> y")]

@@ -300,3 +300,16 @@ def gets(topology: Topology, vhost: str, exchange: str, key: str) -> set[tuple[s
     route = topology.route(exchange, key, vhost)
     found = {("queue", name) for name in route.queues} | {("exchange", name) for name in route.exchanges[1:]}
     return found if route.queues or route.not_simulated else {*found, ("nobody", "")}
+
+
+@pytest.mark.parametrize("bytes_of_key", [255, 256])
+def test_a_witness_is_no_longer_than_a_key_may_be(bytes_of_key: int) -> None:
+    """Two bindings, one behind the other, want a word each, and both words make a key that is just not too long, or too long."""
+    first, second = "a" * 127, "b" * (bytes_of_key - 128)
+    exchanges = [Exchange(name=name, type="topic") for name in ("x", "y")]
+    way = Binding(source="x", destination="y", destination_type="exchange", routing_key=f"{first}.*")
+    old = topology_of(exchanges=exchanges, bindings=[way])
+    bound = Binding(source="y", destination="q", routing_key=f"*.{second}")
+    new = topology_of(exchanges=exchanges, bindings=[way, bound])
+    found = [one.key for one in changes_between(old, new).changes if (one.exchange, one.kind) == ("x", "queue")]
+    assert found == ([f"{first}.{second}"] if bytes_of_key == 255 else [])
