@@ -119,3 +119,17 @@ def test_counts_for_which_there_is_no_room_name_their_file(tmp_path: Path) -> No
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_spilled_row_is_read_in_the_one_pass_of_its_checksum(tmp_path: Path) -> None:
+    """The border between two passes may be the checksum of a row, and the first or the last of its file."""
+    rows = {"kind": ["queue"] * 3, "vhost": ["/"] * 3, "name": ["a", "b", "c"], "key": pa.nulls(3, pa.binary())}
+    table = counting.with_checksums(pa.table({**rows, "messages": [1, 2, 3]}, schema=counting.COUNTS))
+    pq.write_table(table, tmp_path / "spilled.parquet")
+    place = place_of(str(tmp_path / "spilled.parquet"))
+    assert place is not None
+    spilled = ranking._Spilled(place)
+    for checksum, name in zip(table[counting.CHECKSUM].to_pylist(), table["name"].to_pylist(), strict=True):
+        assert spilled.read(checksum, checksum + 1)["name"].to_pylist() == [name]
+        assert name not in spilled.read(0, checksum)["name"].to_pylist()
+        assert name not in spilled.read(checksum + 1, 1 << 32)["name"].to_pylist()
