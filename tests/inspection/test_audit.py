@@ -315,3 +315,22 @@ def test_bindings_of_the_default_exchange_bind_nothing() -> None:
         ("exchange-leads-nowhere", "inner"),
         ("exchange-leads-nowhere", "outer"),
     }
+
+
+def test_unroutable_keys_beyond_those_that_are_told_apart_are_counted_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that came before are still told apart, in later parts of the log, too."""
+    monkeypatch.setattr("dfa_router.inspection.audit.MOST_KEYS", 2)
+    for name, size in (("LEAST_BYTES", 1), ("OPENING_BYTES", 0), ("PARTS_PER_CORE", 1_000)):
+        monkeypatch.setattr(f"dfa_router.logs.parts.{name}", size)
+    log = tmp_path / "log.parquet"
+    keys = ["a", "b", "c", "a", "d", "b", "a"]
+    pq.write_table(pa.table({"exchange": ["x"] * len(keys), "routing_key": keys}), log, row_group_size=2)
+    topology = topology_of(exchanges=[Exchange(name="x", type="topic")])
+    plan = plan_log(str(log), "parquet")
+    assert len(plan.parts) == 4
+    traffic = audit_of(topology, plan).traffic
+    assert traffic is not None
+    assert {one.routing_key: one.messages for one in traffic.unroutable_keys} == {"a": 3, "b": 2}
+    assert (traffic.unroutable, traffic.other_unroutable) == (7, 2)
