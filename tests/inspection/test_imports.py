@@ -249,3 +249,13 @@ def test_a_binding_to_an_exchange_is_another_than_one_to_a_queue_of_its_name() -
     added, removed = declared_differences(bound("queue"), bound("exchange"))
     assert added.bindings == [("/", "x --a--> exchange y")]
     assert removed.bindings == [("/", "x --a--> y")]
+
+
+def test_an_import_does_not_end_at_the_declaration_of_a_queue_that_is_there(tmp_path: Path) -> None:
+    """The broker keeps its queue, and does not look at how the file would declare it."""
+    (path := tmp_path / "new.json").write_text(
+        json.dumps({"queues": [{"name": "q", "vhost": "/", **QUEUE, "arguments": {"x-message-ttl": "5000"}}]})
+    )
+    new = dr.load_definitions(path)
+    assert [one.place for one in import_over(None, new).failures] == ["queues[0].arguments"]
+    assert import_over(topology_of(queues=[Queue(name="q")]), new).failures == []
