@@ -34,7 +34,7 @@ def findings_of(topology: Topology) -> list[Finding]:
             severity="warning",
             vhost=one.vhost,
             name=one.name,
-            text=f"{one.place}: {one.name!r} in vhost {one.vhost!r}: {one.advice}",
+            text=f"{one.place}{one.others}: {one.name!r} in vhost {one.vhost!r}: {one.advice}",
         )
         for one in topology.warnings
     ]

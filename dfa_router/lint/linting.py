@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from dfa_router.counted import counted
 from dfa_router.language.bindings import binding_set
 from dfa_router.language.dialects import AMQP, EXACT, Dialect, dialect_named
 from dfa_router.lint.findings import RULES, Finding, so_do
@@ -65,13 +64,12 @@ def lint_topology(topology: Topology, report: Report | None = None) -> tuple[Fin
 def _declarations(topology: Topology) -> Iterator[Finding]:
     for warning in topology.warnings:
         place = warning.place_in(topology.source)
-        more = f" (and {counted(warning.count - 1, 'more place')})" if warning.count > 1 else ""
         yield Finding(
             rule=RULES[warning.kind],
             place=place,
             vhost=warning.vhost,
             subject=warning.name,
-            message=warning.advice + more,
+            message=warning.advice + warning.others,
         )
 
 

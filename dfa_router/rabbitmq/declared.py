@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from compiler.once import once
+from dfa_router.counted import counted
 from dfa_router.errors import OptionError, UnknownNameError
 from dfa_router.rabbitmq.limits import QueueLimits, limits_of
 from dfa_router.rabbitmq.names import no_exchange, no_name
@@ -130,9 +131,13 @@ class TopologyWarning:
         """Return the place without the name of the file that it is in, where a topology's ``source`` says that."""
         return self.place.removeprefix(f"{source}: ")
 
+    @property
+    def others(self) -> str:
+        """How many other places are concerned, as it stands behind the first one or what is said of it; nothing if there are none."""
+        return f" (and {counted(self.count - 1, 'more place')})" if self.count > 1 else ""
+
     def __str__(self) -> str:
-        more = f" (and {self.count - 1} more)" if self.count > 1 else ""
-        return f"{self.place}{more}: {self.kind} {self.name!r} in vhost {self.vhost!r}: {self.advice}"
+        return f"{self.place}{self.others}: {self.kind} {self.name!r} in vhost {self.vhost!r}: {self.advice}"
 
 
 def predeclared_exchanges(vhost: str) -> tuple[Exchange, ...]:

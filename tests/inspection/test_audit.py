@@ -109,6 +109,15 @@ def test_what_real_definitions_do_not_declare_is_found(shared: Path) -> None:
     assert found.has_found
 
 
+def test_a_finding_says_how_many_other_places_it_is_about() -> None:
+    topology = topology_of(
+        exchanges=[Exchange(name="x", type="topic")],
+        bindings=[Binding(source="x", destination="q", routing_key=f"{number}") for number in range(1200)],
+    )
+    told = [one.text for one in audit_of(topology).findings if one.rule == "undeclared-queue"]
+    assert len(told) == 1 and "bindings[0].destination (and 1,199 more places): 'q' in vhost '/'" in told[0]
+
+
 def test_an_internal_exchange_for_dead_letters_is_reached() -> None:
     def rules(arguments: dict[str, Any]) -> list[str]:
         topology = topology_of(

@@ -120,6 +120,7 @@ def test_names_that_nobody_declares_are_kept_and_warned_about(write: Write, capl
     }
     lost = found["undeclared-queue", "/", "lost"]
     assert (lost.place, lost.count) == (f"{path}: bindings[0].destination", 3)
+    assert str(lost).startswith(f"{path}: bindings[0].destination (and 2 more places): undeclared-queue 'lost'")
     assert "declare it" in lost.advice
     assert sum(record.levelno == logging.WARNING for record in caplog.records) == 4, "three and how many more"
     assert len(caplog.records) == 6
