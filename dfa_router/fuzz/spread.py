@@ -10,14 +10,10 @@ Who runs a wave is handed in: processes of this machine (:func:`run_on_cores`), 
 
 from __future__ import annotations
 
-import atexit
-import gc
 import math
-import multiprocessing
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import chdir
 from dataclasses import dataclass, replace
@@ -30,6 +26,7 @@ from dfa_router.fuzz.campaign import bounded, ending, mannered, work
 from dfa_router.fuzz.judging.manners import Manners
 from dfa_router.fuzz.tally import Campaign, Plan, Tally
 from dfa_router.fuzz.targets import open_target
+from dfa_router.fuzz.workers import Workers
 from dfa_router.target import OutOfTimeError, Round
 
 __all__ = ["Share", "Task", "run_in_waves", "run_on_cores"]
@@ -234,11 +231,6 @@ def _waves(
             size = min(2 * size, LARGEST)
 
 
-def _ending_at_once() -> None:
-    """Let a worker's process end without a last search for garbage, which takes half a second: the campaign waits for its end."""
-    atexit.register(gc.freeze)
-
-
 def run_on_cores(
     jobs: int,
     task: Task,
@@ -251,12 +243,11 @@ def run_on_cores(
     progress: Callable[[Tally, float], None] | None = None,
 ) -> Campaign:
     """Run a campaign by ``jobs`` processes of this machine; see :func:`run_in_waves`."""
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_ending_at_once) as pool:
+    with Workers(jobs) as workers:
 
         def wave(task: Task, ranges: list[range]) -> list[Share]:
             try:
-                return list(pool.map(task, ranges))
+                return workers.map(task, ranges)
             except BrokenProcessPool as error:
                 raise JobError(f"a process of the campaign ended: {error}") from error
 
@@ -270,5 +261,5 @@ def run_on_cores(
             since=since,
             corpus=corpus,
             progress=progress,
-            cancel=lambda: pool.shutdown(wait=False, cancel_futures=True),
+            cancel=workers.cancel,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -130,9 +131,10 @@ def test_help_tells_what_a_target_is(capsys: pytest.CaptureFixture[str]) -> None
         assert word in said
 
 
-def interrupted(folder: Path, target: str, number: signal.Signals) -> tuple[int, str]:
+def interrupted(folder: Path, target: str, number: signal.Signals, *options: str) -> tuple[int, str]:
     """Send a signal to a run once its target was asked something; return the exit code and what was printed."""
     command = [sys.executable, "-m", "dfa_router", "fuzz", "--target", target, "--seconds", "600", "--timeout", "600"]
+    command += options
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job inherits it ignored
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
@@ -154,17 +156,40 @@ def test_an_interrupt_ends_with_the_summary(folder: Path, number: signal.Signals
     assert "no disagreement" in out
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_leaves_no_program_behind(folder: Path, number: signal.Signals) -> None:
+def test_an_interrupt_leaves_no_program_behind(folder: Path, number: signal.Signals, jobs: str) -> None:
     """Also one that has not answered, and takes no notice of Ctrl-C and of the end of its input."""
     (folder / "hangs.py").write_text(
         "import os, signal, sys, time\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "open('pid', 'w').write(str(os.getpid()))\nsys.stdin.readline()\nopen('asked', 'w').close()\ntime.sleep(600)\n"
+        "open(f'{os.getpid()}.pid', 'w').close()\n"
+        "if sys.stdin.readline():\n    open('asked', 'w').close()\ntime.sleep(600)\n"
     )
-    ended, _ = interrupted(folder, f"cmd:{sys.executable} hangs.py", number)
+    ended, _ = interrupted(folder, f"cmd:{sys.executable} hangs.py", number, "--jobs", jobs)
     assert ended == 128 + number
-    assert gone(int((folder / "pid").read_text()))
+    assert all(gone(int(file.stem)) for file in folder.glob("*.pid"))
+
+
+def test_ctrl_c_while_workers_start_shows_no_traceback(folder: Path) -> None:
+    """It comes to all processes of a terminal: here a worker sends it, to the campaign and to itself, while Python starts."""
+    (folder / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "if '--multiprocessing-fork' in sys.orig_argv:\n"
+        "    os.kill(os.getppid(), signal.SIGINT)\n    os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-m", "dfa_router", "fuzz", "--target", "trie", "--rounds", "9", "--jobs", "2"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert ended.returncode == 130
+    assert "interrupted" in ended.stdout
+    assert "Traceback" not in ended.stderr
 
 
 def test_progress_goes_to_stderr_now_and_then(
