@@ -121,7 +121,9 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
 
     terminal: Terminal = context.obj.terminal
     outcome = Outcome(
-        **{name: options.pop(name) for name in ("confirm", "baseline", "junit", "github")}, corpus=options["corpus"]
+        **{name: options.pop(name) for name in ("confirm", "baseline", "junit", "github")},
+        corpus=options["corpus"],
+        as_json=options["as_json"],
     )
     asked = asked_of(options, context.obj.since)
     plan, before = asked.plan, asked.before

@@ -50,7 +50,11 @@ _OUTCOME = (
     click.option("--confirm", metavar="URL", help="A live broker that is asked before the target is accused."),
     click.option("--baseline", type=READ, metavar="FILE", help="A former --json result: what it has does not fail."),
     click.option("--junit", type=_FILE, metavar="FILE", help="Write the result as JUnit's XML, too."),
-    click.option("--github", is_flag=True, help="Print findings as annotations of GitHub's runners, too."),
+    click.option(
+        "--github",
+        is_flag=True,
+        help="Print findings as annotations of GitHub's runners, too; with --json to stderr, which they read as well.",
+    ),
 )
 
 
@@ -95,6 +99,8 @@ class Outcome:
     junit: Path | None
     github: bool
     corpus: Path | None
+    as_json: bool
+    """Whether the result goes to stdout as one JSON object, which nothing else may be written to then."""
 
     def judged(self, campaign: Campaign) -> Campaign:
         """Return the campaign with the broker's word on its findings, and the known ones marked.
@@ -136,7 +142,7 @@ class Outcome:
 
         if self.github:
             for line in github_lines(campaign):
-                write_line(line)
+                write_line(line, to_stderr=self.as_json)
         if self.junit is not None:
             with written(self.junit, "--junit"):
                 self.junit.write_text(junit(campaign), "utf-8")

@@ -87,6 +87,6 @@ def plain_lines(text: str) -> str:
     return "\n".join(map(plain, text.split("\n")))
 
 
-def write_line(text: str) -> None:
-    """Write a line to stdout. Names in it cannot begin another one either."""
-    click.echo(plain(text))
+def write_line(text: str, *, to_stderr: bool = False) -> None:
+    """Write a line to stdout, or to stderr. Names in it cannot begin another one either."""
+    click.echo(plain(text), err=to_stderr)

@@ -46,6 +46,13 @@ def test_junit_and_annotations(folder: Path, capsys: pytest.CaptureFixture[str])
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "0", "0")
 
 
+def test_annotations_leave_the_json_whole(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--json", "--github") == 1
+    said = capsys.readouterr()
+    assert not json.loads(said.out)["agrees"]
+    assert [line for line in said.err.splitlines() if line.startswith("::error title=matchers%3Agreedy misses")]
+
+
 @pytest.mark.parametrize("option", ["--junit", "--corpus"])
 def test_what_cannot_be_written_is_told_before_anything_is_asked(
     option: str, folder: Path, capsys: pytest.CaptureFixture[str]
