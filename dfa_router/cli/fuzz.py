@@ -131,6 +131,7 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
     patience = min(asked.timeout, asked.seconds or asked.timeout)
     target = open_target(asked.spec, plan.dialect, timeout=patience, python=asked.python)
     try:
+        asked.check_target(target)
         if before is not None:
             before.check(target.name)
         terminal.show(f"{target.name} against the specification of {plan.dialect.name}, seed {plan.seed}")

@@ -12,7 +12,7 @@ from dfa_router.errors import OptionError
 if TYPE_CHECKING:
     from dfa_router.fuzz.tally import Campaign, Plan
     from dfa_router.fuzz.text.resuming import Begun
-    from dfa_router.target import Round
+    from dfa_router.target import Round, Target
 
 __all__ = ["Asked", "asked_of"]
 
@@ -25,6 +25,7 @@ _EXCLUDED = (
     ),
     ("only", "asks one round alone", ("rounds", "resume")),
     ("resume", "goes on with the seed of its file", ("seed",)),
+    ("master", "spreads the rounds over Spark's executors", ("jobs",)),
 )
 """Options, what they do, and the others that would be passed over beside them."""
 _NAMES = {"only": "round", "case_file": "case", "master": "spark"}
@@ -59,6 +60,19 @@ class Asked:
             "first": self.first,
             "corpus": self.corpus,
         }
+
+    def check_target(self, target: Target) -> None:
+        """Raise :class:`OptionError` where an option is for callables only, and the target is none."""
+        from dfa_router.fuzz.targets.function import FunctionTarget
+
+        if isinstance(target, FunctionTarget):
+            return
+        for option, does, given in (
+            ("--python", "names the interpreter that imports a callable", self.python is not None),
+            ("--threads", "asks a callable by several threads at once", self.plan.scope.threads > 1),
+        ):
+            if given:
+                raise OptionError(f"{option} {does}, and {target.name} is none: leave it out")
 
     def check(self, campaign: Campaign) -> None:
         """Raise :class:`OptionError` where the cases of a file were to be asked, and none could be."""

@@ -289,6 +289,9 @@ def test_options_of_which_one_would_be_passed_over_are_refused(
         (["--case", "case.txt", "--spark", "local[1]"], "leave --spark out"),
         (["--seed", "1", "--round", "3", "--rounds", "3"], "leave --rounds out"),
         (["--seed", "1", "--resume", "case.txt"], "leave --seed out"),
+        (["--spark", "local[1]", "--jobs", "2"], "leave --jobs out"),
+        (["--threads", "2"], "and trie is none: leave it out"),
+        (["--python", sys.executable], "and trie is none: leave it out"),
     ):
         assert fuzz("--target", "trie", *options) == 2
         assert said in capsys.readouterr().err.replace("\n", " ")
