@@ -135,11 +135,20 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
         if before is not None:
             before.check(target.name)
         terminal.show(f"{target.name} against the specification of {plan.dialect.name}, seed {plan.seed}")
-        if options["master"] is not None or options["jobs"] > 1:
+        if spread := options["master"] is not None or options["jobs"] > 1:
             target.close()  # the workers open their own: this one has shown, before they start, that there is one
-            campaign = _spread(terminal, asked, options["master"], options["jobs"])
-        else:
-            campaign = _alone(terminal, asked, target)
+
+        def leg(asked: Asked) -> Campaign:
+            if spread:
+                return _spread(terminal, asked, options["master"], options["jobs"])
+            return _alone(terminal, asked, target)
+
+        campaign = leg(asked)
+        if asked.ended_by_its_finding(campaign) and outcome.judged(campaign).agrees:
+            terminal.show("what was found is known or not confirmed: the run begins again, and goes on after it")
+            first, campaign = campaign, leg(asked.going_on)
+            for finding in first.findings:  # which an interrupt may have kept from being found again
+                campaign.tally.add(finding)
     finally:
         target.close()
     asked.check(campaign)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dfa_router.cli.fuzz_options import scope_of
@@ -60,6 +60,19 @@ class Asked:
             "first": self.first,
             "corpus": self.corpus,
         }
+
+    @property
+    def going_on(self) -> Asked:
+        """The same, but going on after a disagreement."""
+        return replace(self, plan=replace(self.plan, keep_going=True))
+
+    def ended_by_its_finding(self, campaign: Campaign) -> bool:
+        """Tell whether a finding ended it, with enough of the time left to ask again what was asked until then."""
+        ended = bool(campaign.findings) and not (self.plan.keep_going or campaign.interrupted)
+        if self.seconds is None or not ended:
+            return ended
+        passed = campaign.seconds if self.since is None else time.monotonic() - self.since
+        return self.seconds - passed > campaign.seconds
 
     def check_target(self, target: Target) -> None:
         """Raise :class:`OptionError` where an option is for callables only, and the target is none."""

@@ -48,7 +48,12 @@ _SCOPE = (
 )
 _OUTCOME = (
     click.option("--confirm", metavar="URL", help="A live broker that is asked before the target is accused."),
-    click.option("--baseline", type=READ, metavar="FILE", help="A former --json result: what it has does not fail."),
+    click.option(
+        "--baseline",
+        type=READ,
+        metavar="FILE",
+        help="A former --json result: what it has does not fail, nor end the run.",
+    ),
     click.option("--junit", type=_FILE, metavar="FILE", help="Write the result as JUnit's XML, too."),
     click.option(
         "--github",

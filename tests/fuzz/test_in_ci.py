@@ -25,13 +25,32 @@ def told(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
 def test_a_baseline_does_not_fail(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzz("--target", "matchers:greedy", "--seed", "7", "--json") == 1
     Path("known.json").write_text(capsys.readouterr().out)
-    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--baseline", "known.json") == 0
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--baseline", "known.json", "--rounds", "40") == 0
     assert "known or not confirmed" in capsys.readouterr().out
     Path("known.json").write_text('{"findings": []}')
     assert fuzz("--target", "matchers:greedy", "--seed", "7", "--baseline", "known.json") == 1
     Path("known.json").write_text("{}")
     assert fuzz("--target", "matchers:greedy", "--seed", "7", "--baseline", "known.json") == 2
     assert "expected a file that dfa-router fuzz --json wrote" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [[], ["--jobs", "2"]])
+def test_what_is_known_does_not_end_the_run(
+    options: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("two.py").write_text(
+        "from matchers import greedy, right\n"
+        "def match(patterns, key):\n"
+        "    return [] if any(ord(one) > 127 for one in key) else greedy(patterns, key)\n"
+    )
+    assert fuzz("--target", "two:match", "--seed", "7", "--json") == 1
+    known = capsys.readouterr().out
+    Path("known.json").write_text(known)
+    options = ["--rounds", "100", "--baseline", "known.json", "--json", *options]
+    assert fuzz("--target", "two:match", "--seed", "7", *options) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["rounds"] > json.loads(known)["rounds"]
+    assert {one["known"] for one in found["findings"]} == {True, False}
 
 
 def test_junit_and_annotations(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -305,7 +324,7 @@ def test_the_protocol_lists_what_a_target_may_state_of_its_scope() -> None:
 
 @pytest.mark.broker
 def test_a_live_broker_is_asked_before_anyone_is_accused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--seed", "7", "--confirm", "amqp://127.0.0.1", "--json"]
+    options = ["--seed", "7", "--rounds", "40", "--confirm", "amqp://127.0.0.1", "--json"]
     assert fuzz("--target", "matchers:greedy", *options) == 1
     assert told(capsys)["findings"][0]["broker"] == "confirms"  # type: ignore[index]
     # With a rule that RabbitMQ does not have, what is right for RabbitMQ is a finding, but no accusation.
