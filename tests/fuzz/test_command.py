@@ -116,6 +116,11 @@ def test_wrong_usage(arguments: list[str], message: str, capsys: pytest.CaptureF
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("seconds", ["1e10", "inf"])
+def test_any_patience_is_taken(folder: Path, seconds: str) -> None:
+    assert fuzz("--target", "matchers:right", "--rounds", "3", "--timeout", seconds) == 0
+
+
 def test_help_tells_what_a_target_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzz("--help") == 0
     said = capsys.readouterr().out

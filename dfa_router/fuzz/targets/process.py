@@ -32,6 +32,8 @@ STDERR_LIMIT = 4096
 _CHUNK = 1 << 16
 _GRACE = 1.0
 """Seconds that a process has to end by itself after its input or its output ended."""
+_LOOK = 3600.0
+"""Seconds after which is looked at the clock again, at most: of very many, or of endless ones, the system's call makes an error."""
 _SETTLE = 0.05
 """Seconds of silence after which no more output is expected: on stderr after a failure, on stdout after surplus lines."""
 
@@ -108,7 +110,7 @@ class LineProcess:
             since, patience = time.monotonic(), first
             while count:
                 deadline = since + patience
-                ready = selector.select(max(min(deadline, ends) - time.monotonic(), 0))
+                ready = selector.select(min(max(min(deadline, ends) - time.monotonic(), 0), _LOOK))
                 if time.monotonic() >= ends:
                     silent = time.monotonic() - since
                     said = f"had not answered when the time was used up, after {silent:.1f} s"
