@@ -48,8 +48,10 @@ class ReadParquet:
                         for batch in opened.iter_batches(min(rows, BATCH_ROWS), row_groups=[group], use_threads=False):
                             yield self._with_all_columns(batch, piece)
             except (*STORE_ERRORS, ValueError) as error:
-                said = " ".join(str(error).split())  # of several lines Spark's report would show the last
-                raise MessagesError(f"{piece.path}: cannot be read: {said}") from error
+                said = " ".join(str(error).split()).rstrip(".")  # of several lines Spark's report would show the last
+                raise MessagesError(
+                    f"{piece.path}: cannot be read: {said}; fetch or write that file again, or leave it out"
+                ) from error
 
     def _with_all_columns(self, batch: pa.RecordBatch, piece: Piece) -> pa.Table:
         named = dict(zip(self.partitions, piece.partition, strict=True))

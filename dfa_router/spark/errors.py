@@ -12,7 +12,9 @@ from importlib.util import find_spec
 
 from pyspark.errors import PySparkException
 
-__all__ = ["SPARK_ERRORS", "cause"]
+from dfa_router.errors import JobError, MessagesError
+
+__all__ = ["SPARK_ERRORS", "cause", "failure"]
 
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, ConnectionError)
 """What PySpark raises: its own exceptions, those of its bridge to Java for exceptions of Java that it does not translate,
@@ -26,6 +28,9 @@ if find_spec("py4j") is not None:
 _TRACE = "Traceback (most recent call last):"
 _BELOW = "Caused by: "
 _NO_ROOM = "No space left on device"
+_OURS = f"{MessagesError.__module__}.{MessagesError.__name__}: "
+_UNREAD = "[FAILED_READ_FILE"
+"""Spark's own word for a file that it could not read; before 4.0 it has none."""
 
 
 def cause(error: BaseException) -> str:
@@ -44,6 +49,16 @@ def cause(error: BaseException) -> str:
     if deepest not in said:
         said = f"{said}: {deepest}"
     return f"{said}; make room there, or choose another place" if _NO_ROOM in deepest else said
+
+
+def failure(error: BaseException) -> JobError | MessagesError:
+    """Return what is to be raised for a job that failed: :class:`MessagesError` where a file of the log could not be read."""
+    text, said = str(error), cause(error)
+    if f"\n{_OURS}" in text.rpartition(_TRACE)[2]:
+        return MessagesError(said)
+    if _TRACE not in text and _UNREAD in text:
+        return MessagesError(f"{said}; fetch or write that file again, or leave it out")
+    return JobError(f"the Spark job failed: {said}")
 
 
 def _of_python(trace: str) -> str:

@@ -39,7 +39,7 @@ from dfa_router.logs.summary import Summary, limits, summary_of
 from dfa_router.rabbitmq.topology import Topology
 from dfa_router.reports import Report
 from dfa_router.spark.cancel import cancellable
-from dfa_router.spark.errors import SPARK_ERRORS, cause
+from dfa_router.spark.errors import SPARK_ERRORS, failure
 from dfa_router.spark.files import plan_of, route_parts
 from dfa_router.spark.frame_job import count_result, routed_log, write_result
 from dfa_router.spark.logs import MessageLog, SparkReadError, read_messages
@@ -107,7 +107,7 @@ def route_log(
     ``top`` bounds the lists of the summary; 0 means all. ``counts`` is the path of a Parquet file for all counts, of keys that
     nobody gets those of the summary (:data:`dfa_router.logs.counting.COUNTS`).
 
-    Raises :class:`MessagesError` for a log that cannot be read or an output that exists, and :class:`JobError` where the job
+    Raises :class:`MessagesError` for a log that cannot be read, if only in the middle, or an output that exists, and :class:`JobError` where the job
     fails, the result has not as many rows as the input, or something appeared at ``out`` meanwhile; then the text names the
     folder in which the result is. It can be interrupted (Ctrl-C): its Spark jobs are cancelled and what they wrote is removed,
     which may take seconds; less where it is ``alone``, as nobody uses the session otherwise or afterwards.
@@ -240,11 +240,11 @@ def _other_rows(job: _Job, written: int, held: int) -> JobError:
 
 @contextmanager
 def _failing() -> Iterator[None]:
-    """Turn what Spark says about a failed job into a :class:`JobError` with the cause in one line."""
+    """Turn what Spark says about a failed job into an error with the cause in one line; see :func:`~dfa_router.spark.errors.failure`."""
     try:
         yield
     except SPARK_ERRORS as error:
-        raise JobError(f"the Spark job failed: {cause(error)}") from error
+        raise failure(error) from error
     except STORE_ERRORS as error:
         raise JobError(
             f"counts could not be added up or written, or the result not be moved to its place: {error}"

@@ -126,7 +126,9 @@ def test_what_spark_has_to_read_is_said(spark: SparkSession, tmp_path: Path, cap
     assert "several times as long: its files write column 'N' in several cases" in said
 
 
-def test_a_damaged_page_fails_the_job_with_its_file(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("out_kind", ["parquet", "jsonl"])
+def test_a_damaged_page_is_bad_input_that_names_its_file(spark: SparkSession, tmp_path: Path, out_kind: str) -> None:
+    """Whether Arrow reads the log or Spark does."""
     from dfa_router.spark.job import route_log
 
     log = tmp_path / "log.parquet"
@@ -134,8 +136,9 @@ def test_a_damaged_page_fails_the_job_with_its_file(spark: SparkSession, tmp_pat
     data = bytearray(log.read_bytes())
     data[50_000:120_000] = b"\xff" * 70_000
     log.write_bytes(data)
-    with pytest.raises(dr.JobError, match=r"^the Spark job failed: /\S*log\.parquet: cannot be read"):
-        route_log(spark, TWO_VHOSTS, str(log), str(tmp_path / "out"), kind="parquet", out_kind="parquet")
+    told = r"/\S*log\.parquet: .+; fetch or write that file again, or leave it out$"
+    with pytest.raises(dr.MessagesError, match=told):
+        route_log(spark, TWO_VHOSTS, str(log), str(tmp_path / "out"), kind="parquet", out_kind=out_kind)
     assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
 
 
