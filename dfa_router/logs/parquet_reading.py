@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,8 +33,14 @@ class ReadParquet:
     partitions: tuple[str, ...]
     """The names of these last columns."""
 
-    def __call__(self, part: Part[Piece], rows: int) -> Iterator[pa.Table]:
-        """Yield a part's rows, at most so many at a time, and :data:`BATCH_ROWS`; raises :class:`MessagesError` for a file that cannot be read."""
+    def __call__(self, part: Part[Piece], rows: int, names: Collection[str] | None = None) -> Iterator[pa.Table]:
+        """Yield a part's rows, at most so many at a time, and :data:`BATCH_ROWS`; raises :class:`MessagesError` for a file that cannot be read.
+
+        Of other columns than ``names`` nothing is decoded.
+        """
+        schema = self.schema
+        if names is not None:
+            schema = pa.schema([field for field in schema if field.name in names], schema.metadata)
         local = self.store.type_name == "local"
         for piece in part.pieces:
             try:
@@ -45,15 +51,20 @@ class ReadParquet:
                     ) as opened,
                 ):
                     for group in piece.row_groups:
-                        for batch in opened.iter_batches(min(rows, BATCH_ROWS), row_groups=[group], use_threads=False):
-                            yield self._with_all_columns(batch, piece)
+                        for batch in opened.iter_batches(
+                            min(rows, BATCH_ROWS),
+                            row_groups=[group],
+                            columns=None if names is None else schema.names,
+                            use_threads=False,
+                        ):
+                            yield self._with_all_columns(batch, piece, schema)
             except (*STORE_ERRORS, ValueError) as error:
                 said = " ".join(str(error).split()).rstrip(".")  # of several lines Spark's report would show the last
                 raise MessagesError(
                     f"{piece.path}: cannot be read: {said}; fetch or write that file again, or leave it out"
                 ) from error
 
-    def _with_all_columns(self, batch: pa.RecordBatch, piece: Piece) -> pa.Table:
+    def _with_all_columns(self, batch: pa.RecordBatch, piece: Piece, schema: pa.Schema) -> pa.Table:
         named = dict(zip(self.partitions, piece.partition, strict=True))
         held = dict(zip(batch.schema.names, batch.columns, strict=True))
         columns = [
@@ -62,6 +73,6 @@ class ReadParquet:
             else held[one.name]
             if one.name in held
             else pa.nulls(len(batch), one.type)
-            for one in self.schema
+            for one in schema
         ]
-        return pa.table(columns, schema=self.schema)
+        return pa.table(columns, schema=schema)

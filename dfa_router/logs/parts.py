@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Collection, Iterator
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -66,9 +66,14 @@ class Part(NamedTuple, Generic[SomePiece]):
         return sum(piece.bytes for piece in self.pieces)
 
 
-Read = Callable[[Part[Any], int], Iterator[pa.Table]]
-"""Reads a part as tables of the log's columns, of at most about so many rows, in order; text may have one column more,
-:data:`~dfa_router.logs.marks.READ_PROBLEM`. It can be pickled, and raises ``MessagesError`` for a file that cannot be read."""
+class Read(Protocol):
+    """Reads a part of a log; it can be pickled."""
+
+    def __call__(self, part: Part[Any], rows: int, names: Collection[str] | None = None) -> Iterator[pa.Table]:
+        """Yield tables of the log's columns, or those of ``names`` that it has, of at most about so many rows, in order.
+
+        Text may have one column more, :data:`~dfa_router.logs.marks.READ_PROBLEM`. Raises ``MessagesError`` for a file that cannot be read.
+        """
 
 
 def part_bytes(stored: int, cores: int) -> int:

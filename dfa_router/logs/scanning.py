@@ -23,6 +23,7 @@ from dfa_router.errors import MessagesError
 from dfa_router.file_names import local_name
 from dfa_router.logs.marks import READ_PROBLEM
 from dfa_router.logs.partitions import OtherWayError, UnreadableError
+from dfa_router.logs.parts import Part
 from dfa_router.logs.planning import Plan, planned
 from dfa_router.logs.routing import MOST_ROWS, gathered
 from dfa_router.logs.stores import STORE_ERRORS, is_pattern, is_remote, place_of
@@ -86,15 +87,14 @@ def scanned(
     """Yield what a function makes of the tables of each part, in the log's order.
 
     The function is called from several threads. A table has at most ``rows`` rows. It has those of the named columns that
-    the log has, and :data:`~dfa_router.logs.marks.READ_PROBLEM`: the others, such as payloads, are let go of block by block.
+    the log has, and :data:`~dfa_router.logs.marks.READ_PROBLEM`: the others, such as payloads, are not decoded, or let go of block by block.
     """
-    wanted = {*names, READ_PROBLEM}
+    wanted = frozenset(names)
     ended = threading.Event()
     done = [0]
 
-    def tables(part: object) -> Iterator[pa.Table]:
-        read = plan.read(part, rows)  # type: ignore[arg-type]  # the plan's own parts
-        for table in gathered((_narrowed(one, wanted) for one in read), rows):
+    def tables(part: Part[Any]) -> Iterator[pa.Table]:
+        for table in gathered(plan.read(part, rows, wanted), rows):
             if ended.is_set():
                 return
             yield table
@@ -108,10 +108,6 @@ def scanned(
         yield from _in_threads(lambda part: work(tables(part)), plan.parts, os.cpu_count() or 1, counted)
     finally:
         ended.set()  # after an error or an interrupt, parts that are being read end with their next table
-
-
-def _narrowed(table: pa.Table, names: Collection[str]) -> pa.Table:
-    return table.select([name for name in table.schema.names if name in names])
 
 
 def key_names(schema: pa.Schema, read: Sequence[str] = ()) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ has seen is what the second one reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -123,13 +123,15 @@ class ReadText:
     unreadable: str | None
     """The last column, which keeps lines that could not be read in full, if there is such a line."""
 
-    def __call__(self, part: Part[TextPiece], rows: int) -> Iterator[pa.Table]:
+    def __call__(self, part: Part[TextPiece], rows: int, names: Collection[str] | None = None) -> Iterator[pa.Table]:
         """Yield the rows of a part and their problems, at most so many at a time."""
         known = self.schema if self.unreadable is None else self.schema.remove(len(self.schema) - 1)
         for piece in part.pieces:
             try:
                 for block, found in _tables(self.store, self.kind, piece, known):
                     table = self._marked(_with_all_columns(found, known), block.marks)
+                    if names is not None:  # the others, such as payloads, are let go of block by block
+                        table = table.select([one for one in table.schema.names if one in names or one == READ_PROBLEM])
                     for first in range(0, len(table), rows):
                         yield table.slice(first, rows)
             except (*STORE_ERRORS, OtherWayError) as error:

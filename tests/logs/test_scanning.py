@@ -86,6 +86,24 @@ def test_of_a_table_those_columns_are_handed_over_that_are_named(tmp_path: Path)
     assert table.to_pydict() == {"a": [1, None], "read problem": [None, "the line is no JSON object"]}
 
 
+def test_of_parquet_the_other_columns_are_not_decoded(tmp_path: Path) -> None:
+    """As a payload that cannot be decoded shows; and a file that has none of the columns has its rows."""
+    log = tmp_path / "day=1" / "log.parquet"
+    log.parent.mkdir()
+    body = pa.array(["text" * 50] * 1_000)
+    pq.write_table(pa.table({"a": range(1_000), "body": body}), log, compression="none", use_dictionary=False)
+    pq.write_table(pa.table({"body": body}), log.with_name("other.parquet"))
+    data = bytearray(log.read_bytes())
+    first = data.index(b"texttext")
+    data[first - 4 : first + 100_000] = b"\xff" * 100_004
+    log.write_bytes(data)
+    plan = plan_log(str(tmp_path), "parquet")
+    found = pa.concat_tables(table for some in scanned(plan, list, ("a", "day", "absent")) for table in some)
+    assert found.to_pydict() == {"a": [*range(1_000), *[None] * 1_000], "day": [1] * 2_000}
+    with pytest.raises(MessagesError, match=r"log\.parquet: cannot be read"):
+        list(scanned(plan, list, ("body",)))
+
+
 def test_a_table_has_no_more_rows_than_are_asked_for(plan: Plan) -> None:
     sizes = [len(table) for some in scanned(plan, list, ["n"], rows=30) for table in some]
     assert sum(sizes) == 4_000
