@@ -59,8 +59,9 @@ def drafted(out: str) -> Iterator[tuple[Path, Path]]:
             draft, old, lock = (target.with_name(mark + ending) for ending in (_DRAFT, _OLD, _LOCK))
             held = cleaning.enter_context(lock.open("x"))
         except OSError as error:
+            said = f"{error.filename} is no folder" if isinstance(error, FileExistsError) else error.strerror
             raise MessagesError(
-                f"{out}: cannot be written there: {error.strerror}; choose another place, or another name"
+                f"{out}: cannot be written there: {said}; choose another place, or another name"
             ) from error
         fcntl.flock(held, fcntl.LOCK_EX)
         try:

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from dfa_router.errors import MessagesError
 from dfa_router.logs.counts_file import is_replaceable
+from dfa_router.logs.drafts import drafted
 from dfa_router.logs.stores import STORE_ERRORS, Place, found, is_pattern, is_remote, place_of, roots, touches
 from dfa_router.tables import table_at
 
@@ -23,7 +24,9 @@ _ALIKE = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfss": "abfs", "wasbs": "wasb
 
 
 def check_output(messages: str, out: str, *, overwrite: bool, counts: str | None = None) -> None:
-    """Raise :class:`MessagesError` where the result, or a file of counts, must not be written; looks at local files only.
+    """Raise :class:`MessagesError` where the result, or a file of counts, must not or cannot be written; looks at local files only.
+
+    Whether a draft can be made there is tried, as permissions do not tell of disks that nobody may write to, or names that are too long.
 
     What :func:`~dfa_router.tables.table_at` refuses of ``messages`` is refused as well.
     """
@@ -31,6 +34,10 @@ def check_output(messages: str, out: str, *, overwrite: bool, counts: str | None
         if counts is not None:
             _check_counts(messages, counts, out)
         _check_result(messages, out, overwrite=overwrite)
+        for path in (out, counts):
+            if path is not None and not is_remote(path):
+                with drafted(path):
+                    pass
     except OSError as error:  # such as for a name that is too long
         raise MessagesError(f"{error.filename}: {error.strerror}; choose another name") from error
 

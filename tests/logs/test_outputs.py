@@ -102,6 +102,30 @@ def test_a_result_that_is_there_is_replaced_where_that_is_asked_for_alone(home: 
         check_output("logs", "file", overwrite=True)
 
 
+@pytest.mark.parametrize(
+    ("out", "counts", "told"),
+    [
+        ("file/out", None, "file/out: .*/file is no folder"),
+        ("file/sub/out", None, "file/sub/out: .*Not a directory"),
+        ("n" * 230, None, "(?i)name too long"),  # for the draft's name alone
+        ("out", "n" * 230, "(?i)name too long"),
+        ("/proc/out", None, "/proc/out: "),
+        ("new/folders/out", None, None),
+    ],
+)
+def test_a_result_that_cannot_be_made_is_told_before_anything_is_read(
+    home: Path, out: str, counts: str | None, told: str | None
+) -> None:
+    (home / "file").touch()
+    before = sorted(home.rglob("*"))
+    if told is None:
+        check_output("logs", out, overwrite=False, counts=counts)
+    else:
+        with pytest.raises(MessagesError, match=rf"{told}.*; choose another place, or another name"):
+            check_output("logs", out, overwrite=False, counts=counts)
+    assert sorted(home.rglob("*")) == before
+
+
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize(
     ("messages", "counts", "said"),
