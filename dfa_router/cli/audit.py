@@ -22,7 +22,7 @@ from dfa_router.cli.definition_options import (
 )
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import count_option, json_option
-from dfa_router.cli.tables import more_than, plain, shown, table_of, title
+from dfa_router.cli.tables import LONG_KEY, more_than, plain, shown, table_of, title
 from dfa_router.cli.terminal import write_report
 from dfa_router.cli.written import check_place, written
 from dfa_router.file_names import local_name
@@ -195,7 +195,7 @@ def _traffic(traffic: Traffic, top: int | None) -> Iterator[RenderableType]:
         lines = table_of("exchange", "routing key", "nearest", "messages")
         for one in traffic.unroutable_keys[:top]:
             near = shown(one.nearest[0]) if one.nearest else Text("none", style="dim")
-            lines.add_row(shown(one.exchange), shown(one.routing_key), near, f"{one.messages:,}")
+            lines.add_row(shown(one.exchange), shown(one.routing_key, LONG_KEY), near, f"{one.messages:,}")
         yield lines
         yield from more_than(top, len(traffic.unroutable_keys))
     yield title("hottest bindings")

@@ -21,7 +21,7 @@ from dfa_router.cli.definition_options import broker_option, definitions_option,
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import cache_bytes_option, count_option, json_option
 from dfa_router.cli.spark_session import spark_session
-from dfa_router.cli.tables import shown, table_of, title
+from dfa_router.cli.tables import LONG_KEY, shown, table_of, title
 from dfa_router.counted import counted
 from dfa_router.engines.registry import engine_info, engines
 from dfa_router.file_names import local_name
@@ -200,7 +200,7 @@ def _parts(summary: Summary, starting: float) -> Iterator[RenderableType]:
         yield title("most frequent unroutable keys")
         table = table_of("exchange", "routing key", "messages")
         for name, key, count in summary.unroutable_keys:
-            table.add_row(shown(name), shown(key), f"{count:,}")
+            table.add_row(shown(name), shown(key, LONG_KEY), f"{count:,}")
         yield table
     if summary.not_simulated:
         yield from _counts("exchanges that are not simulated", "exchange", summary.not_simulated)

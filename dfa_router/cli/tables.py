@@ -11,9 +11,11 @@ from rich.text import Text
 
 from dfa_router.counted import counted
 
-__all__ = ["more_than", "plain", "plain_lines", "shown", "table_of", "title", "write_line"]
+__all__ = ["LONG_KEY", "more_than", "plain", "plain_lines", "shown", "table_of", "title", "write_line"]
 
 
+LONG_KEY = 80
+"""Characters that are shown of a routing key in a list of the most frequent ones; most have fewer, and ``--json`` has all."""
 _NAME, _NUMBER = 16, 8
 """Cells that a column of names and one of numbers should have: with fewer, words are broken into pieces of a few letters."""
 
@@ -64,11 +66,20 @@ def more_than(top: int | None, count: int, thing: str = "", about: str = "") -> 
         yield f"... and {more}{about and f' {about}'}; --top 0 shows all"
 
 
-def shown(text: str | None) -> Text:
-    """Return a name as it can be told apart: null and the empty one included; a terminal takes no orders from it."""
+def shown(text: str | None, most: int | None = None) -> Text:
+    """Return a name as it can be told apart: null and the empty one included; a terminal takes no orders from it.
+
+    Of one of over ``most`` characters both ends are shown, and how many it has: it would fill lines.
+
+    >>> shown("a" * 30 + "." + "b" * 30, most=20).plain
+    'aaaaaaaaaa…bbbbbbbbbb (61 characters)'
+    """
     if text is None:
         return Text("null", style="italic")
-    return Text(plain(text) or '""')
+    said = plain(text)
+    if most is not None and len(said) > most:
+        said = f"{said[: most // 2]}…{said[-(most // 2) :]} ({counted(len(text), 'character')})"
+    return Text(said or '""')
 
 
 def plain(text: str) -> str:

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from dfa_router.cli.tables import more_than, shown, table_of
+from dfa_router.cli.tables import LONG_KEY, more_than, shown, table_of
 
 
 def test_one_more_is_called_one() -> None:
@@ -14,6 +14,16 @@ def test_one_more_is_called_one() -> None:
     assert list(more_than(2, 3, "reason", "why")) == ["... and 1 more reason why; --top 0 shows all"]
     assert list(more_than(2, 3)) == ["... and 1 more; --top 0 shows all"]
     assert list(more_than(2, 2, "queue")) == []
+
+
+def test_a_long_key_has_both_ends_and_its_length_and_takes_no_orders() -> None:
+    key = "order." + "x" * 300 + "\x1b[31m.paid"
+    said = shown(key, LONG_KEY).plain
+    assert said.startswith("order.xxx")
+    assert said.endswith("x\\x1b[31m.paid (316 characters)")
+    assert len(said) < LONG_KEY + 20
+    for whole in ("k" * LONG_KEY, "", None):
+        assert shown(whole, LONG_KEY) == shown(whole)
 
 
 def _drawn(width: int) -> list[str]:
