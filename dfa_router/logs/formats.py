@@ -73,9 +73,10 @@ def format_of(path: str, given: str | None = None) -> str:
 
 def _names(path: str) -> Iterator[str]:
     """Yield the names that may tell a format: that of the path, or those of the data files in a folder, and links to folders."""
-    if not is_remote(path) and is_pattern(path) and _names_nothing(path):
+    if not is_remote(path) and is_pattern(path):
+        yield from _names_of_pattern(path)
         return
-    mode = None if is_remote(path) or is_pattern(path) else Path(path).stat().st_mode
+    mode = None if is_remote(path) else Path(path).stat().st_mode
     if mode is None or stat.S_ISREG(mode):
         yield path
         return
@@ -87,14 +88,19 @@ def _names(path: str) -> Iterator[str]:
         yield from (name for name in (*files, *links) if not is_hidden(name))
 
 
-def _names_nothing(pattern: str) -> bool:
-    """Tell whether a local pattern certainly names nothing: one with a backslash means something to Spark alone."""
+def _names_of_pattern(pattern: str) -> Iterator[str]:
+    """Yield a local pattern where its ending tells a format, and else the names of what it names: nothing, files or folders."""
     place = place_of(pattern)
     assert place is not None, "a path without a scheme is a local one"
     try:
-        return "\\" not in pattern and not roots(place, pattern=True)
+        named = None if "\\" in pattern else [info.path for info in roots(place, pattern=True)]
     except STORE_ERRORS:  # what cannot be listed is told by whoever reads it
-        return False
+        named = None
+    if named is None or (named and _known(pattern)):  # one with a backslash means something to Spark alone
+        yield pattern
+        return
+    for path in named:
+        yield from _names(path)
 
 
 def _raise(error: OSError) -> None:

@@ -87,6 +87,21 @@ def test_a_pattern_that_names_no_file_is_told_before_anybody_starts_spark(tmp_pa
         assert format_of(str(tmp_path / pattern), given) == "csv"
 
 
+def test_the_files_that_a_pattern_names_tell_the_format_where_its_ending_does_not(tmp_path: Path) -> None:
+    for name in ("day=1/hour=2/log.csv.gz", "day=2/log [1].csv", "day=3/log.jsonl", "day=4/_log.csv", "week.csv/part"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    for pattern in ("day=[12]", "day={1,2}", "day=[1-2]/*", "*.csv"):
+        assert format_of(str(tmp_path / pattern)) == "csv"
+    for pattern, said in (
+        ("day=[1-3]", r"several formats \(csv, jsonl\).* Say which with --format"),
+        ("day=[4-9]", "there are no files whose names match this pattern"),
+        ("week*/*", "no ending that tells its format"),
+    ):
+        with pytest.raises(MessagesError, match=said):
+            format_of(str(tmp_path / pattern))
+
+
 def test_nobody_is_sent_to_a_command_that_cannot_read_it_either(tmp_path: Path, closed: Path) -> None:
     log = tmp_path / "log.csv"
     log.write_text("exchange,routing_key\nx,a\n")
