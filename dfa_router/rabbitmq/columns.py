@@ -255,11 +255,13 @@ def route_batch(
     vhost_column = None if vhosts is None else bytes_array(vhosts, "vhosts")
     given = {name: one if isinstance(one, list | tuple) else plain_array(one) for name, one in attributes.items()}
     rows = len(exchange_column)
-    if any(
-        len(one) != rows for one in (key_column, *given.values(), *([] if vhost_column is None else [vhost_column]))
-    ):
-        *most, last = ["exchanges", "keys", "vhosts", *attributes]
-        raise MessagesError(f"{', '.join(most)} and {last} differ in length: expected one of each per message")
+    lengths = {"exchanges": rows, "keys": len(key_column)}
+    if vhost_column is not None:
+        lengths["vhosts"] = len(vhost_column)
+    lengths |= {name: len(one) for name, one in given.items()}
+    if len({*lengths.values()}) > 1:
+        told = ", ".join(f"{count:,} {name}" for name, count in lengths.items())
+        raise MessagesError(f"columns differ in length ({told}): expected one of each per message")
     problems = Problems(rows)
     starts = topology.places.find(exchange_column, vhost_column, vhost, problems)
     null = check_keys(key_column, problems)

@@ -243,8 +243,10 @@ def test_every_form_of_an_arrow_column_is_taken() -> None:
         assert [len(column) for column in router.route_columns(empty, empty)] == [0, 0, 0, 0]
     nulls = router.route_columns(pa.nulls(2), pa.nulls(2))
     assert nulls.problem.to_pylist() == ["exchange is null; routing_key is null"] * 2
-    with pytest.raises(dr.MessagesError, match="differ in length"):
+    with pytest.raises(dr.MessagesError, match=r"columns differ in length \(5 exchanges, 2 keys\)"):
         router.route_columns(names, keys[:2])
+    with pytest.raises(dr.MessagesError, match=r"\(5 exchanges, 5 keys, 4 vhosts, 1 cc\): expected one of each"):
+        router.route_columns(names, keys, ["/"] * 4, cc=[None])
     numbers = pa.array([1, 2, 3, 4, 5])
     for columns, wrong in [
         ((names, numbers), "keys"),
