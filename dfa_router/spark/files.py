@@ -107,6 +107,9 @@ def route_parts(
     """
     read = attributes_read(exchange.type for exchange in topology.exchanges)
     found = key_columns(_spark_schema(plan.schema), read, added=output(topology.chooses).names)
+    for name in found.names:  # which Spark calls binary as well
+        if pa.types.is_fixed_size_binary(type_ := plan.schema.field(name).type):
+            raise MessagesError(f"column {name!r} is {type_}: expected a string, or bytes of any length. Cast it first")
     fingerprint, packed = ship(session, topology, engine, cache_bytes)
     keys = dict(zip(found.keys, found.names, strict=True))
 

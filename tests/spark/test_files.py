@@ -142,6 +142,16 @@ def test_a_damaged_page_is_bad_input_that_names_its_file(spark: SparkSession, tm
     assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
 
 
+def test_keys_of_a_fixed_size_are_refused_before_anything_is_routed(spark: SparkSession, tmp_path: Path) -> None:
+    from dfa_router.spark.job import route_log
+
+    log = tmp_path / "log.parquet"
+    pq.write_table(pa.table({"exchange": ["x"], "routing_key": pa.array([b"ab"], pa.binary(2))}), log)
+    with pytest.raises(dr.MessagesError, match=r"^column 'routing_key' is fixed_size_binary\[2\]: .*Cast it first$"):
+        route_log(spark, TWO_VHOSTS, str(log), str(tmp_path / "out"), kind="parquet", out_kind="parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["log.parquet"]
+
+
 def test_labels_and_rows_are_reported(spark: SparkSession, tmp_path: Path) -> None:
     from dfa_router.spark.job import route_log
 
