@@ -51,8 +51,10 @@ def header_of(data: bytes) -> tuple[str, ...]:
     if not is_utf8(line) or not _is_regular(line + b"\n") or b"\0" in line:
         raise OtherWayError("it has a file whose header is no plain CSV")
     names = tuple(map(_unquoted, _fields(line.decode()))) if line else ()
-    if len({name.lower() for name in names}) < len(names) or any(name.strip() != name or not name for name in names):
-        raise OtherWayError("it has a file whose header names a column twice, or not at all")
+    if len({name.lower() for name in names}) < len({*names}) or any(name.strip() != name for name in names):
+        raise OtherWayError(
+            "it has a file whose header has blanks around a name, or names that differ by their case alone"
+        )
     return names
 
 

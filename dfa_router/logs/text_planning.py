@@ -82,9 +82,20 @@ def _headers(store: Any, files: Sequence[Found]) -> dict[str, tuple[str, ...]]:
         with closing(blocks(store, TextPiece(file.path, 0, None, 0, 0))) as found:
             lines = next((data for data in found if data.strip(BLANK)), b"")
         check_header(file.path, lines)
-        return header_of(lines)
+        names = header_of(lines)
+        _check_names(file.path, names)
+        return names
 
     return dict(zip([file.path for file in files], of_each(files, header), strict=True))
+
+
+def _check_names(path: str, names: Sequence[str]) -> None:
+    """Refuse a header that nobody reads: Spark makes other names of such ones, and then misses those in the file."""
+    for place, name in enumerate(names, 1):
+        if not name:
+            raise MessagesError(f"{path}: its header has no name for column {place} of {len(names)}: give it one there")
+        if name in names[: place - 1]:
+            raise MessagesError(f"{path}: its header names column {name!r} twice: rename one of them there")
 
 
 def _forms(store: Any, files: Sequence[Found]) -> dict[str, tuple[str, ...]]:

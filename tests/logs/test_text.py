@@ -19,6 +19,7 @@ from dfa_router.logs.json_text import json_lines
 from dfa_router.logs.marks import TWICE
 from dfa_router.logs.partitions import OtherWayError
 from dfa_router.logs.planning import Plan
+from dfa_router.logs.scanning import plan_log
 from dfa_router.logs.stores import place_of
 from dfa_router.logs.text_planning import text_parts, text_plan
 from dfa_router.logs.text_reading import SeeText
@@ -130,10 +131,26 @@ def test_zeros_that_a_crash_has_left_are_a_line_that_is_no_record(fields: int) -
     assert csv_columns(block, "abc"[:fields]).to_pylist() == [dict.fromkeys("abc"[:fields])]
 
 
-@pytest.mark.parametrize("header", [b"a,A", b"a,,b", b" a,b", b'a,b"', b"a,\xff"])
+@pytest.mark.parametrize("header", [b"a,A", b" a,b", b'a,b"', b"a,\xff"])
 def test_headers_that_spark_would_change_are_left_to_it(header: bytes) -> None:
     with pytest.raises(OtherWayError, match="header"):
         header_of(header + b"\n1,2\n")
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("exchange,routing_key,n,n", r"its header names column 'n' twice: rename"),
+        ("exchange,routing_key,", r"its header has no name for column 3 of 3: give it one"),
+        ('exchange,"",routing_key', r"its header has no name for column 2 of 3: give it one"),
+    ],
+)
+def test_a_header_that_nobody_reads_is_refused_with_its_file(tmp_path: Path, header: str, told: str) -> None:
+    """It was left to Spark, which refuses it, too, as it expects other names."""
+    (tmp_path / "good.csv").write_text("exchange,routing_key\nx,a\n")
+    (tmp_path / "odd.csv").write_text(f"{header}\nx,a,1\n")
+    with pytest.raises(MessagesError, match=rf"/odd\.csv: {told}"):
+        plan_log(str(tmp_path), "csv")
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "trace"])
