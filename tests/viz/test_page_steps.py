@@ -238,6 +238,39 @@ def test_letters_are_the_same_in_upper_case(visits: Visits, page_file: str) -> N
         assert page.get_attribute(f"#{button}", "aria-pressed") == "true"
 
 
+def test_letters_can_be_switched_off_and_stay_so(visits: Visits, page_file: str) -> None:
+    page = visits.open(page_file)
+    page.get_by_label("L lecture, P predict").uncheck()
+    for step in ("1", "2"):
+        for key, button in (("l", "lecture"), ("p", "predict")):
+            page.keyboard.press(key)
+            assert page.get_attribute(f"#{button}", "aria-pressed") == "false"
+        page.keyboard.press("ArrowRight")
+        assert page.input_value("#slider") == step, "other keys do what they did"
+        page.reload()
+    page.get_by_label("L lecture, P predict").check()
+    page.reload()
+    page.keyboard.press("l")
+    assert page.get_attribute("#lecture", "aria-pressed") == "true"
+
+
+def test_a_presenter_steps_in_lecture_mode(visits: Visits, page_file: str) -> None:
+    """Its buttons are a keyboard's Page Down and Page Up."""
+    page = visits.open(page_file)
+    page.fill("#keys", f"{KEY}\na.b.c")
+    until(page, "document.getElementById('summary').textContent.includes('2 keys')")
+    page.focus("#next")
+    for lecture, steps in ((True, "2 1"), (False, "6 0")):
+        page.keyboard.press("Home")
+        if lecture != (page.get_attribute("#lecture", "aria-pressed") == "true"):
+            page.keyboard.press("l")
+        reached = []
+        for key in ("PageDown", "PageDown", "PageUp") if lecture else ("PageDown", "PageUp"):
+            page.keyboard.press(key)
+            reached.append(page.input_value("#slider"))
+        assert " ".join(reached[-2:]) == steps, lecture
+
+
 def test_a_key_of_the_keyboard_that_has_nothing_to_do_is_left_to_the_browser(visits: Visits, page_file: str) -> None:
     page = visits.open(page_file)
     page.evaluate("addEventListener('keydown', (event) => { window.taken = event.defaultPrevented; })")

@@ -251,16 +251,22 @@
     document.body.classList.remove("print-all");
     $("pages").replaceChildren();
   });
+  // Who speaks to a computer says letters without meaning a page's keys, so these can be switched off, and stay so.
+  const kept = (work) => { try { return work(localStorage); } catch { return null; } }; // some pages may keep nothing
+  $("letters").checked = kept((store) => store.getItem("letters")) !== "off";
+  $("letters").addEventListener("change", () => kept((store) => store.setItem("letters", $("letters").checked ? "on" : "off")));
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && pressed("lecture")) { toggle("lecture", false); return; } // wherever the focus is
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("textarea, select, input[type=range]")) return;
     const scrolls = event.target.closest(".canvas, [tabindex]:not(.node)"), box = scrolls?.scrollWidth > scrolls?.clientWidth || scrolls?.scrollHeight > scrolls?.clientHeight;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    if (box && key !== "l" && key !== "p") return; // arrow keys scroll a focused picture that is too wide
+    const letters = { l: () => toggle("lecture"), p: () => toggle("predict") };
+    const presenter = pressed("lecture") ? { PageDown: moves.next, PageUp: moves.back } : {};
+    if (box && !(key in letters || key in presenter)) return; // arrow keys scroll a focused picture that is too wide
     const onButton = event.target.matches("button, input, a, summary"), several = played.keys.length > 1;
     const work = {
       ArrowRight: moves.next, ArrowLeft: moves.back, Home: moves.first, End: moves.last, PageDown: several && moves["key-next"], PageUp: several && moves["key-back"],
-      " ": onButton ? null : playOrPause, l: () => toggle("lecture"), p: () => toggle("predict"),
+      " ": onButton ? null : playOrPause, ...($("letters").checked && letters), ...presenter,
     }[key];
     if (!work) return; // the key does what it does on any page
     event.preventDefault();
