@@ -17,7 +17,13 @@ from rich.text import Text
 from compiler.kernels.aside import in_background
 from compiler.prepare import compile_kernels
 from dfa_router.build import compile
-from dfa_router.cli.definition_options import broker_option, definitions_option, listing_option, vhost_option
+from dfa_router.cli.definition_options import (
+    broker_option,
+    definitions_option,
+    listing_option,
+    tell_loading,
+    vhost_option,
+)
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import cache_bytes_option, count_option, json_option
 from dfa_router.cli.spark_session import spark_session
@@ -135,7 +141,6 @@ def route(
     interrupted, 143 terminated.
     """
     terminal = context.obj.terminal
-    topology = load_definitions(definitions, vhost, broker=broker, listings=listings)
     compile((), engine=engine, cache_bytes=cache_bytes)  # cheap checks, before Spark starts, which takes seconds
     from dfa_router.logs.formats import format_of
     from dfa_router.logs.outputs import check_output
@@ -143,8 +148,10 @@ def route(
 
     check_output(messages, out, overwrite=overwrite, counts=counts)
     kind = format_of(messages, kind)
-    started = time.monotonic()
     with terminal.progress(units={"routing": "messages"}) as report, ExitStack() as cleaning:
+        tell_loading(report)
+        topology = load_definitions(definitions, vhost, broker=broker, listings=listings)
+        started = time.monotonic()
         # Spark's workers would each compile the kernels, all at once; so they are compiled here, while Java starts.
         # They match batches, in front of no sealed tables.
         compiled = in_background(compile_kernels, batches_only=True)

@@ -151,10 +151,19 @@ def test_rows_with_problems_count_by_what_became_of_them_too(
 
 
 @pytest.mark.parametrize(
-    "command", [["audit", "--definitions"], ["diff", str(DATA)], ["replay", "--trace", str(TRACE), "--definitions"]]
+    "command",
+    [
+        ["audit", "--definitions"],
+        ["diff", str(DATA)],
+        ["replay", "--trace", str(TRACE), "--definitions"],
+        ["route", "--messages", str(TRACE), "--out", "out", "--definitions"],
+    ],
 )
-def test_that_definitions_are_loaded_is_said_before(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_that_definitions_are_loaded_is_said_before(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Large ones take many seconds, and there was not a line in them."""
+    monkeypatch.chdir(tmp_path)
     assert run([*command, "none.json"]) == 2
     assert capsys.readouterr().err.startswith("loading definitions ...\nerror: ")
     assert run(["--quiet", *command, "none.json"]) == 2
