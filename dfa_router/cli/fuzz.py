@@ -144,17 +144,21 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
             return _alone(terminal, asked, target)
 
         campaign = leg(asked)
-        if asked.ended_by_its_finding(campaign) and outcome.judged(campaign).agrees:
-            terminal.show("what was found is known or not confirmed: the run begins again, and goes on after it")
-            first, campaign = campaign, leg(asked.going_on)
-            for finding in first.findings:  # which an interrupt may have kept from being found again
-                campaign.tally.add(finding)
+        judged = outcome.judged(campaign) if asked.ended_by_its_finding(campaign) else None
+        if judged is not None and judged.agrees:
+            again = asked.may_begin_again(campaign)
+            then = "begins again, and goes on after it" if again else "ends there: --keep-going goes on after it"
+            terminal.show(f"what was found is known or not confirmed: the run {then}")
+            if again:
+                first, campaign, judged = campaign, leg(asked.going_on), None
+                for finding in first.findings:  # which an interrupt may have kept from being found again
+                    campaign.tally.add(finding)
     finally:
         target.close()
     asked.check(campaign)
     if before is not None:
-        campaign = before.continued(campaign)
-    campaign = outcome.judged(campaign)
+        campaign, judged = before.continued(campaign), None
+    campaign = judged or outcome.judged(campaign)
     if options["as_json"]:
         click.echo(json.dumps(campaign_json(campaign), indent=2))
     else:

@@ -67,10 +67,13 @@ class Asked:
         return replace(self, plan=replace(self.plan, keep_going=True))
 
     def ended_by_its_finding(self, campaign: Campaign) -> bool:
-        """Tell whether a finding ended it, with enough of the time left to ask again what was asked until then."""
-        ended = bool(campaign.findings) and not (self.plan.keep_going or campaign.interrupted)
-        if self.seconds is None or not ended:
-            return ended
+        """Tell whether a finding ended it."""
+        return bool(campaign.findings) and not (self.plan.keep_going or campaign.interrupted)
+
+    def may_begin_again(self, campaign: Campaign) -> bool:
+        """Tell whether enough of the time is left to ask again what was asked until then, and more."""
+        if self.seconds is None:
+            return True
         passed = campaign.seconds if self.since is None else time.monotonic() - self.since
         return self.seconds - passed > campaign.seconds
 

@@ -53,6 +53,16 @@ def test_what_is_known_does_not_end_the_run(
     assert {one["known"] for one in found["findings"]} == {True, False}
 
 
+def test_a_run_without_time_to_begin_again_says_what_would_go_on(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--json") == 1
+    Path("known.json").write_text(capsys.readouterr().out)
+    monkeypatch.setattr("dfa_router.cli.fuzz_asking.Asked.may_begin_again", lambda *_: False)
+    assert fuzz("--target", "matchers:greedy", "--seed", "7", "--baseline", "known.json") == 0
+    assert "the run ends there: --keep-going goes on after it" in capsys.readouterr().err
+
+
 def test_junit_and_annotations(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzz("--target", "matchers:greedy", "--seed", "7", "--junit", "out.xml", "--github") == 1
     annotation = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("::error title="))
