@@ -68,7 +68,8 @@ if phase == "placing":
     drafts._place = lambda *_: die()
 if phase == "placed":
     from dfa_router.logs import drafts
-    drafts._clean = lambda *_: die()
+    place = drafts._place
+    drafts._place = lambda *given: (place(*given), die())
 print(route("local[2]", report).messages)
 """
 
