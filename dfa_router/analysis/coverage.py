@@ -17,10 +17,20 @@ from compiler.automata.covering import accepting_at, covering, overlapping, prob
 from compiler.automata.positions import Side
 from dfa_router.analysis.questions import Question, checked_patterns, listed, tokens_of
 from dfa_router.language.bindings import binding_set
+from dfa_router.language.convert import without_limits
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.language.rules import key_space
 
-__all__ = ["COVER_BUDGET", "Redundancy", "RedundancyKind", "UnprovenError", "cover", "redundant", "unreachable"]
+__all__ = [
+    "COVER_BUDGET",
+    "Redundancy",
+    "RedundancyKind",
+    "UnprovenError",
+    "cover",
+    "known_cover",
+    "redundant",
+    "unreachable",
+]
 
 COVER_BUDGET = 20_000
 """Steps of one proof that several patterns cover one: a set can ask for as many proofs as it has patterns."""
@@ -96,6 +106,18 @@ def cover(patterns: Iterable[str], dialect: str | Dialect = "amqp", *, budget: i
     question = Question(given, dialect, budget)
     gone = {one.binding for one in _Groups(question, [""] * len(given)).redundant()}
     return tuple(pattern for number, pattern in enumerate(given) if number not in gone)
+
+
+def known_cover(patterns: Sequence[str], dialect: Dialect) -> tuple[str, ...]:
+    """Return patterns that match the same keys, without those that are known to be needless: a longer list is as exact.
+
+    They may be longer than a broker takes, or have more wildcards, as what a proof has made.
+    """
+    try:
+        return cover(patterns, without_limits(dialect))
+    except UnprovenError as error:
+        needless = {one.binding for one in error.proven}
+        return tuple(pattern for number, pattern in enumerate(patterns) if number not in needless)
 
 
 def unreachable(patterns: Iterable[str], dialect: str | Dialect = "amqp") -> tuple[int, ...]:

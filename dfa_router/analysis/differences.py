@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler import CapacityError
-from dfa_router.analysis.coverage import UnprovenError, cover
+from dfa_router.analysis.coverage import known_cover
 from dfa_router.analysis.intersections import intersection
 from dfa_router.analysis.questions import BUDGET, Question, budget_of
 from dfa_router.errors import ConversionError
 from dfa_router.language.bindings import binding_set
-from dfa_router.language.convert import without_limits
 from dfa_router.language.dialects import Dialect, dialect_named
 from dfa_router.whole_numbers import whole_number
 
@@ -112,7 +111,7 @@ def _keys(having: Sequence[str], lacking: Sequence[str], dialect: Dialect, most:
     escaping = [number for number in range(len(own)) if question.escape([number], others) is not None]
     if not escaping:
         return None
-    kept = _covering([own[number] for number in escaping], dialect)
+    kept = known_cover([own[number] for number in escaping], dialect)
     remainders = [_remainder(question, own.index(pattern), numbers) for pattern in kept]
     exact = None if None in remainders else tuple(one for one in remainders if one is not None)
     return Keys(patterns=exact, shortest=question.separations(escaping, others, most))
@@ -130,13 +129,4 @@ def _remainder(question: Question, number: int, others: Iterable[int]) -> Remain
                 return None
             if len(taken) > _WAYS:
                 return None
-    return Remainder(pattern=pattern, without=_covering(taken, question.dialect))
-
-
-def _covering(patterns: Sequence[str], dialect: Dialect) -> tuple[str, ...]:
-    """Return patterns that match the same keys, without those that are known to be needless: a longer list is as exact."""
-    try:
-        return cover(patterns, without_limits(dialect))
-    except UnprovenError as error:
-        needless = {one.binding for one in error.proven}
-        return tuple(pattern for number, pattern in enumerate(patterns) if number not in needless)
+    return Remainder(pattern=pattern, without=known_cover(taken, question.dialect))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import islice, product
+from itertools import islice, permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,16 @@ def test_intersections_are_exact(name: str, stride: int) -> None:
         rows = [known[pattern] for pattern in found]
         union = np.logical_or.reduce(rows) if rows else np.zeros(len(keys), bool)
         assert np.array_equal(union, known[one] & known[other]), (one, other, found)
+
+
+def test_no_pattern_of_an_intersection_covers_another() -> None:
+    """``.#..`` was told beside ``.*.#.``, which matches all of its keys: the ``#`` of the one stands against the ``*`` of the other."""
+    assert intersection(".#.", "#..*.#") == (".", ".*.#.")
+    patterns = patterns_of("amqp", 3)
+    for one, other in islice(product(patterns, repeat=2), 0, None, 29):
+        found = intersection(one, other)
+        kinds = [relation(wide, narrow).kind for wide, narrow in permutations(found, 2)]
+        assert RelationKind.COVERS not in kinds, (one, other, found)
 
 
 def test_shared_keys_that_a_dialect_has_no_pattern_for_are_not_left_out() -> None:
