@@ -35,5 +35,6 @@ def bridged(text: str, source: str = "mosquitto.conf") -> Iterator[tuple[str, st
                     f"{source}:{number}: is {line.strip()[:60]!r}: expected 'topic PATTERN [out|in|both [QOS [LOCAL REMOTE]]]' in a "
                     "'connection'"
                 )
-            around = " to ".join(one for one in prefixes if one != '""')
+            local, remote = ("" if one == '""' else one for one in (*prefixes, "", "")[:2])
+            around = f"{local} to {remote}" if local and remote else f"to {remote}" if remote else local
             yield words[1], f"bridge {bridge}, {way}{around and ', '}{around}", number

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dfa_router.cli.app import run
+from dfa_router.lint.bridges import bridged
 
 NATS = """authorization {
   users = [
@@ -34,6 +35,13 @@ def test_access_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "match all of its keys for ann read" in capsys.readouterr().out
     plain = file.rename(tmp_path / "plain")
     assert found_in(plain, capsys, "--broker", "mosquitto") == [("6", "covered-binding", "a/b")]
+
+
+def test_a_text_before_the_local_pattern_is_not_one_before_the_remote() -> None:
+    """These go to other topics; lint said that the first covers the second."""
+    lines = ['topic # out 1 here/ ""', 'topic a out 1 "" here/', "topic a out 1 here/", "topic a out"]
+    told = [whose for _, whose, _ in bridged("\n".join(["connection up", *lines]))]
+    assert told == ["bridge up, out, here/", "bridge up, out, to here/", "bridge up, out, here/", "bridge up, out"]
 
 
 def test_bridges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
