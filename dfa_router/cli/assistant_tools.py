@@ -18,6 +18,7 @@ from dfa_router.analysis.explaining import why_not as misses_of
 from dfa_router.analysis.relations import relation as relation_of
 from dfa_router.build import compile
 from dfa_router.cli.binding_files import BindingFile, check_bindings, of_destination, read_bindings
+from dfa_router.cli.configurations import ENDINGS, configured
 from dfa_router.cli.ways import check_queue
 from dfa_router.errors import OptionError
 from dfa_router.file_names import local_name
@@ -111,10 +112,19 @@ def diff(old: str, new: str, exchange: str = "", vhost: str = "/", dialect: str 
 def lint(file: str, vhost: str = "/", dialect: str = "") -> list[dict[str, Any]]:
     """Find defects of a binding table: bindings that repeat, are covered by others, or do not do what they seem to.
 
-    `file` is a RabbitMQ definitions file (.json), read as a whole, or a list of bindings as for `route`.
+    `file` is a RabbitMQ definitions file (.json), read as a whole, configuration of Mosquitto or NATS (.conf, .cfg, .acl), or a list
+    of bindings as for `route`.
     """
-    if file.lower().endswith(".json"):
-        found = lint_topology(load_definitions(_file(file), vhost))
+    path = Path(_file(file))
+    if path.suffix.lower() == ".json":
+        found = lint_topology(load_definitions(path, vhost))
+    elif path.suffix.lower() in ENDINGS:
+        if dialect:
+            raise OptionError(f"{file} is configuration of a broker, which says its dialect: leave out --dialect")
+        entries, language = configured(path)
+        found = lint_bindings(
+            [(pattern, whose) for pattern, whose, _ in entries], language, places=[line for _, _, line in entries]
+        )
     else:
         bindings, language = _read(file, "", "/", dialect)
         found = lint_bindings(bindings.by_consumer(), language, places=bindings.places)

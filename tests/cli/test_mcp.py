@@ -36,6 +36,16 @@ def test_the_tools_answer(tmp_path: Path) -> None:
     assert route(DEMO, "stock.x", exchange="lx.warehouse", vhost="logistics")["queues"]
 
 
+def test_configuration_is_read_as_such(tmp_path: Path) -> None:
+    """Its lines were taken for patterns of AMQP, of which the answer told nonsense."""
+    rules = tmp_path / "mosquitto.conf"
+    rules.write_text("connection up\ntopic a/# out\ntopic a/b out\n")
+    (found,) = lint(str(rules))
+    assert (found["rule"], found["subject"], found["place"]) == ("covered-binding", "a/b", "3")
+    with pytest.raises(OptionError, match="says its dialect: leave out --dialect"):
+        lint(str(rules), dialect="mqtt")
+
+
 def test_a_queue_is_asked_about(tmp_path: Path) -> None:
     """Of a list its bindings alone; of definitions whatever is on the way from the exchange to it."""
     listed = tmp_path / "list.txt"
