@@ -161,10 +161,11 @@ def _suspects(patterns: Iterable[Sequence[Token]], most_bytes: int) -> Iterator[
         for round_of in (literals, *([word] for word in dict.fromkeys(literals)), literals[:-1] or literals):
             words: list[bytes] = []
             length = -1
-            while length + 1 + len(round_of[len(words) % len(round_of)]) <= most_bytes and len(words) < most_bytes:
+            while length + 1 + len(round_of[len(words) % len(round_of)]) <= most_bytes:
                 words.append(round_of[len(words) % len(round_of)])
                 length += 1 + len(words[-1])
-            yield tuple(words)
+            if words != [b""]:  # its text would be that of the key without words
+                yield tuple(words)
 
 
 _Node = dict[Token, "_Node"]

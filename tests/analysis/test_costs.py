@@ -51,6 +51,15 @@ def test_steps_are_those_of_a_walk() -> None:
         assert len(found.plain) == len(found.key)
 
 
+def test_a_key_of_empty_words_is_one_that_can_be_written() -> None:
+    """One empty word is written as a key without words is; n bytes are n + 1 of them."""
+    for most in (0, 1, 3, 255):
+        found = broker_cost([("#..#", "q"), ("*.#", "r")], most_bytes=most)
+        words = found.key.split(".") if found.key else []
+        assert found.steps == walked(["#..#", "*.#"], words)
+        assert len(found.key) == most
+
+
 def test_a_plain_key_has_no_word_of_a_binding() -> None:
     """Also where words are letters repeated, or take each letter of a length."""
     letters = [chr(number) for number in range(ord("a"), ord("z") + 1)]
