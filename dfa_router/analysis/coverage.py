@@ -97,7 +97,8 @@ def redundant(
 def cover(patterns: Iterable[str], dialect: str | Dialect = "amqp", *, budget: int = COVER_BUDGET) -> tuple[str, ...]:
     """Return those of the patterns that match all keys that any of them does, none of which could be left out.
 
-    ``budget`` is that of :func:`redundant`. Raises :class:`PatternError` and :class:`UnprovenError`, as it does.
+    Those that no key matches are left out, too. ``budget`` is that of :func:`redundant`. Raises :class:`PatternError` and
+    :class:`UnprovenError`, as it does.
 
     >>> cover(["t/1/2/+", "t/1/2/#", "g"], "mqtt")
     ('t/1/2/#', 'g')
@@ -105,6 +106,7 @@ def cover(patterns: Iterable[str], dialect: str | Dialect = "amqp", *, budget: i
     given = listed(patterns)
     question = Question(given, dialect, budget)
     gone = {one.binding for one in _Groups(question, [""] * len(given)).redundant()}
+    gone.update(unreachable(given, question.dialect))  # also where nothing is left to cover them
     return tuple(pattern for number, pattern in enumerate(given) if number not in gone)
 
 

@@ -316,6 +316,12 @@ def test_pairs_that_share_keys_are_those_of_all_keys(name: str) -> None:
         assert [(one.first, one.second) for one in ambiguous(bindings, name)] == pairs
 
 
+def test_a_cover_has_no_pattern_that_no_key_matches() -> None:
+    """They stayed where nothing is wider, and could have been left out."""
+    assert cover(["#P2P/a", "a/b", "#P2P/b"], "solace") == ("a/b",)
+    assert cover(["#P2P/a", "#P2P/>"], "solace") == ()
+
+
 def test_what_no_key_reaches() -> None:
     assert unreachable(["#P2P/a", "*/b", "#P2Px"], "solace") == (0, 2)
     for name in SIZES:
