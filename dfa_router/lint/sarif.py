@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from json import JSONDecoder
 from typing import Any
+from urllib.parse import quote
 
 from dfa_router.lint.findings import RULES, Finding, Rule, Severity
 from dfa_router.lint.suppression import Suppression
@@ -24,16 +25,17 @@ _ENTRY = re.compile(r"(\w+)\[(\d+)\]")
 def sarif(
     findings: Iterable[Finding],
     suppressions: Iterable[tuple[Finding, Suppression]],
-    uri: str,
+    file: str,
     lines: Mapping[str, int],
     version: str,
     *,
     rules: Mapping[str, Rule] = RULES,
 ) -> dict[str, Any]:
-    """Return a SARIF log with one run; ``lines`` are those of :func:`entry_lines`, ``uri`` names the file as seen from the repository.
+    """Return a SARIF log with one run; ``lines`` are those of :func:`entry_lines`, ``file`` names the file as seen from the repository.
 
     ``rules`` are all that a finding may be of.
     """
+    uri = quote(file)  # a blank may not stand in a URI, and # would begin another part of it
     results = [_result(finding, uri, lines) for finding in findings]
     for finding, suppression in suppressions:
         kept = {"kind": "external", "justification": suppression.reason}

@@ -151,6 +151,17 @@ def test_sarif_of_a_topology(capsys: pytest.CaptureFixture[str]) -> None:
     assert any(entry["routing_key"] in one for one in DEMO.read_text().splitlines()[line - 1 : line + 7])
 
 
+def test_sarif_names_files_by_uris(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``my rules #1.txt`` stood there as it is, which names the file ``my rules``, if anything."""
+    monkeypatch.chdir(tmp_path)
+    Path("my rules #1.txt").write_text("a.*\na.b\n")
+    _, out, _ = asked(capsys, "lint", "my rules #1.txt", "--format", "sarif")
+    (result,) = json.loads(out)["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "my%20rules%20%231.txt"
+
+
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], listed: Path, tmp_path: Path) -> None:
     for arguments, problem in (
         (["lint", "none.json"], "there is no such file"),
