@@ -38,9 +38,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BufferedRandom]:
     """Yield a file to write and to read, which gets the name ``path`` when the block ends.
 
     If the block raises, the old file stays and the new one is removed. If ``path`` is a symbolic link, the file that it
-    points to is replaced, and the link stays. A new version keeps the permissions of the old one. Raises ``OSError``, with
-    the path and the errno of the cause, if the file cannot be written, and for anything but a regular file: a file in the
-    place of a device or pipe would be of no use to those who have it open, and lost to those who open it next.
+    points to is replaced, and the link stays. A new version keeps the permissions of the old one, and its owner and group where
+    this process may give files away. Raises ``OSError``, with the path and the errno of the cause, if the file cannot be written,
+    and for anything but a regular file: a file in the place of a device or pipe would be of no use to those who have it open, and
+    lost to those who open it next.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -55,7 +56,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BufferedRandom]:
             with file:
                 yield file
                 with suppress(FileNotFoundError):
-                    os.fchmod(file.fileno(), target.stat().st_mode & 0o777)
+                    _become_like(file.fileno(), target.stat())
                 file.flush()
                 os.fsync(file.fileno())
                 temporary.replace(target)  # while it is locked
@@ -78,6 +79,17 @@ def _temporary(folder: Path) -> tuple[Path, BufferedRandom]:
         if os.fstat(file.fileno()).st_nlink:
             return path, file
         file.close()  # it was taken for an abandoned one in the instant before it was locked
+
+
+def _become_like(descriptor: int, old: os.stat_result) -> None:
+    """Give a file the owner, group and permissions of an older one: written by root, it could not be read by whose it was."""
+    for owner in (old.st_uid, -1):  # the group alone, where only that may be given
+        try:
+            os.fchown(descriptor, owner, old.st_gid)
+        except OSError:  # others may not, or the file system has no owners
+            continue
+        break
+    os.fchmod(descriptor, old.st_mode & 0o777)
 
 
 def _remove_abandoned(folder: Path) -> None:

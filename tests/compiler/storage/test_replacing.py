@@ -9,6 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,35 @@ def test_what_is_no_regular_file_is_refused_and_stays(tmp_path: Path, kind: str)
             write(name)
     assert (path.stat().st_mode, path.stat().st_ino) == (before.st_mode, before.st_ino)
     assert {one.name for one in tmp_path.iterdir()} == {"place", "link"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs the right to give files away")
+@pytest.mark.parametrize("mode", [0o640, 0o400])
+def test_what_root_replaces_still_belongs_to_whose_it_was(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "file"
+    write(path, b"old")
+    os.chown(path, 12_345, 54_321)
+    path.chmod(mode)
+    write(path)
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (12_345, 54_321, mode)
+    assert path.read_bytes() == b"new"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs the right to become another user")
+@pytest.mark.parametrize(("group", "kept"), [(54_321, 54_321), (11_111, 22_222)], ids=["one of theirs", "another"])
+def test_who_may_not_give_files_away_keeps_the_group_where_it_is_one_of_theirs(group: int, kept: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own is below one that only its owner may enter
+        path = Path(folder, "file")
+        write(path, b"old")
+        os.chown(path, 12_345, group)
+        path.chmod(0o640)
+        Path(folder).chmod(0o777)
+        other = child(path, before="os.setgroups([54_321]); os.setgid(22_222); os.setuid(22_222)")
+        assert other.communicate()[1] == ""
+        found = path.stat()
+        assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (22_222, kept, 0o640)
+        assert path.read_bytes() == b"of the child"
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
