@@ -30,6 +30,7 @@ CRC (four times the time, and whoever forges a file can recompute that as well: 
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import stat
@@ -128,7 +129,8 @@ def read_file(
         raise
     except (OSError, ValueError) as error:
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-        raise refusal(path, Defect.UNREADABLE, f"cannot be read ({reason})", remedy=_NOT_OURS) from None
+        remedy = _REMEDIES.get(error.errno, _LACKING) if isinstance(error, OSError) and error.errno else _NOT_OURS
+        raise refusal(path, Defect.UNREADABLE, f"cannot be read ({reason})", remedy=remedy) from None
     return unpack(pages, schema, path, further=further)
 
 
@@ -200,6 +202,13 @@ def _check_head(head: bytes, length: int, path: str | os.PathLike[str]) -> tuple
 _AGAIN = "compile the bindings again with this release, and save them"
 _DAMAGED = "copy it again from where it was written, or compile the bindings again and save them"
 _NOT_OURS = "give the path of a file that Router.save has written"
+_FORBIDDEN = "give the user of this process the right to read it, and to enter the folders above it"
+_LACKING = "the file may be whole; load it again when the system can read it"  # descriptors, memory, a disk
+_REMEDIES = {
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG), _NOT_OURS),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), _FORBIDDEN),
+}
+"""What to do about the system's reasons not to read a file; :data:`_LACKING` for others."""
 
 
 def refusal(

@@ -116,6 +116,45 @@ def test_a_file_ends_where_its_last_section_does(tmp_path: Path) -> None:
         assert refused.value.kind is Defect.TABLE
 
 
+READ = """
+import os, resource, sys
+from compiler.errors import FileFormatError
+from compiler.storage.sections import read_file
+folder = os.open(sys.argv[1], os.O_RDONLY)
+os.fchdir(folder)
+{before}
+try:
+    read_file("file", {{}})
+except FileFormatError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "message"),
+    [
+        pytest.param(
+            "os.setgid(22_222); os.setuid(22_222)",
+            "Permission denied): give the user of this process the right to read it",
+            marks=pytest.mark.skipif(os.geteuid() != 0, reason="needs the right to become another user"),
+        ),
+        (
+            "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))",
+            "Too many open files): the file may be whole; load it again",
+        ),
+        ("os.unlink('file')", "No such file or directory): give the path of a file that Router.save has written"),
+    ],
+    ids=["forbidden", "no descriptor", "missing"],
+)
+def test_what_keeps_a_file_from_being_read_has_its_own_remedy(tmp_path: Path, before: str, message: str) -> None:
+    write_file(tmp_path / "file", SECTIONS)
+    (tmp_path / "file").chmod(0o600)
+    tmp_path.chmod(0o755)
+    command = [sys.executable, "-c", READ.format(before=before), str(tmp_path)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert told.startswith(f"file: cannot be read ({message}")
+
+
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")  # opening it would wait for a writer
     for path in ("missing", ".", "pipe", "with\0zero"):
