@@ -141,11 +141,11 @@ def route(
     interrupted, 143 terminated.
     """
     terminal = context.obj.terminal
-    compile((), engine=engine, cache_bytes=cache_bytes)  # cheap checks, before Spark starts, which takes seconds
     from dfa_router.logs.formats import format_of
     from dfa_router.logs.outputs import check_output
-    from dfa_router.spark.job import route_log
+    from dfa_router.spark.job import route_log  # it tells where there is no Spark, before kernels are compiled
 
+    compile((), engine=engine, cache_bytes=cache_bytes)  # cheap checks, before Spark starts, which takes seconds
     check_output(messages, out, overwrite=overwrite, counts=counts)
     kind = format_of(messages, kind)
     with terminal.progress(units={"routing": "messages"}) as report, ExitStack() as cleaning:

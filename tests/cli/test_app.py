@@ -178,6 +178,21 @@ def test_a_command_says_that_kernels_are_compiled_and_quiet_hides_it(capsys: pyt
     assert logging.getLogger("dfa_router").level == level
 
 
+def test_without_spark_route_says_so_before_it_compiles_kernels(tmp_path: Path) -> None:
+    program = (
+        "import importlib.util, sys\nfind = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *more: None if name == 'pyspark' else find(name, *more)\n"
+        "from dfa_router.cli import main\n"
+        "sys.argv = ['dfa-router', 'route', '--definitions', 'd', '--messages', 'm.parquet', '--out', 'o.parquet']\nmain()"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 3
+    assert ended.stderr == "error: Spark support needs pyspark: pip install 'dfa-router[spark]'\n"
+    assert not list(tmp_path.iterdir())
+
+
 def test_without_click_the_message_names_the_extra(files: Path) -> None:
     code = (
         "import sys\nsys.modules['click'] = None\nfrom dfa_router.cli import main\n"
