@@ -1,7 +1,7 @@
 """Delta tables, whose log ``deltalake`` reads.
 
 Refused: column mapping (files have the columns by other names), deletion vectors on live files, and protocol features that
-are not known here to leave the reading of files as it is.
+are not known here to leave the reading of files as it is. ``deltalake`` refuses versions of the protocol that it does not know.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ _HARMLESS = {
     "v2Checkpoint",
     "typeWidening",
     "typeWidening-preview",
-    "inCommitTimestamp",
 }
 """Features of readers that do not change what a file's rows are. Widened types are those of the schema."""
 _CHECKED = {"columnMapping", "deletionVectors"}
@@ -77,10 +76,9 @@ def _check(root: str, table: Any) -> None:
         )
     features = set(protocol.reader_features or ())
     unknown = sorted(features - _HARMLESS - _CHECKED)
-    if protocol.min_reader_version > 3 or unknown:
+    if unknown:
         raise MessagesError(
-            f"{root}: needs a reader of version {protocol.min_reader_version} with {', '.join(unknown) or 'no feature'}, which "
-            "is not known here: write it as Parquet first"
+            f"{root}: needs a reader with {', '.join(unknown)}, which is not known here: write it as Parquet first"
         )
     if "deletionVectors" in features and any(batch.num_rows for batch in table.deletion_vectors()):
         raise MessagesError(

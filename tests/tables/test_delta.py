@@ -177,7 +177,8 @@ def test_deleted_rows_in_files_are_refused_and_the_feature_alone_is_not(tmp_path
             {"delta.columnMapping.mode": "name"},
             "maps its columns .delta.columnMapping.mode is 'name'.",
         ),
-        ("teleportation", {}, "teleportation"),
+        ("variantType", {}, "needs a reader with variantType, which is not known here: write it as Parquet first"),
+        ("teleportation", {}, "its Delta log cannot be read: .*teleportation"),
     ],
 )
 def test_what_the_files_alone_do_not_tell_is_refused(
@@ -201,6 +202,13 @@ def test_what_the_files_alone_do_not_tell_is_refused(
 
     edited(tmp_path, change)
     with pytest.raises(dr.errors.MessagesError, match=told):
+        table_of(tmp_path)
+
+
+def test_a_later_version_of_the_protocol_is_refused(tmp_path: Path) -> None:
+    deltalake.write_deltalake(tmp_path, messages(0, 10))
+    edited(tmp_path, lambda action: "protocol" in action and action["protocol"].update(minReaderVersion=4))
+    with pytest.raises(dr.errors.MessagesError, match=r"its Delta log cannot be read: .*reader version 4"):
         table_of(tmp_path)
 
 
