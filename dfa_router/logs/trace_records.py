@@ -137,13 +137,19 @@ def _plain(block: Block) -> pa.Table:
     needed = (*_TEXTS, "routing_keys", "payload")
     if any(columns[name].null_count for name in needed) or not _are_types(columns["type"]):
         raise RecordError("a record lacks a field")
-    keys = columns["routing_keys"]
-    if pc.min(pc.list_value_length(keys)).as_py() < 1 or keys.values.null_count:
-        raise RecordError("a record has no routing key")
+    keys, routed = columns["routing_keys"], columns["routed_queues"]
+    if keys.values.null_count or routed.values.null_count:
+        raise RecordError("a list of names lacks one")
+    published = pc.equal(columns["type"], "published")
+    if pc.if_else(published, "", columns["queue"]).null_count:
+        raise RecordError("a delivery lacks its queue")
     properties, headers = _properties(block.data.decode())
-    columns["queue"] = pc.if_else(pc.equal(columns["type"], "published"), None, columns["queue"])
+    channel = columns["channel"]
     columns |= {
-        "routing_key": pc.list_element(keys, 0),
+        "channel": pc.if_else(pc.and_(pc.greater_equal(channel, 0), pc.less(channel, 2**31)), channel, None),
+        "queue": pc.if_else(published, None, columns["queue"]),
+        "routed_queues": pc.if_else(published, routed, None),
+        "routing_key": pc.list_element(keys, 0),  # raises where a record has none
         "cc": pc.list_slice(keys, 1),
         "properties": pa.array(properties, pa.string()),
         "headers": pa.array(headers, pa.string()),
@@ -178,7 +184,7 @@ def _properties(text: str) -> tuple[list[str], list[str]]:
         while line[place] == " ":
             place += 1
         value, end = scan(line, place)
-        properties.append(line[place:end])
+        properties.append(line[place:end] if value else "{}")
         headers.append(headers_json(value))
     return properties, headers
 

@@ -194,6 +194,27 @@ def test_equal_whether_arrow_reads_the_lines_or_not() -> None:
         assert some == others, name
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"type": "received", "routed_queues": ["q"], "queue": "q"},
+        {"type": "received", "queue": None},
+        {"routed_queues": [None]},
+        {"routing_keys": ["a", None]},
+        {"channel": -1},
+        {"channel": 2**31},
+        {"properties": []},
+    ],
+)
+def test_an_odd_record_says_the_same_whatever_stands_beside_it(change: dict[str, Any]) -> None:
+    good = json.loads(LOGS["json"].read_text("utf-8").splitlines()[0])
+    line = json.dumps(good | change, separators=(",", ":")).encode() + b"\n"
+    alone, table = json_records(line)
+    beside, tables = json_records(line + b"no json\n")
+    assert table.to_pylist() == tables.to_pylist()[:1]
+    assert alone.marks == beside.marks[:-1]
+
+
 def test_text_that_is_no_record_ends_in_marks() -> None:
     data = LOGS["text"].read_bytes()
     record = data[: data.index(b"\n" + b"=" * 80, 1)]
