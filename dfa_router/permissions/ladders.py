@@ -91,7 +91,7 @@ def _parts(ladder: Ladder, wanted: bool) -> list[tuple[tuple[str, ...] | None, t
 def _shortest(unions: list[tuple[str, ...] | None], lacks: tuple[str, ...], dialect: Dialect) -> str | None:
     """Return a shortest key that is in each union, None being all keys, and in none of ``lacks``."""
     given = [one for one in unions if one is not None]
-    common = given[0] if given else _everything(lacks, dialect)
+    common = given[0] if given else (_everything(dialect),)
     for union in given[1:]:
         common = tuple(dict.fromkeys(one for a in common for b in union for one in intersection(a, b, dialect)))
     if not common:
@@ -100,12 +100,12 @@ def _shortest(unions: list[tuple[str, ...] | None], lacks: tuple[str, ...], dial
     return question.escape(range(len(common)), range(len(common), len(common) + len(lacks)))
 
 
-def _everything(lacks: tuple[str, ...], dialect: Dialect) -> tuple[str, ...]:
-    """Return patterns for all keys: those that begin apart are as many kinds as patterns tell apart, and any other."""
-    separator = dialect.separator.decode()
-    many = (dialect.many or dialect.some or b"").decode()
-    if dialect.reserved is None:
-        return (many,)
-    apart = dialect.reserved.decode()
-    firsts = dict.fromkeys([f"{apart}any", *(one.split(separator)[0] for one in lacks)])
-    return (many, *(f"{first}{separator}{many}" for first in firsts if first.startswith(apart)))
+def _everything(dialect: Dialect) -> str:
+    """Return a pattern for all keys.
+
+    Only NATS' rules decide about what none of them names. To the others that is a setting of the broker, the same in both ladders,
+    and their words that begin apart have no pattern for all of them.
+    """
+    assert dialect.some is not None
+    assert dialect.reserved is None
+    return dialect.some.decode()

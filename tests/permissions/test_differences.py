@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -12,8 +14,10 @@ import pytest
 
 from dfa_router.cli.app import run
 from dfa_router.permissions import differences, ladders
-from dfa_router.permissions.differences import shifts
-from dfa_router.permissions.files import access_list, name_permissions, topic_permissions
+from dfa_router.permissions.differences import Shift, shifts
+from dfa_router.permissions.emqx import Client
+from dfa_router.permissions.files import access_list, emqx_rules, name_permissions, topic_permissions
+from dfa_router.permissions.nats import Subjects, may_publish
 from dfa_router.permissions.rabbitmq import TopicPermission
 from tests.mutants import mutant
 
@@ -140,6 +144,76 @@ def allowed(path: Path, what: str, text: str) -> bool:
         return False
     topics = topic_permissions(path) or (TopicPermission(user="ann", exchange="x", write=".*", read=".*"),)
     return topics[0].may_publish(text) if what == "publish" else topics[0].may_bind(text)
+
+
+SUBJECTS = [".".join(words) for count in (1, 2, 3) for words in product("abc", repeat=count)]
+OF_SUBJECTS = [">", "a", "a.>", "*.b", "a.*", "*", "b.>", "*.*.c", "a.b.c"]
+
+
+def check(
+    told: Shift | None, verdicts: list[dict[str, bool]], here: Sequence[Callable[[str], bool]], separator: str
+) -> int:
+    """Hold what is told of two versions to their verdicts; return how many differences were seen."""
+    seen = 0
+    for witness, one, other in ((told.gained if told else None, 1, 0), (told.lost if told else None, 0, 1)):
+        small = [key for key in verdicts[0] if verdicts[one][key] and not verdicts[other][key]]
+        if witness is None:
+            assert small == []
+            continue
+        assert here[one](witness)
+        assert not here[other](witness)
+        assert all(witness.count(separator) <= key.count(separator) for key in small)
+        seen += 1
+    return seen
+
+
+def lets_publish(subjects: Subjects | None, key: str) -> bool:
+    return subjects is not None and may_publish(subjects, key)
+
+
+def test_nats_users_differ_where_their_verdicts_do(tmp_path: Path) -> None:
+    chance, seen = random.Random(5), 0
+    paths = [tmp_path / "old.conf", tmp_path / "new.conf"]
+    for _ in range(60):
+        rules: list[Subjects | None] = []
+        for path in paths:
+            allow, deny = (tuple(chance.sample(OF_SUBJECTS, chance.randint(0, 2))) for _ in range(2))
+            asked = json.dumps({"publish": {"allow": allow, "deny": deny}} if allow else {"publish": {"deny": deny}})
+            ann = chance.random() < 0.9
+            users = ["{user: bob}", *([f"{{user: ann, permissions: {asked}}}"] if ann else [])]
+            path.write_text(f"authorization {{ users = [{', '.join(users)}] }}")
+            rules.append(Subjects(allow=allow, deny=deny) if ann else None)
+        told = {(one.user, one.what): one for one in shifts(*paths, broker="nats")}
+        here = [partial(lets_publish, one) for one in rules]
+        verdicts = [{key: asks(key) for key in SUBJECTS} for asks in here]
+        seen += check(told.get(("ann", "publish to subjects")), verdicts, here, ".")
+        assert not [user for user, _ in told if user == "bob"]
+    assert seen > 60
+
+
+@pytest.mark.parametrize("no_match", [True, False])
+def test_rules_of_emqx_differ_where_their_verdicts_do(tmp_path: Path, no_match: bool) -> None:
+    chance, seen = random.Random(6), 0
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    paths = [tmp_path / name / "acl.conf" for name in ("old", "new")]
+    for _ in range(40):
+        for path in paths:
+            rules = []
+            for _ in range(chance.randint(1, 3)):
+                who, what = chance.choice(['{user, "ann"}', "all"]), chance.choice(["publish", "subscribe", "all"])
+                topics = json.dumps(chance.sample(FILTERS, chance.randint(1, 2)))
+                rules.append(f"{{{chance.choice(['allow', 'deny'])}, {who}, {what}, {topics}}}.\n")
+            path.write_text("".join(rules))
+        told = {(one.user, one.what.split()[0]): one for one in shifts(*paths, broker="emqx", no_match=no_match)}
+        for user, action in product((None, "ann"), ("publish", "subscribe")):
+            if user and not any(user in path.read_text() for path in paths):
+                continue  # who has no rules is anyone
+            both = [emqx_rules(path, no_match=no_match) for path in paths]
+            here = [partial(one.allows, action, client=Client(user=user)) for one in both]
+            verdicts = [{key: asks(key) for key in TOPICS} for asks in here]
+            seen += check(told.get((user or "anyone", action)), verdicts, here, "/")
+    assert seen > 80
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
