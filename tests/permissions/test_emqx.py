@@ -154,6 +154,13 @@ def test_names_and_conditions() -> None:
     assert asked("x/anything/y", client="+", address="::1"), "a wildcard for a name is one in the filter"
 
 
+def test_a_rule_without_topics_is_not_called_useless(tmp_path: Path) -> None:
+    """Of no topics none is decided about before."""
+    file = tmp_path / "acl.conf"
+    file.write_text("{allow, all, publish, []}.\n{deny, all}.\n")
+    assert [one.rule for one in passages(file, broker="emqx")] == []
+
+
 def test_findings_and_verdicts_by_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "rules.conf"
     file.write_text(
@@ -173,6 +180,8 @@ def test_findings_and_verdicts_by_the_command(tmp_path: Path, capsys: pytest.Cap
         "may subscribe to a/#: yes",
         "gets a/b/c by it: yes",
     ]
+    assert run(["permissions", str(file), "--user", "bob", "--binding", "a/#", "--key", "a/b/c"]) == 1
+    assert capsys.readouterr().out.splitlines()[1:] == ["may subscribe to a/#: no", "gets a/b/c by it: no"]
     new = tmp_path / "new.conf"
     new.write_text(file.read_text().replace("{allow, {user", '{deny, all, subscribe, [{eq, "a/#"}]}.\n{allow, {user'))
     assert run(["permissions", str(new), "--against", str(file)]) == 1

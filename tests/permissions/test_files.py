@@ -112,6 +112,17 @@ def test_each_vhost_has_rules_of_its_own(capsys: pytest.CaptureFixture[str], tmp
 
 
 @needs_greenery
+def test_verdicts_for_a_client_of_mqtt_ask_its_identifier(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "defs.json"
+    topics = {**ENTRY, "read": "^{client_id}", "write": "^{client_id}[.]"}
+    file.write_text(json.dumps({"exchanges": [EVENTS], "permissions": [ALL_NAMES], "topic_permissions": [topics]}))
+    asked = ["permissions", str(file), "--user", "ann", "--key", "c7.on", "--binding", "c7.#"]
+    assert run([*asked, "--client", "c7"]) == 0
+    assert run([*asked, "--client", "c8"]) == run(asked) == 1
+    assert capsys.readouterr().out.count("may publish c7.on to events: yes") == 1
+
+
+@needs_greenery
 def test_permissions_for_names_are_asked_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "defs.json"
     permission = {**ALL_NAMES, "write": "^$", "read": "^events$"}

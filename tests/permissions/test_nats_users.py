@@ -8,6 +8,7 @@ import pytest
 
 from dfa_router.cli.app import run
 from dfa_router.errors import InputError
+from dfa_router.permissions.differences import shifts
 from dfa_router.permissions.files import nats_users
 from dfa_router.permissions.nats import Subjects
 from dfa_router.permissions.nats_users import read_nats_users
@@ -47,8 +48,19 @@ accounts { A: {users: [{user: bob, permissions: {pub: "x\\x2ey"}}]
     old.write_text(file.read_text().replace("c.d", "c.*"))
     assert run(["permissions", str(file), "--against", str(old)]) == 1
     assert capsys.readouterr().out == "'UX' loses: publish to subjects, for instance 'c.b'\n"
+    assert run(["permissions", str(file), "--user", "bob", "--key", "x.y"]) == 0
+    assert capsys.readouterr().out == "may publish to x.y in account A: yes\nmay subscribe to x.y in account A: yes\n"
     assert run(["permissions", str(file), "--user", "eve", "--key", "a"]) == 2
     assert "has no user 'eve': name one of 'ann'" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_users_of_one_name_are_told_apart_by_their_accounts(tmp_path: Path) -> None:
+    users = "accounts {{ B: {{users: [{{user: bob, permissions: {{pub: {0}}}}}]}}, A: {{users: [{{user: bob, permissions: {{pub: {1}}}}}]}} }}"
+    old, new = tmp_path / "old.conf", tmp_path / "new.conf"
+    old.write_text(users.format("x", "y"))
+    new.write_text(users.format("y", "z"))
+    told = [(one.user, one.gained, one.lost) for one in shifts(old, new, broker="nats")]
+    assert told == [("bob of account A", "z", "y"), ("bob of account B", "y", "x")]
 
 
 @pytest.mark.parametrize(

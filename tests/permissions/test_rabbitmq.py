@@ -16,8 +16,10 @@ import pika
 import pika.exceptions
 import pytest
 
+from compiler import CapacityError
 from dfa_router.permissions.dialect import UnsupportedRegexError, regular
 from dfa_router.permissions.emqx import Client
+from dfa_router.permissions.leaks import leak
 from dfa_router.permissions.rabbitmq import Permission, TopicPermission, may_receive, read_leak
 from dfa_router.permissions.verdicts import verdicts
 from dfa_router.reference.naive import matches
@@ -193,6 +195,24 @@ def test_leaks_of_empty_words() -> None:
     assert found is not None
     assert (found.binding, found.key) == ("a.*", "a.")
     assert read_leak(rule(r"^([^.#]+)$")) is None
+
+
+@needs_greenery
+@pytest.mark.parametrize(("read", "binding"), [("^[*][.]pub", "*.pub"), (r"^[*]$|^[^.*#]{0,3}$|[.]", "*")])
+def test_a_leak_may_need_more_behind_a_star_or_a_long_word_of_it(read: str, binding: str) -> None:
+    found, asked = read_leak(rule(read)), rule(read).reading()
+    assert found is not None
+    assert found.binding == binding
+    assert matches(binding.encode(), found.key.encode())
+    assert not asked.matches(found.key)
+
+
+@needs_greenery
+def test_a_search_for_a_leak_ends_when_its_budget_is_spent() -> None:
+    read = rule(r"^(a|b|#)*\.[^.]+$").reading()
+    assert leak(read) is not None
+    with pytest.raises(CapacityError, match="over 50 steps"):
+        leak(read, budget=50)
 
 
 @needs_greenery
