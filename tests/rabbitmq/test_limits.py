@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from dfa_router.errors import UnknownNameError
-from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, QueueLimits, topology_of
+from dfa_router.rabbitmq import Binding, Exchange, Policy, Queue, QueueLimits, Topology, load_definitions, topology_of
 
 TOPOLOGY = topology_of(
     exchanges=[Exchange(name="x", type="fanout"), Exchange(name="dead", type="fanout")],
@@ -99,3 +103,58 @@ def test_what_a_broker_refuses_or_drops_is_warned_about() -> None:
         ("default-alternate-exchange", "h", "exchanges[0].arguments.alternate-exchange"),
     }
     assert not [data for *_, data in topology.graph().edges(data=True) if data["role"] == "alternate"]
+
+
+def loaded(folder: Path, arguments: dict[str, Any], definition: dict[str, Any]) -> Topology:
+    """A file with a queue of these arguments behind another, and with a policy."""
+    policy = {"vhost": "/", "name": "p", "pattern": "", "apply-to": "queues", "definition": definition}
+    document = {
+        "vhosts": [{"name": "/"}],
+        "queues": [{"vhost": "/", "name": "fine"}, {"vhost": "/", "name": "q", "arguments": arguments}],
+        "policies": [policy],
+    }
+    (folder / "d.json").write_text(json.dumps(document))
+    return load_definitions(folder / "d.json")
+
+
+@pytest.mark.parametrize(
+    ("given", "refused"),
+    [
+        ({"message-ttl": 0, "max-length": 0, "expires": 1, "overflow": "reject-publish-dlx"}, None),
+        ({"message-ttl": -1}, "message-ttl is -1: it takes a whole number of at least 0"),
+        ({"message-ttl": True}, "message-ttl is True: it takes a whole number of at least 0"),
+        ({"expires": 0}, "expires is 0: it takes a whole number of at least 1"),
+        ({"overflow": "drop-tail"}, "overflow is 'drop-tail': it takes one of drop-head, reject-publish"),
+        ({"dead-letter-exchange": 1}, "dead-letter-exchange is 1: it takes a text"),
+    ],
+)
+def test_limits_that_a_broker_refuses_are_told_at_the_queue_and_the_policy(
+    tmp_path: Path, given: dict[str, Any], refused: str | None
+) -> None:
+    topology = loaded(tmp_path, {f"x-{name}": value for name, value in given.items()}, given)
+    told = [(one.kind, one.name, one.place) for one in topology.warnings]
+    if refused is None:
+        assert told == []
+        return
+    source = tmp_path / "d.json"
+    assert told == [
+        ("refused-declaration", "q", f"{source}: queues[1].arguments"),
+        ("refused-declaration", "p", f"{source}: policies[0].definition"),
+    ]
+    assert topology.warnings[0].detail.startswith(f"x-{refused}")
+    assert topology.warnings[1].detail.startswith(refused)
+
+
+def test_a_key_of_dead_letters_without_their_exchange_is_refused_of_a_queue_alone(tmp_path: Path) -> None:
+    """Of a policy it is not: the queue's arguments may have the exchange."""
+    topology = loaded(tmp_path, {"x-dead-letter-routing-key": "k"}, {"dead-letter-routing-key": "k"})
+    (told,) = topology.warnings
+    assert (told.kind, told.name) == ("refused-declaration", "q")
+    assert told.detail == "x-dead-letter-routing-key stands without x-dead-letter-exchange"
+
+
+def test_a_text_of_a_queue_goes_before_that_of_its_policy() -> None:
+    arguments = {"x-dead-letter-exchange": "own", "x-max-length": True}
+    policy = Policy(name="p", pattern="", apply_to="queues", definition={"dead-letter-exchange": "a", "max-length": 4})
+    found = topology_of(queues=[Queue(name="q", arguments=arguments)], policies=[policy]).limits("/", "q")
+    assert (found.dead_letter_exchange, found.max_length) == ("own", 4)
