@@ -127,12 +127,10 @@ def test_wrong_input_is_told_before_spark_starts(capsys: pytest.CaptureFixture[s
     """Each with exit code 2, a message without a traceback, and nothing on stdout."""
     (files / "bad.json").write_text('{"exchanges": [}')
     (files / "out").mkdir()
+    others = arguments(files, "--overwrite")[3:]
     cases = [
-        (
-            ["route", "--definitions", str(files / "none.json"), *arguments(files)[3:]],
-            "none.json: there is no such file",
-        ),
-        (["route", "--definitions", str(files / "bad.json"), *arguments(files)[3:]], "bad.json: line 1, column 16"),
+        (["route", "--definitions", str(files / "none.json"), *others], "none.json: there is no such file"),
+        (["route", "--definitions", str(files / "bad.json"), *others], "bad.json: line 1, column 16"),
         (arguments(files), "out: exists already; choose another folder with --out, or pass --overwrite"),
         (arguments(files, "--overwrite", messages="none.csv"), "none.csv: there is no such file or folder"),
         (arguments(files, "--overwrite", messages="defs"), "defs: there is no such file or folder"),
@@ -153,7 +151,7 @@ def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str], files: Pa
 
 
 def test_warnings_are_shown_and_quiet_hides_them(capsys: pytest.CaptureFixture[str], files: Path) -> None:
-    line = arguments(files, messages="none.csv")
+    line = ["audit", "--definitions", str(files / "defs.json")]
     assert "undeclared-queue 'unknown'" in run(capsys, *line)[2]
     assert "undeclared-queue" not in run(capsys, "-q", *line)[2]
 
