@@ -22,7 +22,7 @@ from dfa_router.cli.measuring import measure as measure_engine
 from dfa_router.cli.options import bindings_dialect_option, cache_bytes_option, count_option, json_option
 from dfa_router.counted import counted
 from dfa_router.engines.registry import engine_info, engines
-from dfa_router.errors import BindingError, MessagesError, PatternError
+from dfa_router.errors import BindingError, MessagesError, OptionError, PatternError
 from dfa_router.file_names import local_name
 from dfa_router.key_files import distinct_count, read_keys
 from dfa_router.language.dialects import dialect_named
@@ -115,6 +115,8 @@ def measure(
       dfa-router measure --bindings patterns.txt --keys keys.txt --engine dfa --engine trie --json
     """  # noqa: D301 - click wants the control character itself
     terminal = context.obj.terminal
+    if bindings_file == keys_file == "-":
+        raise OptionError("--bindings and --keys cannot both be standard input: save one of them to a file")
     file = Path(bindings_file)
     found = read_bindings(file, exchange=exchange, vhost=vhost)
     language = dialect or found.dialect or "amqp"

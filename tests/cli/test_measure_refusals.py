@@ -120,6 +120,10 @@ def test_files_that_are_not_there_and_options_that_do_not_fit(write: Write, run:
     )
 
 
+def test_one_standard_input_is_not_both_bindings_and_keys(run: Run) -> None:
+    refused(run("-", "-"), "--bindings and --keys cannot both be standard input: save one of them to a file")
+
+
 def test_a_pattern_that_the_dialect_refuses_is_named_with_its_line(write: Write, run: Run) -> None:
     keys = write("k", "a")
     for name, content in [
