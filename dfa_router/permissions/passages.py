@@ -84,12 +84,13 @@ def _of_list(rules: AccessList) -> Iterator[Passage]:
             continue
         for other_number, other in enumerate(rules.rules):
             same = other.user == one.user and not other.pattern and other_number != number
-            denied = other.access == "deny" and one.access != "deny"
-            wider = other.access in (one.access, "readwrite") and other.access != "deny" and one.access != "deny"
+            denied = other.access == "deny"
+            wider = one.access != "deny" and other.access in (one.access, "readwrite")
             if not same or not (denied or wider):
                 continue
             told = relation(other.topic, one.topic, MQTT)
-            if told.only_second is None and (denied or told.only_first is not None or other_number < number):
+            alike = told.only_first is None and other.access == one.access  # then the first of them stays
+            if told.only_second is None and not (alike and number < other_number):
                 why = "denies all of it" if denied else "allows all of it already"
                 message = (
                     f"{one.access} {one.topic!r} does nothing: line {other.line}, {other.access} {other.topic!r}, {why}"

@@ -8,8 +8,10 @@ import socket
 import struct
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,8 @@ import pytest
 from dfa_router.analysis import relation
 from dfa_router.errors import InputError
 from dfa_router.permissions.differences import shifts
-from dfa_router.permissions.mosquitto import AccessList, read_access_list
+from dfa_router.permissions.mosquitto import AccessList, AccessRule, read_access_list
+from dfa_router.permissions.passages import passages
 
 WORDS = ["a", "b", "in"]
 ACCESS = ["read ", "write ", "readwrite ", "deny ", ""]
@@ -179,3 +182,37 @@ def test_a_topic_is_no_prefix() -> None:
     assert rules.allows("write", "allowed", user="ann")
     assert not rules.allows("write", witness, user="ann")
     assert not rules.allows("write", "allowed/secret", user="ann")
+
+
+def verdicts_of(rules: Iterable[AccessRule]) -> list[bool]:
+    """Tell what a user may read and write where everybody may do nothing, and where everybody may do all.
+
+    It is asked of all topics of up to four words, of which one stands for those that nobody names.
+    """
+    topics = ["/".join(words) for count in range(1, 5) for words in product([*WORDS, "other"], repeat=count)]
+    own = tuple(rules)
+    anybody = AccessRule(user=None, access="readwrite", topic="#", pattern=True, line=0)
+    lists = AccessList(own), AccessList((*own, anybody))
+    return [one.allows(access, topic, user="u0") for one in lists for access in ("read", "write") for topic in topics]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_rule_is_useless_where_another_one_of_its_user_leaves_nothing_to_it(seed: int, tmp_path: Path) -> None:
+    """Held to verdicts: beside that other one, it changes none. Of two that do the same, the first is of use."""
+    more = ["user u0", "topic read a/b", "topic readwrite a/b", "topic read a/b", "topic deny in/a", "topic deny in/+"]
+    text = access_list(random.Random(seed), 2) + "\n".join(more)
+    (tmp_path / "list.acl").write_text(text)
+    rules = [one for one in read_access_list(text).rules if not one.pattern]
+    expected = set()
+    for one in rules:
+        for other in rules:
+            if one is other or one.user != other.user:
+                continue
+            first, second, both = (
+                verdicts_of(replace(rule, user="u0") for rule in some) for some in ((one,), (other,), (one, other))
+            )
+            if both == second and not (first == second and one.access == other.access and one.line < other.line):
+                expected.add(str(one.line))
+    found = passages(tmp_path / "list.acl", "mosquitto")
+    assert {one.place for one in found if one.rule == "useless-rule"} == expected
+    assert expected
