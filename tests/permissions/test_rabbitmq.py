@@ -10,6 +10,7 @@ import subprocess
 from contextlib import closing
 from itertools import product
 from pathlib import Path
+from typing import Literal
 
 import pcre2
 import pika
@@ -20,8 +21,9 @@ from compiler import CapacityError
 from dfa_router.permissions.dialect import UnsupportedRegexError, regular
 from dfa_router.permissions.emqx import Client
 from dfa_router.permissions.leaks import leak
-from dfa_router.permissions.rabbitmq import Permission, TopicPermission, may_receive, read_leak
+from dfa_router.permissions.rabbitmq import Permission, TopicPermission, may_receive, read_leak, refusal
 from dfa_router.permissions.verdicts import verdicts
+from dfa_router.rabbitmq import Exchange
 from dfa_router.reference.naive import matches
 
 needs_greenery = pytest.mark.skipif(
@@ -238,6 +240,32 @@ def test_what_a_client_calls_itself_is_replaced_before_the_other_names() -> None
 
 
 @needs_greenery
+def test_a_refusal_says_what_is_refused_and_which_permission_does_not_match() -> None:
+    names = [
+        Permission(user="bob", configure="", write="", read=""),
+        Permission(user="ann", vhost="v", configure="", write="", read=""),
+        Permission(user="ann", configure="c", write="^(events|amq[.]default)$", read="^(events|late|plain)$"),
+    ]
+    topics = [
+        TopicPermission(user="ann", exchange="events", write="^a[.]", read="^b$"),
+        TopicPermission(user="ann", exchange="plain", write="^a[.]", read="^b$"),
+        TopicPermission(user="ann", exchange="late", write="^a[.]", read="^b$"),
+    ]
+
+    def told(name: str, key: str, operation: Literal["write", "read"], kind: str = "topic", user: str = "ann") -> str:
+        return refusal(names, topics, user, Exchange(name=name, type=kind), key, operation=operation) or "allowed"
+
+    assert told("events", "a.b", "write") == told("events", "b", "read") == "allowed"
+    assert told("events", "b", "write") == "'ann' may not publish 'b': '^a[.]' (topic_permissions[0]) does not match it"
+    assert told("events", "a.b", "read") == "'ann' may not bind 'a.b': '^b$' (topic_permissions[0]) does not match it"
+    assert told("", "b", "write", "direct") == "allowed", "the default exchange has a name for permissions"
+    assert told("plain", "x", "read", "direct") == told("late", "x", "read", "x-delayed-message") == "allowed"
+    may_not = "'ann' may not {} exchange {!r}: {!r} (permissions[2]) does not match its name"
+    assert told("late", "b", "write") == may_not.format("write to", "late", names[2].write)
+    assert told("", "b", "read", "direct") == may_not.format("read from", "", names[2].read)
+    assert told("events", "b", "read", user="eve") == "'eve' has no permissions in vhost '/'"
+
+
 def test_leaks_are_the_shortest_there_are() -> None:
     """Random expressions against all small bindings and keys."""
     chance = random.Random(2)
