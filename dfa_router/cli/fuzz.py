@@ -18,6 +18,8 @@ from dfa_router.cli.tables import write_line
 from dfa_router.cli.written import GivenPath
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dfa_router.cli.fuzz_asking import Asked
     from dfa_router.cli.terminal import Terminal
     from dfa_router.fuzz.tally import Campaign
@@ -138,21 +140,12 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
         if spread := options["master"] is not None or options["jobs"] > 1:
             target.close()  # the workers open their own: this one has shown, before they start, that there is one
 
-        def leg(asked: Asked) -> Campaign:
+        def campaign_of(asked: Asked) -> Campaign:
             if spread:
                 return _spread(terminal, asked, options["master"], options["jobs"])
             return _alone(terminal, asked, target)
 
-        campaign = leg(asked)
-        judged = outcome.judged(campaign) if asked.ended_by_its_finding(campaign) else None
-        if judged is not None and judged.agrees:
-            again = asked.may_begin_again(campaign)
-            then = "begins again, and goes on after it" if again else "ends there: --keep-going goes on after it"
-            terminal.show(f"what was found is known or not confirmed: the run {then}")
-            if again:
-                first, campaign, judged = campaign, leg(asked.going_on), None
-                for finding in first.findings:  # which an interrupt may have kept from being found again
-                    campaign.tally.add(finding)
+        campaign, judged = _beyond_what_is_known(terminal, asked, outcome, campaign_of)
     finally:
         target.close()
     asked.check(campaign)
@@ -171,6 +164,27 @@ def fuzz(context: click.Context, /, **options: Any) -> None:
         context.exit(ExitCode.FOUND)
     if campaign.interrupted:
         context.exit(ExitCode.INTERRUPTED)
+
+
+def _beyond_what_is_known(
+    terminal: Terminal, asked: Asked, outcome: Outcome, campaign_of: Callable[[Asked], Campaign]
+) -> tuple[Campaign, Campaign | None]:
+    """Run a campaign, and once more past a first finding that is known or not confirmed; return it, and it judged if it was."""
+    campaign = campaign_of(asked)
+    if not asked.ended_by_its_finding(campaign):
+        return campaign, None
+    judged = outcome.judged(campaign)
+    if not judged.agrees:
+        return campaign, judged
+    again = asked.may_begin_again(campaign)
+    then = "begins again, and goes on after it" if again else "ends there: --keep-going goes on after it"
+    terminal.show(f"what was found is known or not confirmed: the run {then}")
+    if not again:
+        return campaign, judged
+    further = campaign_of(asked.going_on)
+    for finding in campaign.findings:  # which an interrupt may have kept from being found again
+        further.tally.add(finding)
+    return further, None
 
 
 def _alone(terminal: Terminal, asked: Asked, target: Target) -> Campaign:
