@@ -18,7 +18,7 @@ from dfa_router.analysis.explaining import why_not as misses_of
 from dfa_router.analysis.relations import relation as relation_of
 from dfa_router.build import compile
 from dfa_router.cli.binding_files import BindingFile, check_bindings, of_destination, read_bindings
-from dfa_router.cli.configurations import ENDINGS, configured
+from dfa_router.cli.configurations import ENDINGS, lint_configuration
 from dfa_router.cli.ways import check_queue
 from dfa_router.errors import OptionError
 from dfa_router.file_names import local_name
@@ -121,10 +121,7 @@ def lint(file: str, vhost: str = "/", dialect: str = "") -> list[dict[str, Any]]
     elif path.suffix.lower() in ENDINGS:
         if dialect:
             raise OptionError(f"{file} is configuration of a broker, which says its dialect: leave out --dialect")
-        entries, language = configured(path)
-        found = lint_bindings(
-            [(pattern, whose) for pattern, whose, _ in entries], language, places=[line for _, _, line in entries]
-        )
+        found = lint_configuration(path)
     else:
         bindings, language = _read(file, "", "/", dialect)
         found = lint_bindings(bindings.by_consumer(), language, places=bindings.places)

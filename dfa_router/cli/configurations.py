@@ -11,9 +11,12 @@ from pathlib import Path
 
 from dfa_router.errors import BindingError, OptionError
 from dfa_router.lint.bridges import bridged
+from dfa_router.lint.findings import Finding
+from dfa_router.lint.linting import lint_bindings
 from dfa_router.permissions.files import access_list, broker_of, nats_users, rules_text
+from dfa_router.reports import Report
 
-__all__ = ["CONFIGURED", "ENDINGS", "configured"]
+__all__ = ["CONFIGURED", "ENDINGS", "lint_configuration"]
 
 CONFIGURED = {"mosquitto": "mqtt", "nats": "nats"}
 """The brokers whose configuration has patterns, and the dialects of these."""
@@ -24,11 +27,18 @@ Entry = tuple[str, str, int]
 """A pattern, whose it is, and its line."""
 
 
-def configured(path: Path, broker: str | None = None) -> tuple[list[Entry], str]:
-    """Return the patterns of a file and their dialect; the broker is told from the file if it is not given.
+def lint_configuration(path: Path, broker: str | None = None, report: Report | None = None) -> tuple[Finding, ...]:
+    """Return the findings of a file's patterns, each with its line; the broker is told from the file if it is not given.
 
     Raises an ``InputError`` with line and remedy for a file that cannot be read, and one without patterns.
     """
+    entries, language = _configured(path, broker)
+    bindings, lines = [(pattern, whose) for pattern, whose, _ in entries], [line for _, _, line in entries]
+    return lint_bindings(bindings, language, places=lines, report=report)
+
+
+def _configured(path: Path, broker: str | None) -> tuple[list[Entry], str]:
+    """Return the patterns of a file and their dialect."""
     kind = broker or broker_of(path)
     if kind == "rabbitmq":
         raise OptionError(

@@ -13,7 +13,7 @@ import click
 
 import dfa_router
 from dfa_router.cli.binding_files import read_bindings
-from dfa_router.cli.configurations import CONFIGURED, ENDINGS, configured
+from dfa_router.cli.configurations import CONFIGURED, ENDINGS, lint_configuration
 from dfa_router.cli.exit_codes import ExitCode
 from dfa_router.cli.options import chosen_form, findings_option
 from dfa_router.cli.tables import write_line
@@ -144,9 +144,7 @@ def _found(
             raise OptionError(
                 f"{path} is configuration of a broker, which says its dialect: leave out --exchange and --dialect"
             )
-        entries, language = configured(path, broker)
-        bindings, lines = [(one, whose) for one, whose, _ in entries], [line for _, _, line in entries]
-        return lint_bindings(bindings, language, places=lines, report=report)
+        return lint_configuration(path, broker, report)
     if path.suffix.lower() == ".json" and exchange is None:
         if dialect is not None:
             raise OptionError(
